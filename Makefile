@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint ui bench docs clean clean-data test-browser test-extras test-cluster test-faults cluster lock
+.PHONY: help setup demo test lint ui bench docs clean clean-data test-browser test-extras test-cluster test-sandbox test-faults cluster lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,7 +58,7 @@ test-browser: $(READY)  ## drive the real UI in a headless browser (installs Deb
 	@$(BIN)/pyright --pythonpath $(BIN)/python --project tests/browser
 	@$(BIN)/python -m pytest -m browser tests/browser
 
-test-extras:  ## run the optional extras (Mem0, Inspect) for real, in .venv-extras
+test-extras:  ## run the optional extras (Mem0, MCP servers, Agent Memory Benchmark, Inspect) for real, in .venv-extras
 	@tests/extras/install.sh $(PYTHON) $(EXTRAS)
 	@$(EXTRAS)/bin/pyright --pythonpath $(EXTRAS)/bin/python --project tests/extras
 	@$(EXTRAS)/bin/python -m pytest -n auto tests/extras
@@ -73,6 +73,11 @@ test-cluster: $(CLUSTER)/.ready  ## the same bytes from two workers on Redis and
 	@$(CLUSTER)/bin/pyright --pythonpath $(CLUSTER)/bin/python --project tests/cluster
 	@$(CLUSTER)/bin/python -m pytest tests/cluster
 
+test-sandbox: $(READY)  ## attack bubblewrap, in which code of packages is run (installs Debian's if it is missing)
+	@tests/assets/isolation/install.sh
+# Where users get no namespaces of their own, as in many containers, it is told that it was not attacked.
+	@AMEMGYM_TEST_BOUNDARIES=bubblewrap $(BIN)/python -m pytest -n auto -rs tests/assets/isolation
+
 test-faults: $(READY)  ## faults, kills and damage, cell by cell, as a table (hours; CELLS="SIGKILL or drops" for some)
 	@$(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/faults -k "$(or $(CELLS),test)"
 
@@ -86,7 +91,7 @@ lock:  ## compile the lock files anew (needs uv)
 	  --python-version 3.11 --group pyproject.toml:docs --output-file pipelines/docs_site/requirements.lock
 # The extras keep to the lock, but for fsspec and numpy, of which Inspect and Presidio want older ones.
 	@sed -E '/^(fsspec|numpy)==/,/[^\\]$$/d' requirements.lock | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
-	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra inspect --extra pii --group dev --group build \
+	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra mcp --extra inspect --extra pii --group dev --group build \
 	  --constraint - pyproject.toml tests/extras/requirements.in --output-file tests/extras/requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --extra cluster --group dev --group build --constraint requirements.lock pyproject.toml \

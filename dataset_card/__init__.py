@@ -1,1 +1,1 @@
-"""What is claimed: computed facts, the card around them, and the versioned release folder that carries both."""
+"""The claims: computed facts, the card around them, and the versioned release folder that carries both."""

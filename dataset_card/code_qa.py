@@ -1,9 +1,9 @@
-"""What releases of code questions have beside items and tables."""
+"""The parts of releases of code questions beside items and tables."""
 
 from typing import ClassVar
 
 from assets.code_qa.pipeline import CODE_QA
-from assets.code_qa.recipe import CodeQaRecipe
+from assets.recipe.code_qa import CodeQaRecipe
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
 from dataset_card.memory_items import COUNTED_BY, METRICS, MemoryItemsExtras

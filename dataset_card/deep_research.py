@@ -1,9 +1,9 @@
-"""What releases of deep research have beside items and tables."""
+"""The parts of releases of deep research beside items and tables."""
 
 from typing import ClassVar
 
 from assets.deep_research.pipeline import DEEP_RESEARCH
-from assets.deep_research.recipe import DeepResearchRecipe
+from assets.recipe.deep_research import DeepResearchRecipe
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
 from dataset_card.memory_items import COUNTED_BY, METRICS, MemoryItemsExtras

@@ -1,4 +1,4 @@
-"""What releases of tasks with documents in turns have beside items and tables: a card with ablation, lengths and funnel."""
+"""The parts of releases of tasks with documents in turns beside items and tables: a card with ablation, lengths and funnel."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
@@ -6,13 +6,13 @@ from typing import ClassVar
 from assets.memory_items.documents import TOKENIZER
 from assets.memory_items.report import MemoryItemsReport
 from assets.recipe.recipe import Recipe
-from assets.records.estimate import shown
+from assets.records.estimate import with_interval
 from dataset_card.card.basic import basic_card
 from dataset_card.card.header import dataset_info
 from dataset_card.card.recipe import embedded_model, shared_recipe
 from dataset_card.release.content import ReleaseExtras
 from dataset_card.release.manifest import CARD, REPORT, REPORT_PAGE, ManifestFile
-from validation.memory_items.report import render_page
+from validation.memory_items.report import render_document_page
 
 COUNTED_BY = {"tokens": TOKENIZER}
 METRICS: dict[str, str] = {
@@ -30,7 +30,7 @@ class MemoryItemsExtras(ReleaseExtras):
     about: ClassVar[str]
 
     def attribution(self, recipe: Recipe) -> str:
-        """Whom real documents are from; empty where there are none."""
+        """Return the authors of real documents; empty where there are none."""
         return ""
 
     def documents(self, files: Sequence[ManifestFile], *, rows: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
@@ -48,9 +48,9 @@ class MemoryItemsExtras(ReleaseExtras):
             report=report,
             embedded=embedded_model(shared_recipe(content.recipe)),
             attribution=self.attribution(content.recipe),
-            shown=shown,
+            shown=with_interval,
         )
         yield CARD, text.encode()
         if report is not None:
             yield REPORT, (report.model_dump_json(indent=2) + "\n").encode()
-            yield REPORT_PAGE, render_page(report).encode()
+            yield REPORT_PAGE, render_document_page(report).encode()

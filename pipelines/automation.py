@@ -12,14 +12,15 @@ from pipelines.jobs import GENERATE_AND_RELEASE
 
 WILL_RETRY = "dagster/will_retry"
 ALERT_VARIABLE = "AMEMGYM_ALERT_URL"
-ALERT_SECONDS = 10.0
+ALERT_SECONDS = 10.0  # a sensor that waits longer keeps all others waiting
 CANARY = "demo"
 
 
 release_when_the_report_passes = dg.AutomationConditionSensorDefinition(
     "release_when_the_report_passes",
     target=dg.AssetSelection.assets(
-        *(entry.benchmark.key(name) for entry in BENCHMARKS for name in ("dataset_card", "release"))
+        *(entry.benchmark.key("dataset_card") for entry in BENCHMARKS),
+        *(entry.benchmark.key("release") for entry in BENCHMARKS),
     ),
     default_status=dg.DefaultSensorStatus.STOPPED,
     description="Releases a variant as soon as its quality report is made and no blocking check of it failed.",
@@ -35,6 +36,8 @@ def alert_on_failure(context: dg.RunFailureSensorContext) -> dg.SkipReason | Non
     # Importing the client takes a while, which a process that only shows the graph does not need.
     import httpx2
 
+    from pipelines.network_route import NetworkRoute, NoRoute
+
     address = os.environ.get(ALERT_VARIABLE, "").strip()
     if not address:
         return dg.SkipReason(f"{ALERT_VARIABLE} is not set where the code location runs.")
@@ -42,8 +45,11 @@ def alert_on_failure(context: dg.RunFailureSensorContext) -> dg.SkipReason | Non
         return dg.SkipReason("The run's process died, and the run is started again.")
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # at INFO it writes the whole address
     try:
-        answer = httpx2.post(address, json={"text": alert_sentence(context)}, timeout=ALERT_SECONDS)
+        options = NetworkRoute.to(address).client_options()
+        answer = httpx2.post(address, json={"text": alert_sentence(context)}, timeout=ALERT_SECONDS, **options)
         problem = "" if answer.is_success else f"status {answer.status_code}"
+    except NoRoute as error:
+        problem = str(error).rstrip(".")
     except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
         problem = type(error).__name__
     if problem:
@@ -52,13 +58,13 @@ def alert_on_failure(context: dg.RunFailureSensorContext) -> dg.SkipReason | Non
 
 
 def alert_sentence(context: dg.RunFailureSensorContext) -> str:
-    """Which run failed, of which variant, and why, in one line."""
+    """Say in one line that the run failed, of which variant, and why."""
     run = context.dagster_run
     of = f" of {run.tags[PARTITION_TAG]}" if PARTITION_TAG in run.tags else ""
-    reasons = [_reason(event) for event in context.get_step_failure_events()]
-    return (
-        f"Run {run.run_id[:8]} ({run.job_name}{of}) failed: {next(iter(reasons), context.failure_event.message or 'no reason')}"
-    )
+    reason = context.failure_event.message or "no reason"
+    for event in context.get_step_failure_events()[:1]:
+        reason = _reason(event)
+    return f"Run {run.run_id[:8]} ({run.job_name}{of}) failed: {reason}"
 
 
 def _reason(event: dg.DagsterEvent) -> str:
@@ -88,7 +94,9 @@ def demo_every_monday(_: dg.ScheduleEvaluationContext) -> dg.RunRequest:
 )
 def recipe_files_changed(context: dg.SensorEvaluationContext) -> dg.SkipReason:
     """Say which files say something else than before."""
-    changed = [variant for entry in BENCHMARKS for variant in observe_recipe_files(context.instance, entry.benchmark)]
+    changed: list[str] = []
+    for entry in BENCHMARKS:
+        changed += observe_recipe_files(context.instance, entry.benchmark)
     return dg.SkipReason(f"Changed: {', '.join(changed)}." if changed else "No recipe file says anything new.")
 
 

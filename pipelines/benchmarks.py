@@ -6,23 +6,42 @@ from pathlib import Path
 from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK
-from dataset_card.amemgym import AMEMGYM_RELEASE
+from dataset_card.amemgym.release import AMEMGYM_RELEASE
 from dataset_card.code_qa import CODE_QA_RELEASE
 from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.manifest import RECIPE, ManifestError, read_recipe_fields
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION
-from validation.benchmark import Validation
 from validation.code_qa.benchmark import CODE_QA_VALIDATION
 from validation.deep_research.benchmark import DEEP_RESEARCH_VALIDATION
+from validation.report.validation import Validation
 
 
 @dataclass(frozen=True)
 class BenchmarkEntry:
-    """What must hold of a benchmark, and what its releases are. One without rules yet is entered as Validation(benchmark)."""
+    """All that the project knows of a benchmark. One without rules yet is entered as Validation(benchmark).
+
+    What follows `release` is named as `module:object`, because it takes seconds to import; what is left out is not there yet.
+
+    - `tasks(folder, record)` reads a verified release for the runner of evaluations; `asks` begin the names of the prompts
+      that an evaluation asks. `file_tasks(path, settings)` reads a file of its own form, whose name ends in `files`.
+    - `exported(tasks)` gives documents and questions for other harnesses.
+    - `writers` are the embedded model's functions by prompt.
+    - `print_item(console, item, brief=...)` prints a finished item, `print_figures(console, report)` a report's main figures.
+    - `forecast(recipe, ledger, terms)` says what a variant will take; left out, it follows from what the stages say.
+    """
 
     validation: Validation
     release: ReleaseFormat
+    tasks: str = ""
+    asks: tuple[str, ...] = ("evaluation/", "memories/")
+    files: str = ""
+    file_tasks: str = ""
+    exported: str = ""
+    writers: str = ""
+    print_item: str = ""
+    print_figures: str = ""
+    forecast: str = ""
 
     @property
     def benchmark(self) -> Benchmark:
@@ -30,15 +49,53 @@ class BenchmarkEntry:
 
 
 BENCHMARKS = (
-    BenchmarkEntry(AMEMGYM_VALIDATION, AMEMGYM_RELEASE),
-    BenchmarkEntry(DEEP_RESEARCH_VALIDATION, DEEP_RESEARCH_RELEASE),
-    BenchmarkEntry(CODE_QA_VALIDATION, CODE_QA_RELEASE),
+    BenchmarkEntry(
+        AMEMGYM_VALIDATION,
+        AMEMGYM_RELEASE,
+        tasks="pipelines.evaluation.amemgym.tasks:read_amemgym_tasks",
+        asks=("evaluation/", "memories/", "paper/"),
+        files=".json",
+        file_tasks="pipelines.evaluation.amemgym.tasks:read_amemgym_file",
+        exported="pipelines.export.views:export_dialogues",
+        writers="pipelines.embedded.amemgym.writers:WRITERS",
+        print_item="pipelines.cli.stories:print_episode",
+        print_figures="pipelines.cli.stories:print_figures",
+        forecast="pipelines.planning.users:forecast_variant",
+    ),
+    BenchmarkEntry(
+        DEEP_RESEARCH_VALIDATION,
+        DEEP_RESEARCH_RELEASE,
+        tasks="pipelines.evaluation.document_tasks:read_document_tasks",
+        asks=("evaluation/", "memories/", "memory_items/ask"),
+        exported="pipelines.export.views:export_documents",
+        writers="pipelines.embedded.deep_research.writers:WRITERS",
+        print_item="pipelines.cli.stories:print_task",
+    ),
+    BenchmarkEntry(
+        CODE_QA_VALIDATION,
+        CODE_QA_RELEASE,
+        tasks="pipelines.evaluation.document_tasks:read_document_tasks",
+        asks=("evaluation/", "memories/", "memory_items/ask"),
+        exported="pipelines.export.views:export_documents",
+        writers="pipelines.embedded.code_qa.writers:WRITERS",
+        print_item="pipelines.cli.stories:print_task",
+    ),
 )
 
 
+def entry_of(recipe: Recipe) -> BenchmarkEntry:
+    """Return the entry of the benchmark that a recipe is of."""
+    return entry_named(recipe.benchmark)
+
+
+def entry_named(name: str) -> BenchmarkEntry:
+    """Return the entry of the benchmark of this name."""
+    return next(entry for entry in BENCHMARKS if entry.benchmark.name == name)
+
+
 def benchmark_of(recipe: Recipe) -> Benchmark:
-    """The benchmark that a recipe is of."""
-    return next(entry.benchmark for entry in BENCHMARKS if entry.benchmark.name == recipe.benchmark)
+    """Return the benchmark that a recipe is of."""
+    return entry_of(recipe).benchmark
 
 
 def format_of(folder: Path) -> ReleaseFormat:

@@ -1,6 +1,6 @@
 """Each benchmark's asset `evaluation`: memories evaluated on a release, only when somebody asks for it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 import dagster as dg
@@ -8,6 +8,7 @@ from pydantic import Field
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import stop_with_run
+from assets.engine.materialization import page_link
 from assets.engine.ports import StageProgress
 from assets.engine.progress import heartbeat, progress_details, progress_line
 from assets.engine.stage_asset import disk_error_message
@@ -15,10 +16,10 @@ from assets.llm.ports import EndpointError
 from assets.recipe.loading import RecipeError
 from assets.recipe.partitions import MODEL_POOL
 from assets.reporting.definition_metadata import OWNERS, column_schema, definition
-from assets.reporting.materialization import page_link
-from dataset_card.release.checks import last_materialized
+from dataset_card.hub.asset import last_materialized
 from dataset_card.release.digests import canonical_digest
 from pipelines.home import home
+from pipelines.redaction import public_address
 from prompts.catalogue import prompt_names
 
 if TYPE_CHECKING:
@@ -26,19 +27,22 @@ if TYPE_CHECKING:
     from pipelines.evaluation.folder import FinishedRun
 
 NEWEST = "newest"
-PROMPTS = tuple(name for name in prompt_names() if name.startswith(("evaluation/", "memories/", "paper/", "memory_items/ask")))
 UNSCORED = "unscored_"
-MOST_UNSCORED = 0.02
+MOST_UNSCORED = 0.02  # of the answers; where more cannot be read, scores are doubtful
+EVALUATED: Any = dg.Nothing  # no value is kept; `asset` takes this type, though its annotation does not name it
 
 
 class EvaluationConfig(dg.Config):
-    """Which memories are evaluated, and how.
+    """The memories to evaluate, and the settings of their runs.
 
-    `memories`: names as in `pipelines/evaluation/memories/memories.yaml`, FILE.py:CLASS, addresses of services, or YAML files.
+    `memories`: names as in `pipelines/memories/memories.yaml`, addresses of services, and of FILE.py:CLASS, YAML files and
+    addresses with headers or secrets those that AMEMGYM_MEMORIES lists.
     `model` plays every role that no other field names; models that are empty are the paper's, or the embedded one without
-    endpoint. `tokens`: what a memory may give back for one question, empty for the benchmark's own. `users`: only the first so
-    many. `version`: that of a release on disk, or newest. `again`: once more, though there is a finished run. The limits are
-    those of each memory's run, over all its tries.
+    endpoint. `extra_body`: further fields of requests, as `--extra-body` of the command has them. `tokens`: what a memory may
+    give back for one question, empty for the benchmark's own. `reply_tokens`: those of a reply with the model's thoughts, empty
+    for the paper's 8,192. `users`: only the first so many. `version`: that of a release on
+    disk, or newest. `again`: once more, though there is a finished run. The limits are those of each memory's run, over all its
+    tries.
     """
 
     memories: list[str] = Field(default=["full-history"])
@@ -46,7 +50,9 @@ class EvaluationConfig(dg.Config):
     memory_model: str = ""
     embedding_model: str = ""
     user_model: str = ""
+    extra_body: list[str] = Field(default=[])
     tokens: Optional[int] = None
+    reply_tokens: Optional[int] = None
     users: Optional[int] = None
     version: str = NEWEST
     seed: int = 42
@@ -55,11 +61,13 @@ class EvaluationConfig(dg.Config):
     max_tokens: Optional[int] = None
 
 
-def evaluation_asset(benchmark: Benchmark) -> dg.AssetsDefinition:
+def evaluation_asset(benchmark: Benchmark, *, asks: tuple[str, ...] = ()) -> dg.AssetsDefinition:
     """The asset over the benchmark's own releases: Dagster asks whether one is sure where any asset above was never made.
 
     It lacks the tag by which a benchmark's assets are selected together, because it costs money and is asked for by itself.
     """
+
+    prompts = [name for name in prompt_names() if name.startswith(asks)]
 
     @dg.asset(
         name=benchmark.key("evaluation"),
@@ -70,35 +78,47 @@ def evaluation_asset(benchmark: Benchmark) -> dg.AssetsDefinition:
         owners=OWNERS,
         kinds={"python", "llm"},
         tags={"asks_a_model": "yes", "paper": "3.3"},
-        metadata=definition(None, prompts=PROMPTS),
+        metadata=definition(None, prompts=prompts),
         description="Memories evaluated on a release, on-policy where there are dialogues (paper, 3.2 and 3.3): a leaderboard "
         "with intervals, and a page of each run. A finished run is only shown.",
+        dagster_type=EVALUATED,
     )
-    async def evaluation(context: dg.AssetExecutionContext, config: EvaluationConfig) -> dg.MaterializeResult[Any]:
+    async def evaluation(
+        context: dg.AssetExecutionContext, config: EvaluationConfig
+    ) -> AsyncIterator[dg.MaterializeResult[Any]]:
         """Evaluate the partition's variant. Raises dg.Failure with one sentence; finished steps stay on the disk."""
-        from pipelines.evaluation.errors import EvaluationError
+        from pipelines.errors import EvaluationError
 
         try:
             async with stop_with_run():
                 runs = [await _evaluate(request, context.log.info) for request in _requests(config, context)]
-            return _result(runs)
+            result = _result(runs)
         except (EvaluationError, EndpointError, RecipeError) as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
         except OSError as error:
             raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
+        yield result
 
     return evaluation
 
 
 def _requests(config: EvaluationConfig, context: dg.AssetExecutionContext) -> "list[EvaluationRequest]":
     """Raises EvaluationError or RecipeError for what the launchpad cannot refuse."""
+    from pipelines.errors import EvaluationError
     from pipelines.evaluation.command import EvaluationRequest, budget_of
-    from pipelines.evaluation.errors import EvaluationError
     from pipelines.evaluation.options import EvaluationOptions
-    from pipelines.resources.ledger.budget import with_tags
+    from pipelines.memories.contract import MAX_REPLY_TOKENS
+    from pipelines.memories.registry import check_listed
+    from pipelines.memories.settings import swept_memories
+    from pipelines.resources.ledger.budget import budget_with_tags
 
     if not config.memories:
         raise EvaluationError("No memory is given; name one or several in `memories`, such as full-history.")
+    memories = list[str]()
+    for source in config.memories:
+        memories += swept_memories(source)
+    for memory in memories:
+        check_listed(memory)
     if config.seed < 0:
         raise EvaluationError(f"`seed` is 0 or more, not {config.seed}.")
     options = EvaluationOptions(
@@ -106,15 +126,16 @@ def _requests(config: EvaluationConfig, context: dg.AssetExecutionContext) -> "l
         memory_model=config.memory_model,
         embedding_model=config.embedding_model,
         user_model=config.user_model,
+        extra_body=tuple(config.extra_body),
         tokens=config.tokens,
+        reply_tokens=MAX_REPLY_TOKENS if config.reply_tokens is None else config.reply_tokens,
         seed=config.seed,
     )
     variant = context.partition_key
     source = variant if config.version == NEWEST else f"{variant}@{config.version}"
-    budget = with_tags(budget_of(max_cost_usd=config.max_cost_usd, max_tokens=config.max_tokens), context.run.tags)
+    budget = budget_with_tags(budget_of(max_cost_usd=config.max_cost_usd, max_tokens=config.max_tokens), context.run.tags)
     return [
-        EvaluationRequest(source, name, options, users=config.users, budget=budget, again=config.again)
-        for name in config.memories
+        EvaluationRequest(source, name, options, users=config.users, budget=budget, again=config.again) for name in memories
     ]
 
 
@@ -123,12 +144,12 @@ async def _evaluate(request: "EvaluationRequest", write: Callable[[str], object]
     from pipelines.evaluation.forecast import EvaluationForecast
     from pipelines.evaluation.run import Run
 
-    line = f"{request.memory} on {request.dataset}: beginning"
+    line = f"{public_address(request.memory)} on {request.dataset}: beginning"
 
     def begun(run: Run, size: EvaluationForecast) -> None:
-        models = ", ".join(f"{role} {name}" for role, name in run.manifest.models.items())
-        told = f"{run.manifest.run_id}: asks {run.manifest.asks}; {models}."
-        write(f"{told} {size.sentence} {size.warning(request.budget)}".strip())
+        models = ", ".join(f"{role} {run.manifest.model_of(role)}" for role in run.manifest.models)
+        sentence = f"{run.manifest.run_id}: asks {run.manifest.asks}; {models}."
+        write(f"{sentence} {size.sentence} {size.warning(request.budget)}".strip())
 
     def show(progress: StageProgress) -> None:
         nonlocal line
@@ -141,43 +162,35 @@ async def _evaluate(request: "EvaluationRequest", write: Callable[[str], object]
 def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
     from pipelines.evaluation.folder import PAGE, runs_folder
     from pipelines.evaluation.records import AnswerRow
-    from pipelines.experiments.compare import compare
-    from pipelines.experiments.leaderboard import LEADERBOARDS_FOLDER, write_leaderboard
-    from pipelines.experiments.ranking import board_notes, board_sections, period_table, run_labels, standings
+    from pipelines.experiments.scoring.compare import compare_runs
+    from pipelines.experiments.scoring.leaderboard import LEADERBOARDS_FOLDER, write_leaderboard
+    from pipelines.experiments.scoring.ranking import board_notes, board_sections, period_table, run_labels, standings
 
-    folder, labels = runs_folder(home()), run_labels(runs)
-    by_name = {labels[run.manifest.run_id]: run for run in runs}
-    scores = {
-        f"{metric}_{name}": run.results.metrics[metric].value
-        for metric in ("overall", "memory")
-        for name, run in by_name.items()
-        if metric in run.results.metrics
+    folder = runs_folder(home())
+    metadata: dict[str, Any] = {
+        "leaderboard": dg.MetadataValue.md(standings(runs)),
+        "how_to_read_it": dg.MetadataValue.md("\n\n".join(board_notes(runs))),
     }
-    sections = {
-        title.lower().replace(" ", "_"): dg.MetadataValue.md(content) for title, content in board_sections(runs).items()
-    }
+    for title, content in board_sections(runs).items():
+        metadata[title.lower().replace(" ", "_")] = dg.MetadataValue.md(content)
     if runs[0].results.periods:
-        sections["overall_by_period"] = dg.MetadataValue.md(period_table(runs, "overall"))
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(canonical_digest([run.manifest.run_id for run in runs])[:16]),
-        metadata={
-            "leaderboard": dg.MetadataValue.md(standings(runs)),
-            "how_to_read_it": dg.MetadataValue.md("\n\n".join(board_notes(runs))),
-            **sections,
-            "board": page_link(LEADERBOARDS_FOLDER, write_leaderboard(compare(runs), runs=folder).name),
-            **{f"page_{name}": page_link(folder.name, run.manifest.run_id, PAGE) for name, run in by_name.items()},
-            # Numbers get a plot over the materializations.
-            **{name: dg.MetadataValue.float(score) for name, score in scores.items() if score is not None},
-            **{f"calls_{name}": sum(usage.calls for usage in run.results.spending.values()) for name, run in by_name.items()},
-            **{f"{UNSCORED}{name}": _unscored(run) for name, run in by_name.items()},
-            "dagster/column_schema": column_schema(AnswerRow),
-            "dagster/row_count": sum(len(run.answers) for run in runs),
-        },
-    )
-
-
-def _unscored(run: "FinishedRun") -> float:
-    return round(run.results.metrics["unscored"].value or 0.0, 4)
+        metadata["overall_by_period"] = dg.MetadataValue.md(period_table(runs, "overall"))
+    metadata["board"] = page_link(LEADERBOARDS_FOLDER, write_leaderboard(compare_runs(runs), runs=folder).name)
+    labels = run_labels(runs)
+    # Numbers get a plot over the materializations.
+    for run in runs:
+        name = labels[run.manifest.run_id]
+        metadata[f"page_{name}"] = page_link(folder.name, run.manifest.run_id, PAGE)
+        for metric in ("overall", "memory"):
+            score = run.results.metrics[metric].value if metric in run.results.metrics else None
+            if score is not None:
+                metadata[f"{metric}_{name}"] = dg.MetadataValue.float(score)
+        metadata[f"calls_{name}"] = sum(usage.calls for usage in run.results.spending.values())
+        metadata[f"{UNSCORED}{name}"] = round(run.results.metrics["unscored"].value or 0.0, 4)
+    metadata["dagster/column_schema"] = column_schema(AnswerRow)
+    metadata["dagster/row_count"] = sum(len(run.answers) for run in runs)
+    run_ids = [run.manifest.run_id for run in runs]
+    return dg.MaterializeResult(data_version=dg.DataVersion(canonical_digest(run_ids)[:16]), metadata=metadata)
 
 
 def evaluation_check(benchmark: Benchmark) -> dg.AssetChecksDefinition:
@@ -193,7 +206,10 @@ def evaluation_check(benchmark: Benchmark) -> dg.AssetChecksDefinition:
     def answers_scored(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
         """By the memory with most answers that could not be read."""
         known = last_materialized(context, asset)
-        shares = {name.removeprefix(UNSCORED): float(share) for name, share in known.items() if name.startswith(UNSCORED)}
+        shares: dict[str, float] = {}
+        for name, share in known.items():
+            if name.startswith(UNSCORED):
+                shares[name.removeprefix(UNSCORED)] = float(share)
         worst = max(shares, key=lambda name: shares[name])
         return dg.AssetCheckResult(
             passed=shares[worst] <= MOST_UNSCORED,

@@ -1,32 +1,32 @@
 """Anybody's data set, read and reported on: a file, a release's folder, or one on the Hub."""
 
-import asyncio
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assets.amemgym.episode_parts import fitting_counts
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.report import QualityReport
 from assets.engine.ports import RunContext
+from assets.llm.async_calls import run_to_end
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import build_recipe, expect_recipe, overridden
 from assets.reporting.plurals import counted
-from dataset_card.reference.settings import DataSettings
+from dataset_card.amemgym.reference.settings import DataSettings
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset, load_dataset
 from pipelines.home import Home
-from pipelines.resources.open import open_run_context
+from pipelines.opening.models import open_run_context
 from pipelines.resources.storage.open_stores import open_release_store
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION
 from validation.amemgym.report.given import GivenData, report_on_given
-from validation.amemgym.report.page import render_page
+from validation.amemgym.report.page import render_quality_page
 from validation.expectations.project import project_folder
 from validation.report.page import write_page
 
 
 @dataclass(frozen=True)
 class QualityRequest:
-    """What is reported on, and what is asked of judges. `overrides`: settings of a bare file, and fields of the recipe."""
+    """The data set to report on, and what judges are asked. `overrides`: settings of a bare file, and fields of the recipe."""
 
     source: str
     overrides: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -43,8 +43,11 @@ def report_on_source(request: QualityRequest, *, home: Home, notice: Callable[[s
     Raises EvaluationError, RecipeError, SuiteError, EndpointError, BudgetReached, OSError.
     """
     bare = request.source.endswith(".json")
-    settings = {name: value for name, value in request.overrides.items() if bare and name in DataSettings.model_fields}
-    others = {name: value for name, value in request.overrides.items() if name not in settings}
+    settings: dict[str, object] = {}
+    others: dict[str, object] = {}
+    for name, value in request.overrides.items():
+        group = settings if bare and name in DataSettings.model_fields else others
+        group[name] = value
     dataset = load_dataset(request.source, release_store=open_release_store(home), settings=settings).first(request.users)
     for sentence in dataset.notices:
         notice(sentence)
@@ -56,11 +59,11 @@ def report_on_source(request: QualityRequest, *, home: Home, notice: Callable[[s
         if data.judged:
             notice(_reading(data, run_context))
         project = project_folder(home.reports, recipe.variant)
-        report, sentences = asyncio.run(report_on_given(data, AMEMGYM_VALIDATION, run_context=run_context, project=project))
+        report, sentences = run_to_end(report_on_given(data, AMEMGYM_VALIDATION, run_context=run_context, project=project))
     for sentence in sentences:
         notice(sentence)
     write_page(report.model_dump_json(indent=2) + "\n", home.reports / f"{recipe.variant}.json")
-    return report, write_page(render_page(report), home.reports / f"{recipe.variant}.html")
+    return report, write_page(render_quality_page(report), home.reports / f"{recipe.variant}.html")
 
 
 def _recipe(dataset: AMemGymDataset, overrides: Mapping[str, object], *, model: str | None) -> AMemGymRecipe:
@@ -68,8 +71,8 @@ def _recipe(dataset: AMemGymDataset, overrides: Mapping[str, object], *, model: 
     name = re.sub(r"[^A-Za-z0-9.]+", "-", dataset.name.removesuffix(".json")).strip("-")
     if dataset.recipe is None:
         name = f"{name}-{dataset.digest[:8]}"  # many files have the same name
-        told = dataset.settings.model_dump(exclude_none=True)
-        recipe = expect_recipe(build_recipe({"variant": name, **fitting_counts(dataset.episodes), **told}), AMemGymRecipe)
+        given = dataset.settings.model_dump(exclude_none=True)
+        recipe = expect_recipe(build_recipe({"variant": name, **fitting_counts(dataset.episodes), **given}), AMemGymRecipe)
     else:
         recipe = dataset.recipe.model_copy(update={"variant": name, "num_users": len(dataset.episodes)})
     if model:
@@ -79,9 +82,12 @@ def _recipe(dataset: AMemGymDataset, overrides: Mapping[str, object], *, model: 
 
 
 def _reading(data: GivenData, run_context: RunContext) -> str:
-    """How much is read, as a sentence before the first call."""
-    queries = sum(len(period.sessions) for one in data.episodes for period in one.periods)
-    answers = sum(len(question.answer_choices) for one in data.episodes for question in one.questions)
+    """Say how much is read, in a sentence before the first call."""
+    queries = 0
+    answers = 0
+    for episode in data.episodes:
+        queries += sum(len(period.sessions) for period in episode.periods)
+        answers += sum(len(question.answer_choices) for question in episode.questions)
     names = ", ".join(data.recipe.models.judge.panel)
     plumbing = " It is the embedded model, which tests the plumbing only." if run_context.embedded_model else ""
     texts = f"{counted(queries, 'query')} and {counted(answers, 'answer')}"

@@ -1,5 +1,6 @@
 """The folder of an installation: its files, and Dagster's own storage in it."""
 
+import atexit
 import json
 import os
 import shutil
@@ -9,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assets.records.json_text import parse_json
-from pipelines.resources.storage.errors import StoreError
+from pipelines.errors import StoreError
 
-# 1: replies without the place that served them, rows and values without digests. 2: with them.
+# Raised when an earlier program could not read what this one writes.
 HOME_VERSION = 2
 VERSION_FILE = "home.json"
 # In bytes. Six small users take 12 MB with caches, pages and release.
@@ -78,25 +79,34 @@ def home() -> Home:
 
 
 def prepare_dagster_home(home: Home) -> Path:
-    """Make the folder of Dagster's storage with a dagster.yaml that sends nothing anywhere; an existing one stays."""
+    """Make the folder of Dagster's storage with a dagster.yaml that sends nothing anywhere; an existing one stays.
+
+    Return the path for DAGSTER_HOME, which is a link for this process where Dagster could not read the folder's own.
+    """
     folder = home.dagster
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "dagster.yaml"
     if not settings.exists():
         shutil.copyfile(DAGSTER_SETTINGS, settings)
-    return folder
+    return _link_to(folder) if "?" in str(folder) else folder
 
 
-def version_of(home: Home) -> int:
-    """The version of what lies in the folder: 1 where none is noted, and this one's where there is nothing.
+def _link_to(folder: Path) -> Path:
+    # Dagster writes the path into the address of a database, which ends at a question mark: its files would lie elsewhere.
+    place = Path(tempfile.mkdtemp(prefix="amemgym-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    link = place / "dagster"
+    link.symlink_to(folder)
+    return link
 
-    Raises StoreError for a folder of a later version, or one whose version cannot be read.
-    """
+
+def check_home_version(home: Home) -> None:
+    """Raise StoreError for a folder of a later version, or one whose version cannot be read."""
     path = home.root / VERSION_FILE
     try:
         version = parse_json(path.read_bytes())["version"]
     except FileNotFoundError:
-        return 1 if home.calls.exists() or home.work.exists() or (home.root / "values").exists() else HOME_VERSION
+        return  # a new folder
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path} cannot be read ({type(error).__name__}); mend it with: amemgym doctor --repair") from error
     if not isinstance(version, int) or version > HOME_VERSION:
@@ -104,18 +114,17 @@ def version_of(home: Home) -> int:
             f"{home.root} was made by a later version of this program (its version is {version}, this program knows "
             f"{HOME_VERSION}); use that program, or another folder in AMEMGYM_HOME. Nothing was changed."
         )
-    return version
 
 
-def begin_home(home: Home) -> int:
-    """Make the folder; the version of what lies in it. Raises StoreError."""
+def begin_home(home: Home) -> None:
+    """Make the folder. Raises StoreError where that cannot be, or where a later version made it."""
     try:
         home.root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
             f"The data folder {home.root} cannot be made ({error.strerror}); choose another in AMEMGYM_HOME."
         ) from error
-    return version_of(home)
+    check_home_version(home)
 
 
 def note_version(home: Home) -> None:
@@ -132,7 +141,7 @@ def note_version(home: Home) -> None:
 
 
 def obstacles(home: Home) -> Iterator[str]:
-    """What would stop a run that writes there, a sentence each: what cannot be written, a disk that is nearly full."""
+    """Yield a sentence for each thing that would stop a run: what cannot be written, a disk that is nearly full."""
     yield from unwritable(home)
     free = shutil.disk_usage(_nearest_folder(home)).free
     if free < LEAST_FREE:
@@ -143,11 +152,15 @@ def obstacles(home: Home) -> Iterator[str]:
 
 
 def unwritable(home: Home) -> Iterator[str]:
-    """What of the folder cannot be written, a sentence each. One that is not made yet has nothing but the nearest one above."""
+    """Yield a sentence for each path that cannot be written; of a folder that is not made yet, the nearest one above."""
     root = _nearest_folder(home)
-    below = (path for path in sorted(root.iterdir()) if not path.is_symlink()) if root == home.root else ()
+    # Of a folder above nothing is ours but the right to make a folder in it.
+    below: list[Path] = []
+    if root == home.root:
+        below = [path for path in sorted(root.iterdir()) if not path.is_symlink()]
     for path in dict.fromkeys((root, home.dagster, *below)):
-        if path.exists() and (reason := _not_writable(path)):
+        reason = _not_writable(path)
+        if reason:
             yield f"{path} cannot be written ({reason}); make it writable, or choose another folder in AMEMGYM_HOME."
 
 
@@ -156,11 +169,11 @@ def _nearest_folder(home: Home) -> Path:
 
 
 def _not_writable(path: Path) -> str:
-    """Why a file or folder cannot be written; "" where it can. Permissions alone do not tell it of every file system."""
+    """Return the reason why a path cannot be written, or "". Permissions alone do not tell it of every file system."""
     try:
         if path.is_dir():
             tempfile.TemporaryFile(dir=path).close()
-        elif path.suffix in (".sqlite", ".duckdb", ".json"):
+        elif path.is_file() and path.suffix in (".sqlite", ".duckdb", ".json"):
             path.open("ab").close()
     except OSError as error:
         return error.strerror or str(error)

@@ -9,7 +9,7 @@ import dagster as dg
 from assets.engine.benchmark import Benchmark
 from assets.recipe.config_schema import launchpad_fields
 from assets.recipe.partitions import MODEL_POOL
-from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
+from pipelines.benchmarks import BenchmarkEntry
 
 GENERATE_AND_RELEASE = "generate_and_release"
 
@@ -27,18 +27,23 @@ class Phase:
 def phases(
     benchmark: Benchmark, variant: str, *, units: Sequence[str], config: Mapping[str, Any], last: Sequence[str] = ()
 ) -> Iterator[Phase]:
-    """The runs that make, report on and release a variant, in order. One, or, where it is split into work units, one for the
-    recipe, one for each unit, and one for what comes last: the assets of `last`, all by default. `config`: as a run has it.
+    """Yield the runs that make, report on and release a variant, in order.
+
+    One, or, where it is split into work units, one for the recipe, one for each unit, and one for what comes last: the
+    assets of `last`, all by default. `config`: as a run has it.
     """
     key = benchmark.key
     if not benchmark.partitions.sharded:
         yield Phase(key(GENERATE_AND_RELEASE), variant, config)
         return
-    root = {name: ops for name, ops in config.items() if name == key("recipe")}
+    rest = dict(config)
+    root: dict[str, Any] = {}
+    if key("recipe") in rest:
+        root[key("recipe")] = rest.pop(key("recipe"))
     yield Phase(key("resolve_recipe"), variant, root)
     for unit in units:
         yield Phase(key("generate_unit"), unit)
-    yield Phase(key("make_release"), variant, {name: ops for name, ops in config.items() if name not in root}, last)
+    yield Phase(key("make_release"), variant, rest, last)
 
 
 def _job(name: str, assets: tuple[str, ...], partitions: dg.StaticPartitionsDefinition, *, description: str) -> Any:
@@ -47,49 +52,53 @@ def _job(name: str, assets: tuple[str, ...], partitions: dg.StaticPartitionsDefi
 
 def benchmark_jobs(entry: BenchmarkEntry) -> list[Any]:
     """A benchmark's jobs: make, release, publish, evaluate. Their names begin as those of its assets do."""
-    benchmark, key, partitions = entry.benchmark, entry.benchmark.key, entry.benchmark.partitions
-    recipe, report = (key("recipe"),), (key("quality_report"),)
+    benchmark = entry.benchmark
+    key = benchmark.key
+    items = f"{benchmark.noun}s"
+    by_variant = benchmark.partitions.by_variant
+    recipe = (key("recipe"),)
+    report = (key("quality_report"),)
     release = (key("dataset_card"), key("release"))
-    phases = [
-        _job(key("resolve_recipe"), recipe, partitions.by_variant, description="Resolve a variant's recipe."),
+    made = (*recipe, *benchmark.stage_names, *report)
+    return [
+        _job(key("resolve_recipe"), recipe, by_variant, description="Resolve a variant's recipe."),
         _job(
             key("generate_unit"),
             benchmark.stage_names,
-            partitions.by_unit,
-            description=f"Make one work unit's {benchmark.noun}s, from {benchmark.source.name} to {benchmark.final.name}.",
+            benchmark.partitions.by_unit,
+            description=f"Make one work unit's {items}, from {benchmark.source.name} to {benchmark.final.name}.",
         ),
         _job(
             key("make_release"),
             (*report, *release),
-            partitions.by_variant,
+            by_variant,
             description="Report on a finished variant and freeze it into a release.",
         ),
-    ]
-    made, released = (*recipe, *benchmark.stage_names, *report), (*recipe, *benchmark.stage_names, *report, *release)
-    noun = f"Make a variant's {benchmark.noun}s"
-    whole = [
-        _whole_job(entry, key("generate"), made, description=f"{noun} and report on them; nothing is released."),
-        _whole_job(entry, key(GENERATE_AND_RELEASE), released, description=f"{noun}, report on them and release them."),
-    ]
-    return [
-        *phases,
-        *whole,
+        _whole_job(
+            entry, key("generate"), made, description=f"Make a variant's {items} and report on them; nothing is released."
+        ),
+        _whole_job(
+            entry,
+            key(GENERATE_AND_RELEASE),
+            (*made, *release),
+            description=f"Make a variant's {items}, report on them and release them.",
+        ),
         _job(
             key("freeze_release"),
             release,
-            partitions.by_variant,
+            by_variant,
             description="Freeze a variant whose report is there into a release.",
         ),
         _job(
             key("publish"),
             (key("hub_release"),),
-            partitions.by_variant,
+            by_variant,
             description="Bring a variant's release from the disk to the Hub.",
         ),
         _job(
             key("evaluate"),
             (key("evaluation"),),
-            partitions.by_variant,
+            by_variant,
             description="Evaluate memories on the release of a variant.",
         ),
     ]
@@ -110,13 +119,17 @@ def _whole_job(entry: BenchmarkEntry, name: str, assets: tuple[str, ...], *, des
 
     @dg.op(
         name=phases_op(name),
-        config_schema={key("recipe"): dg.Field(launchpad_fields(entry.benchmark.recipe), is_required=False)},
+        config_schema={
+            key("recipe"): dg.Field(
+                launchpad_fields(entry.benchmark.recipe, asking_stages=entry.benchmark.asking_stages), is_required=False
+            )
+        },
         pool=MODEL_POOL,
     )
     def by_phases(context: dg.OpExecutionContext) -> None:
         """Run the phases here, unit by unit. Raises dg.Failure that names the run that failed."""
-        variant, config = context.partition_key, context.op_config
-        root = {name: {"config": fields} for name, fields in config.items()}
+        variant = context.partition_key
+        root = {name: {"config": fields} for name, fields in context.op_config.items()}
         for phase in phases(entry.benchmark, variant, units=partitions.units[variant], config=root, last=last):
             _run(context, phase)
 
@@ -139,6 +152,3 @@ def _run(context: dg.OpExecutionContext, phase: Phase) -> None:
     )
     if not result.success:
         raise dg.Failure(f"{phase.job} of {phase.partition} did not succeed; see its run {result.run_id}.", allow_retries=False)
-
-
-JOBS = [job for entry in BENCHMARKS for job in benchmark_jobs(entry)]

@@ -34,10 +34,10 @@ def load_prompt(name: str) -> Prompt:
 
 @cache
 def load_shipped_prompt(name: str) -> Prompt:
-    """The template as it is shipped, whatever stands in its place here. Raises PromptError for an unknown name."""
+    """Load the template as it is shipped, whatever stands in its place here. Raises PromptError for an unknown name."""
     if name not in prompt_names():
         near = get_close_matches(name, prompt_names())
-        known = [*near, *(other for other in prompt_names() if other not in near)]
+        known = dict.fromkeys([*near, *prompt_names()])
         raise PromptError(f"There is no prompt {name!r}; there are {', '.join(known)}.")
     return parse_prompt(name, prompt_path(name).read_text(encoding="utf-8"))
 
@@ -47,7 +47,7 @@ def prompt_names() -> tuple[str, ...]:
 
 
 def prompt_path(name: str) -> Path:
-    """The file of a template. A stage's templates lie below the folder of its benchmark, which is no part of their names."""
+    """Return a template's file. A stage's templates lie below the folder of its benchmark, which is no part of their names."""
     return _paths()[name]
 
 
@@ -58,13 +58,8 @@ def _paths() -> dict[str, Path]:
 
 
 def catalogue_page() -> str:
-    """The Markdown page that lists every prompt with its contract."""
-    rows = [
-        f"| [`{name}`]({prompt_path(name).relative_to(FOLDER)}) | {prompt.purpose} | {prompt.role}, {prompt.warmth} "
-        f"| {', '.join(f'`{variable}`' for variable in sorted(prompt.variables))} | {prompt.version} | {prompt.paper} |"
-        for name, prompt in ((name, load_prompt(name)) for name in prompt_names())
-    ]
-    introduction = [
+    """Return the Markdown page that lists every prompt with its contract."""
+    lines = [
         "# Prompts",
         "",
         "One template per call. `python -m prompts.catalogue` rewrites this page from the front matter.",
@@ -73,7 +68,13 @@ def catalogue_page() -> str:
         "| prompt | purpose | role, warmth | variables | version | paper |",
         "|---|---|---|---|---|---|",
     ]
-    return "\n".join([*introduction, *rows, ""])
+    for name in prompt_names():
+        prompt = load_prompt(name)
+        variables = "`, `".join(sorted(prompt.variables))
+        link = f"[`{name}`]({prompt_path(name).relative_to(FOLDER)})"
+        caller = f"{prompt.role}, {prompt.warmth}"
+        lines.append(f"| {link} | {prompt.purpose} | {caller} | `{variables}` | {prompt.version} | {prompt.paper} |")
+    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

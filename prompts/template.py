@@ -3,21 +3,23 @@
 File format: YAML front matter between two `---` lines, then `# system` (static instructions, first, so that
 providers can cache the prefix) and `# user` (the data of this call, last). In between there may be examples, which the
 model sees as earlier turns of the chat: pairs of `# user` and `# assistant`. Untrusted text enters through the `fenced`
-filter only, which puts it between tags that the text itself cannot close.
+filter only (`fence.py`), which puts it between tags that the text itself cannot close.
 """
 
 import hashlib
-import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import cycle
 from typing import Any, Literal, TypeVar, cast
 
 import jinja2
 import jinja2.meta
 import yaml
+
+from prompts.fence import enclose_in_tags
 
 Role = Literal["writer", "judge", "user_simulator"]
 Warmth = Literal["creative", "steady"]
@@ -59,41 +61,31 @@ class RenderedPrompt:
     examples: tuple[str, ...] = ()
 
 
-def enclose_in_tags(value: object, tag: str) -> str:
-    """Put data between `<tag>` and `</tag>`; text in it that imitates a tag loses its bracket.
-
-    Strings stay as they are, everything else becomes compact JSON.
-    """
-    if isinstance(value, str):
-        text = re.sub(r"<(?=\s*/?\s*[A-Za-z_])", "&lt;", value)
-    else:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return f"<{tag}>\n{text}\n</{tag}>"
-
-
 def with_alternatives(values: Mapping[str, str], choices: Mapping[str, Sequence[str]]) -> dict[str, dict[str, object]]:
-    """Each variable's value beside the choices that it is not: what a text has to rule out."""
-    return {
-        name: {"value": value, "instead_of": [choice for choice in choices[name] if choice != value]}
-        for name, value in values.items()
-    }
+    """Return each variable's value beside the choices that it is not: what a text has to rule out."""
+    table: dict[str, dict[str, object]] = {}
+    for name, value in values.items():
+        table[name] = {"value": value, "instead_of": [choice for choice in choices[name] if choice != value]}
+    return table
 
 
 def with_rows(cases: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The cases with their situations as rows of one table, which names the variables once."""
-    return {number: _with_rows(case) for number, case in cases.items()}
+    """Return the cases with their situations as rows of one table, which names the variables once."""
+    tables: dict[str, dict[str, Any]] = {}
+    for number, case in cases.items():
+        situations: Mapping[str, Mapping[str, str]] = case["situations"]
+        variables = next(iter(situations.values()))
+        tables[number] = {"variables": list(variables), **case, "situations": in_rows(situations, variables)}
+    return tables
 
 
-def _with_rows(case: Mapping[str, Any]) -> dict[str, Any]:
-    situations: Mapping[str, Mapping[str, str]] = case["situations"]
-    variables = list(next(iter(situations.values())))
-    rows = {number: [situation[name] for name in variables] for number, situation in situations.items()}
-    return {"variables": variables, **case, "situations": rows}
-
-
-def in_rows(states: Mapping[str, Mapping[str, str]], variables: Mapping[str, object]) -> dict[str, list[str]]:
-    """Each state's values alone, in the order of the variables."""
-    return {key: [state[name] for name in variables] for key, state in states.items()}
+def in_rows(states: Mapping[str, Mapping[str, str]], variables: Iterable[str]) -> dict[str, list[str]]:
+    """Return each state's values alone, in the order of the variables."""
+    names = list(variables)
+    rows: dict[str, list[str]] = {}
+    for key, state in states.items():
+        rows[key] = [state[name] for name in names]
+    return rows
 
 
 STATE_COLUMNS = ("now", "may_become", "changes", "had")
@@ -105,40 +97,51 @@ def with_past(
     updates: Sequence[Mapping[str, str]],
     offered: Mapping[str, Sequence[str]],
 ) -> dict[str, object]:
-    """A table with all that is known of each variable; its last columns are left out where they say nothing."""
+    """Return a table with all that is known of each variable; its last columns are left out where they say nothing."""
     rows: dict[str, list[object]] = {}
     for name, count in counts.items():
+        rows[name] = [current[name], offered.get(name, [])]
+        # The last update led to the present value.
         had = [update[name] for update in updates if name in update][:-1]
-        past: list[object] = [count, had] if had else [count] if count else []
-        rows[name] = [current[name], offered.get(name, []), *past]
+        if count or had:
+            rows[name].append(count)
+        if had:
+            rows[name].append(had)
     return {"columns": STATE_COLUMNS, "variables": rows}
 
 
 def with_nor(changes: Mapping[str, Mapping[str, Any]], choices: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
-    """Each change's old and new value beside the choices that are neither, where there are any."""
-    rests = {name: [one for one in choices[name] if one not in (own["old"], own["new"])] for name, own in changes.items()}
-    return {
-        name: {"old": own["old"], "new": own["new"], **({"nor": rests[name]} if rests[name] else {})}
-        for name, own in changes.items()
-    }
+    """Return each change's old and new value beside the choices that are neither, where there are any."""
+    table: dict[str, dict[str, Any]] = {}
+    for name, change in changes.items():
+        table[name] = {"old": change["old"], "new": change["new"]}
+        rest = [choice for choice in choices[name] if choice not in table[name].values()]
+        if rest:
+            table[name]["nor"] = rest
+    return table
 
 
 def own_with_nor(changes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The same for changes that have all choices of their variable."""
-    return with_nor(changes, {name: own["choices"] for name, own in changes.items()})
+    """Do the same for changes that have all choices of their variable."""
+    return with_nor(changes, {name: change["choices"] for name, change in changes.items()})
 
 
 def groups_with_nor(groups: Sequence[Mapping[str, Any]], choices: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """The same for groups of changes."""
-    return [{**group, "state_transition": with_nor(group["state_transition"], choices)} for group in groups]
+    """Do the same for groups of changes."""
+    tables: list[dict[str, Any]] = []
+    for group in groups:
+        tables.append({**group, "state_transition": with_nor(group["state_transition"], choices)})
+    return tables
 
 
 def by_value(pairs: Sequence[Mapping[str, str]]) -> dict[str, dict[str, dict[str, list[str]]]]:
-    """Pairs of values, each as variable to value: by variable and value what it is paired with, in as few words as can be.
+    """Return by variable and value what it is paired with, in as few words as can be; a pair maps its variables to values.
 
     A pair stands once, under the one of its values that is in more of the pairs.
     """
-    counts = Counter(item for pair in pairs for item in pair.items())
+    counts: Counter[tuple[str, str]] = Counter()
+    for pair in pairs:
+        counts.update(pair.items())
     table: dict[str, dict[str, dict[str, list[str]]]] = {}
     for pair in pairs:
         (name, value), (other, paired) = sorted(pair.items(), key=lambda item: -counts[item])
@@ -147,6 +150,7 @@ def by_value(pairs: Sequence[Mapping[str, str]]) -> dict[str, dict[str, dict[str
 
 
 def _environment() -> jinja2.Environment:
+    # Strict: a misspelled name ends in an error, and never as nothing in a prompt that is paid for.
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     filters: dict[str, Any] = environment.filters
     # Templates use these names; to rename a filter would change their fingerprints.
@@ -189,9 +193,10 @@ class Prompt:
     @cached_property
     def fingerprint(self) -> str:
         """Twelve hex digits that change when anything the model reads changes."""
-        lines = [line for part in self.parts for line in (part.role, part.text)]
-        text = "\n".join([self.name, self.role, self.warmth, STANDING_RULE, *lines])
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        lines = [self.name, self.role, self.warmth, STANDING_RULE]
+        for part in self.parts:
+            lines += (part.role, part.text)
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
     @cached_property
     def _compiled(self) -> tuple[jinja2.Template, ...]:
@@ -201,27 +206,32 @@ class Prompt:
         """Fill the template in. Raises PromptError naming every missing or unknown variable."""
         given: frozenset[str] = frozenset(values)
         if given != self.variables:
-            missing, extra = sorted(self.variables - given), sorted(given - self.variables)
+            missing = sorted(self.variables - given)
+            extra = sorted(given - self.variables)
             raise PromptError(f"Prompt {self.name!r} was rendered with missing {missing} and unknown {extra} variables.")
-        system, *turns = (template.render(values).strip() for template in self._compiled)
-        texts = (f"{system}\n{STANDING_RULE}", *turns)
-        messages = tuple(Message(part.role, text) for part, text in zip(self.parts, texts, strict=True))
-        return RenderedPrompt(self.name, self.role, self.warmth, self.fingerprint, messages, examples=tuple(turns[:-1]))
+        messages: list[Message] = []
+        for part, template in zip(self.parts, self._compiled, strict=True):
+            text = template.render(values).strip()
+            if part.role == "system":
+                text = f"{text}\n{STANDING_RULE}"
+            messages.append(Message(part.role, text))
+        examples = tuple(message.content for message in messages[1:-1])
+        return RenderedPrompt(self.name, self.role, self.warmth, self.fingerprint, tuple(messages), examples)
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
     """Read a template file. Raises PromptError when its head and body disagree about the variables."""
     match = FRONT_MATTER.match(text)
-    parts = tuple(
-        MessageTemplate(cast(ChatRole, part["role"]), part["text"]) for part in PART.finditer(match["body"] if match else "")
-    )
-    if match is None or not match["body"].startswith("# system\n") or not _alternate([part.role for part in parts[1:]]):
+    parts: list[MessageTemplate] = []
+    for part in PART.finditer(match["body"] if match else ""):
+        parts.append(MessageTemplate(cast(ChatRole, part["role"]), part["text"]))
+    if match is None or not match["body"].startswith("# system\n") or not _alternate(parts[1:]):
         raise PromptError(
             f"Prompt {name!r} needs front matter between '---' lines, then '# system' and '# user', with '# user' and "
             "'# assistant' by turns in between where it has examples."
         )
     head: Mapping[str, object] = yaml.safe_load(match["head"])
-    declared = frozenset(str(variable) for variable in _list_or_empty(head.get("variables")))
+    declared = frozenset(map(str, _list_or_empty(head.get("variables"))))
     used = frozenset(jinja2.meta.find_undeclared_variables(ENVIRONMENT.parse(match["body"])))
     if declared != used:
         raise PromptError(f"Prompt {name!r} declares {sorted(declared)} but its body uses {sorted(used)}.")
@@ -234,15 +244,18 @@ def parse_prompt(name: str, text: str) -> Prompt:
             paper=str(head["paper"]),
             purpose=str(head["purpose"]),
             variables=declared,
-            parts=parts,
+            parts=tuple(parts),
         )
     except KeyError as missing:
         raise PromptError(f"The front matter of prompt {name!r} lacks {missing}.") from missing
 
 
-def _alternate(roles: Sequence[ChatRole]) -> bool:
-    """Whether these are a user's turn, or turns by turns that end with one."""
-    return len(roles) % 2 == 1 and all(role == ("assistant" if index % 2 else "user") for index, role in enumerate(roles))
+def _alternate(turns: Sequence[MessageTemplate]) -> bool:
+    """Return True for a user's turn, and for turns by turns that begin and end with one."""
+    for turn, role in zip(turns, cycle(["user", "assistant"]), strict=False):
+        if turn.role != role:
+            return False
+    return len(turns) % 2 == 1
 
 
 def _list_or_empty(value: object) -> list[object]:

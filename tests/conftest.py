@@ -1,5 +1,6 @@
 """Settings of all tests, and the data folder that many of them begin with."""
 
+import atexit
 import gc
 import os
 import shutil
@@ -13,6 +14,13 @@ from hypothesis import HealthCheck, settings
 # A slow machine is no defect.
 settings.register_profile("house", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
+
+# Tests call packages of the lock, which are installed here anyway. Where a boundary can be had, it is used all the same.
+os.environ.setdefault("AMEMGYM_TRUST_PACKAGES", "1")
+
+# readline, which pytest imports, sets them for the workers' processes, and tables would be as narrow as a terminal.
+for _name in ("COLUMNS", "LINES"):
+    os.environ.pop(_name, None)
 
 # They wait for Dagster's processes more than they compute: begun last, they would leave the other workers idle at the end.
 FIRST = ("test_dagster_users.py", "test_dagster_commands.py")
@@ -41,8 +49,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Let the collector have everything again: extensions complain of what it cannot take down at the end."""
+    """Let the collector have everything again: extensions complain of what it cannot take down at the end.
+
+    Threads of servers that tests began still hold some of it, and DuckDB would print a page about that for each worker.
+    """
     gc.unfreeze()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 2))
 
 
 @pytest.fixture(scope="session")

@@ -1,1 +1,1 @@
-"""What must hold: rules per stage, the asset checks derived from them, and the quality report."""
+"""Rules per stage, the asset checks derived from them, and the quality report."""

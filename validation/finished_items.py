@@ -2,25 +2,35 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Protocol
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.ports import RunContext, SnapshotRef, portions, rows_of
+from assets.engine.ports import RunContext, SnapshotRef, portions, snapshot_rows
 from assets.engine.stage import Stage
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, ItemRecord
 from validation.rules import RecordsByStage
 
+# Bounds the memory of a report or a check, however large the set is.
 ITEMS_AT_ONCE = 200
 
 
 def records_of(
     stage: Stage[Any], refs: Mapping[str, SnapshotRef], run_context: RunContext, positions: Collection[int] | None = None
 ) -> dict[str, ItemRecord]:
-    """A stage's records by item: from its own snapshot, and from those that carry the rows of replacements."""
+    """Return a stage's records by item, from its own snapshot and from those that hold the rows of replacements."""
     snapshots = run_context.snapshots
-    rows = rows_of(stage.name, record=stage.record, refs=refs.values(), snapshots=snapshots, positions=positions)
+    rows = snapshot_rows(stage.name, record=stage.record, refs=refs.values(), snapshots=snapshots, positions=positions)
     return {record.item_id: record for record in rows.values()}
+
+
+def only_items(records: RecordsByStage, items: Collection[str]) -> RecordsByStage:
+    """Return the records of these items alone, of each stage in the order of the items."""
+    portion: dict[str, dict[str, ItemRecord]] = {}
+    for stage, rows in records.items():
+        portion[stage] = {item: rows[item] for item in items if item in rows}
+    return portion
 
 
 class ReportedItems(Protocol):
@@ -81,7 +91,7 @@ class FinishedItems:
 
     @property
     def count(self) -> int:
-        return sum(ref.items for ref in self._final_refs.values())
+        return sum(map(attrgetter("items"), self._final_refs.values()))
 
     @property
     def _final_refs(self) -> Mapping[str, SnapshotRef]:
@@ -93,15 +103,12 @@ class FinishedItems:
             yield from self.run_context.snapshots.failures(ref)
 
     def portions(self) -> Iterator[RecordsByStage]:
-        """A portion's records by stage and item, in the order of the stages; items by unit and position in the sample."""
-        final = self.benchmark.final.name
+        """Yield the records of some items by stage and item; stages in their order, items by unit and position."""
         for unit, ref in sorted(self._final_refs.items()):
             own = {name: units[unit] for name, units in self.refs.items()}
             for positions in portions(ref, snapshots=self.run_context.snapshots, at_once=self.items_at_once):
-                records: dict[str, dict[str, ItemRecord]] = {
-                    stage.name: records_of(stage, own, self.run_context, positions)
-                    for stage in self.benchmark.stages
-                    if stage.name in own
-                }
-                items = records[final]
-                yield {name: {item: rows[item] for item in items if item in rows} for name, rows in records.items()}
+                records: dict[str, dict[str, ItemRecord]] = {}
+                for stage in self.benchmark.stages:
+                    if stage.name in own:
+                        records[stage.name] = records_of(stage, own, self.run_context, positions)
+                yield only_items(records, records[self.benchmark.final.name])

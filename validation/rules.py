@@ -1,7 +1,7 @@
-"""A rule names one truth and yields its violations; the asset checks and the report's lines are derived from it."""
+"""Rules: each names one truth and yields its violations. Asset checks and the report's lines are derived from them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,8 +11,9 @@ from assets.recipe.policies import GatePolicy
 from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord, ItemRecord, Record
 
-# By stage and user.
+# By stage and item.
 RecordsByStage = Mapping[str, Mapping[str, ItemRecord]]
+# A rule that is broken everywhere would fill the memory with sentences; nobody reads more than the first.
 MAX_VIOLATIONS = 100
 
 
@@ -40,14 +41,18 @@ class Rule:
     of_votes: bool = False
 
     def violations(self, records: Sequence[ItemRecord], *, recipe: Recipe, others: RecordsByStage) -> Iterator[Violation]:
-        """What contradicts the rule; a user of whom a stage that it reads has no record is a violation too."""
+        """Yield what contradicts the rule. An item without a record of a stage that the rule reads contradicts it too."""
         for record in records:
-            read = [others[stage].get(record.item_id) for stage in self.reads]
-            missing = [stage for stage, other in zip(self.reads, read, strict=True) if other is None]
-            messages = [f"has no record of {missing[0]}"] if missing else self._messages(record, read, recipe)
-            yield from (Violation(record.item_id, message) for message in messages)
+            for message in self._messages(record, recipe, others):
+                yield Violation(record.item_id, message)
 
-    def _messages(self, record: ItemRecord, read: Sequence[ItemRecord | None], recipe: Recipe) -> list[str]:
+    def _messages(self, record: ItemRecord, recipe: Recipe, others: RecordsByStage) -> list[str]:
+        read: list[ItemRecord] = []
+        for stage in self.reads:
+            other = others[stage].get(record.item_id)
+            if other is None:
+                return [f"has no record of {stage}"]
+            read.append(other)
         try:
             return list(self.find(record, *read, recipe))
         except LookupError as error:
@@ -55,7 +60,7 @@ class Rule:
 
 
 class Accumulator(Protocol):
-    """Sees every record of a set once and then says what is wrong. It should remember few bytes of each."""
+    """See every record of a set once, then say what is wrong. It should remember few bytes of each."""
 
     def add(self, record: Any, /) -> None: ...
 
@@ -74,6 +79,7 @@ class RuleOutcome:
     """A rule's result over a set of items; passing rules have one too.
 
     `count` is the number of violations, `broken` of the items that have one; `violations` holds only the first of them.
+    `accumulator` looks for the violations of a rule about the whole set, until all items were added.
     """
 
     rule: Rule
@@ -81,6 +87,7 @@ class RuleOutcome:
     count: int = 0
     broken: int = 0
     violations: list[Violation] = field(default_factory=list[Violation])
+    accumulator: Accumulator | None = None
 
     @property
     def passed(self) -> bool:
@@ -98,63 +105,56 @@ class RuleOutcome:
 
 
 class RuleRun:
-    """Applies rules to a set, portion by portion, so that the whole never has to be in memory.
+    """Apply rules to a set, portion by portion, so that the whole never has to be in memory.
 
-    `validated`: the records come from a store, which checked the invariants of each while reading, so that they are not
-    checked again.
+    `validated`: the store checked the invariants of each record while reading, so they are not checked again.
     """
 
     def __init__(self, rules: Sequence[Rule], *, recipe: Recipe, validated: bool = False) -> None:
-        self._recipe, self._validated = recipe, validated
-        self._outcomes = [RuleOutcome(rule) for rule in rules]
-        self._accumulators = [rule.find() if isinstance(rule, SetRule) else None for rule in rules]
+        self._recipe = recipe
+        self._validated = validated
+        self._outcomes: list[RuleOutcome] = []
+        for rule in rules:
+            accumulator = rule.find() if isinstance(rule, SetRule) else None
+            self._outcomes.append(RuleOutcome(rule, accumulator=accumulator))
 
     def add(self, records: Sequence[ItemRecord], *, others: RecordsByStage) -> None:
         """Apply every rule to these items. `others`: their records of the stages that the rules read."""
-        for outcome, accumulator in zip(self._outcomes, self._accumulators, strict=True):
+        for outcome in self._outcomes:
             outcome.items += len(records)
             if self._validated and outcome.rule.find is invariants:
                 continue
-            if accumulator is None:
+            if outcome.accumulator is None:
                 outcome.add(outcome.rule.violations(records, recipe=self._recipe, others=others))
             else:
                 for record in records:
-                    accumulator.add(record)
+                    outcome.accumulator.add(record)
 
     def outcomes(self) -> list[RuleOutcome]:
-        """Each rule's outcome, once all items were added."""
-        for outcome, accumulator in zip(self._outcomes, self._accumulators, strict=True):
-            if accumulator is not None:
-                outcome.add(accumulator.violations())
-        self._accumulators = [None] * len(self._accumulators)
+        """Return each rule's outcome, once all items were added."""
+        for outcome in self._outcomes:
+            if outcome.accumulator is not None:
+                outcome.add(outcome.accumulator.violations())
+                outcome.accumulator = None  # a second call must not count its violations again
         return self._outcomes
 
 
-def apply_rules(
-    rules: Sequence[Rule], records: Iterable[ItemRecord], *, recipe: Recipe, others: RecordsByStage | None = None
-) -> list[RuleOutcome]:
-    """Apply every rule to all of a few records. `others`: the records of the stages that the rules read."""
-    run = RuleRun(rules, recipe=recipe)
-    run.add(list(records), others=others or {})
-    return run.outcomes()
-
-
 def expect(holds: bool, message: str) -> tuple[str, ...]:
-    """The message, unless it holds. Rules that ask about every value use a plain `if`, which formats no message in vain."""
+    """Return the message unless it holds. A rule about every value uses a plain `if`, which formats no message in vain."""
     return () if holds else (message,)
 
 
 def invariants(record: Record, *_: object) -> Iterator[str]:
-    """What the record's own invariants, which are stated in its class alone, say against it.
+    """Yield what the invariants that the record's class states say against it.
 
-    They were checked when the record was made; a record that was built without validation, or changed in a file, may break
+    They were checked when the record was made. A record that was built without validation, or changed in a file, may break
     them.
     """
     try:
         type(record).model_validate(record.model_dump(warnings=False))
     except ValidationError as error:
         for problem in error.errors():
-            location = ".".join(str(part) for part in problem["loc"])
+            location = ".".join(map(str, problem["loc"]))
             message = problem["msg"].removeprefix("Value error, ")
             yield f"{location}: {message}" if location else message
 
@@ -163,32 +163,55 @@ class OneRowPerItem:
     """Accumulator of a rule that no item has two rows."""
 
     def __init__(self) -> None:
-        self._seen: set[str] = set()
-        self._repeated: Counter[str] = Counter()
+        self._rows: Counter[str] = Counter()
 
     def add(self, record: ItemRecord) -> None:
-        if record.item_id in self._seen:
-            self._repeated[record.item_id] += 1
-        self._seen.add(record.item_id)
+        self._rows[record.item_id] += 1
 
     def violations(self) -> Iterator[Violation]:
-        """One for each item that has more than one row."""
-        yield from (Violation(item_id, f"has {more + 1} rows") for item_id, more in self._repeated.items())
+        for item_id, rows in self._rows.items():
+            if rows > 1:
+                yield Violation(item_id, f"has {rows} rows")
+
+
+class NoTwoAlike:
+    """Accumulator of a rule that no two items share a key. `sentence` describes a repeat, by its record and the first id."""
+
+    def __init__(self, *, key: Callable[[Any], Hashable], sentence: Callable[[Any, str], str]) -> None:
+        self._key = key
+        self._sentence = sentence
+        self._first: dict[Hashable, str] = {}
+        self._repeats: list[Violation] = []
+
+    def add(self, record: ItemRecord) -> None:
+        first = self._first.setdefault(self._key(record), record.item_id)
+        if first != record.item_id:
+            self._repeats.append(Violation(record.item_id, self._sentence(record, first)))
+
+    def violations(self) -> Iterator[Violation]:
+        yield from self._repeats
+
+
+# A gate, a text, and the values that the text should tell.
+_JudgedText = tuple[str, str, frozenset[tuple[str, str]]]
 
 
 class AcceptingVotes:
-    """How many votes accepted a text as telling exactly these values, by gate."""
+    """Count the votes of each gate that accepted a text as telling exactly these values."""
 
     def __init__(self, records: Iterable[GateRecord]) -> None:
-        self._counts = Counter[tuple[str, str, frozenset[tuple[str, str]]]]()
-        self._places: dict[tuple[str, str, frozenset[tuple[str, str]]], tuple[int, int]] = {}
+        self._accepting = Counter[_JudgedText]()
+        self._first_votes: dict[_JudgedText, GateRecord] = {}
         for vote in records:
             key = (vote.gate, vote.text, frozenset(vote.target.items()))
-            self._counts[key] += vote.accepted
-            self._places.setdefault(key, (vote.draft, vote.refinement))
+            self._accepting[key] += vote.accepted
+            self._first_votes.setdefault(key, vote)
 
     def too_few(self, gate: str, text: str, target: Mapping[str, str], *, policy: GatePolicy) -> int | None:
-        """The number of accepting votes where the policy wants more; None where there are enough."""
+        """Return the number of accepting votes when the policy wants more, else None."""
         key = (gate, text, frozenset(target.items()))
-        _, needed = policy.votes_for(gate, text=policy.text_number(*self._places.get(key, (0, 0))))
-        return self._counts[key] if self._counts[key] < needed else None
+        first = self._first_votes.get(key)
+        # Later drafts and refinements of an item may need more votes than its first text.
+        number = policy.text_number(first.draft, first.refinement) if first else 0
+        _, needed = policy.votes_for(gate, text=number)
+        return self._accepting[key] if self._accepting[key] < needed else None

@@ -1,12 +1,13 @@
-"""A finished user taken apart again: from an episode of anybody, the records of the stages and the recipe that would fit it."""
+"""The parts of a finished user: from an episode of anybody, the records of the stages and the recipe that would fit it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from statistics import fmean, mode
 from typing import Any
 
-from assets.amemgym.recipe import MAX_STATES_PER_QUERY
-from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.episode import Episode, EpisodePeriod
 from assets.amemgym.records.question import AnswerChoice, AnswerSet, QuestionAnswers
 from assets.amemgym.records.state import (
     Event,
@@ -19,35 +20,37 @@ from assets.amemgym.records.state import (
     StateTrajectory,
     TrajectoryPeriod,
 )
+from assets.recipe.amemgym import MAX_STATES_PER_QUERY
 from assets.records.base import ItemRecord
 
 
 def parts_of(episode: Episode) -> dict[str, ItemRecord]:
-    """The records of the stages that an episode tells of, by stage. Each is built as it is: rules say what is wrong with it."""
+    """Return the records of the stages that an episode tells of, by stage.
+
+    Each is built without its checks, so that rules can say what is wrong with it.
+    """
     user = episode.user_id
-    periods = [
-        TrajectoryPeriod.model_construct(
-            index=index,
-            start=period.period_start,
-            end=period.period_end,
-            summary=period.period_summary,
-            updates=period.updates,
-            state=period.state,
+    periods: list[TrajectoryPeriod] = []
+    sessions: list[PeriodSessions] = []
+    events: list[PeriodEvents] = []
+    for index, period in enumerate(episode.periods):
+        periods.append(
+            TrajectoryPeriod.model_construct(
+                index=index,
+                start=period.period_start,
+                end=period.period_end,
+                summary=period.period_summary,
+                updates=period.updates,
+                state=period.state,
+            )
         )
-        for index, period in enumerate(episode.periods)
-    ]
-    events = [
-        PeriodEvents.model_construct(
-            index=index,
-            events=tuple(Event.model_construct(states=tuple(one.exposed_states), text=one.event) for one in own if one.event),
-        )
-        for index, own in enumerate((period.sessions for period in episode.periods[1:]), start=1)
-    ]
-    sessions = [PeriodSessions.model_construct(index=index, sessions=one.sessions) for index, one in enumerate(episode.periods)]
-    answers = [
-        QuestionAnswers.model_construct(question_id=one.question_id, choices=one.answer_choices, golden=one.golden)
-        for one in episode.questions
-    ]
+        sessions.append(PeriodSessions.model_construct(index=index, sessions=period.sessions))
+        if index > 0:
+            events.append(PeriodEvents.model_construct(index=index, events=tuple(_events(period))))
+    answers: list[QuestionAnswers] = []
+    for one in episode.questions:
+        own = QuestionAnswers.model_construct(question_id=one.question_id, choices=one.answer_choices, golden=one.golden)
+        answers.append(own)
     return {
         "user_profiles": episode.user_profile,
         "state_schema": episode.state_schema,
@@ -59,78 +62,107 @@ def parts_of(episode: Episode) -> dict[str, ItemRecord]:
     }
 
 
+def _events(period: EpisodePeriod) -> Iterator[Event]:
+    for session in period.sessions:
+        if session.event:
+            yield Event.model_construct(states=tuple(session.exposed_states), text=session.event)
+
+
 def named_once(schema: StateSchema, answers: AnswerSet) -> tuple[StateSchema, AnswerSet]:
-    """Both with each variable once in a question, for judges who read variants as variables with their values.
+    """Return both with each variable once in a question, for judges who read variants as variables with their values.
 
     An option that gives one variable two values cannot be judged, and a question that is left with a single option neither.
     """
-    pairs = [_named_once(*pair) for pair in zip(schema.questions, answers.questions, strict=True)]
-    kept = [(question, own) for question, own in pairs if len(own.choices) > 1]
+    questions: list[SchemaQuestion] = []
+    judged: list[QuestionAnswers] = []
+    for question, own in zip(schema.questions, answers.questions, strict=True):
+        names = tuple(dict.fromkeys(question.required_info))
+        if names != question.required_info:
+            choices = tuple(_choices_named_once(question.required_info, own.choices))
+            question = question.model_copy(update={"required_info": names})
+            own = own.model_copy(update={"choices": choices})
+        if len(own.choices) > 1:
+            questions.append(question)
+            judged.append(own)
     return (
-        schema.model_copy(update={"questions": tuple(question for question, _ in kept)}),
-        answers.model_copy(update={"questions": tuple(own for _, own in kept)}),
+        schema.model_copy(update={"questions": tuple(questions)}),
+        answers.model_copy(update={"questions": tuple(judged)}),
     )
 
 
-def _named_once(question: SchemaQuestion, answers: QuestionAnswers) -> tuple[SchemaQuestion, QuestionAnswers]:
-    names = tuple(dict.fromkeys(question.required_info))
-    if names == question.required_info:
-        return question, answers
-    choices = [once for choice in answers.choices if (once := _choice_named_once(question.required_info, choice))]
-    return question.model_copy(update={"required_info": names}), answers.model_copy(update={"choices": tuple(choices)})
+def _choices_named_once(names: Sequence[str], choices: Iterable[AnswerChoice]) -> Iterator[AnswerChoice]:
+    """Yield the choices without repeated variables; a choice that contradicts itself is left out."""
+    for choice in choices:
+        pairs = list(zip(names, choice.state, strict=True))
+        values = dict(pairs)
+        if values.items() >= set(pairs):
+            yield choice.model_copy(update={"state": tuple(values.values())})
 
 
-def _choice_named_once(names: Sequence[str], choice: AnswerChoice) -> AnswerChoice | None:
-    """None for a choice that contradicts itself."""
-    values = dict(zip(names, choice.state, strict=True))
-    agrees = all(values[name] == value for name, value in zip(names, choice.state, strict=True))
-    return choice.model_copy(update={"state": tuple(values.values())}) if agrees else None
+@dataclass
+class _CountsFound:
+    """The counts and dates of some users. A list has an entry for each of what its name says, a user, question or period."""
+
+    start_dates: list[date] = field(default_factory=list[date])
+    questions: list[int] = field(default_factory=list[int])
+    periods: list[int] = field(default_factory=list[int])
+    states: list[int] = field(default_factory=list[int])  # variables of a question
+    choices: list[int] = field(default_factory=list[int])  # of a variable
+    options: list[int] = field(default_factory=list[int])  # of a question
+    exposed: list[int] = field(default_factory=list[int])  # values of an initial session
+    updates: list[int] = field(default_factory=list[int])  # of a later period
+    months: list[int] = field(default_factory=list[int])  # of a period with a start
+    most_changes: int = 1
+
+    def add(self, episode: Episode) -> None:
+        """Count what one user has."""
+        self.start_dates.append(episode.start_date)
+        self.questions.append(len(episode.questions))
+        self.periods.append(len(episode.periods))
+        for question in episode.state_schema.questions:
+            self.states.append(len(set(question.required_info)))
+        for variable in episode.state_schema.variables:
+            self.choices.append(len(variable.choices))
+        for question in episode.questions:
+            self.options.append(len(question.answer_choices))
+        for session in episode.periods[0].sessions:
+            self.exposed.append(len(session.exposed_states))
+        changes = Counter[str]()
+        for index, period in enumerate(episode.periods):
+            if index > 0:
+                self.updates.append(len(period.updates))
+            for update in period.updates:
+                changes[update.variable] += 1
+            start = period.period_start
+            if start is not None:
+                end = period.period_end
+                self.months.append(12 * (end.year - start.year) + end.month - start.month)
+        self.most_changes = max([self.most_changes, *changes.values()])
 
 
 def fitting_counts(episodes: Sequence[Episode]) -> Mapping[str, Any]:
-    """A recipe's counts and dates as most of these users have them, so that rules find the users who differ."""
-    schemas, periods = [one.state_schema for one in episodes], mode(len(one.periods) for one in episodes) - 1
-    questions = mode(len(one.questions) for one in episodes)
-    states = min(6, max(len(set(one.required_info)) for schema in schemas for one in schema.questions))
-    choices = mode(len(variable.choices) for schema in schemas for variable in schema.variables)
-    choices = min(10, choices)
-    options = min(len(question.answer_choices) for one in episodes for question in one.questions)
-    changed = Counter((one.user_id, update.variable) for one in episodes for period in one.periods for update in period.updates)
-    most_changes = max(changed.values(), default=1)
-    room = questions * states * min(most_changes, max(1, periods)) // max(1, periods)
+    """Return a recipe's counts and dates as most of these users have them, so that rules find the users who differ."""
+    found = _CountsFound()
+    for one in episodes:
+        found.add(one)
+    periods = max(1, mode(found.periods) - 1)
+    questions = mode(found.questions)
+    # The limits are those of the recipe's fields: a file beyond them is still given a recipe.
+    states = min(6, max(found.states))
+    choices = min(10, mode(found.choices))
+    # A recipe is refused whose variables cannot change as often as its periods want.
+    room = questions * states * min(found.most_changes, periods) // periods
+    mean_updates = fmean(found.updates or [1])
     return {
-        "start_date": mode(one.start_date for one in episodes),
+        "start_date": mode(found.start_dates),
         "num_users": len(episodes),
         "num_questions": min(100, questions),
         "num_states_per_question": states,
         "num_choices_per_state": choices,
-        "num_periods": max(1, periods),
-        "num_months_per_period": _months(episodes),
-        "num_changes_per_period": max(1, min(room, round(_mean(_updates(episodes))))),
-        "max_changes_per_state": most_changes,
-        "min_variants_per_question": max(2, min(20, options, choices**states)),
-        "max_states_per_query": max(1, min(MAX_STATES_PER_QUERY, max(_told_at_once(episodes), default=1))),
+        "num_periods": periods,
+        "num_months_per_period": max(1, min(24, mode(found.months or [1]))),
+        "num_changes_per_period": max(1, min(room, round(mean_updates))),
+        "max_changes_per_state": found.most_changes,
+        "min_variants_per_question": max(2, min(20, choices**states, *found.options)),
+        "max_states_per_query": max(1, min(MAX_STATES_PER_QUERY, max(found.exposed, default=1))),
     }
-
-
-def _updates(episodes: Iterable[Episode]) -> list[int]:
-    return [len(period.updates) for one in episodes for period in one.periods[1:]]
-
-
-def _told_at_once(episodes: Iterable[Episode]) -> list[int]:
-    return [len(session.exposed_states) for one in episodes for session in one.periods[0].sessions]
-
-
-def _mean(counts: Sequence[int]) -> float:
-    return fmean(counts) if counts else 1.0
-
-
-def _months(episodes: Iterable[Episode]) -> int:
-    """The months of most periods; one where there is no later period."""
-    lengths = [
-        12 * (period.period_end.year - period.period_start.year) + period.period_end.month - period.period_start.month
-        for one in episodes
-        for period in one.periods
-        if period.period_start
-    ]
-    return max(1, min(24, mode(lengths))) if lengths else 1

@@ -1,87 +1,105 @@
 """Stage 6: from a period's updates, the life events that caused them (section 3.1; App. C.3, elaboration)."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
-from pydantic import BaseModel
-
-from assets.amemgym import stage_summaries
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.state import Event, EventSet, PeriodEvents, StateSchema, StateTrajectory, TrajectoryPeriod
+from assets.amemgym.records.state import (
+    Event,
+    EventSet,
+    PeriodEvents,
+    StateSchema,
+    StateTrajectory,
+    TrajectoryPeriod,
+    selected,
+    without,
+)
+from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.state_schema import STATE_SCHEMA
-from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY, changes_shown
-from assets.amemgym.state_trajectory.told_states import StoryReader, StoryText, read_story, texts_per_call
-from assets.amemgym.text_checks import StyleCheck, TextInContext
+from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY, changes_in_prompt
+from assets.amemgym.state_trajectory.story_reading import StoryReader, StoryText, read_story, texts_per_call
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.stage import Stage
+from assets.engine.stage import PromptCalls, Stage
 from assets.llm.async_calls import gather_all
 from assets.llm.gate import Gate, GateAttempt, pass_gates
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, enum_of, list_of, object_of
-from assets.records.base import Text, duplicates
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, enum_of, list_of, object_of
+from assets.recipe.amemgym import AMemGymRecipe
+from assets.records.base import GateRecord, duplicates
+from assets.reporting.asset_description import AssetDescription, Metadata, Row
+from assets.reporting.histogram import histogram, rounded_mean
+from assets.text.text_checks import StyleCheck, TextInContext
+from assets.text.words import count_tokens
 from prompts.catalogue import load_prompt
 
 
-class EventReply(BaseModel):
-    """The paper's key, for an event told anew."""
+@dataclass(frozen=True)
+class GatedEvent:
+    """A drafted event of a period, with its way through the gate."""
 
-    event: Text
+    period: TrajectoryPeriod
+    draft: Event
+    attempt: GateAttempt
 
 
 async def elaborate_events(
     profile: UserProfile, schema: StateSchema, trajectory: StateTrajectory, *, recipe: AMemGymRecipe, model: LanguageModel
 ) -> EventSet:
     """Explain the updates of all periods, each in a call of its own, all at once; then let all events pass their gate."""
-    reader, periods = StoryReader(profile, schema, recipe, model), trajectory.periods[1:]
-    drafted = await gather_all(*(_draft(reader, period, _changed(period), sample=0) for period in periods))
-    attempts = [
-        [GateAttempt(f"e{period.index:02d}-{number:02d}", event.text) for number, event in enumerate(own, start=1)]
-        for period, own in zip(periods, drafted, strict=True)
-    ]
+    reader = StoryReader(profile, schema, recipe, model)
+    drafted = await gather_all(*map(partial(_draft_period, reader), trajectory.periods[1:]))
+    story = list(chain.from_iterable(drafted))
     if recipe.gates.consistency:
-        await _pass_event_gates(reader, periods, drafted=drafted, attempts=attempts)
-    return EventSet(
-        user_id=profile.user_id,
-        periods=tuple(
-            PeriodEvents(
-                index=period.index,
-                events=tuple(Event(states=event.states, text=one.text) for event, one in zip(*both, strict=True)),
-            )
-            for period, *both in zip(periods, drafted, attempts, strict=True)
-        ),
-        gate_records=tuple(record for own in attempts for attempt in own for record in attempt.records),
-    )
+        await _pass_event_gates(reader, story)
+    periods: list[PeriodEvents] = []
+    records: list[GateRecord] = []
+    for index, own in enumerate(drafted, start=1):
+        finished: list[Event] = []
+        for one in own:
+            finished.append(Event(states=one.draft.states, text=one.attempt.text))
+            records.extend(one.attempt.records)
+        periods.append(PeriodEvents(index=index, events=tuple(finished)))
+    return EventSet(user_id=profile.user_id, periods=tuple(periods), gate_records=tuple(records))
 
 
-def _changed(period: TrajectoryPeriod) -> list[str]:
-    return [update.variable for update in period.updates]
+async def _draft_period(reader: StoryReader, period: TrajectoryPeriod) -> list[GatedEvent]:
+    events = await _draft(reader, period, period.changed, sample=0)
+    gated: list[GatedEvent] = []
+    for number, event in enumerate(events, start=1):
+        gated.append(GatedEvent(period, event, GateAttempt(f"e{period.index:02d}-{number:02d}", event.text)))
+    return gated
 
 
 async def _draft(
     reader: StoryReader, period: TrajectoryPeriod, changed: Collection[str], *, sample: int, whole: bool = False
 ) -> tuple[Event, ...]:
-    """Events that account for these of the period's changes, or a single one that accounts for the `whole` of them."""
-    recipe, changes = reader.recipe, changes_shown(period, reader.schema)
+    """Return events that account for these of the period's changes, or a single one that accounts for the `whole` of them."""
+    recipe = reader.recipe
+    changes = changes_in_prompt(period, reader.schema)
     prompt = load_prompt("events/elaborate").render(
         user_profile=reader.profile.formatted_str,
         start_date=recipe.start_date.isoformat(),
         period={"from": str(period.start), "to": str(period.end), "summary": period.summary},
-        state_changes={name: changes[name] for name in changed},
-        unchanged_states=_unchanged(period),
+        state_changes=selected(changes, changed),
+        unchanged_states=without(period.state, period.changed),
         language=recipe.language_name,
     )
-    new = {update.variable: update.new for update in period.updates}
     style = StyleCheck(recipe.gates.max_reasks, strict=True, noun="Event")
 
     def convert(reply: dict[str, list[dict[str, Any]]]) -> tuple[Event, ...]:
-        # To name a change twice within one event says nothing new.
-        events = tuple(Event(states=tuple(dict.fromkeys(one["states"])), text=one["event"]) for one in reply["events"])
-        check_causes([name for event in events for name in event.states], set(changed))
-        style.check(event_in_context(event, new, recipe=recipe) for event in events)
-        return events
+        events: list[Event] = []
+        caused: list[str] = []
+        for one in reply["events"]:
+            states = dict.fromkeys(one["states"])  # to name a change twice within one event says nothing new
+            events.append(Event(states=tuple(states), text=one["event"]))
+            caused.extend(states)
+        check_causes(caused, set(changed))
+        style.check(event_in_context(event, period.state, recipe=recipe) for event in events)
+        return tuple(events)
 
     return await ask_structured(
         reader.model,
@@ -89,54 +107,41 @@ async def _draft(
         reply=_reply_schema(changed, most=1 if whole else len(changed)),
         convert=convert,
         sample=sample,
-        recipe=recipe,
+        settings=recipe.asking,
     )
 
 
-def _unchanged(period: TrajectoryPeriod) -> dict[str, str]:
-    changed = set(_changed(period))
-    return {name: value for name, value in period.state.items() if name not in changed}
-
-
-async def _pass_event_gates(
-    reader: StoryReader,
-    periods: Sequence[TrajectoryPeriod],
-    *,
-    drafted: Sequence[Sequence[Event]],
-    attempts: Sequence[Sequence[GateAttempt]],
-) -> None:
-    story = [attempt for own in attempts for attempt in own]
-    told = [(period, event) for period, own in zip(periods, drafted, strict=True) for event in own]
-    gated = [
-        [(event_gate(reader, period, event, subject=StoryText(story, place)), story[place])]
-        for place, (period, event) in enumerate(told)
-    ]
+async def _pass_event_gates(reader: StoryReader, events: Sequence[GatedEvent]) -> None:
+    story = [one.attempt for one in events]
+    gated: list[list[tuple[Gate[StoryText], GateAttempt]]] = []
+    for position, one in enumerate(events):
+        # Each event is a source of its own: a judge sees the whole story anyway.
+        gate = event_gate(reader, one.period, one.draft, subject=StoryText(story, position))
+        gated.append([(gate, one.attempt)])
     await pass_gates(gated, partial(read_story, reader), size=texts_per_call(reader.recipe), recipe=reader.recipe)
 
 
 def event_gate(reader: StoryReader, period: TrajectoryPeriod, event: Event, *, subject: StoryText) -> Gate[StoryText]:
-    """The gate of an event, out of which judges have to read its new values and nothing else."""
-    new = {name: period.state[name] for name in event.states}
+    """Return the gate of an event, out of which judges have to read its new values and nothing else."""
+    new = period.values_of(event.states)
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
-        changes = changes_shown(period, reader.schema)
+        changes = changes_in_prompt(period, reader.schema)
         prompt = load_prompt("events/refine").render(
             user_profile=reader.profile.formatted_str,
             period={"from": str(period.start), "to": str(period.end)},
-            state_changes={name: changes[name] for name in event.states},
-            unchanged_states=_unchanged(period),
+            state_changes=selected(changes, event.states),
+            unchanged_states=without(period.state, period.changed),
             event=text,
             reading=reading,
             language=reader.recipe.language_name,
         )
-        style = StyleCheck(reader.recipe.gates.max_reasks, strict=True, noun="Event")
 
-        def convert(reply: EventReply) -> str:
-            style.check([event_in_context(Event(states=event.states, text=reply.event), new, recipe=reader.recipe)])
-            return reply.event
+        def in_context(text: str) -> TextInContext:
+            return event_in_context(Event(states=event.states, text=text), new, recipe=reader.recipe)
 
-        return await ask_structured(
-            reader.model, prompt=prompt, reply=EventReply, convert=convert, sample=sample, recipe=reader.recipe
+        return await rewrite_text(
+            prompt, "event", in_context, noun="Event", sample=sample, recipe=reader.recipe, model=reader.model
         )
 
     async def redraft(number: int) -> str:
@@ -147,30 +152,45 @@ def event_gate(reader: StoryReader, period: TrajectoryPeriod, event: Event, *, s
 
 
 def event_in_context(event: Event, new: Mapping[str, str], *, recipe: AMemGymRecipe) -> TextInContext:
-    """An event as the style check sees it; `new`: variable to value, for all that the period changes."""
+    """Return an event as the style check sees it; `new`: variable to value, for all that the period changes."""
     values = [new[name] for name in event.states if name in new]
     return TextInContext("event", event.text, recipe.language, others=values, finder=recipe.gates.contact_data)
 
 
 def _reply_schema(changed: Collection[str], *, most: int) -> ReplySchema[dict[str, list[dict[str, Any]]]]:
-    """The paper's keys: events, each with the changes that it explains."""
-    event = object_of({"states": list_of(enum_of(sorted(changed))), "event": TEXT})
+    """Return the paper's keys: events, each with the changes that it explains."""
+    # Sorted, so that equal requests are equal bytes and are found in the reply cache.
+    event = object_of({"states": list_of(enum_of(sorted(changed))), "event": PROSE})
     return ReplySchema(object_of({"events": list_of(event, max_items=most)}))
 
 
 def check_causes(caused: list[str], changed: set[str]) -> None:
     """Raise ValueError unless the events cause every change once."""
-    missing, repeated = sorted(changed - set(caused)), duplicates(caused)
+    missing = sorted(changed - set(caused))
+    repeated = duplicates(caused)
     if missing or repeated:
         raise ValueError(f"Every change needs exactly one event; without event: {missing}, in several: {repeated}.")
 
 
-def _rows(record: EventSet) -> list[Row]:
-    return [
-        {"period": period.index, "states": event.states, "event": event.text}
-        for period in record.periods
-        for event in period.events
-    ]
+def summarize_events(sets: Sequence[EventSet]) -> Metadata:
+    """Return how many events, and how many updates each of them explains."""
+    updates: list[int] = []
+    tokens: list[int] = []
+    for one in sets:
+        for event in one.events:
+            updates.append(len(event.states))
+            tokens.append(count_tokens(event.text))
+    return {
+        "events": len(tokens),
+        "updates_per_event": rounded_mean(updates),
+        "lengths": histogram(tokens, unit="tokens"),
+    }
+
+
+def _rows(record: EventSet) -> Iterator[Row]:
+    for period in record.periods:
+        for event in period.events:
+            yield {"period": period.index, "states": event.states, "event": event.text}
 
 
 EVENTS = Stage(
@@ -179,12 +199,16 @@ EVENTS = Stage(
     make=elaborate_events,
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY),
     prompts=("events/elaborate", "events/refine", "state_trajectory/check"),
+    calls={
+        "events/elaborate": PromptCalls(attrgetter("num_periods")),
+        "events/refine": PromptCalls(attrgetter("num_periods"), always=False),
+    },
     version=2,
     description=AssetDescription(
         group="trajectory",
         description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "
         "update belongs to exactly one event, which judges read back, and no event touches an unchanged state.",
         rows=_rows,
-        summary=stage_summaries.summarize_events,
+        summary=summarize_events,
     ),
 )

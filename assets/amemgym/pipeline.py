@@ -7,15 +7,14 @@ from assets.amemgym.events import EVENTS
 from assets.amemgym.personas.sampling import with_pool_digest
 from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.questions import QUESTIONS
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.report import QualityReport
-from assets.amemgym.records.rows import KEYS, TABLES, TITLES, UNREAD, WORDS
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
-from assets.amemgym.tables import table_rows
+from assets.amemgym.tables import TABLES, table_rows
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.benchmark import Benchmark, Table
+from assets.engine.benchmark import Benchmark
+from assets.recipe.amemgym import AMemGymRecipe
 
 AMEMGYM = Benchmark(
     name="amemgym",
@@ -34,19 +33,7 @@ AMEMGYM = Benchmark(
         AUDITS,
         EPISODES,
     ),
-    tables={
-        name: Table(
-            row,
-            KEYS[name],
-            words=WORDS.get(name, frozenset()),
-            unread=UNREAD.get(name, frozenset()),
-            scored=name not in ("gate_records", "failures"),
-            # An option more makes another task of a question, although no row that was there changed.
-            group=("user_id", "question_id") if name == "answer_choices" else (),
-            title=TITLES.get(name, ""),
-        )
-        for name, row in TABLES.items()
-    },
+    tables=TABLES,
     rows=table_rows,
     report=QualityReport,
 )

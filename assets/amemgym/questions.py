@@ -1,18 +1,20 @@
-"""Stage 3: from the profile, what the user may ask at any time and what the answers depend on (section 3.1; App. C.3)."""
+"""Stage 3: from the profile, the questions that the user may ask at any time, and what their answers depend on (App. C.3)."""
 
 import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from assets.amemgym import stage_summaries
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
-from assets.amemgym.text_checks import StyleCheck, TextInContext
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.stage import Stage
+from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import NAME, TEXT, ReplySchema, ask_structured, list_of, object_of
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.llm.structured_output import NAME, PROSE, ReplySchema, SchemaPart, ask_structured, list_of, object_of
+from assets.recipe.amemgym import AMemGymRecipe
+from assets.reporting.asset_description import AssetDescription, Metadata, Row
+from assets.reporting.histogram import histogram
+from assets.text.text_checks import StyleCheck, TextInContext
+from assets.text.words import count_tokens
 from prompts.catalogue import load_prompt
 
 
@@ -27,44 +29,62 @@ async def draft_questions(profile: UserProfile, *, recipe: AMemGymRecipe, model:
         num_total_months=recipe.num_total_months,
         language=recipe.language_name,
     )
-
     style = StyleCheck(recipe.gates.max_reasks, strict=True, noun="Question")
 
     def convert(reply: dict[str, list[dict[str, Any]]]) -> QuestionSet:
-        drafted = QuestionSet(user_id=profile.user_id, questions=tuple(map(_question, itertools.count(1), reply["questions"])))
-        style.check(question_in_context(one, recipe=recipe) for one in drafted.questions)
+        questions = tuple(map(_question, itertools.count(1), reply["questions"]))
+        drafted = QuestionSet(user_id=profile.user_id, questions=questions)
+        style.check(question_in_context(one, recipe=recipe) for one in questions)
         return drafted
 
-    return await ask_structured(model, prompt=prompt, reply=_reply_schema(recipe), convert=convert, recipe=recipe)
+    return await ask_structured(model, prompt=prompt, reply=_reply_schema(recipe), convert=convert, settings=recipe.asking)
 
 
 def question_in_context(question: Question, *, recipe: AMemGymRecipe) -> TextInContext:
-    """A question as the style check sees it, with the choices that would give its answer away."""
-    choices = [choice for info in question.required_info for choice in info.info_choices]
+    """Return a question as the style check sees it, with the choices that would give its answer away."""
+    choices: list[str] = []
+    for info in question.required_info:
+        choices.extend(info.info_choices)
     return TextInContext("question", question.text, recipe.language, others=choices, finder=recipe.gates.contact_data)
 
 
 def _reply_schema(recipe: AMemGymRecipe) -> ReplySchema[dict[str, list[dict[str, Any]]]]:
-    """The paper's keys, with the recipe's numbers of everything."""
-    choices, infos, wanted = recipe.num_choices_per_state, recipe.num_states_per_question, recipe.num_questions
-    info = object_of({"info_type": NAME, "info_choices": list_of(NAME, min_items=choices, max_items=choices)})
-    question = object_of({"question": TEXT, "required_info": list_of(info, min_items=infos, max_items=infos)})
-    return ReplySchema(object_of({"questions": list_of(question, min_items=wanted, max_items=wanted)}))
+    """Return the paper's keys, with the recipe's numbers of everything."""
+
+    def exactly(count: int, item: SchemaPart) -> SchemaPart:
+        return list_of(item, min_items=count, max_items=count)
+
+    info = object_of({"info_type": NAME, "info_choices": exactly(recipe.num_choices_per_state, NAME)})
+    question = object_of({"question": PROSE, "required_info": exactly(recipe.num_states_per_question, info)})
+    return ReplySchema(object_of({"questions": exactly(recipe.num_questions, question)}))
 
 
 def _question(number: int, reply: dict[str, Any]) -> Question:
-    infos = tuple(RequiredInfo(info_type=one["info_type"], info_choices=one["info_choices"]) for one in reply["required_info"])
-    return Question(question_id=f"q{number:02d}", text=reply["question"], required_info=infos)
+    infos: list[RequiredInfo] = []
+    for info in reply["required_info"]:
+        infos.append(RequiredInfo(info_type=info["info_type"], info_choices=info["info_choices"]))
+    return Question(question_id=f"q{number:02d}", text=reply["question"], required_info=tuple(infos))
 
 
-def _rows(record: QuestionSet) -> list[Row]:
-    return [
-        {
-            "question": question.text,
-            "required_info": {info.info_type: list(info.info_choices) for info in question.required_info},
-        }
-        for question in record.questions
-    ]
+def summarize_questions(sets: Sequence[QuestionSet]) -> Metadata:
+    """Return how many questions, and of how many different information types."""
+    tokens: list[int] = []
+    types: set[str] = set()
+    for one in sets:
+        for question in one.questions:
+            tokens.append(count_tokens(question.text))
+            types.update(info.info_type for info in question.required_info)
+    return {
+        "questions": len(tokens),
+        "information_types": len(types),
+        "lengths": histogram(tokens, unit="tokens"),
+    }
+
+
+def _rows(record: QuestionSet) -> Iterator[Row]:
+    for question in record.questions:
+        infos = {info.info_type: list(info.info_choices) for info in question.required_info}
+        yield {"question": question.text, "required_info": infos}
 
 
 QUESTIONS = Stage(
@@ -73,11 +93,12 @@ QUESTIONS = Stage(
     make=draft_questions,
     needs=(USER_PROFILES,),
     prompts=("questions/draft",),
+    calls={"questions/draft": PromptCalls()},
     description=AssetDescription(
         group="schema",
         description="Questions the user may ask at any time, each with the information types its answer depends on and their "
         "choices (paper section 3.1, App. C.3). Each user has exactly num_questions of them.",
         rows=_rows,
-        summary=stage_summaries.summarize_questions,
+        summary=summarize_questions,
     ),
 )

@@ -14,9 +14,12 @@ from assets.amemgym.records.state import StateTrajectory
 # From light to dark in blue, caption apart in grey too; a variable's first value is the lightest.
 SHADES = ("#dbe7f3", "#9cc3e4", "#f2c879", "#5b93c7", "#d98c3f", "#2f6ba5", "#a85f1d", "#123f6b")
 DARK_FROM = 5
-NAME_WIDTH, WIDTH, ROW_HEIGHT, HEAD_HEIGHT = 230, 900, 20, 34
-LETTER_WIDTH = 6.2
-MAX_ROWS = 30
+NAME_WIDTH = 230
+WIDTH = 900
+ROW_HEIGHT = 20
+HEAD_HEIGHT = 34
+LETTER_WIDTH = 6.2  # of sans-serif at 11 pixels, on average
+MAX_ROWS = 30  # more would fill a screen
 
 
 class ValueSpan(NamedTuple):
@@ -30,23 +33,22 @@ class ValueSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class TimeAxis:
-    """The horizontal axis: where periods lie across the picture."""
+    """The horizontal axis, on which the periods lie."""
 
     periods: int
 
     def left_edge(self, period: float) -> float:
-        """The left edge of a period."""
+        """Return the left edge of a period."""
         return round(NAME_WIDTH + (WIDTH - NAME_WIDTH) * period / self.periods, 1)
 
 
 def trajectory_markdown(trajectory: StateTrajectory) -> str:
-    """The picture as Markdown that carries it: nothing is loaded from anywhere. A function of the record alone."""
+    """Return the picture as Markdown that carries it: nothing is loaded from anywhere. It depends on the record alone."""
     names = list(trajectory.periods[0].state)[:MAX_ROWS]
     axis = TimeAxis(len(trajectory.periods))
-    parts = [
-        *_head(trajectory, axis),
-        *(part for row, name in enumerate(names) for part in _row(trajectory, name, row, axis)),
-    ]
+    parts = list(_head(trajectory, axis))
+    for row, name in enumerate(names):
+        parts.extend(_row(trajectory, name, row, axis))
     height = HEAD_HEIGHT + ROW_HEIGHT * len(names) + 4
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif" font-size="11">'
@@ -57,7 +59,7 @@ def trajectory_markdown(trajectory: StateTrajectory) -> str:
 
 
 def value_spans(values: Sequence[str]) -> Iterator[ValueSpan]:
-    """The value_spans of equal values, in order."""
+    """Yield the spans of equal values, in order."""
     known = list(dict.fromkeys(values))
     first = 0
     for index in range(1, len(values) + 1):
@@ -68,6 +70,7 @@ def value_spans(values: Sequence[str]) -> Iterator[ValueSpan]:
 
 def _head(trajectory: StateTrajectory, axis: TimeAxis) -> Iterator[str]:
     yield '<text x="4" y="14" fill="#555">period, and the day it ends</text>'
+    # Dates of more than twelve periods would run into each other.
     step = 1 + (axis.periods - 1) // 12
     for period in trajectory.periods[::step]:
         left = axis.left_edge(period.index)
@@ -79,17 +82,19 @@ def _row(trajectory: StateTrajectory, name: str, row: int, axis: TimeAxis) -> It
     top = HEAD_HEIGHT + ROW_HEIGHT * row
     yield f'<text x="4" y="{top + 14}">{_truncated(name, NAME_WIDTH - 8)}</text>'
     for span in value_spans([period.state[name] for period in trajectory.periods]):
-        left, right = axis.left_edge(span.first), axis.left_edge(span.last + 1)
+        left = axis.left_edge(span.first)
+        width = round(axis.left_edge(span.last + 1) - left, 1)
         shade = span.shade % len(SHADES)
-        width = round(right - left, 1)
         yield f'<rect x="{left}" y="{top + 1}" width="{width}" height="{ROW_HEIGHT - 2}" fill="{SHADES[shade]}"/>'
-        if span.first:
+        if span.first:  # nothing changed at the beginning
             yield f'<rect x="{left}" y="{top + 1}" width="3" height="{ROW_HEIGHT - 2}" fill="#b00020"/>'
         color = ' fill="#fff"' if shade >= DARK_FROM else ""
         yield f'<text x="{left + 6}" y="{top + 14}"{color}>{_truncated(span.value, width - 8)}</text>'
 
 
 def _truncated(text: str, width: float) -> str:
-    """As much of the text as there is room for."""
+    """Return as much of the text as there is room for."""
     room = int(width / LETTER_WIDTH)
-    return escape(text if len(text) <= room else text[: max(room - 2, 0)] + ".." if room > 3 else "")
+    if len(text) > room:
+        text = text[: room - 2] + ".." if room > 3 else ""
+    return escape(text)

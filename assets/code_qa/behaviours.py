@@ -4,8 +4,9 @@ import asyncio
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,57 +15,62 @@ from assets.code_qa.execution.mutants import Mutant, mutants_of
 from assets.code_qa.execution.sandbox import PROCESSES, CalledFunction, CallReport, run_calls
 from assets.code_qa.packages.imports import files_taken
 from assets.code_qa.packages.symbols import callable_names, function_in, functions_in
-from assets.code_qa.recipe import CodeQaRecipe
-from assets.code_qa.records.behaviours import Behaviour, BehaviourPolicy, CallResult, CodeBehaviours, NearMiss
+from assets.code_qa.records.behaviours import Behaviour, CallResult, CodeBehaviours, NearMiss
 from assets.code_qa.records.sources import CodeFile, CodeSources
-from assets.code_qa.sources import CODE_SOURCES
+from assets.code_qa.sources import CODE_SOURCES, modules_of
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.text import words_of
-from assets.memory_items.answers import normalized
+from assets.recipe.code_qa import BehaviourPolicy, CodeQaRecipe
+from assets.records.answers import normalized
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription, Row
+from assets.text.words import words_of
 
-TRIES = 10  # for each call that is kept
-MOST_MUTANTS = 8  # of one function
+TRIES = 10  # for each call that is kept: most tried ones raise, or come to what others came to
+MOST_MUTANTS = 8  # of one function; each is a process
 LONG_FRACTION = re.compile(r"\d\.\d{7}|e-?\d")
 # Seeds of hashes: what depends on the order of a set differs between the two executions.
-FIRST_SEED, SECOND_SEED = 1, 2
+FIRST_SEED = 1
+SECOND_SEED = 2
+Arguments = tuple[str, ...]
 
 
 async def execute_behaviours(sources: CodeSources, *, recipe: CodeQaRecipe, model: LanguageModel) -> CodeBehaviours:
-    """The behaviours of the question's functions. Raises ItemFailed where there are too few."""
+    """Return the behaviours of the question's functions. Raises ItemFailed where there are too few."""
     policy = recipe.behaviours
-    modules = list(dict.fromkeys(target.rpartition(".")[0] for target in sources.targets))
-    found = [await _of_module(module, sources.files, policy=policy, seed=recipe.seed) for module in modules]
-    by_symbol = {symbol: kept for one in found for symbol, kept in one.by_symbol.items()}
-    behaviours = [behaviour for target in sources.targets for behaviour in by_symbol.get(target, ())]
+    tried = 0
+    left_out = Counter[str]()
+    by_symbol: dict[str, tuple[Behaviour, ...]] = {}
+    for module in modules_of(sources.targets):
+        found = await _of_module(module, sources.files, policy=policy, seed=recipe.world_seed)
+        tried += found.tried
+        left_out += found.left_out
+        by_symbol.update(found.by_symbol)
+    behaviours: list[Behaviour] = []
+    for target in sources.targets:
+        behaviours += by_symbol.get(target, ())
     if len(behaviours) < policy.min_behaviours:
         raise ItemFailed(
             "rule_violated",
             f"{len(behaviours)} calls of {sources.package.name} came to something that can be asked for, and behaviours."
             f"min_behaviours is {policy.min_behaviours}.",
         )
-    left_out = sum((one.left_out for one in found), Counter[str]())
     return CodeBehaviours(
-        task_id=sources.task_id,
-        behaviours=tuple(behaviours),
-        tried=sum(one.tried for one in found),
-        left_out=dict(sorted(left_out.items())),
+        task_id=sources.task_id, behaviours=tuple(behaviours), tried=tried, left_out=dict(sorted(left_out.items()))
     )
 
 
-class _Module(NamedTuple):
-    """What was found of a module: behaviours by function, how many calls were tried, why others were left out."""
+class _ModuleBehaviours(NamedTuple):
+    """A module's behaviours by function, how many calls were tried, and why others were left out."""
 
     by_symbol: dict[str, tuple[Behaviour, ...]]
     tried: int
     left_out: Counter[str]
 
 
-async def _of_module(module: str, files: Sequence[CodeFile], *, policy: BehaviourPolicy, seed: int) -> _Module:
-    """The behaviours of all the module's functions, which are the same for every question about its package."""
+async def _of_module(module: str, files: Sequence[CodeFile], *, policy: BehaviourPolicy, seed: int) -> _ModuleBehaviours:
+    """Return the behaviours of all the module's functions, which are the same for every question about its package."""
     future = _executed(module, files_taken([module], files), policy.model_dump_json(), seed)
     try:
         # Other questions wait for the same execution, so that one of them that is given up must not end it.
@@ -75,65 +81,27 @@ async def _of_module(module: str, files: Sequence[CodeFile], *, policy: Behaviou
 
 
 @lru_cache(maxsize=256)
-def _executed(module: str, files: tuple[CodeFile, ...], policy_json: str, seed: int) -> "Future[_Module]":
+def _executed(module: str, files: tuple[CodeFile, ...], policy_json: str, seed: int) -> "Future[_ModuleBehaviours]":
     policy = BehaviourPolicy.model_validate_json(policy_json)
-    return PROCESSES.submit(_execute_module, module, files, policy, seed)
-
-
-def _execute_module(module: str, files: Sequence[CodeFile], policy: BehaviourPolicy, seed: int) -> _Module:
     file = next(one for one in files if one.module == module)
-    names = callable_names(file)
-    calls = {
-        name: _short(
-            f"{module}.{name}",
-            proposed_calls(function_in(file, name), most=TRIES * policy.calls_per_target, rng=_rng(seed, file, name)),
-            policy,
-        )
-        for name in names
-    }
-    first = [CalledFunction(module=module, name=name, calls=tuple(calls[name])) for name in names]
-    # The other way round, and none at the same place: what depends on calls before it differs, too.
-    second = [one.model_copy(update={"calls": (*one.calls[: len(one.calls) % 2], *one.calls[::-1])}) for one in reversed(first)]
-    reports = run_calls(first, files=files, limits=policy.limits, hash_seed=FIRST_SEED)
-    again = [
-        one[::-1][: len(calls[name])]
-        for name, one in zip(
-            names, run_calls(second, files=files, limits=policy.limits, hash_seed=SECOND_SEED)[::-1], strict=True
-        )
-    ]
-    left_out = Counter[str]()
-    kept: dict[str, list[_Executed]] = {}
-    for name, one, other in zip(names, reports, again, strict=True):
-        executed = [_Executed(*each) for each in zip(calls[name], one, other, strict=True)]
-        sound = [each for each in executed if not _counted(each.problem(policy), left_out)]
-        kept[name] = _different(sound, most=2 * policy.calls_per_target)
-    near = _near_misses(file, kept, files=files, policy=policy, seed=seed)
-    found = {name: list(_behaviours(f"{module}.{name}", own, near[name], policy)) for name, own in kept.items()}
-    by_symbol = {f"{module}.{name}": _with_near_misses_first(own, most=policy.calls_per_target) for name, own in found.items()}
-    tried = sum(map(len, calls.values()))
-    left_out["like another one"] = tried - sum(map(len, by_symbol.values())) - left_out.total()
-    return _Module(by_symbol, tried, +left_out)
+    return PROCESSES.submit(_ModuleExecution(file, files, policy, seed).behaviours)
 
 
-def _with_near_misses_first(behaviours: Sequence[Behaviour], *, most: int) -> tuple[Behaviour, ...]:
-    """Those of which changed functions give something else, before others, in the order in which they came."""
-    chosen = sorted(behaviours, key=lambda one: not one.near_misses)[:most]
-    return tuple(one for one in behaviours if one in chosen)
+@dataclass
+class _ExecutedCall:
+    """A call, its reports of both executions, and what it gave in changed functions."""
 
-
-class _Executed(NamedTuple):
-    """A call and what came of it both times."""
-
-    arguments: tuple[str, ...]
+    arguments: Arguments
     report: CallReport
     again: CallReport
+    near_misses: list[NearMiss] = field(default_factory=list[NearMiss])
 
     @property
     def result(self) -> CallResult:
         return CallResult(outcome="returns" if self.report.status == "returns" else "raises", text=self.report.text)
 
     def problem(self, policy: BehaviourPolicy) -> str:
-        """Why it cannot be asked for; empty where it can."""
+        """Return why it cannot be asked for; empty where it can."""
         report = self.report
         if report.model_copy(update={"lines": ()}) != self.again.model_copy(update={"lines": ()}):
             return "not the same twice"
@@ -146,112 +114,171 @@ class _Executed(NamedTuple):
         return "says nothing" if _says_nothing(self.result, self.arguments) else ""
 
 
-def _is_plain(text: str, *, most: int) -> bool:
-    """Whether a literal is short, of one line, without characters that are not seen, or digits that a processor decides."""
-    return (
-        len(text) <= most and text.isprintable() and "\\n" not in text and "\\x" not in text and not LONG_FRACTION.search(text)
-    )
+@dataclass(frozen=True)
+class _ModuleExecution:
+    """Executes the functions of one file; `files` are those that it takes."""
 
+    file: CodeFile
+    files: tuple[CodeFile, ...]
+    policy: BehaviourPolicy
+    seed: int
+    left_out: Counter[str] = field(default_factory=Counter[str])
 
-def _says_nothing(result: CallResult, arguments: Sequence[str]) -> bool:
-    """Whether a result has no words, or those of what was given alone."""
-    words = words_of(result.text)
-    return not words or result.text == "None" or words in [words_of(one) for one in (*arguments, " ".join(arguments))]
+    def behaviours(self) -> _ModuleBehaviours:
+        """Call every function both ways and then changed ones, and choose what is kept. Blocks until all are made."""
+        calls = {name: self._proposed(name) for name in callable_names(self.file)}
+        kept: dict[str, list[_ExecutedCall]] = {}
+        for name, executed in self._called_both_ways(calls).items():
+            kept[name] = _different(self._sound(executed), most=2 * self.policy.calls_per_target)
+        self._call_mutants(kept)
+        by_symbol: dict[str, tuple[Behaviour, ...]] = {}
+        for name, executed in kept.items():
+            symbol_id = f"{self.file.module}.{name}"
+            by_symbol[symbol_id] = self._behaviours_of(symbol_id, executed)
+        tried = sum(map(len, calls.values()))
+        num_kept = sum(map(len, by_symbol.values()))
+        self.left_out["like another one"] = tried - num_kept - self.left_out.total()
+        return _ModuleBehaviours(by_symbol, tried, +self.left_out)
 
+    def _proposed(self, name: str) -> list[Arguments]:
+        """Return calls to try that are short enough to be told in a sentence."""
+        rng = SeededRandom(self.seed, "calls", self.file.content, name)
+        most = TRIES * self.policy.calls_per_target
+        short: list[Arguments] = []
+        for arguments in proposed_calls(function_in(self.file, name), most=most, rng=rng):
+            if len(f"{self.file.module}.{name}({', '.join(arguments)})") <= self.policy.max_call_characters:
+                short.append(arguments)
+        return short
 
-def _counted(problem: str, left_out: Counter[str]) -> str:
-    left_out[problem] += bool(problem)
-    return problem
+    def _called_both_ways(self, calls: Mapping[str, list[Arguments]]) -> dict[str, list[_ExecutedCall]]:
+        """Call all functions twice, the second time the other way round: what depends on calls before it differs."""
+        first: list[CalledFunction] = []
+        second: list[CalledFunction] = []
+        for name, own in calls.items():
+            first.append(self._called(name, own))
+            # Of an odd number the first one is called once more in front, so that none is at the same place.
+            second.insert(0, self._called(name, [*own[: len(own) % 2], *reversed(own)]))
+        reports = self._run(first, hash_seed=FIRST_SEED)
+        reports_again = self._run(second, hash_seed=SECOND_SEED)
+        executed: dict[str, list[_ExecutedCall]] = {}
+        for (name, own), ahead, back in zip(calls.items(), reports, reversed(reports_again), strict=True):
+            again = back[::-1][: len(own)]
+            executed[name] = [_ExecutedCall(*each) for each in zip(own, ahead, again, strict=True)]
+        return executed
 
+    def _called(self, name: str, calls: Iterable[Arguments], *, source: str = "") -> CalledFunction:
+        return CalledFunction(module=self.file.module, name=name, calls=tuple(calls), source=source)
 
-def _short(function: str, calls: Sequence[tuple[str, ...]], policy: BehaviourPolicy) -> list[tuple[str, ...]]:
-    """The calls that are short enough to be told in a sentence."""
-    return [call for call in calls if len(f"{function}({', '.join(call)})") <= policy.max_call_characters]
+    def _run(self, functions: Sequence[CalledFunction], *, hash_seed: int) -> list[list[CallReport]]:
+        return run_calls(functions, files=self.files, limits=self.policy.limits, hash_seed=hash_seed)
 
+    def _sound(self, executed: Iterable[_ExecutedCall]) -> list[_ExecutedCall]:
+        """Return the calls that can be asked for, and count why others cannot."""
+        sound: list[_ExecutedCall] = []
+        for one in executed:
+            problem = one.problem(self.policy)
+            if problem:
+                self.left_out[problem] += 1
+            else:
+                sound.append(one)
+        return sound
 
-def _different(executed: Sequence[_Executed], *, most: int) -> list[_Executed]:
-    """Calls with results that no other call has first, then others; truth values and exceptions are the last of each."""
-    seen: Counter[str] = Counter()
-    ranked: list[tuple[int, int, _Executed]] = []
-    for number, one in enumerate(executed):
-        plain = one.report.status == "returns" and one.result.text not in ("True", "False")
-        ranked.append((seen[one.result.text] + (0 if plain else 2), number, one))
-        seen[one.result.text] += 1
-    chosen = sorted(ranked, key=lambda each: each[:2])[:most]
-    return [one for _, _, one in sorted(chosen, key=lambda each: each[1])]
+    def _call_mutants(self, kept: Mapping[str, list[_ExecutedCall]]) -> None:
+        """Add to each call what it gives when a place that the calls came by is changed, in its function or in a helper."""
+        changed: list[CalledFunction] = []
+        changes: list[tuple[list[_ExecutedCall], str]] = []
+        for name, executed in kept.items():
+            for mutant in self._chosen_mutants(name, executed):
+                changed.append(self._called(name, (one.arguments for one in executed), source=mutant.source))
+                changes.append((executed, mutant.change))
+        for (executed, change), reports in zip(changes, self._run(changed, hash_seed=FIRST_SEED), strict=True):
+            for one, report in zip(executed, reports, strict=True):
+                if report.status == "returns" and _is_plain(report.text, most=2 * self.policy.max_result_characters):
+                    result = CallResult(outcome="returns", text=report.text)
+                    one.near_misses.append(NearMiss(result=result, change=change))
 
+    def _chosen_mutants(self, name: str, executed: Iterable[_ExecutedCall]) -> list[Mutant]:
+        """Return some of the function's own mutants, and then of its helpers' in the same file."""
+        lines: set[int] = set()
+        for one in executed:
+            lines.update(one.report.lines)
+        own = _mutants_in(lines, mutants_of(function_in(self.file, name)))
+        of_helpers: list[Mutant] = []
+        for function in functions_in(self.file):
+            body = range(function.lineno + 1, (function.end_lineno or 0) + 1)
+            if function.name != name and not lines.isdisjoint(body):
+                of_helpers += _mutants_in(lines, mutants_of(function))
+        rng = SeededRandom(self.seed, "mutants", self.file.content, name)
+        return [*rng.sample(own, MOST_MUTANTS), *rng.sample(of_helpers, MOST_MUTANTS // 2)]
 
-def _near_misses(
-    file: CodeFile, kept: dict[str, list[_Executed]], *, files: Sequence[CodeFile], policy: BehaviourPolicy, seed: int
-) -> dict[str, list[list[NearMiss]]]:
-    """What each kept call of each function gives when a place that the calls came by is changed, in it or in a helper."""
-    jobs = [(name, mutant) for name, own in kept.items() for mutant in _chosen_mutants(file, name, own, seed=seed)]
-    changed = [
-        CalledFunction(module=file.module, name=name, calls=tuple(one.arguments for one in kept[name]), source=mutant.source)
-        for name, mutant in jobs
-    ]
-    reports = run_calls(changed, files=files, limits=policy.limits, hash_seed=FIRST_SEED)
-    found: dict[str, list[list[NearMiss]]] = {name: [[] for _ in own] for name, own in kept.items()}
-    for (name, mutant), own in zip(jobs, reports, strict=True):
-        for misses, report in zip(found[name], own, strict=True):
-            if report.status == "returns" and _is_plain(report.text, most=2 * policy.max_result_characters):
-                misses.append(NearMiss(result=CallResult(outcome="returns", text=report.text), change=mutant.change))
-    return found
+    def _behaviours_of(self, symbol_id: str, executed: Iterable[_ExecutedCall]) -> tuple[Behaviour, ...]:
+        """Return the behaviours that are kept, in the order in which they came; those with near misses go first."""
+        found = [self._behaviour(symbol_id, one) for one in executed]
+        numbers = sorted(range(len(found)), key=lambda number: not found[number].near_misses)
+        kept = sorted(numbers[: self.policy.calls_per_target])
+        return tuple(map(found.__getitem__, kept))
 
-
-def _chosen_mutants(file: CodeFile, name: str, executed: Sequence[_Executed], *, seed: int) -> list[Mutant]:
-    """Some of the function's own mutants, and then of its helpers' in the same file."""
-    lines = {line for one in executed for line in one.report.lines}
-    rng = SeededRandom(seed, "mutants", file.content, name)
-    own = [one for one in mutants_of(function_in(file, name)) if one.line in lines]
-    helpers = [
-        one
-        for function in functions_in(file)
-        if function.name != name and not lines.isdisjoint(range(function.lineno + 1, (function.end_lineno or 0) + 1))
-        for one in mutants_of(function)
-        if one.line in lines
-    ]
-    return [*rng.sample(own, MOST_MUTANTS), *rng.sample(helpers, MOST_MUTANTS // 2)]
-
-
-def _behaviours(
-    symbol_id: str, kept: Sequence[_Executed], near: Sequence[Sequence[NearMiss]], policy: BehaviourPolicy
-) -> Iterator[Behaviour]:
-    for one, misses in zip(kept, near, strict=True):
-        yield Behaviour(
+    def _behaviour(self, symbol_id: str, one: _ExecutedCall) -> Behaviour:
+        """Return the call with near misses that are other answers than its result and than each other."""
+        seen = {normalized("code", one.result.answer)}
+        distinct: list[NearMiss] = []
+        for miss in one.near_misses:
+            answer = normalized("code", miss.result.answer)
+            if answer not in seen:
+                seen.add(answer)
+                distinct.append(miss)
+        return Behaviour(
             behaviour_id=hashlib.sha256("\x1f".join((symbol_id, *one.arguments)).encode()).hexdigest()[:12],
             symbol_id=symbol_id,
             arguments=one.arguments,
             result=one.result,
-            near_misses=tuple(_distinct(misses, one.result)[: policy.near_misses]),
+            near_misses=tuple(distinct[: self.policy.near_misses]),
         )
 
 
-def _distinct(misses: Sequence[NearMiss], truth: CallResult) -> list[NearMiss]:
-    """Near misses that are other answers than the truth and than each other."""
-    seen = {normalized("code", truth.answer)}
-    found: list[NearMiss] = []
-    for miss in misses:
-        answer = normalized("code", miss.result.answer)
-        if answer not in seen:
-            seen.add(answer)
-            found.append(miss)
-    return found
+def _mutants_in(lines: set[int], mutants: Iterable[Mutant]) -> list[Mutant]:
+    return [one for one in mutants if one.line in lines]
 
 
-def _rng(seed: int, file: CodeFile, name: str) -> SeededRandom:
-    return SeededRandom(seed, "calls", file.content, name)
+def _is_plain(text: str, *, most: int) -> bool:
+    """Return True for a short literal of one line whose characters are all seen, without digits that a processor decides."""
+    if len(text) > most or not text.isprintable():
+        return False
+    return "\\n" not in text and "\\x" not in text and not LONG_FRACTION.search(text)
+
+
+def _says_nothing(result: CallResult, arguments: Arguments) -> bool:
+    """Return True for a result that has no words, or those of what was given alone."""
+    words = words_of(result.text)
+    given = map(words_of, (*arguments, " ".join(arguments)))
+    return not words or result.text == "None" or words in given
+
+
+def _different(executed: Sequence[_ExecutedCall], *, most: int) -> list[_ExecutedCall]:
+    """Return calls with results that no other call has before others; truth values and exceptions are the last of each.
+
+    They stay in the order in which they came.
+    """
+    seen: Counter[str] = Counter()
+    ranks: list[tuple[int, int]] = []
+    for number, one in enumerate(executed):
+        text = one.result.text
+        rank = seen[text]
+        if one.report.status != "returns" or text in ("True", "False"):
+            rank += 2
+        ranks.append((rank, number))
+        seen[text] += 1
+    chosen = sorted(ranks)[:most]
+    chosen.sort(key=lambda rank: rank[1])
+    return [executed[number] for _, number in chosen]
 
 
 def _rows(behaviours: CodeBehaviours) -> list[Row]:
-    return [
-        {
-            "call": one.call,
-            "result": one.result.text,
-            "near misses": ", ".join(miss.result.text for miss in one.near_misses),
-        }
-        for one in behaviours.behaviours
-    ]
+    rows: list[Row] = []
+    for one in behaviours.behaviours:
+        near_misses = ", ".join(miss.result.text for miss in one.near_misses)
+        rows.append({"call": one.call, "result": one.result.text, "near misses": near_misses})
+    return rows
 
 
 CODE_BEHAVIOURS = Stage(

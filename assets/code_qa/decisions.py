@@ -1,8 +1,9 @@
-"""Stage `code_decisions`: what an invented team agreed on around a package, with what it replaced; none of it in the code."""
+"""Stage `code_decisions`: decisions of an invented team around a package, with those they replaced; none is in the code."""
+
+from collections.abc import Iterator
 
 from assets.code_qa.behaviours import CODE_BEHAVIOURS
 from assets.code_qa.packages.vocabulary import code_vocabulary
-from assets.code_qa.recipe import CodeQaRecipe
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeDecisions
 from assets.code_qa.records.sources import CodeSources
@@ -13,6 +14,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.world.clusters import FactCluster, make_cluster
+from assets.recipe.code_qa import CodeQaRecipe
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription, Row
 
@@ -22,33 +24,32 @@ MOST_TRIES = 20  # of decisions of which one stands in the code, or for which ca
 async def decide(
     sources: CodeSources, behaviours: CodeBehaviours, *, recipe: CodeQaRecipe, model: LanguageModel
 ) -> CodeDecisions:
-    """Decisions that supersede each other, in plans of notes. Raises ItemFailed for a package with too little in it."""
-    hops = recipe.min_hops + SeededRandom(recipe.seed, sources.task_id, "hops").integer_below(
-        recipe.max_hops - recipe.min_hops + 1
-    )
+    """Return decisions that supersede each other, in plans of notes. Raises ItemFailed for a package with too little in it."""
+    rng = SeededRandom(recipe.world_seed, sources.task_id, "hops")
+    hops = recipe.min_hops + rng.integer_below(recipe.max_hops - recipe.min_hops + 1)
     world = TeamWorld(sources, behaviours.behaviours, code_vocabulary(sources, recipe.packages))
     lacking = "decisions that the code has not"
     for attempt in range(MOST_TRIES):
         try:
-            cluster = make_cluster(world, hops, path=(recipe.seed, sources.task_id, "decisions", attempt))
+            cluster = make_cluster(world, hops, path=(recipe.world_seed, sources.task_id, "decisions", attempt))
         except LookupError as error:
             lacking = str(error.args[0])
             continue
-        if not decisions_in_code(cluster, sources, recipe):
+        if not list(decisions_in_code(cluster, sources, recipe)):
             return CodeDecisions(task_id=sources.task_id, hops=hops, chain=cluster.chain, plans=cluster.plans)
     raise ItemFailed("rule_violated", f"{sources.package.name} has not {lacking} for a question of {hops} facts.")
 
 
-def decisions_in_code(decisions: CodeDecisions | FactCluster, sources: CodeSources, recipe: CodeQaRecipe) -> list[str]:
-    """A sentence for each decision that stands in the code."""
+def decisions_in_code(decisions: CodeDecisions | FactCluster, sources: CodeSources, recipe: CodeQaRecipe) -> Iterator[str]:
+    """Yield a sentence for each decision that stands in the code."""
     vocabulary = code_vocabulary(sources, recipe.packages)
-    found = (
-        stands_in_code(statement, sources, vocabulary)
-        for plan in decisions.plans
-        for statement in plan.statements
-        if statement.relation != OUTCOME
-    )
-    return [f"{text!r} stands in the code of {sources.package.name}" for text in found if text]
+    for plan in decisions.plans:
+        for statement in plan.statements:
+            # Results of calls are no decisions: they follow from the code.
+            if statement.relation != OUTCOME:
+                text = stands_in_code(statement, sources, vocabulary)
+                if text:
+                    yield f"{text!r} stands in the code of {sources.package.name}"
 
 
 def _rows(decisions: CodeDecisions) -> list[Row]:

@@ -1,113 +1,111 @@
 """Stage `code_documents`: the notes that tell decisions and behaviours among others; a reader finds each of them again."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from itertools import chain
 
 from assets.code_qa.behaviours import CODE_BEHAVIOURS
 from assets.code_qa.decisions import CODE_DECISIONS
 from assets.code_qa.packages.vocabulary import code_vocabulary
-from assets.code_qa.recipe import CodeQaRecipe
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeDecisions, CodeDocuments
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.sources import CODE_SOURCES
 from assets.code_qa.team.world import TeamWorld
-from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of
 from assets.memory_items.ablation import FACT_IN_DOCUMENT, was_right
 from assets.memory_items.facts import Fact, SourceDocument
-from assets.memory_items.world.tellings import ask_tellings, placed_facts, told_filler
+from assets.memory_items.world.tellings import ask_tellings, document_rows, placed_facts, told_filler
+from assets.recipe.code_qa import CodeQaRecipe
 from assets.records.base import GateRecord, ItemFailed
 from assets.reporting.asset_description import AssetDescription, Row
 from prompts.catalogue import load_prompt
 
 RECOVER = "code_documents/recover"
-SPARE_TOKENS = 4000  # of filler, beside a tenth of the longest length: some of it may hold an answer by chance
 
 
 async def write_notes(
-    sources: CodeSources,
-    behaviours: CodeBehaviours,
-    decisions: CodeDecisions,
-    *,
-    recipe: CodeQaRecipe,
-    model: LanguageModel,
+    sources: CodeSources, behaviours: CodeBehaviours, decisions: CodeDecisions, *, recipe: CodeQaRecipe, model: LanguageModel
 ) -> CodeDocuments:
-    """The question's notes and filler. Raises ItemFailed for a writer's templates, or a note whose facts no reader finds."""
+    """Return the question's notes and filler. Raises ItemFailed for unusable templates, or facts that no reader finds."""
     world = TeamWorld(sources, behaviours.behaviours, code_vocabulary(sources, recipe.packages))
-    style = SeededRandom(recipe.seed, sources.task_id, "style").integer_below(recipe.num_styles)
-    tellings = await ask_tellings(world, recipe=recipe, style=style, count=recipe.num_tellings, model=model)
-    path = (recipe.seed, sources.task_id, "telling")
-    documents = tuple(tellings.document(plan, role=plan.role, path=path) for plan in decisions.plans)
-    read = await gather_all(*(_recovered(one, world, recipe=recipe, model=model) for one in documents))
-    votes = [vote for own in read for vote in own]
+    tellings = await ask_tellings(world, task_id=sources.task_id, recipe=recipe, model=model)
+    documents = tellings.own_documents(decisions.plans, seed=recipe.world_seed, task_id=sources.task_id)
+
+    facts = [placed_facts(document, world) for document in documents]
+
+    async def recovered(document: SourceDocument, told: Sequence[Fact]) -> list[GateRecord]:
+        return await _recovered(document, told, recipe=recipe, model=model)
+
+    votes: list[GateRecord] = []
+    for own in await gather_all(*map(recovered, documents, facts)):
+        votes += own
+    _expect_recovered(votes)
+    try:
+        filler = tuple(told_filler(tellings, chain=decisions.chain, task_id=sources.task_id, recipe=recipe))
+    except LookupError as error:
+        raise ItemFailed("rule_violated", f"{sources.package.name} has not {error.args[0]} for filler.") from error
+    return CodeDocuments(
+        task_id=sources.task_id,
+        documents=documents,
+        filler=filler,
+        facts=tuple(chain.from_iterable(facts)),
+        gate_records=tuple(votes),
+    )
+
+
+def _expect_recovered(votes: list[GateRecord]) -> None:
+    """Raise ItemFailed where a fact was not found in its note."""
     lost = [vote for vote in votes if not vote.accepted]
     if lost:
         reason = "call_failed" if any("error" in vote.reading for vote in lost) else "gate_exhausted"
         sentence = f"{len(lost)} of {len(votes)} facts are not found in their notes; the first is in {lost[0].item_id}."
         raise ItemFailed(reason, sentence, gate_records=votes)
-    filler = told_filler(
-        tellings,
-        sizes=(recipe.min_hops, recipe.max_hops),
-        wanted=round(1.1 * recipe.lengths[-1]) + SPARE_TOKENS,
-        path=(recipe.seed, sources.task_id),
-        taken=frozenset(name for hop in decisions.chain for name in (hop.subject, hop.value)),
-    )
-    return CodeDocuments(
-        task_id=sources.task_id,
-        documents=documents,
-        filler=_told(filler, sources),
-        facts=tuple(fact for one in documents for fact in placed_facts(one, world)),
-        gate_records=tuple(votes),
-    )
-
-
-def _told(filler: Iterator[SourceDocument], sources: CodeSources) -> tuple[SourceDocument, ...]:
-    try:
-        return tuple(filler)
-    except LookupError as error:
-        raise ItemFailed("rule_violated", f"{sources.package.name} has not {error.args[0]} for filler.") from error
 
 
 async def _recovered(
-    document: SourceDocument, world: TeamWorld, *, recipe: CodeQaRecipe, model: LanguageModel
+    document: SourceDocument, facts: Sequence[Fact], *, recipe: CodeQaRecipe, model: LanguageModel
 ) -> list[GateRecord]:
-    """What the first judge finds in a note for each of its facts, one vote for each; one that fails is an error."""
-    facts = placed_facts(document, world)
-    wanted = {str(number): fact.phrase.replace("{x}", fact.subject) for number, fact in enumerate(facts, start=1)}
+    """Return a vote for each fact of a note: what the first judge finds for it, or an error where the call failed."""
+    wanted = {str(number): _asked_phrase(fact) for number, fact in enumerate(facts, start=1)}
     note = f"{document.title}\n\n{document.text}"
-    prompt = load_prompt(RECOVER).render(note=note, wanted=wanted, language=recipe.language_name)
     judge = recipe.models.judge.panel[0]
     schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(wanted, TEXT), required=False))
+    values: dict[str, str] = {}
+    failure = ""
     try:
         values = await ask_structured(
             model,
-            prompt=prompt,
+            prompt=load_prompt(RECOVER).render(note=note, wanted=wanted, language=recipe.language_name),
             reply=schema,
             convert=lambda reply: reply,
-            recipe=recipe,
+            settings=recipe.asking,
             model_name=judge,
         )
     except ItemFailed as failed:
-        return [_vote(fact, document, judge, {"error": failed.message}) for fact in facts]
-    found = (values.get(number) for number in wanted)
-    return [
-        _vote(fact, document, judge, {} if value is None else {"answer": value})
-        for fact, value in zip(facts, found, strict=True)
-    ]
+        failure = failed.message
+    votes: list[GateRecord] = []
+    for number, fact in zip(wanted, facts, strict=True):
+        reading = {"answer": values[number]} if number in values else {}
+        votes.append(_vote(fact, judge, {"error": failure} if failure else reading))
+    return votes
 
 
-def _vote(fact: Fact, document: SourceDocument, judge: str, reading: dict[str, str]) -> GateRecord:
+def _asked_phrase(fact: Fact) -> str:
+    return fact.phrase.replace("{x}", fact.subject)
+
+
+def _vote(fact: Fact, judge: str, reading: dict[str, str]) -> GateRecord:
     vote = GateRecord(
         gate=FACT_IN_DOCUMENT,
-        item_id=document.document_id,
+        item_id=fact.document_id,
         draft=0,
         refinement=0,
         vote=0,
         judge=judge,
-        text=fact.phrase.replace("{x}", fact.subject),
+        text=_asked_phrase(fact),
         target={"answer": fact.value, "kind": fact.kind},
         reading=reading,
         accepted=False,
@@ -116,13 +114,14 @@ def _vote(fact: Fact, document: SourceDocument, judge: str, reading: dict[str, s
 
 
 def _rows(documents: CodeDocuments) -> list[Row]:
-    return [{"role": one.role, "title": one.title, "text": one.text} for one in documents.documents]
+    return document_rows(documents.documents)
 
 
 CODE_DOCUMENTS = Stage(
     name="code_documents",
     record=CodeDocuments,
     make=write_notes,
+    version=2,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_DECISIONS),
     prompts=(TeamWorld.tell_prompt, TeamWorld.phrase_prompt, RECOVER),
     description=AssetDescription(

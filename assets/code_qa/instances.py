@@ -1,22 +1,22 @@
-"""Stage `code_instances`: the accepted questions, which are what is released."""
+"""Stages `code_ablation`, in which readers read the final bytes, and `code_instances`: the accepted questions."""
 
-from assets.code_qa.ablation import CODE_ABLATION
 from assets.code_qa.behaviours import CODE_BEHAVIOURS
 from assets.code_qa.lengths import CODE_LENGTHS
 from assets.code_qa.questions import CODE_QUESTIONS
-from assets.code_qa.recipe import CodeQaRecipe
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeQuestion, CodeTask
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.sources import CODE_SOURCES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.final_ablation import accepted_rows, expect_certified
+from assets.memory_items.ablation import READ
+from assets.memory_items.final_ablation import accepted_rows, certificate_rows, certified_task, certify_lengths
 from assets.memory_items.tasks import TaskAblation, TaskLengths
+from assets.recipe.code_qa import CodeQaRecipe
 from assets.reporting.asset_description import AssetDescription
 
 
-async def accept(
+async def accept_code_task(
     sources: CodeSources,
     behaviours: CodeBehaviours,
     question: CodeQuestion,
@@ -26,29 +26,40 @@ async def accept(
     recipe: CodeQaRecipe,
     model: LanguageModel,
 ) -> CodeTask:
-    """The question, if each length is still what its certificate stands for; else ItemFailed."""
+    """Return the question, if each length is still what its certificate stands for. Raises ItemFailed."""
     told = "\n".join(document.text for document in lengths.lengths[-1].documents)
-    task = CodeTask(
-        task_id=question.task_id,
-        question=question.question,
-        answer=question.answer,
-        hops=question.hops,
+    return certified_task(
+        CodeTask,
+        asked=question,
+        lengths=lengths,
+        ablation=ablation,
         eviction=recipe.eviction,
-        lengths=lengths.lengths,
-        certificates=ablation.certificates,
         package=sources.package,
         files=sources.files,
         behaviours=tuple(one for one in behaviours.behaviours if one.call in told),
         code=question.code,
     )
-    expect_certified(task)
-    return task
 
 
+CODE_ABLATION = Stage(
+    name="code_ablation",
+    record=TaskAblation,
+    make=certify_lengths,
+    version=2,
+    needs=(CODE_QUESTIONS, CODE_LENGTHS),
+    prompts=(READ,),
+    description=AssetDescription(
+        group="items",
+        description="Readers answer from the final bytes: from nothing, from the facts, without each one of them, from the "
+        "code shown with the question, from filler, from the last turns, from everything. An error never certifies.",
+        rows=certificate_rows,
+        paper="MemGym",
+    ),
+)
 CODE_INSTANCES = Stage(
     name="code_instances",
     record=CodeTask,
-    make=accept,
+    make=accept_code_task,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_QUESTIONS, CODE_LENGTHS, CODE_ABLATION),
     description=AssetDescription(
         group="items",

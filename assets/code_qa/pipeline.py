@@ -1,23 +1,22 @@
 """The benchmark MEMGYM-CODEQA: its stages, each of which is entered here, and the tables of its releases."""
 
-from assets.code_qa.ablation import CODE_ABLATION
 from assets.code_qa.behaviours import CODE_BEHAVIOURS
 from assets.code_qa.decisions import CODE_DECISIONS
 from assets.code_qa.documents import CODE_DOCUMENTS
-from assets.code_qa.instances import CODE_INSTANCES
+from assets.code_qa.instances import CODE_ABLATION, CODE_INSTANCES
 from assets.code_qa.lengths import CODE_LENGTHS
 from assets.code_qa.questions import CODE_QUESTIONS
-from assets.code_qa.recipe import CodeQaRecipe
-from assets.code_qa.sources import CODE_SOURCES, with_package_digests
-from assets.code_qa.tables import TABLES, task_rows
+from assets.code_qa.sources import CODE_SOURCES, ready_to_execute
+from assets.code_qa.tables import TABLES, code_task_rows
 from assets.engine.benchmark import Benchmark
 from assets.memory_items.report import MemoryItemsReport
+from assets.recipe.code_qa import CodeQaRecipe
 
 CODE_QA = Benchmark(
     name="code_qa",
     noun="question",
     recipe=CodeQaRecipe,
-    resolve=with_package_digests,
+    resolve=ready_to_execute,
     stages=(
         CODE_SOURCES,
         CODE_BEHAVIOURS,
@@ -29,7 +28,7 @@ CODE_QA = Benchmark(
         CODE_INSTANCES,
     ),
     tables=TABLES,
-    rows=task_rows,
+    rows=code_task_rows,
     report=MemoryItemsReport,
     prefix="code_",
 )

@@ -8,7 +8,7 @@ from assets.code_qa.records.behaviours import Behaviour, CallResult
 from assets.code_qa.records.questions import CodeTask
 from assets.code_qa.records.sources import CodeFile, CodePackage
 from assets.engine.benchmark import Table
-from assets.memory_items import tables
+from assets.memory_items import tables as shared
 from assets.memory_items.documents import ItemDocument
 from assets.memory_items.tasks import TaskRecord
 from assets.records.base import Record, same_as
@@ -48,7 +48,7 @@ class BehaviourRow(Record):
 
 
 class ShownCodeRow(Record):
-    """What of a package is in sight together with a question, and never written to a memory."""
+    """Code of a package that is in sight together with a question, and never written to a memory."""
 
     task_id: str = same_as(TaskRecord, "task_id")
     position: int = Field(description="its place among what is shown, from 0")
@@ -56,41 +56,40 @@ class ShownCodeRow(Record):
     text: str = same_as(ItemDocument, "text")
 
 
+_SCORED = {name: table for name, table in shared.TABLES.items() if table.scored}
+_UNSCORED = {name: table for name, table in shared.TABLES.items() if not table.scored}
 TABLES: Mapping[str, Table] = {
-    **{name: table for name, table in tables.TABLES.items() if table.scored},
-    "shown_code": Table(ShownCodeRow, ("task_id", "position"), words=frozenset({"title", "text"}), group=("task_id",)),
+    **_SCORED,
+    "shown_code": Table(ShownCodeRow, ("task_id", "position"), group=("task_id",)),
     "packages": Table(PackageRow, ("task_id",), unread=frozenset({"name", "version", "license", "content"})),
     "files": Table(FileRow, ("task_id", "path"), scored=False),
     "behaviours": Table(BehaviourRow, ("task_id", "behaviour_id"), scored=False),
-    **{name: table for name, table in tables.TABLES.items() if not table.scored},
+    **_UNSCORED,
 }
 
 
-def task_rows(task: CodeTask) -> dict[str, Sequence[Record]]:
-    """One question's rows in every table that follows from questions."""
+def code_task_rows(task: CodeTask) -> dict[str, Sequence[Record]]:
+    """Return one question's rows in every table that follows from questions."""
+    code: list[Record] = []
+    for number, one in enumerate(task.code):
+        code.append(ShownCodeRow(task_id=task.task_id, position=number, title=one.title, text=one.text))
     return {
-        **tables.task_rows(task),
-        "shown_code": [
-            ShownCodeRow(task_id=task.task_id, position=number, title=one.title, text=one.text)
-            for number, one in enumerate(task.code)
-        ],
+        **shared.document_task_rows(task),
+        "shown_code": code,
         "packages": [PackageRow(task_id=task.task_id, **task.package.model_dump(include=set(PackageRow.model_fields)))],
         "files": [FileRow(task_id=task.task_id, **one.model_dump()) for one in task.files],
-        "behaviours": _behaviour_rows(task),
+        "behaviours": [_behaviour_row(one, task) for one in task.behaviours],
     }
 
 
-def _behaviour_rows(task: CodeTask) -> list[BehaviourRow]:
-    return [
-        BehaviourRow(
-            task_id=task.task_id,
-            behaviour_id=one.behaviour_id,
-            function=one.symbol_id,
-            call=one.call,
-            outcome=one.result.outcome,
-            result=one.result.text,
-            near_misses=tuple(near.result.text for near in one.near_misses),
-            changes=tuple(near.change for near in one.near_misses),
-        )
-        for one in task.behaviours
-    ]
+def _behaviour_row(one: Behaviour, task: CodeTask) -> BehaviourRow:
+    return BehaviourRow(
+        task_id=task.task_id,
+        behaviour_id=one.behaviour_id,
+        function=one.symbol_id,
+        call=one.call,
+        outcome=one.result.outcome,
+        result=one.result.text,
+        near_misses=tuple(near.result.text for near in one.near_misses),
+        changes=tuple(near.change for near in one.near_misses),
+    )

@@ -1,31 +1,32 @@
 """Stage `dr_facts`: the facts of a task's documents, each with the place where it stands, checked by program."""
 
+import math
 from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import BaseModel
 
-from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import TaskFacts, TaskSources
+from assets.deep_research.fiction import WORLD
+from assets.deep_research.records import TaskFacts, TaskSources
 from assets.deep_research.sources import DR_SOURCES
-from assets.deep_research.world.relations import WORLD
-from assets.engine.stage import Stage
+from assets.engine.stage import PromptCalls, Stage
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
-from assets.llm.text import spells
-from assets.memory_items.answers import normalized
 from assets.memory_items.facts import Fact, SourceDocument
 from assets.memory_items.world.tellings import placed_facts
+from assets.recipe.deep_research import DeepResearchRecipe
+from assets.records.answers import normalized
 from assets.records.base import Text
 from assets.reporting.asset_description import AssetDescription, Row
+from assets.text.words import spells
 from prompts.catalogue import load_prompt
 
 EXTRACT = "dr_facts/extract"
 
 
 class ExtractedFact(BaseModel):
-    """A fact as a reader gives it."""
+    """A fact as a reader gives it, before it is looked up in the text."""
 
     subject: Text
     relation: Text
@@ -36,24 +37,23 @@ class ExtractedFact(BaseModel):
 
 
 class ExtractedFacts(BaseModel):
-    """What the reader of a section is asked for."""
+    """The reply of the reader of a section."""
 
     facts: list[ExtractedFact]
 
 
 async def read_facts(sources: TaskSources, *, recipe: DeepResearchRecipe, model: LanguageModel) -> TaskFacts:
-    """All facts of the task's documents: the statements of invented ones, what a reader finds in real ones."""
-    found = await gather_all(
-        *(
-            _placed_facts(document) if document.statements else _extracted_facts(document, recipe=recipe, model=model)
-            for document in sources.documents
-        )
-    )
-    return TaskFacts(task_id=sources.task_id, facts=tuple(fact for facts in found for fact in facts))
+    """Return all facts of the task's documents: the statements of invented ones, what a reader finds in real ones."""
 
+    async def facts_of(document: SourceDocument) -> list[Fact]:
+        if document.statements:
+            return placed_facts(document, WORLD)
+        return await _extracted_facts(document, recipe=recipe, model=model)
 
-async def _placed_facts(document: SourceDocument) -> list[Fact]:
-    return placed_facts(document, WORLD)
+    facts: list[Fact] = []
+    for found in await gather_all(*map(facts_of, sources.documents)):
+        facts += found
+    return TaskFacts(task_id=sources.task_id, facts=tuple(facts))
 
 
 async def _extracted_facts(document: SourceDocument, *, recipe: DeepResearchRecipe, model: LanguageModel) -> list[Fact]:
@@ -61,15 +61,20 @@ async def _extracted_facts(document: SourceDocument, *, recipe: DeepResearchReci
     prompt = load_prompt(EXTRACT).render(section=section, language=recipe.language_name)
 
     def convert(reply: ExtractedFacts) -> list[Fact]:
-        checked = (_checked(one, number, document) for number, one in enumerate(reply.facts))
-        return list(_one_of_each([fact for fact in checked if fact is not None]))
+        checked: list[Fact] = []
+        for number, read in enumerate(reply.facts):
+            fact = _checked(read, number, document)
+            if fact is not None:
+                checked.append(fact)
+        return list(_one_of_each(checked))
 
-    return await ask_structured(model, prompt=prompt, reply=ExtractedFacts, convert=convert, recipe=recipe)
+    return await ask_structured(model, prompt=prompt, reply=ExtractedFacts, convert=convert, settings=recipe.asking)
 
 
 def _checked(read: ExtractedFact, number: int, document: SourceDocument) -> Fact | None:
-    """The fact with its place; None for one that does not stand in the document as it is given, which is left out."""
-    at, inside = document.text.find(read.quote), read.quote.find(read.value)
+    """Return the fact with its place; None for one that does not stand in the document as it is given."""
+    at = document.text.find(read.quote)
+    inside = read.quote.find(read.value)
     named = read.subject in f"{document.title}\n{document.text}"
     if at < 0 or inside < 0 or not named or read.phrase.count("{x}") != 1 or spells(read.phrase, read.value):
         return None
@@ -87,24 +92,27 @@ def _checked(read: ExtractedFact, number: int, document: SourceDocument) -> Fact
 
 
 def _one_of_each(facts: list[Fact]) -> Iterator[Fact]:
-    """Without subjects of which a document gives several values of one relation: nothing says which one counts."""
+    """Leave out subjects of which a document gives several values of one relation: nothing says which one counts."""
+    same: dict[tuple[str, str], list[Fact]] = {}
     for fact in facts:
-        same = [one for one in facts if (one.subject, one.relation) == (fact.subject, fact.relation)]
-        if len({normalized(one.kind, one.value) for one in same}) == 1 and fact == same[0]:
-            yield fact
+        same.setdefault((fact.subject, fact.relation), []).append(fact)
+    for group in same.values():
+        values = {normalized(one.kind, one.value) for one in group}
+        if len(values) == 1:
+            yield group[0]
 
 
 def _rows(facts: TaskFacts) -> list[Row]:
-    return [
-        {
-            "subject": one.subject,
-            "relation": one.relation,
-            "value": one.value,
-            "as of": str(one.as_of or ""),
-            "status": one.status,
-        }
-        for one in facts.facts
-    ]
+    rows: list[Row] = []
+    for one in facts.facts:
+        row: Row = {"subject": one.subject, "relation": one.relation, "value": one.value}
+        rows.append({**row, "as of": str(one.as_of or ""), "status": one.status})
+    return rows
+
+
+def _extractions(recipe: DeepResearchRecipe) -> float:
+    """Return 0 for an invented world, whose facts are known; of real documents nobody knows how many have to be read."""
+    return 0.0 if recipe.source_kind == "world" else math.nan
 
 
 DR_FACTS = Stage(
@@ -113,6 +121,7 @@ DR_FACTS = Stage(
     make=read_facts,
     needs=(DR_SOURCES,),
     prompts=(EXTRACT,),
+    calls={EXTRACT: PromptCalls(_extractions)},
     description=AssetDescription(
         group="questions",
         description="The facts that stand in each task's documents: subject, relation, value and where the value "

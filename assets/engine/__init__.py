@@ -1,1 +1,1 @@
-"""What turns a benchmark's stages into assets: runs them item by item, replaces failed items, writes snapshots."""
+"""A benchmark's stages as assets: run item by item, failed items replaced, snapshots written."""

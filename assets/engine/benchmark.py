@@ -1,4 +1,4 @@
-"""What the project needs to know of a benchmark: its recipe, its stages and the tables of its releases, in one value."""
+"""A benchmark as one value: its recipe, its stages and the tables of its releases."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from assets.engine.stage import Stage
+from assets.recipe.loading import RecipeError, nearest_first
 from assets.recipe.recipe import Recipe
 from assets.recipe.registry import RECIPE_TYPES
 from assets.records.base import Record
@@ -16,14 +17,13 @@ from assets.records.report import MinimalReport
 class Table:
     """A flat table of a release: columns and types are the fields of `row`; the columns of `key` tell its rows apart.
 
-    `words` are columns of free text. `unread` are columns that no assistant reads or is scored on; every other one is a label,
+    `unread` are columns that no assistant reads or is scored on; every other one is a label,
     which decides the version. `scored` is false for rows that only say how others came about. `group`: columns of a whole
     that takes no further rows, such as a question's options. `title`: the column that a reader knows a row by.
     """
 
     row: type[Record]
     key: tuple[str, ...]
-    words: frozenset[str] = frozenset()
     unread: frozenset[str] = frozenset()
     scored: bool = True
     group: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ def no_rows(_: Any) -> Mapping[Any, Sequence[Record]]:
     return {}
 
 
-def as_it_is(recipe: Recipe) -> Recipe:
+def unchanged_recipe(recipe: Recipe) -> Recipe:
     """The recipe of a benchmark whose files leave nothing open."""
     return recipe
 
@@ -64,10 +64,11 @@ class Benchmark:
     rows: Callable[[Any], Mapping[Any, Sequence[Record]]] = no_rows
     report: type[Record] = MinimalReport
     prefix: str = ""
-    resolve: Callable[[Any], Recipe] = as_it_is
+    resolve: Callable[[Any], Recipe] = unchanged_recipe
     units_by_variant: Mapping[str, Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
+        # The class is frozen, and nobody has seen this value yet.
         object.__setattr__(self, "stages", sorted_by_needs(self.stages))
         drawing = [stage.name for stage in self.stages if stage.draw]
         if drawing != [self.stages[0].name]:
@@ -96,7 +97,10 @@ class Benchmark:
     @property
     def leaves(self) -> tuple[Stage[Any], ...]:
         """The stages that no other stage needs; what they were made from is everything."""
-        return tuple(stage for stage in self.stages if not any(stage.name in other.ancestors for other in self.stages))
+        needed: set[str] = set()
+        for stage in self.stages:
+            needed.update(stage.ancestors)
+        return tuple(stage for stage in self.stages if stage.name not in needed)
 
     @property
     def stage_names(self) -> tuple[str, ...]:
@@ -106,6 +110,14 @@ class Benchmark:
     def asking_stages(self) -> tuple[str, ...]:
         """Names of the stages that ask a model, in order."""
         return tuple(stage.name for stage in self.stages if stage.prompts)
+
+    def check_stages_asked_again(self, recipe: Recipe) -> None:
+        """Raise RecipeError where `again` names a stage that asks no model."""
+        for item, stages in recipe.again.items():
+            for name in stages:
+                if name not in self.asking_stages:
+                    known = nearest_first(name, self.asking_stages)
+                    raise RecipeError(f"again.{item} names {name!r}, which is no stage that asks a model; there are {known}.")
 
     def stage(self, name: str) -> Stage[Any]:
         """The stage of this name. Raises LookupError, naming those there are."""
@@ -121,7 +133,8 @@ class Benchmark:
     @property
     def group_names(self) -> tuple[str, ...]:
         """The groups of its assets, in the order in which data passes them."""
-        return tuple(dict.fromkeys([*(stage.description.group for stage in self.stages), "release", "evaluation"]))
+        groups = [stage.description.group for stage in self.stages]
+        return tuple(dict.fromkeys([*groups, "release", "evaluation"]))
 
     def group(self, name: str) -> str:
         """The group's name in Dagster, which sorts groups by name: numbered in the order in which data passes them."""
@@ -133,14 +146,16 @@ def sorted_by_needs(stages: Sequence[Stage[Any]]) -> tuple[Stage[Any], ...]:
     names = [stage.name for stage in stages]
     if len(set(names)) < len(names):
         raise ValueError(f"A stage is listed twice: {', '.join(names)}.")
-    missing = {f"{need.name} (for {stage.name})" for stage in stages for need in stage.needs if need.name not in names}
+    missing: set[str] = set()
+    for stage in stages:
+        missing.update(f"{need.name} (for {stage.name})" for need in stage.needs if need.name not in names)
     if missing:
         raise ValueError(f"Needed stages are not listed: {', '.join(sorted(missing))}.")
     # `needs` holds stages that were there before, so that there are no circles.
-    ordered: list[Stage[Any]] = []
+    ordered: dict[str, Stage[Any]] = {}
     while len(ordered) < len(stages):
-        done = {stage.name for stage in ordered}
-        ordered.append(
-            next(stage for stage in stages if stage.name not in done and all(need.name in done for need in stage.needs))
-        )
-    return tuple(ordered)
+        for stage in stages:
+            if stage.name not in ordered and ordered.keys() >= {need.name for need in stage.needs}:
+                ordered[stage.name] = stage
+                break  # from the first on, so that the order given stays where needs leave it open
+    return tuple(ordered.values())

@@ -15,14 +15,14 @@ from contextlib import asynccontextmanager
 import dagster as dg
 
 from assets.llm.async_calls import SHIELDED_SECONDS, wait_for_shielded_calls
+from assets.stop_signals import STOP_SIGNALS
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STOPPED = "The run was stopped. What was finished is kept, and the same run goes on from there."
 
 
 @asynccontextmanager
 async def stop_with_run(*, seconds: float = SHIELDED_SECONDS) -> AsyncGenerator[None, None]:
-    """Around what a task awaits: raises DagsterExecutionInterruptedError when a signal arrived meanwhile.
+    """Turn a signal that arrives within this context into DagsterExecutionInterruptedError.
 
     Shielded calls get so many seconds to come back; a second signal stops those too. Outside the main thread, where Python
     delivers no signals, it does nothing.
@@ -30,7 +30,8 @@ async def stop_with_run(*, seconds: float = SHIELDED_SECONDS) -> AsyncGenerator[
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
     assert task is not None
     arrived: list[int] = []
 
@@ -39,7 +40,7 @@ async def stop_with_run(*, seconds: float = SHIELDED_SECONDS) -> AsyncGenerator[
         # Wakes the loop, too, when it waits for replies.
         loop.call_soon_threadsafe(task.cancel)
 
-    before = {number: signal.signal(number, stop) for number in SIGNALS}
+    before = {number: signal.signal(number, stop) for number in STOP_SIGNALS}
     try:
         try:
             yield

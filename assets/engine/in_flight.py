@@ -34,11 +34,11 @@ class InFlight:
     prefetches: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     async def prefetch(self, key: str, work: Work) -> Made:
-        """The record under this key, which stays in flight for the asset whose turn is to come."""
+        """Return the record under this key; its task stays in flight for the asset that comes to it later."""
         return await asyncio.shield(self._find_or_start(key, work).task)
 
     async def take(self, key: str, work: Work, *, meter: Meter) -> Made:
-        """The record under this key, for the asset whose turn it is; all that it used counts in this asset's meter."""
+        """Return the record under this key to the asset that is being made; its usage counts in this asset's meter."""
         found = self._find_or_start(key, work)
         meter.take_over(found.meter)
         try:
@@ -55,8 +55,10 @@ class InFlight:
 
     def cancel(self) -> None:
         """Stop everything in flight; replies that came are in the cache, so nothing paid is lost."""
-        for task in [*self.prefetches, *(found.task for found in self.tasks.values())]:
-            task.cancel()
+        for prefetch in list(self.prefetches):
+            prefetch.cancel()
+        for found in self.tasks.values():
+            found.task.cancel()
         self.tasks.clear()
 
     def _find_or_start(self, key: str, work: Work) -> InFlightTask:

@@ -1,4 +1,4 @@
-"""The work on some items of a unit: find each record where it is stored, or make it and store it at once.
+"""Find each record of some items of a unit where it is stored, or make it and store it at once.
 
 A run starts work before it is due, too: later stages of items that are done here, and replacements of failed items. Nothing
 is started that is not going to be needed: each failed item is replaced by the next one of the reserve, and by no other,
@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 
 from assets.engine.in_flight import InFlight, Made
 from assets.engine.ports import RunContext
@@ -47,14 +48,15 @@ class ItemTasks:
     _running: dict[tuple[str, int], asyncio.Future[Made]] = field(default_factory=dict[tuple[str, int], "asyncio.Future[Made]"])
 
     def ahead(self, position: int) -> "ItemTasks":
-        """The tasks that prefetch this item's later stages, with all that is known of the item here."""
+        """Return the tasks that prefetch this item's later stages, with all that is known of the item here."""
         known: dict[str, dict[int, Made]] = {}
-        for records in (self.known, self.made):
-            known.update({name: {position: rows[position]} for name, rows in records.items() if position in rows})
+        for name, rows in chain(self.known.items(), self.made.items()):
+            if position in rows:
+                known[name] = {position: rows[position]}
         return ItemTasks(self.recipe, self.run_context, Meter(), self.source, known, prefetching=True)
 
     async def record(self, stage: Stage[ItemRecord], position: int) -> Made:
-        """The stage's record of the item at this position. Raises RecordedFailure when the item cannot be finished."""
+        """Return the stage's record of the item at this position. Raises RecordedFailure when it cannot be finished."""
         known = self.known.get(stage.name, {}).get(position)
         if known is not None:
             return known
@@ -103,7 +105,7 @@ class ItemTasks:
 
 
 def record_key(stage: Stage[ItemRecord], inputs: Sequence[Made], *, recipe: Recipe) -> str:
-    """The identity of one item's record of a stage: what it is made from, and by what."""
+    """Return the identity of one item's record of a stage: a digest of code, recipe and inputs."""
     parts = [stage.name, stage.code_version, recipe.item_fingerprint, *(one.sha256 for one in inputs)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -145,7 +147,7 @@ class Prefetcher:
             self.start_replacement(position)
 
     def _reachable(self, known: Iterable[str]) -> list[Stage[ItemRecord]]:
-        """The later stages that need nothing which this run does not have or make."""
+        """Return the later stages whose needs this run has or makes."""
         available = set(known)
         reachable: list[Stage[ItemRecord]] = []
         for stage in self.later:

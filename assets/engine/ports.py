@@ -1,5 +1,6 @@
-"""What the engine needs from outside: model, stores and limits of a run. `pipelines` has the implementations."""
+"""Protocols of what the engine needs from outside: model, stores and limits of a run. `pipelines` implements them."""
 
+import secrets
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
@@ -15,7 +16,7 @@ from assets.llm.usage import Usage
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, ItemRecord, Record
 
-VALUES = "asset_values"
+VALUES = "asset_values"  # the key of the I/O manager and of the resource, which are one object
 R = TypeVar("R", bound=ItemRecord)
 T = TypeVar("T")
 
@@ -32,7 +33,7 @@ class SnapshotPart(Record):
 
 
 class FailureFile(Record):
-    """Where it is kept why so many `items` were replaced, at the stage or at one before it."""
+    """The file that says why so many `items` were replaced, at the stage or at one before it."""
 
     path: str
     items: int
@@ -80,7 +81,7 @@ class SnapshotStore(Protocol):
     def read_serialized(
         self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None
     ) -> dict[int, SerializedRecord[R]]:
-        """The same, each record to be decoded when it is looked into."""
+        """Return the same rows, each decoded only when its record is looked at."""
         ...
 
     def table(self, ref: SnapshotRef, stage: str) -> pa.Table | None:
@@ -88,7 +89,7 @@ class SnapshotStore(Protocol):
         ...
 
     def positions(self, ref: SnapshotRef) -> Iterator[list[int]]:
-        """Of the stage's own rows, part by part."""
+        """Yield the positions of the stage's own rows, part by part."""
         ...
 
     def failures(self, ref: SnapshotRef) -> list[Failure]: ...
@@ -116,7 +117,7 @@ class RecordCache(Protocol):
 
 @dataclass(frozen=True)
 class StageProgress:
-    """How far a stage is with a unit's items. `noun`: what one is called; `given_up`: those that others replace, and why.
+    """A stage's progress with a unit's items. `noun`: what one is called; `given_up`: those that others replace, and why.
 
     `awaited`: calls without a reply yet. `cost_usd` is None where nobody knows the price of a call. `rate`: calls per second
     over the last while, and `seconds_left` is None where it is not known; both are estimated by the stage's ProgressLog.
@@ -137,9 +138,17 @@ class StageProgress:
     seconds_left: float | None = None
 
 
+def random_salt() -> str:
+    """Return a salt that nobody can guess, from the system's randomness."""
+    return secrets.token_hex(16)
+
+
 @dataclass(frozen=True)
 class RunContext:
-    """Model, stores and limits of one run. `loop`: where stages are made; without it, wherever they are awaited."""
+    """Model, stores and limits of one run. `loop`: where stages are made; without it, wherever they are awaited.
+
+    `new_salt` draws the salt of a recipe that has none.
+    """
 
     model: LanguageModel
     snapshots: SnapshotStore
@@ -147,23 +156,25 @@ class RunContext:
     items_at_once: int = 32
     items_per_part: int = 200
     report: Callable[[StageProgress], None] | None = None
-    expected_calls: Callable[[Recipe, str], float] | None = None
     embedded_model: str | None = None
     open_model: Callable[[Recipe, str], LanguageModel] | None = None
     open_embedder: Callable[[Recipe, str], Embedder] | None = None
     in_flight: InFlight = field(default_factory=InFlight)
     loop: RunLoop | None = None
+    new_salt: Callable[[], str] = random_salt
 
     async def on_loop(self, work: Coroutine[Any, Any, T]) -> T:
-        """Await the work on the run's own loop, where what it starts ahead goes on when it is done."""
-        return await (work if self.loop is None else self.loop.run(work))
+        """Await the work on the run's own loop, which afterwards goes on with the tasks that the work has started."""
+        if self.loop is None:
+            return await work
+        return await self.loop.run(work)
 
     def for_unit(self, unit: str, *, recipe: Recipe) -> "RunContext":
         """The run context as one work unit of a recipe uses it: its calls are in the ledger, and the recipe's budget holds."""
         return self if self.open_model is None else replace(self, model=self.open_model(recipe, unit))
 
 
-def rows_of(
+def snapshot_rows(
     stage: str,
     *,
     record: type[R],
@@ -171,12 +182,12 @@ def rows_of(
     snapshots: SnapshotStore,
     positions: Collection[int] | None = None,
 ) -> dict[int, R]:
-    """By position, from all these snapshots of one unit. Raises SnapshotError for one that cannot be read."""
-    found = serialized_rows_of(stage, record=record, refs=refs, snapshots=snapshots, positions=positions)
+    """Return a stage's records by position, from all these snapshots of a unit. Raises SnapshotError for an unreadable one."""
+    found = serialized_snapshot_rows(stage, record=record, refs=refs, snapshots=snapshots, positions=positions)
     return {position: one.record for position, one in found.items()}
 
 
-def serialized_rows_of(
+def serialized_snapshot_rows(
     stage: str,
     *,
     record: type[R],
@@ -184,7 +195,7 @@ def serialized_rows_of(
     snapshots: SnapshotStore,
     positions: Collection[int] | None = None,
 ) -> dict[int, SerializedRecord[R]]:
-    """The same, each record to be decoded when it is looked into."""
+    """Return the same rows, each decoded only when its record is looked at."""
     found: dict[int, SerializedRecord[R]] = {}
     for ref in refs:
         found.update(snapshots.read_serialized(ref, stage, record=record, positions=positions))
@@ -192,6 +203,7 @@ def serialized_rows_of(
 
 
 def portions(ref: SnapshotRef, *, snapshots: SnapshotStore, at_once: int) -> Iterator[list[int]]:
-    """The positions of the stage's own rows, in order and so many at a time. Raises SnapshotError."""
-    for there in snapshots.positions(ref):
-        yield from (there[start : start + at_once] for start in range(0, len(there), at_once))
+    """Yield the positions of the stage's own rows, in order, `at_once` at a time. Raises SnapshotError."""
+    for positions in snapshots.positions(ref):
+        for start in range(0, len(positions), at_once):
+            yield positions[start : start + at_once]

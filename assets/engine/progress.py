@@ -13,8 +13,8 @@ from assets.reporting.plurals import counted
 
 # Lines reach the page within a second, so that a new one is seen every five.
 LOG_SECONDS = 4.0
-FIRST_SECONDS = 1.0
-RATE_SECONDS = 30.0
+FIRST_SECONDS = 1.0  # whoever has just started a run sees that it does something
+RATE_SECONDS = 30.0  # several times what a call takes, so that the rate does not jump
 
 
 @contextmanager
@@ -30,6 +30,7 @@ def heartbeat(
             write(message())
             wait = every
 
+    # A daemon, because a process that is told to end at once must not wait for it.
     thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
     thread.start()
     try:
@@ -47,7 +48,10 @@ class ProgressLog:
     """
 
     def __init__(self, meter: Meter, *, first_line: str, expected: float = 0.0, alike: bool = False) -> None:
-        self._meter, self._line, self._expected, self._alike = meter, first_line, expected, alike
+        self._meter = meter
+        self._line = first_line
+        self._expected = expected
+        self._alike = alike
         self._recent: deque[tuple[float, int, int]] = deque([(0.0, 0, 0)])
 
     def update(self, progress: StageProgress) -> StageProgress:
@@ -55,7 +59,8 @@ class ProgressLog:
         self._recent.append((progress.seconds, progress.calls, progress.calls - progress.repeated))
         while len(self._recent) > 2 and self._recent[1][0] <= progress.seconds - RATE_SECONDS:
             self._recent.popleft()
-        (rate, fresh), left = self._rates(), self._calls_left(progress)
+        rate, fresh = self._rates()
+        left = self._calls_left(progress)
         known = replace(
             progress,
             awaited=self._meter.waiting,
@@ -72,9 +77,10 @@ class ProgressLog:
 
     def _rates(self) -> tuple[float, float]:
         """Calls per second over the last while: all, and those that no cache answered, which decide how long the rest takes."""
-        (since, *before), (now, *calls) = self._recent[0], self._recent[-1]
-        every, fresh = ((count - last) / max(now - since, 0.001) for count, last in zip(calls, before, strict=True))
-        return every, fresh
+        since, calls_before, fresh_before = self._recent[0]
+        now, calls, fresh = self._recent[-1]
+        seconds = max(now - since, 0.001)
+        return (calls - calls_before) / seconds, (fresh - fresh_before) / seconds
 
     def _calls_left(self, progress: StageProgress) -> float:
         """Estimated from the items that are done, which are those with the most calls; 0 where nothing is known.
@@ -85,7 +91,8 @@ class ProgressLog:
             return 0.0
         if self._alike:
             return max(self._expected * (progress.total - progress.done), self._meter.waiting)
-        each = sorted((work.calls for work in self._meter.items.values()), reverse=True)[: progress.done]
+        calls = [work.calls for work in self._meter.items.values()]
+        each = sorted(calls, reverse=True)[: progress.done]
         typical = sum(each) / len(each) if each else self._expected
         items = progress.total + len(progress.given_up)  # a failed item took calls too, and has a replacement
         return max(typical * items - progress.calls, self._meter.waiting) if typical else 0.0
@@ -102,14 +109,16 @@ def progress_line(progress: StageProgress) -> str:
 
 
 def progress_details(progress: StageProgress) -> list[str]:
-    """What a stage under way says besides: replies awaited, cost so far, and the time left where that is known."""
-    awaited = f"{counted(progress.awaited, 'reply')} awaited"
+    """Further words on a stage under way: replies awaited, cost so far, and the time left where that is known."""
     cost = "cost unknown" if progress.cost_usd is None else f"${progress.cost_usd:.4f} so far"
-    return [awaited, cost, *([] if progress.seconds_left is None else [f"about {duration(progress.seconds_left)} left"])]
+    details = [f"{counted(progress.awaited, 'reply')} awaited", cost]
+    if progress.seconds_left is not None:
+        details.append(f"about {duration(progress.seconds_left)} left")
+    return details
 
 
 def duration(seconds: float) -> str:
-    """Seconds or minutes, for a reader."""
+    """Return seconds as a reader reads them: as they are, or in minutes."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
@@ -117,13 +126,15 @@ class Steps:
     """Progress where nothing counts items: the step under way, and how long everything has taken."""
 
     def __init__(self, what: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._what, self._clock, self._began, self._step, self._share = what, clock, clock(), "beginning", 0.0
+        self._what = what
+        self._clock = clock
+        self._began = clock()
+        self._step = "beginning"
 
-    def begin(self, step: str, *, share: float = 0.0) -> None:
-        """Set the step under way; `share`: how much of the whole is done, where that is known."""
-        self._step, self._share = step, share
+    def begin(self, step: str) -> None:
+        """Set the step under way."""
+        self._step = step
 
     def line(self) -> str:
-        took = self._clock() - self._began
-        left = f", about {duration(took / self._share - took)} left" if self._share else ""
-        return f"{self._what}: {self._step}, {duration(took)} so far{left}"
+        """Say which step is under way, and how long everything has taken so far."""
+        return f"{self._what}: {self._step}, {duration(self._clock() - self._began)} so far"

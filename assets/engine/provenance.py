@@ -1,10 +1,11 @@
-"""Where rows come from: the recipe they were made under, and the snapshots of everything they were made from.
+"""The recipe that rows were made under, and the snapshots of everything they were made from.
 
 It is the value of every stage's asset. So a stage is given its direct predecessors alone, reads the recipe from them, and
 cannot mix rows of two recipes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import chain
 from typing import Annotated, Any, Self, cast
 
 import dagster as dg
@@ -16,7 +17,7 @@ from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from assets.reporting.plurals import counted
 
-SHOWN = 3
+SHOWN = 3  # differences that a sentence names; the others are counted
 # Metadata of an input that is given the values of all its partitions, by partition.
 MANY = {"many": True}
 
@@ -48,15 +49,19 @@ class Provenance(Record):
 
     def stage(self, name: str) -> dict[str, SnapshotRef]:
         """The snapshots of one stage by work unit."""
-        return {unit: stages[name] for unit, stages in self.snapshots.items() if name in stages}
+        return self.by_stage.get(name, {})
 
     @property
     def by_stage(self) -> dict[str, dict[str, SnapshotRef]]:
-        """Stage to work unit to snapshot."""
-        return {name: self.stage(name) for name in dict.fromkeys(name for stages in self.snapshots.values() for name in stages)}
+        """The snapshots by stage, then by work unit."""
+        found: dict[str, dict[str, SnapshotRef]] = {}
+        for unit, stages in self.snapshots.items():
+            for name, ref in stages.items():
+                found.setdefault(name, {})[unit] = ref
+        return found
 
     def followed_by(self, ref: SnapshotRef) -> Self:
-        """The provenance of what was made from this."""
+        """Return the provenance of a snapshot that was made from this."""
         unit = {**self.snapshots.get(ref.unit, {}), ref.stage: ref}
         return self.model_copy(update={"snapshots": {**self.snapshots, ref.unit: unit}})
 
@@ -68,13 +73,14 @@ class ReportValue(Record):
     report: Any
 
 
-# The type of an input that is given what an asset was made from; an input of another type is given the rows themselves.
-PROVENANCE = dg.PythonObjectDagsterType(Provenance)
-REPORT_VALUE = dg.PythonObjectDagsterType(ReportValue)
+# The type of what an asset was made from. An input of another type is given the rows themselves. The names are their own,
+# because Dagster names the type of an annotation after its class, and takes no name for two types.
+PROVENANCE = dg.PythonObjectDagsterType(Provenance, name="ProvenanceOfRows")
+REPORT_VALUE = dg.PythonObjectDagsterType(ReportValue, name="ReportWithProvenance")
 
 
 def combined(parts: Mapping[str, Provenance]) -> Provenance:
-    """What is made from all of these, by the name of each. Raises MixedProvenance where two do not belong together."""
+    """Return the provenance of what is made from all of these, by name. Raises MixedProvenance where two do not fit."""
     (first, start), *others = parts.items()
     snapshots = {unit: dict(stages) for unit, stages in start.snapshots.items()}
     for name, part in others:
@@ -84,7 +90,7 @@ def combined(parts: Mapping[str, Provenance]) -> Provenance:
                 f"{difference(start.recipe, part.recipe)}; materialize {start.recipe.variant!r} from its first stage on, "
                 "what is finished costs nothing."
             )
-        for ref in (ref for stages in part.snapshots.values() for ref in stages.values()):
+        for ref in chain.from_iterable(stages.values() for stages in part.snapshots.values()):
             known = snapshots.setdefault(ref.unit, {}).setdefault(ref.stage, ref)
             if known.digest != ref.digest:
                 raise MixedProvenance(
@@ -105,18 +111,17 @@ def combined(parts: Mapping[str, Provenance]) -> Provenance:
 
 def difference(one: Recipe, other: Recipe) -> str:
     """The first fields in which two recipes differ, as "seed 1 instead of 77"."""
-    found = [f"{name} {_short(mine)} instead of {_short(theirs)}" for name, mine, theirs in _differing(one, other)]
-    return ", ".join(found[:SHOWN]) + (f" and {counted(len(found) - SHOWN, 'more difference')}" if len(found) > SHOWN else "")
+    left_out = {**one.decide_no_row}
+    mine = dotted(one.model_dump(mode="json", exclude=left_out))
+    theirs = dotted(other.model_dump(mode="json", exclude=left_out))
+    found: list[str] = []
+    for name in dict.fromkeys((*mine, *theirs)):
+        if mine.get(name) != theirs.get(name):
+            found.append(f"{name} {_short(mine.get(name))} instead of {_short(theirs.get(name))}")
+    more = f" and {counted(len(found) - SHOWN, 'more difference')}" if len(found) > SHOWN else ""
+    return ", ".join(found[:SHOWN]) + more
 
 
 def _short(value: object) -> str:
     text = "nothing" if value in ("", None, (), [], {}) else str(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _differing(one: Recipe, other: Recipe) -> Iterator[tuple[str, object, object]]:
-    left_out = one.decide_no_row
-    mine, theirs = (dotted(recipe.model_dump(mode="json", exclude={**left_out})) for recipe in (one, other))
-    for name in dict.fromkeys((*mine, *theirs)):
-        if mine.get(name) != theirs.get(name):
-            yield name, mine.get(name), theirs.get(name)

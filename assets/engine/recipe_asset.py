@@ -1,35 +1,38 @@
 """The root of a benchmark's graph: the recipe of a variant, with the launchpad's overrides, resolved."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import TypeVar, cast
 
 import dagster as dg
+from pydantic import JsonValue
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.overrides import lay_overrides
-from assets.engine.ports import VALUES, AssetValues, RunContext
+from assets.engine.ports import VALUES, AssetValues, RunContext, UnreadableValue
 from assets.engine.provenance import ResolvedRecipe, difference
 from assets.recipe.config_schema import RESET, launchpad_fields
-from assets.recipe.loading import RecipeError, load_recipe, units
+from assets.recipe.loading import RecipeError, dotted, load_recipe, units
 from assets.recipe.model_policy import JudgeSpec, Models
-from assets.recipe.partitions import which_partition
+from assets.recipe.partitions import missing_partition_message
 from assets.recipe.recipe import EVERYONE, Recipe
 from assets.records.base import Record
-from assets.reporting.asset_description import markdown_table
+from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.definition_metadata import OWNERS, definition
 from assets.reporting.plurals import counted
 
 EMBEDDED_LANGUAGE = "en"
+SALT = "salt"
 # How many materializations of a recipe are looked through for the one that was in force when a run was launched.
 LOOK_BACK = 50
 # As Dagster tags materializations and observations with their data version.
 DATA_VERSION_TAG = "dagster/data_version"
+GO_BACK = f"--reset, or {RESET} in the launchpad, goes back to the recipe's file"
 AnyContext = dg.AssetExecutionContext | dg.AssetCheckExecutionContext
 R = TypeVar("R", bound=Recipe)
 
 
 def with_embedded_model(recipe: R, *, embedded_model: str | None) -> R:
-    """The recipe with the embedded model, by its full name, in every role where no endpoint is configured, else as it is.
+    """Return the recipe with the embedded model, by its full name, in every role where no endpoint is configured.
 
     Raises RecipeError for a language that the embedded model does not write.
     """
@@ -38,10 +41,11 @@ def with_embedded_model(recipe: R, *, embedded_model: str | None) -> R:
             f"language is {recipe.language!r}, but the embedded model writes English alone. Set AMEMGYM_BASE_URL or "
             "AMEMGYM_API_KEY, so that a language model is asked, or set language en."
         )
-    return recipe.with_models(lambda name: name and embedded_model) if embedded_model is not None else recipe
+    # A role whose model has no name, such as that of meanings, stays without.
+    return recipe if embedded_model is None else recipe.with_models(lambda name: name and embedded_model)
 
 
-def stand_in(models: Models, *, embedded_model: str | None) -> str | None:
+def embedded_model_notice(models: Models, *, embedded_model: str | None) -> str | None:
     """The sentence that the embedded model stands in for the models that these name; None where an endpoint is asked."""
     named = dict.fromkeys((models.writer.model, *models.judge.panel, models.user_simulator.model))
     others = [name for name in named if name != embedded_model]
@@ -50,33 +54,141 @@ def stand_in(models: Models, *, embedded_model: str | None) -> str | None:
     return f"No address or key of a model is set, so the embedded model takes every role, in place of {', '.join(others)}."
 
 
-def shown(resolved: Recipe, overrides: Mapping[str, object]) -> dict[str, str | dg.MetadataValue]:
+@dataclass(frozen=True)
+class Overrides:
+    """Values laid over a recipe's file, by dotted field: those that stay of the variant's last run, and those given now.
+
+    `last` is empty where nothing was laid over the file, or where the run goes back to it. `unreadable` says why the last
+    run's overrides cannot be read; they count as none then.
+    """
+
+    last: Mapping[str, JsonValue]
+    given: Mapping[str, JsonValue]
+    unreadable: str = ""
+
+    @property
+    def fields(self) -> dict[str, JsonValue]:
+        """All that is laid over the file."""
+        return {**self.last, **self.given}
+
+    @property
+    def notice(self) -> str:
+        """Sentences on the last run's overrides: which stay, and which this run replaces; empty without either."""
+        kept: list[str] = []
+        replaced: list[str] = []
+        for name, value in self.last.items():
+            # Nobody has laid a drawn salt over the file.
+            if name == SALT:
+                continue
+            if name not in self.given:
+                kept.append(f"{name} = {value}")
+            elif value != self.given[name]:
+                replaced.append(f"{name} {value} by {self.given[name]}")
+        sentences: list[str] = []
+        if self.unreadable:
+            sentences.append(f"The overrides of the last run cannot be read and count as none: {self.unreadable}")
+        if kept:
+            sentences.append(f"Overrides of the last run stay: {', '.join(kept)}; {GO_BACK}.")
+        if replaced:
+            sentences.append(f"This run replaces {', '.join(replaced)}.")
+        return " ".join(sentences)
+
+    def explain(self, error: str) -> str:
+        """Return a recipe's error; where it names an override of the last run, with how to get rid of that."""
+        kept = [name for name in self.last if name not in self.given and name in error]
+        return f"{error} Overrides of the last run: {', '.join(kept)}; {GO_BACK}." if kept else error
+
+
+def lay_overrides(values: AssetValues, recipe_asset: str, variant: str, *, given: Mapping[str, object]) -> Overrides:
+    """Lay what is given, nested or dotted, over what the variant was last made with. RESET in `given` drops the latter.
+
+    A value that the recipe has anyway overrides nothing, so that a launchpad may be filled in with all of them. Raises
+    OSError where the store of values cannot be used. The salt stays even then: with another one it would be another world.
+    """
+    new = cast(dict[str, JsonValue], dotted(given))
+    reset = new.pop(RESET, False)
+    try:
+        last = values.find(recipe_asset, variant)
+    # One that is damaged or of an earlier version must not stand in the way of making it anew.
+    except UnreadableValue as error:
+        return Overrides({}, _changing(new, variant, {}), unreadable="" if reset else str(error))
+    overrides = last.overrides if isinstance(last, ResolvedRecipe) else {}
+    if reset:
+        overrides = {name: value for name, value in overrides.items() if name == SALT}
+    return Overrides(overrides, _changing(new, variant, overrides))
+
+
+def _changing(given: Mapping[str, JsonValue], variant: str, last: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Those of the given values that the variant's recipe does not have; all where it cannot be read."""
+    try:
+        present = dotted(load_recipe(variant, last).model_dump(mode="json"))
+    except RecipeError:
+        return dict(given)
+    changing: dict[str, JsonValue] = {}
+    for name, value in given.items():
+        # True equals 1 in Python, but not in a recipe.
+        same_kind = name in present and isinstance(value, bool) == isinstance(present[name], bool)
+        if not same_kind or present[name] != value:
+            changing[name] = value
+    return changing
+
+
+def with_salt(fields: Mapping[str, JsonValue], variant: str, run_context: RunContext) -> dict[str, JsonValue]:
+    """Return the fields laid over the variant's file, with a new salt where neither has one and the recipe takes one.
+
+    Raises RecipeError where the recipe cannot be read.
+    """
+    recipe = load_recipe(variant, fields)
+    if recipe.salt is None and recipe.takes_salt(embedded=run_context.embedded_model is not None):
+        return {**fields, SALT: run_context.new_salt()}
+    return dict(fields)
+
+
+def recipe_metadata(resolved: Recipe, overrides: Mapping[str, object]) -> dict[str, str | dg.MetadataValue]:
     """The recipe as metadata: what was overridden, its own fields, each group of fields, and the models by role."""
-    # In the order of recipe files.
-    fields = {name: getattr(resolved, name) for name in resolved.model_dump()}
-    groups = {name: dict(value) for name, value in fields.items() if isinstance(value, Record)}
+    plain: dict[str, object] = {}
+    groups: dict[str, dict[str, object]] = {}
+    for name in resolved.model_dump():  # in the order of recipe files
+        value = getattr(resolved, name)
+        if isinstance(value, Record):
+            groups[name] = dict(value)
+        else:
+            plain[name] = value
     models = groups.pop("models")
     for group in groups.values():
         if resolved.source_digest and group.get("content") == resolved.source_digest:
             group["content"] = resolved.source_digest[:16]
-    roles = [
-        {"field": field, **{role: _said(getattr(models[role], field, ())) for role in models}}
-        for field in JudgeSpec.model_fields
-    ]
-    return {
-        "overrides": ", ".join(f"{name} = {value}" for name, value in overrides.items()) or "none",
-        "fields": _table({name: value for name, value in fields.items() if not isinstance(value, Record)}),
-        "models": dg.MetadataValue.md(markdown_table(roles)),
-        **{name: _table(group) for name, group in groups.items()},
-        "fingerprint": resolved.fingerprint,
+    # Nobody has laid a drawn salt over the file; it stands among the fields.
+    laid_over = [f"{name} = {value}" for name, value in overrides.items() if name != SALT]
+    metadata: dict[str, str | dg.MetadataValue] = {
+        "overrides": ", ".join(laid_over) or "none",
+        "fields": _table(plain),
+        "models": dg.MetadataValue.md(markdown_table(_by_role(models))),
     }
+    for name, group in groups.items():
+        metadata[name] = _table(group)
+    metadata["fingerprint"] = resolved.fingerprint
+    return metadata
 
 
 def _table(fields: dict[str, object]) -> dg.MetadataValue:
-    return dg.MetadataValue.md(markdown_table([{"field": name, "value": _said(value)} for name, value in fields.items()]))
+    return dg.MetadataValue.md(
+        markdown_table([{"field": name, "value": _plain_value(value)} for name, value in fields.items()])
+    )
 
 
-def _said(value: object) -> object:
+def _by_role(models: Mapping[str, object]) -> list[Row]:
+    """A row for each setting of a model, with a column for each role."""
+    rows: list[Row] = []
+    for field in JudgeSpec.model_fields:
+        row: Row = {"field": field}
+        for role, spec in models.items():
+            row[role] = _plain_value(getattr(spec, field, ()))
+        rows.append(row)
+    return rows
+
+
+def _plain_value(value: object) -> object:
     if value is None:
         return "not set"
     return "none" if value in ("", (), {}) else value
@@ -98,7 +210,8 @@ def recipe_file(benchmark: Benchmark) -> dg.AssetSpec:
 
 def observe_recipe_files(instance: dg.DagsterInstance, benchmark: Benchmark) -> list[str]:
     """Tell Dagster which recipe files say something else than when they were last looked at; return their variants."""
-    key, changed = dg.AssetKey(benchmark.key("recipe_file")), list[str]()
+    key = dg.AssetKey(benchmark.key("recipe_file"))
+    changed: list[str] = []
     for variant in benchmark.partitions.units:
         try:
             version = load_recipe(variant).fingerprint
@@ -106,9 +219,12 @@ def observe_recipe_files(instance: dg.DagsterInstance, benchmark: Benchmark) -> 
             # Spoiled after the definitions were loaded: whoever makes this variant is told, the others go on.
             continue
         wanted = dg.AssetRecordsFilter(key, asset_partitions=[variant])
-        (last,) = instance.fetch_observations(wanted, limit=1).records or (None,)
-        seen = last.event_log_entry.asset_observation if last else None
-        if seen is None or (seen.tags or {}).get(DATA_VERSION_TAG) != version:
+        seen: str | None = None
+        for record in instance.fetch_observations(wanted, limit=1).records:
+            observation = record.event_log_entry.asset_observation
+            if observation is not None:
+                seen = (observation.tags or {}).get(DATA_VERSION_TAG)
+        if seen != version:
             tags = {DATA_VERSION_TAG: version}
             instance.report_runless_asset_event(dg.AssetObservation(key, partition=variant, tags=tags))
             changed.append(variant)
@@ -125,7 +241,7 @@ def recipe_asset(benchmark: Benchmark) -> dg.AssetsDefinition:
         partitions_def=benchmark.partitions.by_variant,
         required_resource_keys={"run_context", VALUES},
         io_manager_key=VALUES,
-        config_schema=launchpad_fields(benchmark.recipe),
+        config_schema=launchpad_fields(benchmark.recipe, asking_stages=benchmark.asking_stages),
         deps=[recipe_file(benchmark)],
         group_name=benchmark.group(first.group),
         kinds={"yaml"},
@@ -138,7 +254,7 @@ def recipe_asset(benchmark: Benchmark) -> dg.AssetsDefinition:
     def recipe(context: dg.AssetExecutionContext) -> dg.MaterializeResult[ResolvedRecipe]:
         """Read the YAML, lay the overrides over it, resolve. Raises dg.Failure with one sentence on a bad value."""
         if not context.has_partition_key:
-            raise dg.Failure(description=which_partition(name), allow_retries=False)
+            raise dg.Failure(description=missing_partition_message(name), allow_retries=False)
         run_context: RunContext = context.resources.run_context
         values: AssetValues = context.resources.asset_values
         given: dict[str, object] = context.op_execution_context.op_config or {}
@@ -147,19 +263,20 @@ def recipe_asset(benchmark: Benchmark) -> dg.AssetsDefinition:
         except OSError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
         try:
-            read = load_recipe(context.partition_key, overrides.fields)
+            fields = with_salt(overrides.fields, context.partition_key, run_context)
+            read = load_recipe(context.partition_key, fields)
             resolved = benchmark.resolve(with_embedded_model(read, embedded_model=run_context.embedded_model))
             check_units(resolved, benchmark)
             check_again(resolved, benchmark)
         except RecipeError as error:
             raise dg.Failure(description=overrides.explain(str(error)), allow_retries=False) from error
-        for sentence in (stand_in(read.models, embedded_model=run_context.embedded_model), overrides.notice):
+        for sentence in (embedded_model_notice(read.models, embedded_model=run_context.embedded_model), overrides.notice):
             if sentence:
                 context.log.info(sentence)
         return dg.MaterializeResult(
-            value=ResolvedRecipe(recipe=resolved, overrides=overrides.fields),
+            value=ResolvedRecipe(recipe=resolved, overrides=fields),
             data_version=dg.DataVersion(resolved.fingerprint),
-            metadata=shown(resolved, overrides.fields),
+            metadata=recipe_metadata(resolved, fields),
         )
 
     return recipe
@@ -194,10 +311,12 @@ def current_recipe(context: AnyContext, benchmark: Benchmark, made_under: Recipe
         raise dg.Failure(description=str(error), allow_retries=False) from error
     if not isinstance(latest, ResolvedRecipe):
         return made_under
-    present, in_force = latest.recipe, recipe_in_force(context, benchmark, made_under.variant)
-    if made_under.fingerprint == (in_force or present.fingerprint):
-        return present if present.fingerprint == made_under.fingerprint else made_under
-    if present.fingerprint == made_under.fingerprint:
+    present = latest.recipe
+    is_present = present.fingerprint == made_under.fingerprint
+    in_force = recipe_in_force(context, benchmark, made_under.variant) or present.fingerprint
+    if in_force == made_under.fingerprint:
+        return present if is_present else made_under
+    if is_present:
         raise dg.Failure(
             description=f"Another run made {made_under.variant!r} under another recipe while this one was at work; run this "
             "one again when the other is done.",
@@ -213,26 +332,29 @@ def current_recipe(context: AnyContext, benchmark: Benchmark, made_under: Recipe
 
 def check_units(resolved: Recipe, benchmark: Benchmark) -> None:
     """Raise RecipeError when overrides make more work units than the graph has partitions for."""
-    unknown = [unit.key for unit in units(resolved) if unit.key not in benchmark.partitions.units[resolved.variant]]
-    if unknown:
-        raise RecipeError(
-            f"{counted(resolved.num_items, benchmark.noun)} need the work unit {unknown[0]!r}, which "
-            f"{resolved.variant}.yaml does not "
-            "have; change the number or the size of units in the file itself, so that the partition exists."
-        )
+    known = benchmark.partitions.units[resolved.variant]
+    for unit in units(resolved):
+        if unit.key not in known:
+            raise RecipeError(
+                f"{counted(resolved.num_items, benchmark.noun)} need the work unit {unit.key!r}, which {resolved.variant}.yaml "
+                "does not have; change the number or the size of units in the file itself, so that the partition exists."
+            )
 
 
 def check_again(resolved: Recipe, benchmark: Benchmark) -> None:
-    """Raise RecipeError when an item is to be asked again that the sample does not have."""
+    """Raise RecipeError when a stage that asks no model, or an item that the sample does not have, is to be asked again."""
+    benchmark.check_stages_asked_again(resolved)
     asked = [item for item in resolved.again if item != EVERYONE]
     if not asked:
         return
-    draw, source = benchmark.source.draw, benchmark.source.name
+    draw = benchmark.source.draw
     assert draw is not None
-    known = {record.item_id for unit in units(resolved) for _, record in draw(resolved, unit)}
-    unknown = [item for item in asked if item not in known]
-    if unknown:
-        raise RecipeError(
-            f"again names the {benchmark.noun} {unknown[0]!r}, which is not in the sample of {resolved.variant!r}; take an id "
-            f"from the asset {source}, or {EVERYONE!r}."
-        )
+    known: set[str] = set()
+    for unit in units(resolved):
+        known.update(record.item_id for _, record in draw(resolved, unit))
+    for item in asked:
+        if item not in known:
+            raise RecipeError(
+                f"again names the {benchmark.noun} {item!r}, which is not in the sample of {resolved.variant!r}; take an id "
+                f"from the asset {benchmark.source.name}, or {EVERYONE!r}."
+            )

@@ -17,13 +17,15 @@ T = TypeVar("T")
 
 
 class RunLoop:
-    """Runs coroutines for other event loops, and the tasks that they have started, until it is left. No signal reaches it.
+    """Runs coroutines for other event loops, and the tasks that they start, until its context ends. No signal reaches it.
 
     `at_end` cancels the tasks that nobody waits for any more; shielded calls get so many `seconds` to come back.
     """
 
     def __init__(self, *, at_end: Callable[[], None], seconds: float = SHIELDED_SECONDS) -> None:
-        self._at_end, self._seconds, self._waited = at_end, seconds, False
+        self._at_end = at_end
+        self._seconds = seconds
+        self._waited = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="run-loop", daemon=True)
 
@@ -32,31 +34,30 @@ class RunLoop:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """End what is left there; calls that are paid for get a moment to come back."""
+        """End the loop and its tasks; calls that are paid for get a moment to come back."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Await the work there. Who is cancelled here cancels it there, and waits for its end.
+        """Run `work` on the run loop. When the caller is cancelled, cancel the work too and wait until it has ended.
 
         Shielded calls get a moment to come back; a second cancellation waits for none.
         """
-        begun: Future[asyncio.Task[T]] = Future()
+        started: Future[asyncio.Task[T]] = Future()
 
-        async def there() -> T:
+        async def in_loop() -> T:
             task = asyncio.current_task()
             assert task is not None
-            begun.set_result(task)
+            started.set_result(task)
             return await work
 
-        result = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(there(), self._loop))
-        result.add_done_callback(
-            lambda done: None if done.cancelled() else done.exception()
-        )  # asyncio warns of one not looked at
+        result = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(in_loop(), self._loop))
+        # asyncio warns of an error that nobody looks at.
+        result.add_done_callback(lambda done: None if done.cancelled() else done.exception())
         try:
             return await asyncio.shield(result)
         except asyncio.CancelledError:
-            self._loop.call_soon_threadsafe(begun.result().cancel)
+            self._loop.call_soon_threadsafe(started.result().cancel)
             self._waited = True
             await asyncio.wait([result])
             waiting = wait_for_shielded_calls(seconds=self._seconds)

@@ -1,7 +1,7 @@
 """Random numbers that follow from a seed and a path alone: the same on any machine and Python version."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -30,6 +30,10 @@ class SeededRandom:
             other = self.integer_below(last + 1)
             pool[last], pool[other] = pool[other], pool[last]
         return pool
+
+    def shuffled_lists(self, lists: Mapping[str, Sequence[T]]) -> dict[str, list[T]]:
+        """Return the lists in random order, each with its items in random order."""
+        return {name: self.shuffled(lists[name]) for name in self.shuffled(list(lists))}
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:
         """`count` different items in random order, with one draw for each; all of them when there are fewer."""

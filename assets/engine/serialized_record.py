@@ -12,7 +12,7 @@ R_co = TypeVar("R_co", bound=ItemRecord, covariant=True)
 
 
 class SerializedRecord(Generic[R_co]):
-    """What one stage made of one user. It is written once, when it is made, and read only where somebody looks into it.
+    """A stage's record of one user. It is serialized once, when it is made, and decoded only where somebody looks into it.
 
     Keys of later work and digests of snapshots are over `text`. `decode` turns that into the record, and raises what its
     store has to say about a text that is none.
@@ -33,7 +33,7 @@ class SerializedRecord(Generic[R_co]):
 
 
 def serialized(record: R) -> SerializedRecord[R]:
-    """A record that was made just now."""
+    """Wrap a record that was made just now, which nobody has to decode."""
     return SerializedRecord(record.model_dump_json(), decode=lambda _: record)
 
 

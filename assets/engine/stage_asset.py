@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -12,6 +12,7 @@ import dagster as dg
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import stop_with_run
+from assets.engine.materialization import first_records, stage_metadata
 from assets.engine.ports import VALUES, RunContext, SnapshotRef, StageProgress
 from assets.engine.progress import ProgressLog, heartbeat, progress_line
 from assets.engine.provenance import PROVENANCE, MixedProvenance, Provenance, combined
@@ -26,7 +27,6 @@ from assets.recipe.partitions import MODEL_POOL
 from assets.recipe.recipe import Recipe
 from assets.records.base import ItemRecord
 from assets.reporting.definition_metadata import OWNERS, POSITION, column_schema, definition
-from assets.reporting.materialization import first_records, stage_metadata
 from assets.reporting.plurals import counted
 
 
@@ -56,8 +56,10 @@ def stage_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDefi
         pool=MODEL_POOL if stage.prompts else None,
         tags={"asks_a_model": "yes" if stage.prompts else "no", "paper": description.paper},
         metadata=stage_definition(stage),
+        dagster_type=PROVENANCE,
     )
-    async def materialize(context: dg.AssetExecutionContext, **values: Any) -> dg.MaterializeResult[Any]:
+    async def materialize(context: dg.AssetExecutionContext, **values: Any) -> AsyncIterator[dg.MaterializeResult[Any]]:
+        # A generator, because Dagster makes it before it runs it, and Python warns of a coroutine that a signal leaves behind.
         made_from = made_from_one_recipe(cast(dict[str, Provenance], values))
         recipe = current_recipe(context, benchmark, made_from.recipe)
         snapshots = context.resources.run_context.snapshots
@@ -71,7 +73,7 @@ def stage_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDefi
             context.log.warning(f"{failure.item_id} was replaced at {failure.stage}: {failure.message}")
         if result.ref.items < result.wanted:
             context.log.warning(shortfall_message(result, benchmark))
-        return dg.MaterializeResult(
+        yield dg.MaterializeResult(
             value=made_from.model_copy(update={"recipe": recipe}).followed_by(result.ref),
             data_version=dg.DataVersion(result.ref.digest[:16]),
             metadata=stage_metadata(result, description=description, records=records, stored_at=snapshots.address),
@@ -82,7 +84,8 @@ def stage_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDefi
 
 def _source_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDefinition:
     """The asset of the first stage, which draws the items and asks no model."""
-    draw, description = stage.draw, stage.description
+    draw = stage.draw
+    description = stage.description
     assert draw is not None
 
     @dg.asset(
@@ -103,7 +106,9 @@ def _source_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDe
         """Draw the unit's items. Raises dg.Failure with one sentence when there are too few."""
         run_context: RunContext = context.resources.run_context
         unit = benchmark.partitions.unit(context.partition_key, among=units(recipe))
-        wanted, began, count = len(unit.positions), time.monotonic(), 0
+        wanted = len(unit.positions)
+        began = time.monotonic()
+        count = 0
 
         def progress() -> StageProgress:
             took = time.monotonic() - began
@@ -116,11 +121,15 @@ def _source_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDe
         try:
             with explain_disk_errors(), heartbeat(context.log.info, lambda: f"{progress_line(progress())} drawn"):
                 report()
-                writer, drawn = run_context.snapshots.writer(stage.name, unit=unit.key), iter(draw(recipe, unit))
-                while rows := list(islice(drawn, run_context.items_per_part)):
+                writer = run_context.snapshots.writer(stage.name, unit=unit.key)
+                drawn = iter(draw(recipe, unit))
+                # Part by part, because a sample may be too large for the memory.
+                rows = list(islice(drawn, run_context.items_per_part))
+                while rows:
                     writer.add(stage.name, serialized_rows(rows))
                     count += len(rows)
                     report()
+                    rows = list(islice(drawn, run_context.items_per_part))
                 ref = writer.finish([]).model_copy(update=stage.made_by)
                 result = StageResult(ref, Meter(), 0.0, wanted, ref.items)
                 records = first_records(run_context.snapshots, result, stage.record)
@@ -144,9 +153,10 @@ def _runner_with_log(
 ) -> tuple[StageRunner, ProgressLog]:
     """The runner of the asset's partition, and the log of its progress, which reports to the run context as well."""
     run_context: RunContext = context.resources.run_context
-    unit, meter = benchmark.partitions.unit(context.partition_key, among=units(recipe)), Meter()
-    expected = run_context.expected_calls(recipe, stage.name) if run_context.expected_calls else 0.0
-    log = ProgressLog(meter, first_line=f"{stage.name} of {unit.key}: reading what it needs", expected=expected)
+    unit = benchmark.partitions.unit(context.partition_key, among=units(recipe))
+    meter = Meter()
+    first_line = f"{stage.name} of {unit.key}: reading what it needs"
+    log = ProgressLog(meter, first_line=first_line, expected=stage.calls_per_item(recipe))
 
     def report(progress: StageProgress) -> None:
         known = log.update(progress)
@@ -158,12 +168,21 @@ def _runner_with_log(
     steps = steps_of_run(context)
     after = benchmark.stages[benchmark.stage_names.index(stage.name) + 1 :]
     later = [one for one in after if one.name in steps]
-    upstream = {name: snapshots[name] for name in (benchmark.source.name, *(need.name for need in stage.needs))}
+    upstream = {read.name: snapshots[read.name] for read in (benchmark.source, *stage.needs)}
     return StageRunner(stage, unit, recipe, in_unit, upstream, later=later, noun=benchmark.noun, meter=meter), log
 
 
+def named_parts(values: Mapping[str, Mapping[str, Provenance]]) -> dict[str, Provenance]:
+    """Name the provenance of inputs that are given by stage and unit, as "answers of demo"."""
+    parts: dict[str, Provenance] = {}
+    for stage, by_unit in values.items():
+        for unit, part in by_unit.items():
+            parts[f"{stage} of {unit}"] = part
+    return parts
+
+
 def made_from_one_recipe(parts: Mapping[str, Provenance]) -> Provenance:
-    """What something is made from. Raises dg.Failure, in one sentence, for parts that do not belong together."""
+    """Combine the provenance of several inputs. Raises dg.Failure, in one sentence, for parts that do not fit."""
     try:
         return combined(parts)
     except MixedProvenance as error:
@@ -200,8 +219,9 @@ async def run_or_explain(
         with explain_disk_errors():
             return await runner.run_context.on_loop(runner.run())
     except BudgetReached as error:
-        wanted, others = len(runner.unit.items), "".join(f", {name}" for name in unfinished())
-        left = f"{runner.stage.name} of {wanted - runner.done} of {counted(wanted, benchmark.noun)}{others}"
+        wanted = len(runner.unit.items)
+        users_left = f"{runner.stage.name} of {wanted - runner.done} of {counted(wanted, benchmark.noun)}"
+        left = ", ".join([users_left, *unfinished()])
         raise dg.Failure(f"{error} Left to do in {runner.unit.key!r}: {left}.", allow_retries=False) from error
     except (EndpointError, RecipeError) as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
@@ -209,7 +229,7 @@ async def run_or_explain(
 
 @contextmanager
 def explain_disk_errors() -> Generator[None, None, None]:
-    """Raise dg.Failure, in one sentence, for what the disk or a store does not give: a damaged snapshot is one of them."""
+    """Turn errors of the disk or of a store, such as a damaged snapshot, into dg.Failure with one sentence."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""One work unit's way through a stage: which items are worked on, and which ones replace those that failed.
+"""Take one work unit through a stage, and replace its items that fail.
 
 A stage works on the first N items of the sample that have not failed. When an item fails, the next one of the reserve takes
 its place and passes the earlier stages first; those rows are carried in this stage's snapshot. Which items a stage ends
@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
-from assets.engine.gc_control import freeze_gc, pause_gc
 from assets.engine.in_flight import Made
 from assets.engine.item_tasks import ItemTasks, Prefetcher, RecordedFailure
-from assets.engine.ports import RunContext, SnapshotRef, SnapshotWriter, StageProgress, serialized_rows_of
+from assets.engine.ports import RunContext, SnapshotRef, SnapshotWriter, StageProgress, serialized_snapshot_rows
 from assets.engine.stage import Stage
 from assets.llm.ports import EndpointError
 from assets.llm.usage import Meter
@@ -22,12 +21,12 @@ from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, ItemRecord
 
-REPORT_SECONDS = 0.5
+REPORT_SECONDS = 0.5  # a bar that moves looks alive, and a report costs next to nothing
 
 
 @dataclass
 class StageResult:
-    """What making one asset came to. `tried` counts items worked on, `wanted` those the unit should have.
+    """The outcome of making one asset. `tried` counts items worked on, `wanted` those the unit should have.
 
     `failed`: items that failed while it was made; replacements fail at the stages that they pass late, too.
     """
@@ -77,12 +76,15 @@ class StageRunner:
     async def _run(self) -> StageResult:
         before = await asyncio.to_thread(self._upstream_failures)
         self.failures.update(before)
+        # An iterator that looks when it is asked, because items fail while it goes on.
         candidates = (position for position in chain(self.unit.items, self.unit.reserve) if position not in self.failures)
         wanted = len(self.unit.items)
         writer = self.run_context.snapshots.writer(self.stage.name, unit=self.unit.key)
-        while part := list(islice(candidates, min(wanted - self.done, self.run_context.items_per_part))):
-            with freeze_gc():
-                await self._make_and_write(part, writer)
+        while True:
+            part = list(islice(candidates, min(wanted - self.done, self.run_context.items_per_part)))
+            if not part:
+                break
+            await self._make_and_write(part, writer)
         failures = [self.failures[position] for position in sorted(self.failures)]
         ref = await asyncio.to_thread(writer.finish, failures)
         ref = ref.model_copy(update={**self.stage.made_by, "usage": self.meter.usage})
@@ -90,14 +92,16 @@ class StageRunner:
         return StageResult(ref, self.meter, time.monotonic() - self.started, wanted, self.tried, new)
 
     def _upstream_failures(self) -> dict[int, Failure]:
-        snapshots, refs = self.run_context.snapshots, [ref for ref in self.upstream.values() if ref.failures.items]
-        return {failure.position: failure for ref in refs for failure in snapshots.failures(ref)}
+        found: dict[int, Failure] = {}
+        for ref in self.upstream.values():
+            if ref.failures.items:
+                found.update((failure.position, failure) for failure in self.run_context.snapshots.failures(ref))
+        return found
 
     async def _make_and_write(self, part: Sequence[int], writer: SnapshotWriter) -> None:
         """Make some items' rows and write them; when this ends, nothing of them is left in memory."""
         made = await self._make(part)
-        with pause_gc():
-            await asyncio.to_thread(_write, writer, made)
+        await asyncio.to_thread(_write, writer, made)
 
     async def _make(self, positions: Sequence[int]) -> dict[str, list[tuple[int, Made]]]:
         """Make the stage's records at these positions, and those of earlier stages that replacements lack; by stage."""
@@ -114,10 +118,10 @@ class StageRunner:
         finally:
             reporting.cancel()
             self._report()
-        return {
-            name: sorted((position, record) for position, record in rows.items() if position not in self.failures)
-            for name, rows in tasks.made.items()
-        }
+        finished: dict[str, list[tuple[int, Made]]] = {}
+        for name, rows in tasks.made.items():
+            finished[name] = [(position, rows[position]) for position in sorted(rows) if position not in self.failures]
+        return finished
 
     async def _make_item(self, tasks: ItemTasks, position: int, *, limit: asyncio.Semaphore, prefetcher: Prefetcher) -> None:
         async with limit:
@@ -144,16 +148,18 @@ class StageRunner:
 
     def _item_tasks(self, positions: Sequence[int]) -> ItemTasks:
         """Tasks that know what the upstream snapshots hold of these items, their own rows and the carried ones."""
-        refs, snapshots, stages = (
-            self.upstream.values(),
-            self.run_context.snapshots,
-            {**self.stage.ancestors, self.stage.name: self.stage},
-        )
-        names = {part.stage for ref in refs for part in ref.parts}
-        known = {
-            name: serialized_rows_of(name, record=stages[name].record, refs=refs, snapshots=snapshots, positions=positions)
-            for name in names
-        }
+        stages = {**self.stage.ancestors, self.stage.name: self.stage}
+        refs = self.upstream.values()
+        known: dict[str, dict[int, Made]] = {}
+        for part in chain.from_iterable(ref.parts for ref in refs):
+            if part.stage not in known:
+                known[part.stage] = serialized_snapshot_rows(
+                    part.stage,
+                    record=stages[part.stage].record,
+                    refs=refs,
+                    snapshots=self.run_context.snapshots,
+                    positions=positions,
+                )
         (source,) = (stage.name for stage in stages.values() if not stage.needs)
         return ItemTasks(self.recipe, self.run_context, self.meter, source, known)
 

@@ -1,1 +1,1 @@
-"""What every benchmark needs of language models: ports, structured output, gates and usage."""
+"""Language models as every benchmark uses them: ports, structured output, gates and usage."""

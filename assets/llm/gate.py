@@ -4,10 +4,11 @@ The paper's gates ask once and retry until a judge agrees (section 3.1); these t
 Texts that have nothing to do with each other may share a call: a group of them goes through its votes together.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from itertools import chain
 from typing import Generic, TypeVar
 
 from assets.llm.async_calls import gather_all
@@ -21,7 +22,7 @@ S = TypeVar("S")  # what a judge is asked about, beside the text
 
 @dataclass(frozen=True)
 class VoteContext:
-    """Which vote on which text this is: it seeds the order of options and the sample.
+    """A vote's place among those of its text, which seeds the order of options and the sample.
 
     `judge` is the model to ask, None for the first of the recipe's judges.
     """
@@ -39,6 +40,7 @@ class VoteContext:
 
 def first_vote_number(draft: int, refinement: int) -> int:
     """The number of the first vote on this draft and refinement."""
+    # Recipes allow twenty refinements of a draft and fifteen votes on each text.
     return (draft * 100 + refinement) * 100
 
 
@@ -90,12 +92,14 @@ Gated = tuple[Gate[S], GateAttempt]
 
 
 def independent_groups(sources: Sequence[Sequence[T]], *, size: int, of_one: int = 1) -> list[list[T]]:
-    """All items in groups of `size` or fewer, none with more than `of_one` of one source, such as a period or a question.
+    """Return the items in groups of `size` or fewer, none with more than `of_one` of one source, such as a period or question.
 
     What stands in one call with another must not help to guess it: of one source, one item may exclude the others.
     """
-    items = [item for source in sources for item in source]
-    count = max(-(-len(items) // size), *(-(-len(source) // of_one) for source in sources), 0)
+    items = list(chain.from_iterable(sources))
+    count = math.ceil(len(items) / size)
+    for source in sources:
+        count = max(count, math.ceil(len(source) / of_one))
     return [items[start::count] for start in range(count)]
 
 
@@ -108,7 +112,7 @@ async def pass_gates(
     the policy allows no more.
     """
     if size == 1:
-        alone = [text for source in sources for text in source]
+        alone = chain.from_iterable(sources)
         await gather_all(*(_settle([[text]], read, size=1, of_one=1, recipe=recipe) for text in alone))
     else:
         await _settle(sources, read, size=size, of_one=of_one, recipe=recipe)
@@ -116,40 +120,49 @@ async def pass_gates(
 
 async def _settle(sources: Sequence[Sequence[Gated[S]]], read: Reader[S], *, size: int, of_one: int, recipe: Recipe) -> None:
     """Ask for the votes that are due on all open texts, round by round: a rewritten text shares calls with those still open."""
-    open_ = [[_Ballot(gate, attempt, recipe.gates) for gate, attempt in source] for source in sources]
-    while any(open_):
-        waiting = _in_fewest_calls(open_, size=size, of_one=of_one) if recipe.gates.policy == "calibrated" else open_
+    undecided = [_ballots(source, recipe.gates) for source in sources]
+    while any(undecided):
+        waiting = undecided
+        if recipe.gates.policy == "calibrated":
+            waiting = _in_fewest_calls(undecided, size=size, of_one=of_one)
         groups = independent_groups(waiting, size=size, of_one=of_one)
         await gather_all(*(_vote_on(group, read, recipe=recipe) for group in groups))
-        for ballot in (ballot for source in open_ for ballot in source if not ballot.due):
-            ballot.close()
-        refused = [ballot for source in open_ for ballot in source if not (ballot.due or ballot.accepted)]
-        await gather_all(*(rewrite(ballot.gate, ballot.attempt, policy=recipe.gates) for ballot in refused))
-        again = {id(ballot): _Ballot(ballot.gate, ballot.attempt, recipe.gates) for ballot in refused}
-        open_ = [[again.get(id(one), one) for one in source if one.due or not one.accepted] for source in open_]
+        refused: list[_Ballot[S]] = []
+        for ballot in chain.from_iterable(undecided):
+            if not ballot.due:
+                ballot.close()
+                if not ballot.accepted:
+                    refused.append(ballot)
+        await gather_all(*(ballot.start_over() for ballot in refused))
+        undecided = list(map(_still_due, undecided))
 
 
-def _in_fewest_calls(open_: Sequence[Sequence["_Ballot[S]"]], *, size: int, of_one: int) -> list[list["_Ballot[S]"]]:
-    """The texts of this round: as many of each source as go into the fewest calls that the size allows.
+def _in_fewest_calls(undecided: Sequence[Sequence["_Ballot[S]"]], *, size: int, of_one: int) -> list[list["_Ballot[S]"]]:
+    """Return the texts of this round: as many of each source as go into the fewest calls that the size allows.
 
     The others wait for calls that rewritten texts take anyway. Texts that were rewritten before go first, for each has most
     rounds before it; then those with the fewest votes.
     """
-    calls = -(-sum(map(len, open_)) // size)
-    ordered = (sorted(source, key=lambda one: (-one.text_number, len(one.votes))) for source in open_)
-    return [source[: calls * of_one] for source in ordered]
+    calls = math.ceil(sum(map(len, undecided)) / size)
+    chosen: list[list[_Ballot[S]]] = []
+    for source in undecided:
+        by_rounds_left = sorted(source, key=lambda ballot: (-ballot.text_number, len(ballot.votes)))
+        chosen.append(by_rounds_left[: calls * of_one])
+    return chosen
 
 
-async def decide(texts: Sequence[Gated[S]], read: Reader[S], *, recipe: Recipe) -> list[bool]:
-    """Whether enough votes recover each text's target; the votes are added to the attempts' records.
+async def take_votes(texts: Sequence[Gated[S]], read: Reader[S], *, recipe: Recipe) -> list[bool]:
+    """Return for each text if enough votes recover its target; the votes are added to the attempts' records.
 
     As many judges are asked at once as are still needed to accept, so that an accepted text waits for one reply only;
     more follow only while the matter is open. Where votes are calibrated they are asked one by one, up to the first that
     refuses. The judge models take turns.
     """
-    ballots = [_Ballot(gate, attempt, recipe.gates) for gate, attempt in texts]
-    while due := [ballot for ballot in ballots if ballot.due]:
+    ballots = _ballots(texts, recipe.gates)
+    due = ballots
+    while due:
         await _vote_on(due, read, recipe=recipe)
+        due = _still_due(ballots)
     for ballot in ballots:
         ballot.close()
     return [ballot.accepted for ballot in ballots]
@@ -166,76 +179,96 @@ class _Ballot(Generic[S]):
 
     @property
     def text_number(self) -> int:
-        """Which of its item's texts this is, from 0."""
+        """The number of this text among those of its item, from 0."""
         return self.policy.text_number(self.attempt.draft, self.attempt.refinement)
-
-    @cached_property
-    def _counts(self) -> tuple[int, int]:
-        """How many votes the text gets at most, and how many have to accept it."""
-        return self.policy.votes_for(self.gate.name, text=self.text_number)
 
     @property
     def _missing(self) -> int:
-        """How many more votes have to accept."""
-        return self._counts[1] - sum(vote.accepted for vote in self.votes)
+        """The number of votes that still have to accept."""
+        _, needed = self.policy.votes_for(self.gate.name, text=self.text_number)
+        return needed - sum(vote.accepted for vote in self.votes)
 
     @property
     def accepted(self) -> bool:
         return self._missing <= 0
 
+    @property
+    def due(self) -> range:
+        """The numbers of the votes to ask next; none when it is decided."""
+        most, _ = self.policy.votes_for(self.gate.name, text=self.text_number)
+        first = len(self.votes)
+        missing = self._missing
+        if not 0 < missing <= most - first:
+            return range(0)
+        # A calibrated policy counts on one refusal to end the vote, so that it asks one judge at a time.
+        at_once = 1 if self.policy.policy == "calibrated" else missing
+        return range(first, first + at_once)
+
     def close(self) -> None:
         """Keep the votes of a text on which none is due any more."""
         self.attempt.records.extend(self.votes)
 
+    async def start_over(self) -> None:
+        """Rewrite the refused text; the new one has no votes yet. Raises ItemFailed."""
+        await rewrite(self.gate, self.attempt, policy=self.policy)
+        self.votes.clear()
+
+
+def _ballots(texts: Iterable[Gated[S]], policy: GatePolicy) -> list[_Ballot[S]]:
+    return [_Ballot(gate, attempt, policy) for gate, attempt in texts]
+
+
+def _still_due(ballots: Iterable[_Ballot[S]]) -> list[_Ballot[S]]:
+    return [ballot for ballot in ballots if ballot.due]
+
+
+@dataclass(frozen=True)
+class _DueVote(Generic[S]):
+    """A vote of this number that this judge is asked for."""
+
+    ballot: _Ballot[S]
+    number: int
+    judge: str
+
     @property
-    def due(self) -> range:
-        """The numbers of the votes to ask next; none when it is decided."""
-        most, first, missing = self._counts[0], len(self.votes), self._missing
-        open_ = 0 < missing <= most - first
-        at_once = 1 if self.policy.policy == "calibrated" else missing
-        return range(first, first + at_once if open_ else first)
+    def task(self) -> ReadingTask[S]:
+        attempt = self.ballot.attempt
+        vote = VoteContext(attempt.samples_from + attempt.draft, attempt.refinement, self.number, self.judge)
+        return ReadingTask(attempt.item_id, attempt.text, self.ballot.gate.subject, vote)
+
+    def record(self, reading: dict[str, str]) -> GateRecord:
+        gate = self.ballot.gate
+        attempt = self.ballot.attempt
+        return GateRecord(
+            gate=gate.name,
+            item_id=attempt.item_id,
+            draft=attempt.draft,
+            refinement=attempt.refinement,
+            vote=self.number,
+            judge=self.judge,
+            text=attempt.text,
+            target=gate.target,
+            reading=reading,
+            accepted=reading == gate.target,
+        )
 
 
 async def _vote_on(ballots: Sequence[_Ballot[S]], read: Reader[S], *, recipe: Recipe) -> None:
     """Add the votes that are due: one on every text in a call, as far as one judge takes them, then the next."""
     panel = recipe.models.judge.panel
-    asked: defaultdict[tuple[int, str], list[tuple[_Ballot[S], int]]] = defaultdict(list)
+    calls: defaultdict[tuple[int, str], list[_DueVote[S]]] = defaultdict(list)
     for ballot in ballots:
         for place, number in enumerate(ballot.due):
-            asked[place, panel[number % len(panel)]].append((ballot, number))
-    voted = await gather_all(*(_vote(own, judge, read) for (_, judge), own in asked.items()))
-    for own, votes in zip(asked.values(), voted, strict=True):
-        for (ballot, _), vote in zip(own, votes, strict=True):
-            ballot.votes.append(vote)
-
-
-async def _vote(due: Sequence[tuple[_Ballot[S], int]], judge: str, read: Reader[S]) -> list[GateRecord]:
-    """A vote of this judge and number on each of the texts, in one call."""
-    tasks = [
-        ReadingTask(
-            ballot.attempt.item_id,
-            ballot.attempt.text,
-            ballot.gate.subject,
-            VoteContext(ballot.attempt.samples_from + ballot.attempt.draft, ballot.attempt.refinement, number, judge),
-        )
-        for ballot, number in due
-    ]
-    readings = await read(tasks)
-    return [
-        GateRecord(
-            gate=ballot.gate.name,
-            item_id=task.item_id,
-            draft=ballot.attempt.draft,
-            refinement=ballot.attempt.refinement,
-            vote=number,
-            judge=judge,
-            text=task.text,
-            target=ballot.gate.target,
-            reading=reading,
-            accepted=reading == ballot.gate.target,
-        )
-        for (ballot, number), task, reading in zip(due, tasks, readings, strict=True)
-    ]
+            judge = panel[number % len(panel)]
+            calls[place, judge].append(_DueVote(ballot, number, judge))
+    pending: list[Awaitable[list[dict[str, str]]]] = []
+    for votes in calls.values():
+        pending.append(read([vote.task for vote in votes]))
+    read_in_calls = await gather_all(*pending)
+    # Only now, so that the order of votes is that of the calls and not that of the replies.
+    for votes, readings in zip(calls.values(), read_in_calls, strict=True):
+        for vote, reading in zip(votes, readings, strict=True):
+            vote.ballot.votes.append(vote.record(reading))
 
 
 async def rewrite(gate: Gate[S], attempt: GateAttempt, *, policy: GatePolicy) -> None:
@@ -244,12 +277,14 @@ async def rewrite(gate: Gate[S], attempt: GateAttempt, *, policy: GatePolicy) ->
     All gates of an item share these: so many texts an item may have. Raises ItemFailed when there were as many.
     """
     if attempt.refinement < policy.max_refinements:
-        reading = next(vote.reading for vote in reversed(attempt.records) if not vote.accepted)
-        attempt.text = await gate.refine(attempt.text, reading, first_vote_number(attempt.draft, attempt.refinement))
+        refused = [vote for vote in attempt.records if not vote.accepted]
+        sample = first_vote_number(attempt.draft, attempt.refinement)
+        attempt.text = await gate.refine(attempt.text, refused[-1].reading, sample)
         attempt.refinement += 1
     elif attempt.draft < policy.max_redrafts:
         attempt.text = await gate.redraft(attempt.draft + 1)
-        attempt.draft, attempt.refinement = attempt.draft + 1, 0
+        attempt.draft += 1
+        attempt.refinement = 0
     else:
         message = (
             f"No draft of {attempt.item_id} passed the {gate.name} gate in {len(attempt.records)} readings; "

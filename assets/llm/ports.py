@@ -1,8 +1,10 @@
-"""What asking a model takes: requests, replies and the protocols of whoever answers. `pipelines` has the implementations."""
+"""Requests to models, their replies, and the protocols of whoever answers. `pipelines` has the implementations."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+from pydantic import JsonValue
 
 from assets.recipe.model_policy import Transport
 from prompts.template import Message
@@ -13,10 +15,10 @@ BATCH_SHARE = 0.5  # of the price of a live call, at every provider with batch j
 
 @dataclass(frozen=True)
 class CallLabels:
-    """What a call was for; never part of its identity. `attempt` counts how often the same thing was asked before.
+    """The purpose of a call; never part of its identity. `attempt` counts how often the same thing was asked before.
 
     `transport`: at once, or in a batch job. `needs_json`: a reply without a JSON object is of no use, though an
-    assistant that is evaluated may well answer in prose.
+    assistant that is evaluated may well answer in prose. `divisible`: whoever asks can ask in parts, where it fails as a whole.
     """
 
     stage: str = ""
@@ -26,11 +28,15 @@ class CallLabels:
     attempt: int = 0
     transport: Transport = "live"
     needs_json: bool = False
+    divisible: bool = False
 
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """One chat completion. Everything but `labels` is its identity; `sample` tells equal requests apart."""
+    """One chat completion. Everything but `labels` is its identity; `sample` tells equal requests apart.
+
+    `extra_body`: further fields of the body, sent as they are.
+    """
 
     model: str
     messages: tuple[Message, ...]
@@ -41,6 +47,7 @@ class ModelRequest:
     seed: int
     sample: int
     labels: CallLabels = field(default=CallLabels(), compare=False)
+    extra_body: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
 
 @dataclass(frozen=True)
@@ -86,8 +93,8 @@ class LanguageModel(Protocol):
 Then = Callable[[ModelReply], Awaitable[ModelReply]]
 
 
-async def as_it_is(reply: ModelReply) -> ModelReply:
-    """What is done with a reply that nobody stores."""
+async def unchanged_reply(reply: ModelReply) -> ModelReply:
+    """Return the reply unchanged, for a call whose reply nobody stores."""
     return reply
 
 

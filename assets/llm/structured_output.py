@@ -5,9 +5,7 @@ reply cannot be sent; where it does not, the objection names what is wrong. Such
 pydantic class for every call, or a JSON schema derived from one, would cost milliseconds, and memory that is never freed.
 """
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any, Generic, TypeVar, cast
@@ -16,14 +14,19 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
+from assets.llm.answer_text import NoJson, has_object, read_json
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, RequestFailed
-from assets.llm.text import runs_of_words
 from assets.llm.usage import MeteredModel, Usage
-from assets.recipe.recipe import Recipe
-from assets.records.base import FailureReason, ItemFailed, Name, Text
+from assets.recipe.model_policy import AskSettings
+from assets.records.base import FailureReason, ItemFailed, Name, Prose, Text
+from assets.records.readable import unreadable_in
+from assets.text.words import runs_of_words
 from prompts.template import Message, RenderedPrompt
 
 COPIED_WORDS = 6  # in a row, which two texts hardly share by chance
+MOST_CHARACTERS = 200_000  # of a reply, ten times what any prompt asks for: a release has a limit for each item
+# Keys under which models explain an answer beside it.
+COMMENTS = {"reasoning", "reason", "explanation", "thought", "thoughts", "thinking", "analysis", "rationale"}
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 R = TypeVar("R")
@@ -60,7 +63,7 @@ class ReplySchema(Generic[T]):
 
     @property
     def json_schema(self) -> dict[str, Any]:
-        """What the endpoint receives; part of the request's identity."""
+        """The schema that the endpoint receives; part of the request's identity."""
         return self.root.json_schema
 
     @cached_property
@@ -77,6 +80,7 @@ def _part(core: CoreSchema) -> SchemaPart:
 
 
 TEXT = _part(TypeAdapter(Text).core_schema)
+PROSE = _part(TypeAdapter(Prose).core_schema)
 NAME = _part(TypeAdapter(Name).core_schema)
 
 
@@ -106,8 +110,11 @@ def list_of(item: SchemaPart, *, min_items: int = 1, max_items: int | None = Non
 
 def object_of(fields: Mapping[str, SchemaPart], *, required: bool = True) -> SchemaPart:
     """An object with these keys and no others. Keys may have any name; some may be missing unless `required`."""
-    parts = {name: core_schema.typed_dict_field(part.core, required=required) for name, part in fields.items()}
-    properties = {name: part.json_schema for name, part in fields.items()}
+    parts: dict[str, core_schema.TypedDictField] = {}
+    properties: dict[str, Any] = {}
+    for name, part in fields.items():
+        parts[name] = core_schema.typed_dict_field(part.core, required=required)
+        properties[name] = part.json_schema
     json_schema: dict[str, Any] = {"additionalProperties": False, "properties": properties}
     json_schema |= {"type": "object", **({"required": list(fields)} if required else {})}
     return SchemaPart(core_schema.typed_dict_schema(parts, extra_behavior="forbid"), json_schema)
@@ -119,11 +126,20 @@ def object_of_enums(choices: Mapping[str, Sequence[str]], *, required: bool = Tr
 
 
 class UnusableReply(ValueError):
-    """A reply that cannot be used. The message is a sentence for the model, `reason` what a failure would carry."""
+    """A reply that cannot be used. The message is a sentence for the model, `reason` what a failure would carry.
 
-    def __init__(self, reason: FailureReason, message: str) -> None:
+    `remedy`: what the user can do about it, beside asking again.
+    """
+
+    def __init__(self, reason: FailureReason, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
         self.reason: FailureReason = reason
+        self.remedy = remedy
+
+
+def numbered(items: Iterable[T]) -> dict[str, T]:
+    """Return the items under the numbers "1", "2", ..., by which a prompt and its reply name them."""
+    return {str(number): item for number, item in enumerate(items, start=1)}
 
 
 async def ask_structured(
@@ -132,11 +148,11 @@ async def ask_structured(
     prompt: RenderedPrompt,
     reply: type[T] | ReplySchema[T],
     convert: Callable[[T], R],
-    recipe: Recipe,
+    settings: AskSettings,
     sample: int = 0,
     model_name: str | None = None,
 ) -> R:
-    """Ask until a reply passes. Raises ItemFailed after `gates.max_reasks` further tries, the last of which starts afresh.
+    """Ask until a reply passes. Raises ItemFailed after `max_reasks` further tries, the last of which starts afresh.
 
     Likewise where the endpoint serves others but not this request.
 
@@ -145,8 +161,8 @@ async def ask_structured(
     requests apart; `model_name` is another model than the first of the prompt's role.
     """
     schema = reply if isinstance(reply, ReplySchema) else cast(ReplySchema[T], schema_of_model(cast(type[BaseModel], reply)))
-    request = _first_request(prompt, schema, recipe=recipe, sample=sample, model_name=model_name)
-    reasks = recipe.gates.max_reasks
+    request = _first_request(prompt, schema, settings=settings, sample=sample, model_name=model_name)
+    reasks = settings.max_reasks
     sent: set[tuple[Message, ...]] = set()
     messages = prompt.messages
     for attempt in range(reasks + 1):
@@ -159,13 +175,10 @@ async def ask_structured(
             return _converted(answer, schema, convert, prompt)
         except UnusableReply as problem:
             if attempt == reasks:
-                raise ItemFailed(problem.reason, f"{prompt.name}: {problem}", last_reply=answer.text) from problem
-            objection = _objection(answer, str(problem))
-            last = attempt + 1 == reasks > 1
-            messages = _starting_afresh(prompt.messages, str(problem)) if last else (*prompt.messages, *objection)
-            # A repeated mistake gets the objection once more: an equal request would get the equal reply from the reply cache.
-            while messages in sent:
-                messages = (*messages, *objection)
+                remedy = f" {problem.remedy}" if problem.remedy else ""
+                raise ItemFailed(problem.reason, f"{prompt.name}: {problem}{remedy}", last_reply=answer.text) from problem
+            is_last = reasks > 1 and attempt + 1 == reasks
+            messages = _asked_again(prompt, answer, str(problem), afresh=is_last, sent=sent)
             sent.add(messages)
             if isinstance(model, MeteredModel):
                 model.meter.add(Usage(reasks=1))
@@ -173,9 +186,9 @@ async def ask_structured(
 
 
 def _first_request(
-    prompt: RenderedPrompt, schema: ReplySchema[T], *, recipe: Recipe, sample: int, model_name: str | None
+    prompt: RenderedPrompt, schema: ReplySchema[T], *, settings: AskSettings, sample: int, model_name: str | None
 ) -> ModelRequest:
-    spec = recipe.models.for_role(prompt.role)
+    spec = settings.models.for_role(prompt.role)
     return ModelRequest(
         model=model_name or spec.model,
         messages=prompt.messages,
@@ -183,19 +196,37 @@ def _first_request(
         max_output_tokens=spec.max_output_tokens,
         schema_name=prompt.name.replace("/", "_"),
         json_schema=schema.json_schema,
-        seed=recipe.seed,
-        sample=recipe.sample * 1000 + sample,
+        seed=settings.seed,
+        sample=settings.sample * 1000 + sample,
         labels=CallLabels(prompt=prompt.name, fingerprint=prompt.fingerprint, transport=spec.transport, needs_json=True),
+        extra_body=spec.extra_body,
     )
 
 
-def _converted(reply: ModelReply, schema: ReplySchema[T], convert: Callable[[T], R], prompt: RenderedPrompt) -> R:
+def finished_text(reply: ModelReply, *, field: str) -> str:
+    """Return the reply's text. Raises UnusableReply for a refusal, and for a text that was cut off, whatever is in it.
+
+    `field`: the setting that gives a reply more room.
+    """
     if reply.finish == "refusal":
         raise UnusableReply("refused", "The request was refused; it asks for harmless fiction, so please answer it.")
+    if reply.finish == "length" and reply.text.strip():
+        raise UnusableReply("cut_off", "The answer was cut off; answer again, shorter.", remedy=f"Or raise {field}.")
     if reply.finish == "length":
-        raise UnusableReply("cut_off", "The answer was cut off; answer again, shorter.")
-    content = extract_json(reply.text)
-    _check_own_words(reply.text, prompt)
+        problem = f"The answer was cut off before it began, at {reply.output_tokens:,} tokens; answer again, and think less."
+        raise UnusableReply("cut_off", problem, remedy=f"Reasoning took all of the room: raise {field}, or let it reason less.")
+    return reply.text
+
+
+def _converted(reply: ModelReply, schema: ReplySchema[T], convert: Callable[[T], R], prompt: RenderedPrompt) -> R:
+    finished_text(reply, field=f"models.{prompt.role}.max_output_tokens")
+    if len(reply.text) > MOST_CHARACTERS:
+        sentence = (
+            f"The answer has {len(reply.text):,} characters, and {MOST_CHARACTERS:,} are the most; answer again, shorter."
+        )
+        raise UnusableReply("rule_violated", sentence)
+    content = _without_comments(extract_json(reply.text, keys=_required(schema)), schema)
+    _refuse_copied_words(reply.text, prompt)
     try:
         return convert(schema.validate(content))
     except ValidationError as error:
@@ -204,7 +235,7 @@ def _converted(reply: ModelReply, schema: ReplySchema[T], convert: Callable[[T],
         raise UnusableReply("rule_violated", str(error)) from error
 
 
-def _check_own_words(text: str, prompt: RenderedPrompt) -> None:
+def _refuse_copied_words(text: str, prompt: RenderedPrompt) -> None:
     """Raise UnusableReply where the reply repeats words of the prompt's example: small models paste them into other lives."""
     copied = _runs_of_examples(prompt.examples) & runs_of_words(text, COPIED_WORDS) if prompt.examples else ()
     if copied:
@@ -216,36 +247,75 @@ def _check_own_words(text: str, prompt: RenderedPrompt) -> None:
 
 @lru_cache(maxsize=64)  # as many as there are prompts with examples, and more
 def _runs_of_examples(examples: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
-    return frozenset(run for example in examples for run in runs_of_words(example, COPIED_WORDS))
+    runs: set[tuple[str, ...]] = set()
+    for example in examples:
+        runs.update(runs_of_words(example, COPIED_WORDS))
+    return frozenset(runs)
 
 
-def extract_json(text: str) -> object:
-    """The JSON value in a reply, also when prose or a code fence surrounds it. Raises UnusableReply."""
-    for part in (text, text[text.find("{") : text.rfind("}") + 1]):
-        # A ValueError too: a number of thousands of digits, and half of a surrogate pair, which no file could hold.
-        with suppress(ValueError, RecursionError):
-            value: object = json.loads(part)
-            json.dumps(value, ensure_ascii=False).encode()
-            return value
-    raise UnusableReply("unparsable", "The answer is not a JSON object; answer with one JSON object alone.")
+def extract_json(text: str, *, keys: Collection[str] = ()) -> object:
+    """Return the last object in a reply with these keys, as `read_json` does.
+
+    Raises UnusableReply without one, and for characters that the last check of a run refuses.
+    """
+    try:
+        value = read_json(text, keys=keys)
+    except NoJson:
+        problem = "The answer is not a JSON object; answer with one JSON object alone."
+        raise UnusableReply("unparsable", problem) from None
+    character = unreadable_in(value)
+    if character:
+        sentence = f"The answer holds the character {character}, which no reader could see; write plain text without it."
+        raise UnusableReply("rule_violated", sentence)
+    return value
+
+
+def _required(schema: ReplySchema[Any]) -> tuple[str, ...]:
+    return tuple(schema.json_schema.get("required", ()))
+
+
+def _without_comments(content: object, schema: ReplySchema[Any]) -> object:
+    """Return the object without the keys under which models explain themselves, where the schema has no such key."""
+    known = schema.json_schema.get("properties", {})
+    if not isinstance(content, dict) or not known:
+        return cast(object, content)
+    kept = dict[str, object]()
+    for key, value in cast(dict[str, object], content).items():
+        if key in known or key.lower() not in COMMENTS:
+            kept[key] = value
+    return kept
 
 
 def is_rubbish(request: ModelRequest, reply: ModelReply) -> bool:
-    """Whether no reader can accept the reply: it is neither refused nor cut off, and holds no JSON object though it has to."""
+    """Return True where no reader can accept the reply: it was answered in full, and holds no JSON object though it has to."""
     if reply.finish != "stop" or not request.labels.needs_json:
         return False
-    try:
-        return not isinstance(extract_json(reply.text), dict)
-    except UnusableReply:
-        return True
+    return not has_object(reply.text)
 
 
 def _problems(error: ValidationError) -> str:
-    problems = [
-        f"{'.'.join(str(part) for part in problem['loc']) or 'the object'}: {problem['msg'].removeprefix('Value error, ')}"
-        for problem in error.errors()[:5]
-    ]
+    problems: list[str] = []
+    # A model mends a few things at a time.
+    for problem in error.errors()[:5]:
+        where = ".".join(map(str, problem["loc"])) or "the object"
+        problems.append(f"{where}: {problem['msg'].removeprefix('Value error, ')}")
     return "; ".join(problems)
+
+
+def _asked_again(
+    prompt: RenderedPrompt, answer: ModelReply, problem: str, *, afresh: bool, sent: Container[tuple[Message, ...]]
+) -> tuple[Message, ...]:
+    """Return the messages of the next try: with the reply and an objection to it, or `afresh` without the reply."""
+    objection = _objection(answer, problem)
+    # What is too long to be kept is too long to be quoted, and many servers refuse an empty message of the assistant's.
+    unquotable = len(answer.text) > MOST_CHARACTERS or not answer.text.strip()
+    messages = (*prompt.messages, *objection)
+    if afresh or unquotable:
+        messages = _starting_afresh(prompt.messages, problem)
+    # A repeated mistake gets the objection once more: an equal request would get the equal reply from the reply cache.
+    while messages in sent:
+        messages = _starting_afresh(messages, problem) if unquotable else (*messages, *objection)
+    return messages
 
 
 def _starting_afresh(messages: tuple[Message, ...], problem: str) -> tuple[Message, ...]:

@@ -1,4 +1,4 @@
-"""What calls use: one record for rows, releases, prices, ledger and evaluation, and the meters that count it per user."""
+"""Usage of calls: one record for rows, releases, prices, ledger and evaluation, and the meters that count it per user."""
 
 from dataclasses import dataclass, field, replace
 

@@ -1,1 +1,1 @@
-"""What benchmarks of documents share: documents in turns, typed answers, lengths, ablation and its certificate."""
+"""Shared by benchmarks of documents: documents in turns, typed answers, lengths, ablation and its certificate."""

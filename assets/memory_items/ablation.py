@@ -1,21 +1,24 @@
 """Ablation: readers answer a question from parts of its documents, and each reading passes, fails or is an error.
 
-An error is never a wrong answer: what could not be read certifies nothing.
+An error is never a wrong answer: what could not be read certifies nothing. A certificate stands for final bytes as they were
+read; any later change voids it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field
 
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
-from assets.memory_items.answers import TypedAnswer, is_right
 from assets.memory_items.documents import ItemDocument
+from assets.recipe.document_tasks import AblationPolicy
 from assets.recipe.recipe import Recipe
-from assets.records.base import GateRecord, ItemFailed, Name, Record, unit
+from assets.records.answers import TypedAnswer, is_right
+from assets.records.base import GateRecord, ItemFailed, Name, Record
 from prompts.catalogue import load_prompt
 
 READ = "memory_items/answer"
@@ -24,44 +27,9 @@ Expected = Literal["right", "wrong", "measured"]
 Outcome = Literal["pass", "fail", "error"]
 
 
-class AblationPolicy(Record):
-    """How often parts of a task are read, and how much of it at once."""
-
-    votes: int = Field(default=2, ge=1, le=15, description="readings of each part", json_schema_extra=unit("readings"))
-    needed_right: int = Field(
-        default=2,
-        ge=1,
-        le=15,
-        description="readings that must be right where all facts are given",
-        json_schema_extra=unit("readings"),
-    )
-    allowed_right: int = Field(
-        default=0,
-        ge=0,
-        le=14,
-        description="readings that may be right where a fact is missing",
-        json_schema_extra=unit("readings"),
-    )
-    max_reading_tokens: int = Field(
-        default=100_000,
-        ge=500,
-        description="length of one reading at most; longer filler is read in parts",
-        json_schema_extra=unit("tokens"),
-    )
-
-    @model_validator(mode="after")
-    def votes_are_enough(self) -> Self:
-        if not self.allowed_right < self.needed_right <= self.votes:
-            raise ValueError(
-                f"ablation.needed_right is {self.needed_right}; it must be more than ablation.allowed_right, which is "
-                f"{self.allowed_right}, and no more than ablation.votes, which is {self.votes}."
-            )
-        return self
-
-
 @dataclass(frozen=True)
 class AblationCondition:
-    """What readers are given, and what must come of it. Each part is read by itself; an answer in one of them counts."""
+    """Documents that readers are given, and what must come of it. Each part is read by itself; one right answer counts."""
 
     name: str
     parts: tuple[tuple[ItemDocument, ...], ...]
@@ -69,7 +37,7 @@ class AblationCondition:
 
 
 class ConditionOutcome(Record):
-    """What the readings of one condition came to; `right` of the `readings` gave the right answer, `errors` gave none."""
+    """The readings of one condition; `right` of the `readings` gave the right answer, `errors` gave none."""
 
     condition: Name = Field(description="what readers were given")
     expected: Expected = Field(description="right, wrong or measured: what must come of it")
@@ -85,10 +53,26 @@ class ConditionOutcome(Record):
         )
 
 
-class ReaderReply(BaseModel):
-    """What a reader is asked for; null where the documents do not settle the question."""
+class Certificate(Record):
+    """A certificate of one length: readers, their prompt and policy, and the outcomes. `digest` is that of the bytes."""
 
-    answer: str | None
+    target_tokens: int = Field(description="the length that it is of")
+    digest: str = Field(description="sha256 over documents, question and answer")
+    readers: tuple[Name, ...] = Field(description="the models that read")
+    prompt: str = Field(description="fingerprint of the prompt that they were asked with")
+    tokenizer: str = Field(description="what lengths are counted by")
+    policy: AblationPolicy = Field(description="how often was read, and how many readings had to be right")
+    outcomes: tuple[ConditionOutcome, ...] = Field(description="what the readings of each condition came to")
+
+
+def _number_as_text(value: object) -> object:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+class ReaderReply(BaseModel):
+    """The reply of a reader; null where the documents do not settle the question. A number is taken as its text."""
+
+    answer: Annotated[str | None, BeforeValidator(_number_as_text)]
 
 
 @dataclass(frozen=True)
@@ -98,19 +82,14 @@ class Ablation:
     outcomes: tuple[ConditionOutcome, ...]
     gate_records: tuple[GateRecord, ...]
 
-    @property
-    def failed(self) -> Iterator[ConditionOutcome]:
-        """The conditions that did not pass."""
-        return (one for one in self.outcomes if one.outcome != "pass")
-
 
 def given(name: str, documents: Sequence[ItemDocument], expected: Expected) -> AblationCondition:
-    """A condition whose documents are read together."""
+    """Return a condition whose documents are read together."""
     return AblationCondition(name, (tuple(documents),), expected)
 
 
 def in_parts(name: str, documents: Sequence[ItemDocument], expected: Expected, *, most: int) -> AblationCondition:
-    """A condition whose documents are read in parts of at most so many tokens."""
+    """Return a condition whose documents are read in parts of at most so many tokens."""
     parts: list[list[ItemDocument]] = [[]]
     tokens = 0
     for document in documents:
@@ -132,110 +111,139 @@ async def ablate(
     recipe: Recipe,
     model: LanguageModel,
 ) -> Ablation:
-    """Read every condition as often as the policy says; `item_id` names what is read in the votes."""
-    votes = await gather_all(
-        *(
-            _votes(question, answer, condition, policy=policy, item_id=item_id, recipe=recipe, model=model)
-            for condition in conditions
-        )
-    )
-    outcomes = [_outcome(condition, own, policy) for condition, own in zip(conditions, votes, strict=True)]
-    return Ablation(tuple(outcomes), tuple(vote for own in votes for vote in own))
+    """Read every condition as often as the policy says; `item_id` names in the votes what is read."""
+    readers = _Readers(question, answer, policy, item_id, recipe, model)
+    votes_by_condition = await gather_all(*map(readers.votes, conditions))
+    outcomes: list[ConditionOutcome] = []
+    every_vote: list[GateRecord] = []
+    for condition, votes in zip(conditions, votes_by_condition, strict=True):
+        outcomes.append(_outcome(condition, votes, policy))
+        every_vote += votes
+    return Ablation(tuple(outcomes), tuple(every_vote))
 
 
 def expect_passed(ablation: Ablation, *, before: Sequence[GateRecord] = ()) -> None:
     """Raise ItemFailed where a condition failed or could not be read; `before` are earlier votes of the item."""
-    failed = sorted(ablation.failed, key=lambda one: one.outcome)
-    if failed:
-        reason = "call_failed" if failed[0].outcome == "error" else "gate_exhausted"
-        sentences = "; ".join(one.sentence for one in failed)
-        raise ItemFailed(reason, f"Ablation did not pass. {sentences}.", gate_records=[*before, *ablation.gate_records])
+    failed = [one for one in ablation.outcomes if one.outcome != "pass"]
+    if not failed:
+        return
+    # Errors come first: an item that could not be read was not judged, whatever else failed.
+    failed.sort(key=lambda one: one.outcome)
+    reason = "call_failed" if failed[0].outcome == "error" else "gate_exhausted"
+    sentences = "; ".join(one.sentence for one in failed)
+    raise ItemFailed(reason, f"Ablation did not pass. {sentences}.", gate_records=[*before, *ablation.gate_records])
 
 
-async def _votes(
-    question: str,
-    answer: TypedAnswer,
-    condition: AblationCondition,
-    *,
-    policy: AblationPolicy,
-    item_id: str,
-    recipe: Recipe,
-    model: LanguageModel,
-) -> list[GateRecord]:
-    panel = recipe.models.judge.panel
-    readings = [(part, vote) for part in condition.parts for vote in range(policy.votes)]
-    read = await gather_all(
-        *(
-            _reading(question, part, reader=panel[vote % len(panel)], vote=vote, recipe=recipe, model=model)
-            for part, vote in readings
-        )
-    )
-    return [
-        GateRecord(
+@dataclass(frozen=True)
+class _Readers:
+    """The panel that reads one question of one item."""
+
+    question: str
+    answer: TypedAnswer
+    policy: AblationPolicy
+    item_id: str
+    recipe: Recipe
+    model: LanguageModel
+
+    async def votes(self, condition: AblationCondition) -> list[GateRecord]:
+        """Return the readings of each part in order, as many of each as the policy says."""
+        calls: list[Coroutine[Any, Any, GateRecord]] = []
+        for part in condition.parts:
+            for sample in range(self.policy.votes):
+                documents = self._order(part, condition=condition.name, sample=sample)
+                calls.append(self._vote(condition, documents, number=len(calls), sample=sample))
+        return await gather_all(*calls)
+
+    def _order(self, part: Sequence[ItemDocument], *, condition: str, sample: int) -> Sequence[ItemDocument]:
+        """Return the documents as this reading has them: later ones in another order, lest they err where the first did."""
+        if sample == 0:
+            return part
+        return SeededRandom(self.recipe.world_seed, self.item_id, "reading", condition, sample).shuffled(part)
+
+    async def _vote(
+        self, condition: AblationCondition, part: Sequence[ItemDocument], *, number: int, sample: int
+    ) -> GateRecord:
+        panel = self.recipe.models.judge.panel
+        reader = panel[sample % len(panel)]
+        reading = await self._reading(part, reader=reader, sample=sample)
+        right = is_right(self.answer, reading.get("answer"))
+        as_expected = condition.expected == "measured" or right == (condition.expected == "right")
+        return GateRecord(
             gate=condition.name,
-            item_id=item_id,
+            item_id=self.item_id,
             draft=0,
             refinement=0,
             vote=number,
-            judge=panel[vote % len(panel)],
+            judge=reader,
             text=", ".join(document.document_id for document in part),
-            target={"answer": answer.value, "kind": answer.kind},
+            target={"answer": self.answer.value, "kind": self.answer.kind},
             reading=reading,
-            accepted="error" not in reading and _is_as_expected(condition.expected, is_right(answer, reading.get("answer"))),
+            accepted="error" not in reading and as_expected,
         )
-        for number, ((part, vote), reading) in enumerate(zip(readings, read, strict=True))
-    ]
+
+    async def _reading(self, documents: Sequence[ItemDocument], *, reader: str, sample: int) -> dict[str, str]:
+        """Return one reader's answer: nothing where the documents do not tell, an error where no reply could be used."""
+        prompt = load_prompt(READ).render(
+            question=self.question, documents=[document.perceived for document in documents], language=self.recipe.language_name
+        )
+        try:
+            answer = await ask_structured(
+                self.model,
+                prompt=prompt,
+                reply=ReaderReply,
+                convert=lambda reply: reply.answer,
+                settings=self.recipe.asking,
+                sample=sample,
+                model_name=reader,
+            )
+        except ItemFailed as failed:
+            return {"error": failed.message}
+        return {} if answer is None else {"answer": answer}
 
 
 def was_right(vote: GateRecord) -> bool | None:
-    """Whether a reading gave the right answer; None for an error, and for votes of gates that ask for no answer."""
+    """Return True for the right answer; None for an error, and for votes of gates that ask for no answer."""
     if "error" in vote.reading or set(vote.target) != {"answer", "kind"}:
         return None
     answer = TypedAnswer.model_validate({"kind": vote.target["kind"], "value": vote.target["answer"]})
     return is_right(answer, vote.reading.get("answer"))
 
 
-def _is_as_expected(expected: Expected, right: bool) -> bool:
-    return expected == "measured" or right == (expected == "right")
-
-
-async def _reading(
-    question: str, documents: Sequence[ItemDocument], *, reader: str, vote: int, recipe: Recipe, model: LanguageModel
-) -> dict[str, str]:
-    """What one reader answers: nothing where the documents do not tell, an error where no reply could be used."""
-    prompt = load_prompt(READ).render(
-        question=question, documents=[document.perceived for document in documents], language=recipe.language_name
-    )
-    try:
-        reply = await ask_structured(
-            model,
-            prompt=prompt,
-            reply=ReaderReply,
-            convert=lambda reply: reply.answer,
-            recipe=recipe,
-            sample=vote,
-            model_name=reader,
-        )
-    except ItemFailed as failed:
-        return {"error": failed.message}
-    return {} if reply is None else {"answer": reply}
-
-
 def _outcome(condition: AblationCondition, votes: Sequence[GateRecord], policy: AblationPolicy) -> ConditionOutcome:
-    right = [bool(was_right(vote)) for vote in votes]
-    errors = sum("error" in vote.reading for vote in votes)
-    by_part = [sum(right[first : first + policy.votes]) for first in range(0, len(right), policy.votes)]
-    passes = {
-        "right": min(by_part) >= policy.needed_right,
-        "wrong": max(by_part) <= policy.allowed_right,
-        "measured": True,
-    }
-    outcome: Outcome = "error" if errors else "pass" if passes[condition.expected] else "fail"
+    errors = 0
+    right_by_part = [0] * len(condition.parts)
+    for number, vote in enumerate(votes):
+        errors += "error" in vote.reading
+        right_by_part[number // policy.votes] += bool(was_right(vote))
+    passes = True
+    if condition.expected == "right":
+        passes = min(right_by_part) >= policy.needed_right
+    elif condition.expected == "wrong":
+        # The best part decides: an answer that one part gives away is given away.
+        passes = max(right_by_part) <= policy.allowed_right
+    outcome: Outcome = "pass" if passes else "fail"
+    if errors:
+        outcome = "error"
     return ConditionOutcome(
         condition=condition.name,
         expected=condition.expected,
         outcome=outcome,
         readings=len(votes),
-        right=sum(right),
+        right=sum(right_by_part),
         errors=errors,
     )
+
+
+def certificate_problems(certified: Certificate, *, digest: str, conditions: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each reason why the certificate does not stand for these bytes; `conditions`: those it must have."""
+    if certified.digest != digest:
+        yield f"the certificate is of {certified.digest[:12]}, and the bytes are {digest[:12]}: something was changed after it"
+    missing = list(conditions)
+    for one in certified.outcomes:
+        if one.condition in missing:
+            missing.remove(one.condition)
+    if missing:
+        yield f"the certificate lacks {', '.join(missing)}"
+    for one in certified.outcomes:
+        if one.outcome != "pass" or one.errors or not one.readings:
+            yield f"the certificate has a condition that is no pass ({one.sentence})"

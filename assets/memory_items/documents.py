@@ -6,14 +6,22 @@ from typing import Literal
 
 from pydantic import Field
 
-from assets.llm.text import count_tokens
-from assets.memory_items.answers import TypedAnswer
+from assets.records.answers import TypedAnswer
 from assets.records.base import Name, Record, Text
+from assets.text.words import count_tokens
 
 Role = Literal["support", "sibling", "near_miss", "superseded", "filler", "code"]
-# The tokenizer of all lengths: the pattern PIECE of `assets/llm/text.py`, runs of up to eight Latin letters, of up to three
+# The tokenizer of all lengths: the pattern PIECE of `assets/text/words.py`, runs of up to eight Latin letters, of up to three
 # digits, and other signs. It needs no network and no file. Another pattern gets another name, lest a length be of both.
-TOKENIZER = "amemgym-pieces-1"
+TOKENIZER = "amemgym-pieces-2"
+
+# Words by which other benchmarks' documents give away what they are there for.
+LABEL_WORDS = frozenset(
+    (
+        *("adversarial", "contradiction", "contradictory", "decoy", "distractor", "filler"),
+        *("irrelevant", "miscellaneous", "noise", "padding", "superseded", "unrelated"),
+    )
+)
 
 
 class ItemDocument(Record):
@@ -42,23 +50,9 @@ class ItemDocument(Record):
 
 
 class Turn(Record):
-    """What arrives together; at the next turn it has left the window, or after as many turns as the eviction says."""
+    """Documents that arrive together; they leave the window at the next turn, or after as many as the eviction says."""
 
     documents: tuple[ItemDocument, ...] = Field(description="in the order in which they arrive")
-
-
-class Eviction(Record):
-    """What of the documents is still in view when the question comes: nothing, or the last turns."""
-
-    mode: Literal["full", "window"] = Field(
-        default="full", description="full: nothing stays in view; window: the last turns stay"
-    )
-    window_turns: int = Field(default=1, ge=1, le=20, description="turns that stay in view, where the mode is window")
-
-    @property
-    def visible_turns(self) -> int:
-        """How many of the last turns are in view when the question comes."""
-        return self.window_turns if self.mode == "window" else 0
 
 
 class SizedItem(Record):
@@ -74,11 +68,16 @@ class SizedItem(Record):
             yield from turn.documents
 
     def digest(self, *, question: str, answer: TypedAnswer, shown: Sequence[ItemDocument] = ()) -> str:
-        """sha256 over all that a certificate stands for: documents, question, answer, what is shown with the question."""
-        lines = (self.model_dump_json(), question, answer.model_dump_json(), *(one.model_dump_json() for one in shown))
+        """Return the sha256 of all that a certificate stands for: documents, question, answer, what is shown with it."""
+        lines = [self.model_dump_json(), question, answer.model_dump_json()]
+        lines += [one.model_dump_json() for one in shown]
         return hashlib.sha256("\x1e".join(lines).encode()).hexdigest()
 
 
-def tokens_of(turns: tuple[Turn, ...]) -> int:
-    """The length of what a memory receives of these turns."""
-    return sum(document.tokens for turn in turns for document in turn.documents)
+def tokens_of(turns: Sequence[Turn]) -> int:
+    """Return the length of what a memory receives of these turns."""
+    tokens = 0
+    for turn in turns:
+        for document in turn.documents:
+            tokens += document.tokens
+    return tokens

@@ -5,9 +5,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from assets.memory_items.answers import AnswerKind
 from assets.memory_items.documents import Role
+from assets.records.answers import AnswerKind
 from assets.records.base import Name, Record, Text
+from assets.text.words import count_tokens
 
 Status = Literal["certified", "plain", "unconfirmed"]
 # Where documents disagree, the highest of these counts, and of equals the latest date.
@@ -60,6 +61,12 @@ class SourceDocument(Record):
     source: str = Field(default="", description="where a real document is from")
     license: str = Field(default="", description="the license of a real document")
     statements: tuple[PlacedStatement, ...] = Field(default=(), description="what an invented one states, and where")
+    cluster: str = Field(default="", description="filler of one cluster is used together or not at all; empty: alone")
+
+    @property
+    def tokens(self) -> int:
+        """The length of what a memory receives."""
+        return count_tokens(f"{self.title}\n\n{self.text}")
 
 
 class Fact(Record):
@@ -84,5 +91,5 @@ class Fact(Record):
 
     @property
     def weight(self) -> tuple[int, date]:
-        """What decides between facts that contradict each other: the greatest counts."""
+        """The weight of the fact among those that contradict it: the greatest counts."""
         return RANK[self.status], self.as_of or date.min

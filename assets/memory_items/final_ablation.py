@@ -1,139 +1,177 @@
 """The last ablation: readers read each length as it will be released, with something left out, and it gets its certificate."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from assets.llm.ports import LanguageModel
-from assets.memory_items.ablation import AblationCondition, ablate, expect_passed, given, in_parts
-from assets.memory_items.certificates import Certificate, certificate, certificate_problems
-from assets.memory_items.documents import Eviction, ItemDocument, SizedItem
+from assets.memory_items.ablation import (
+    READ,
+    AblationCondition,
+    Certificate,
+    ablate,
+    certificate_problems,
+    expect_passed,
+    given,
+    in_parts,
+)
+from assets.memory_items.documents import TOKENIZER, ItemDocument, SizedItem
 from assets.memory_items.facts import Fact
-from assets.memory_items.recipe import DocumentTaskRecipe
 from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskLengths, TaskQuestion
-from assets.memory_items.turns import last_turns
+from assets.memory_items.turns import documents_in_view
+from assets.recipe.document_tasks import DocumentTaskRecipe, Eviction
 from assets.records.base import GateRecord, ItemFailed
 from assets.reporting.asset_description import Row
+from prompts.catalogue import load_prompt
 
 SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
-# The conditions that every certificate must have, beside one for each hop.
-NONE, FACTS, FILLER, LAST, EVERYTHING = "none", "facts", "filler only", "last turn only", "everything"
+# The conditions of a certificate, beside one for each hop.
+NONE = "none"
+FACTS = "facts"
+FILLER = "filler only"
+LAST = "last turn only"
+EVERYTHING = "everything"  # no certificate needs it: long tasks are not read at once
 SHOWN = "shown with the question"  # where something is
+T = TypeVar("T", bound=MemoryTask)
 
 
 async def certify_lengths(
     asked: TaskQuestion, lengths: TaskLengths, *, recipe: DocumentTaskRecipe, model: LanguageModel
 ) -> TaskAblation:
     """Read every length as it will be released. Raises ItemFailed where a condition fails or could not be read."""
-    # One length after the other: most readings are of the same documents at each, and the reply cache has them then.
-    made = [await _certified(asked, sized, recipe=recipe, model=model) for sized in lengths.lengths]
-    return TaskAblation(
-        task_id=asked.task_id,
-        certificates=tuple(certified for certified, _ in made),
-        gate_records=tuple(vote for _, votes in made for vote in votes),
-    )
-
-
-async def _certified(
-    asked: TaskQuestion, sized: SizedItem, *, recipe: DocumentTaskRecipe, model: LanguageModel
-) -> tuple[Certificate, tuple[GateRecord, ...]]:
     policy = recipe.ablation
-    conditions = final_conditions(sized, asked, eviction=recipe.eviction, most=policy.max_reading_tokens)
-    read = await ablate(
-        asked.question,
-        asked.answer,
-        conditions,
-        policy=policy,
-        item_id=f"{sized.target_tokens} tokens",
-        recipe=recipe,
-        model=model,
-    )
-    expect_passed(read)
-    digest = sized.digest(question=asked.question, answer=asked.answer, shown=asked.shown_with_question)
-    readers = recipe.models.judge.panel
-    made = certificate(read.outcomes, target=sized.target_tokens, digest=digest, readers=readers, policy=policy)
-    return made, read.gate_records
+    certificates: list[Certificate] = []
+    votes: list[GateRecord] = []
+    # One length after the other: most readings are of the same documents at each, and the reply cache has them then.
+    for sized in lengths.lengths:
+        read = await ablate(
+            asked.question,
+            asked.answer,
+            final_conditions(sized, asked, eviction=recipe.eviction, most=policy.max_reading_tokens),
+            policy=policy,
+            item_id=f"{sized.target_tokens} tokens",
+            recipe=recipe,
+            model=model,
+        )
+        expect_passed(read)
+        certified = Certificate(
+            target_tokens=sized.target_tokens,
+            digest=certified_digest(asked, sized),
+            readers=tuple(recipe.models.judge.panel),
+            prompt=load_prompt(READ).fingerprint,
+            tokenizer=TOKENIZER,
+            policy=policy,
+            outcomes=read.outcomes,
+        )
+        certificates.append(certified)
+        votes += read.gate_records
+    return TaskAblation(task_id=asked.task_id, certificates=tuple(certificates), gate_records=tuple(votes))
+
+
+def certified_digest(asked: TaskQuestion | MemoryTask, sized: SizedItem) -> str:
+    """Return the digest of all that the certificate of this length stands for."""
+    return sized.digest(question=asked.question, answer=asked.answer, shown=asked.shown_with_question)
 
 
 def final_conditions(sized: SizedItem, asked: TaskQuestion, *, eviction: Eviction, most: int) -> list[AblationCondition]:
-    """What is read of the final bytes. Raises ItemFailed for bytes that do not hold a fact."""
+    """Return the conditions that are read of the final bytes. Raises ItemFailed for bytes that do not hold a fact."""
     documents = list(sized.documents)
-    own = [one for one in documents if one.role != "filler"]
-    conditions = [given(NONE, (), "wrong"), given(FACTS, [stated(fact, documents) for fact in asked.hops], "right")]
-    conditions += [
-        given(without(number), [*asked.shown_without(fact), *(one for one in own if fact.fact_id not in one.facts)], "wrong")
-        for number, fact in enumerate(asked.hops, start=1)
-    ]
-    filler = [one for one in documents if one.role == "filler"]
-    last = [document for turn in last_turns(sized.turns, eviction) for document in turn.documents]
-    conditions += [in_parts(FILLER, filler, "wrong", most=most), in_parts(LAST, last, "wrong", most=most)]
+    own: list[ItemDocument] = []
+    filler: list[ItemDocument] = []
+    for document in documents:
+        group = filler if document.role == "filler" else own
+        group.append(document)
+    facts = [stated(fact, documents) for fact in asked.hops]
+    conditions = [given(NONE, (), "wrong"), given(FACTS, facts, "right")]
+    for number, fact in enumerate(asked.hops, start=1):
+        others = [one for one in own if fact.fact_id not in one.facts]
+        conditions.append(given(without_hop(number), [*asked.shown_with_question, *others], "wrong"))
+    conditions.append(in_parts(FILLER, filler, "wrong", most=most))
+    conditions.append(in_parts(LAST, documents_in_view(sized.turns, eviction), "wrong", most=most))
     if asked.shown_with_question:
         conditions.append(given(SHOWN, asked.shown_with_question, "wrong"))
     if sized.tokens <= most:
+        # Measured alone: a reader may overlook a fact among many documents, which says nothing against the task.
         conditions.append(given(EVERYTHING, documents, "measured"))
     return conditions
 
 
-def without(hop: int) -> str:
-    """The condition that leaves out the document of this hop, counted from 1."""
-    return f"without hop {hop}"
+def without_hop(number: int) -> str:
+    """Return the name of the condition that leaves out the document of this hop, counted from 1."""
+    return f"without hop {number}"
 
 
 def required_conditions(asked: TaskQuestion | MemoryTask) -> list[str]:
-    """The conditions that a certificate must have."""
-    left_out = [without(hop) for hop in range(1, len(asked.hops) + 1)]
-    return [NONE, FACTS, *left_out, FILLER, LAST, *([SHOWN] if asked.shown_with_question else [])]
+    """Return the conditions that a certificate must have."""
+    required = [NONE, FACTS, *map(without_hop, range(1, len(asked.hops) + 1)), FILLER, LAST]
+    if asked.shown_with_question:
+        required.append(SHOWN)
+    return required
 
 
 def stated(fact: Fact, documents: Sequence[ItemDocument]) -> ItemDocument:
-    """The fact as its document states it: the sentence around its value, in the final bytes. Raises ItemFailed without it."""
-    document = next((one for one in documents if fact.fact_id in one.facts), None)
-    if document is None or not sentence_of(fact, document.text):
-        raise ItemFailed("rule_violated", f"The final bytes do not hold the fact {fact.relation} of {fact.subject!r}.")
-    return document.model_copy(update={"text": sentence_of(fact, document.text)})
+    """Return the fact's document with the sentence around its value alone. Raises ItemFailed where nothing states it."""
+    for document in documents:
+        if fact.fact_id in document.facts:
+            sentence = _sentence_around(fact, document.text)
+            if sentence:
+                return document.model_copy(update={"text": sentence})
+            break
+    raise ItemFailed("rule_violated", f"The final bytes do not hold the fact {fact.relation} of {fact.subject!r}.")
 
 
-def sentence_of(fact: Fact, text: str) -> str:
-    """The sentence in which the value stands; from the line that names the subject on, where the sentence does not."""
-    start = max((found.end() for found in SENTENCE_END.finditer(text, 0, fact.start)), default=0)
-    end = next((found.end() for found in SENTENCE_END.finditer(text, fact.end)), len(text))
+def _sentence_around(fact: Fact, text: str) -> str:
+    """Return the sentence of the value; from the line that names the subject on, where the sentence does not."""
+    start = 0
+    for found in SENTENCE_END.finditer(text, 0, fact.start):
+        start = found.end()
+    following = SENTENCE_END.search(text, fact.end)
+    end = following.end() if following else len(text)
     named = text.rfind(fact.subject, 0, fact.start)
     if fact.subject not in text[start:end] and named >= 0:
         start = text.rfind("\n", 0, named) + 1
     return text[start:end].strip()
 
 
-def uncertified(task: MemoryTask) -> list[str]:
-    """A sentence for each reason why a length of the task is not what its certificate stands for."""
-    return [
-        f"{sized.target_tokens} tokens: {problem}"
-        for sized, certified in task.certified_lengths()
-        for problem in certificate_problems(
-            certified,
-            digest=sized.digest(question=task.question, answer=task.answer, shown=task.shown_with_question),
-            conditions=required_conditions(task),
-        )
-    ]
+def uncertified(task: MemoryTask) -> Iterator[str]:
+    """Yield a sentence for each reason why a length of the task is not what its certificate stands for."""
+    conditions = required_conditions(task)
+    for sized, certified in task.certified_lengths():
+        for problem in certificate_problems(certified, digest=certified_digest(task, sized), conditions=conditions):
+            yield f"{sized.target_tokens} tokens: {problem}"
 
 
-def expect_certified(task: MemoryTask) -> None:
-    """Raise ItemFailed for a task of which a length is not what its certificate stands for."""
+def certified_task(
+    record: type[T], *, asked: TaskQuestion, lengths: TaskLengths, ablation: TaskAblation, eviction: Eviction, **own: object
+) -> T:
+    """Return the accepted task; `own`: the record's own fields. Raises ItemFailed where bytes changed after a certificate."""
+    fields = {
+        "task_id": asked.task_id,
+        "question": asked.question,
+        "answer": asked.answer,
+        "hops": asked.hops,
+        "eviction": eviction,
+        "lengths": lengths.lengths,
+        "certificates": ablation.certificates,
+    }
+    task = record.model_validate({**fields, **own})
     for problem in uncertified(task):
         raise ItemFailed("rule_violated", f"The task is not certified: {problem}.")
+    return task
 
 
 def certificate_rows(task: TaskAblation) -> list[Row]:
-    """The certificates as an asset's preview shows them."""
-    return [
-        {
-            "tokens": certified.target_tokens,
-            "digest": certified.digest[:12],
-            **{one.condition: f"{one.right}/{one.readings}" for one in certified.outcomes},
-        }
-        for certified in task.certificates
-    ]
+    """Return the certificates as an asset's preview shows them."""
+    rows: list[Row] = []
+    for certified in task.certificates:
+        row: Row = {"tokens": certified.target_tokens, "digest": certified.digest[:12]}
+        for one in certified.outcomes:
+            row[one.condition] = f"{one.right}/{one.readings}"
+        rows.append(row)
+    return rows
 
 
 def accepted_rows(task: MemoryTask) -> list[Row]:
-    """An accepted task as an asset's preview shows it."""
+    """Return an accepted task as an asset's preview shows it."""
     lengths = ", ".join(str(one.tokens) for one in task.lengths)
     return [{"question": task.question, "answer": task.answer.value, "hops": len(task.hops), "tokens": lengths}]

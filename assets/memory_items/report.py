@@ -1,9 +1,9 @@
-"""What a quality report has of tasks with documents in turns: ablation, lengths, and how alike support and filler are."""
+"""The quality report of tasks with documents in turns: ablation, lengths, and how alike support and filler are."""
 
 from pydantic import Field
 
 from assets.records.base import Record
-from assets.records.estimate import Estimate, shown
+from assets.records.estimate import Estimate, with_interval
 from assets.records.report import MinimalReport
 
 
@@ -29,6 +29,14 @@ class LengthLine(Record):
     documents: float
 
 
+class ArrivalLine(Record):
+    """The share of tasks whose documents disagree that are solved by believing what came first, or what came last."""
+
+    rule: str
+    tasks: int
+    right: Estimate
+
+
 class MemoryItemsReport(MinimalReport):
     """The report of tasks with documents in turns."""
 
@@ -36,10 +44,15 @@ class MemoryItemsReport(MinimalReport):
     conditions: tuple[ConditionLine, ...] = ()
     lengths: tuple[LengthLine, ...] = ()
     length_tolerance: float
-    auroc: Estimate | None = Field(
-        default=None, description="how well a bag of words tells support from filler; none of few tasks"
+    told_apart: dict[str, Estimate] = Field(
+        default_factory=dict[str, Estimate],
+        description="how well support is told from filler, by what it is told from; nothing of few tasks",
     )
     max_auroc: float
+    arrival: tuple[ArrivalLine, ...] = ()
+    arrival_gap: Estimate | None = Field(
+        default=None, description="by how much more often what came first is right than what came last"
+    )
     answers: dict[str, int] = Field(default_factory=dict[str, int], description="tasks by kind of answer")
     hops: dict[str, int] = Field(default_factory=dict[str, int], description="tasks by number of hops")
     licenses: dict[str, int] = Field(default_factory=dict[str, int], description="documents by license")
@@ -48,9 +61,15 @@ class MemoryItemsReport(MinimalReport):
     def exceeded_limits(self) -> tuple[str, ...]:
         """A sentence for each measurement beyond its limit. One of few tasks counts from where its interval begins."""
         found: list[str] = []
-        if self.auroc is not None and (self.auroc.low or 0) > self.max_auroc:
+        for name, area in self.told_apart.items():
+            if (area.low or 0) > self.max_auroc:
+                measured = with_interval(area)
+                found.append(f"Support is told from filler by {name}: area {measured}; {self.max_auroc:g} is the most.")
+        gap = self.arrival_gap
+        if gap is not None and not (gap.low or 0) <= 0 <= (gap.high or 0):
             found.append(
-                f"A bag of words tells support from filler with an area of {shown(self.auroc)}; {self.max_auroc:g} is the most."
+                f"Of documents that disagree, what came first is right more often than what came last by {with_interval(gap)}; "
+                "neither may be right more often."
             )
         for line in self.lengths:
             room = line.target_tokens * self.length_tolerance

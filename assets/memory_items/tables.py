@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from assets.engine.benchmark import Table
-from assets.memory_items.ablation import ConditionOutcome
-from assets.memory_items.answers import AnswerKind, TypedAnswer
-from assets.memory_items.certificates import Certificate
+from assets.memory_items.ablation import Certificate, ConditionOutcome
 from assets.memory_items.documents import ItemDocument, Role, SizedItem
 from assets.memory_items.facts import Fact
 from assets.memory_items.tasks import MemoryTask, TaskRecord
+from assets.records.answers import AnswerKind, TypedAnswer
 from assets.records.base import Record, same_as
 from assets.records.common_tables import FailureRow, GateVoteRow
 
@@ -61,7 +60,7 @@ class DocumentRow(Record):
 
 
 class PlacementRow(Record):
-    """Where a document comes at one length: `turn` and `position` in it count from 0."""
+    """The place of a document at one length: `turn` and `position` in it count from 0."""
 
     task_id: str = same_as(TaskRecord, "task_id")
     target_tokens: int = same_as(SizedItem, "target_tokens")
@@ -86,20 +85,10 @@ class ConditionRow(Record):
 
 
 TABLES: Mapping[str, Table] = {
-    "tasks": Table(
-        TaskRow,
-        ("task_id",),
-        words=frozenset({"question"}),
-        unread=frozenset({"near_misses", "start", "hops"}),
-        title="question",
-    ),
-    "hops": Table(HopRow, ("task_id", "hop"), words=frozenset({"phrase"}), group=("task_id",)),
+    "tasks": Table(TaskRow, ("task_id",), unread=frozenset({"near_misses", "start", "hops"}), title="question"),
+    "hops": Table(HopRow, ("task_id", "hop"), group=("task_id",)),
     "documents": Table(
-        DocumentRow,
-        ("task_id", "document_id"),
-        words=frozenset({"title", "text"}),
-        unread=frozenset({"role", "facts", "source", "license"}),
-        title="title",
+        DocumentRow, ("task_id", "document_id"), unread=frozenset({"role", "facts", "source", "license"}), title="title"
     ),
     "placements": Table(PlacementRow, ("task_id", "target_tokens", "turn", "position"), group=("task_id", "target_tokens")),
     "conditions": Table(ConditionRow, ("task_id", "target_tokens", "condition"), scored=False),
@@ -108,14 +97,15 @@ TABLES: Mapping[str, Table] = {
 }
 
 
-def task_rows(task: MemoryTask) -> dict[str, Sequence[Record]]:
-    """One task's rows in every table that follows from tasks."""
+def document_task_rows(task: MemoryTask) -> dict[str, Sequence[Record]]:
+    """Return one task's rows in every table that follows from tasks."""
+    placements, conditions = _rows_of_lengths(task)
     return {
         "tasks": [_task_row(task)],
         "hops": _hop_rows(task),
         "documents": _document_rows(task),
-        "placements": _placement_rows(task),
-        "conditions": _condition_rows(task),
+        "placements": placements,
+        "conditions": conditions,
     }
 
 
@@ -136,41 +126,37 @@ def _task_row(task: MemoryTask) -> TaskRow:
 
 def _hop_rows(task: MemoryTask) -> list[HopRow]:
     fields = set(HopRow.model_fields) - {"task_id", "hop"}
-    return [
-        HopRow(task_id=task.task_id, hop=number, **fact.model_dump(include=fields))
-        for number, fact in enumerate(task.hops, start=1)
-    ]
+    rows: list[HopRow] = []
+    for number, fact in enumerate(task.hops, start=1):
+        rows.append(HopRow(task_id=task.task_id, hop=number, **fact.model_dump(include=fields)))
+    return rows
 
 
 def _document_rows(task: MemoryTask) -> list[DocumentRow]:
-    known = {document.document_id: document for sized in task.lengths for document in sized.documents}
-    return [DocumentRow(task_id=task.task_id, **document.model_dump()) for document in known.values()]
+    rows: dict[str, DocumentRow] = {}
+    for sized in task.lengths:
+        for document in sized.documents:
+            # Most documents are part of every length; a table has each once.
+            if document.document_id not in rows:
+                rows[document.document_id] = DocumentRow(task_id=task.task_id, **document.model_dump())
+    return list(rows.values())
 
 
-def _placement_rows(task: MemoryTask) -> list[PlacementRow]:
-    return [
-        PlacementRow(
-            task_id=task.task_id,
-            target_tokens=sized.target_tokens,
-            turn=number,
-            position=position,
-            document_id=document.document_id,
-        )
-        for sized in task.lengths
-        for number, turn in enumerate(sized.turns)
-        for position, document in enumerate(turn.documents)
-    ]
-
-
-def _condition_rows(task: MemoryTask) -> list[ConditionRow]:
-    return [
-        ConditionRow(
-            task_id=task.task_id,
-            target_tokens=sized.target_tokens,
-            tokens=sized.tokens,
-            digest=certified.digest,
-            **outcome.model_dump(),
-        )
-        for sized, certified in task.certified_lengths()
-        for outcome in certified.outcomes
-    ]
+def _rows_of_lengths(task: MemoryTask) -> tuple[list[PlacementRow], list[ConditionRow]]:
+    """Return the documents' places and the conditions' outcomes, length by length."""
+    placements: list[PlacementRow] = []
+    conditions: list[ConditionRow] = []
+    for sized, certified in task.certified_lengths():
+        target = sized.target_tokens
+        for number, turn in enumerate(sized.turns):
+            for position, document in enumerate(turn.documents):
+                place = PlacementRow(
+                    task_id=task.task_id, target_tokens=target, turn=number, position=position, document_id=document.document_id
+                )
+                placements.append(place)
+        for outcome in certified.outcomes:
+            condition = ConditionRow(
+                task_id=task.task_id, target_tokens=target, tokens=sized.tokens, digest=certified.digest, **outcome.model_dump()
+            )
+            conditions.append(condition)
+    return placements, conditions

@@ -1,19 +1,41 @@
 """A task over documents on its way to a release: its turns, its lengths, its certificates, and what is released."""
 
+import hashlib
 from collections.abc import Iterator
 from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from assets.memory_items.answers import TypedAnswer
-from assets.memory_items.certificates import Certificate
-from assets.memory_items.documents import Eviction, ItemDocument, SizedItem, Turn
+from assets.engine.seeded_random import SeededRandom
+from assets.memory_items.ablation import Certificate
+from assets.memory_items.documents import ItemDocument, SizedItem, Turn
 from assets.memory_items.facts import Fact
+from assets.recipe.document_tasks import DocumentTaskRecipe, Eviction
+from assets.records.answers import TypedAnswer
 from assets.records.base import GateRecord, ItemRecord, Name, Text
 
 
+def num_hops_at(position: int, recipe: DocumentTaskRecipe) -> int:
+    """Return the hops of the task at this position of the sample, all sizes in equal numbers."""
+    sizes = range(recipe.min_hops, recipe.max_hops + 1)
+    block, place = divmod(position, len(sizes))
+    return SeededRandom(recipe.world_seed, "hops", block).shuffled(sizes)[place]
+
+
+def rival_first_at(position: int, recipe: DocumentTaskRecipe) -> bool:
+    """Return True where a document that does not count comes before the one that does, in one of two tasks."""
+    block, place = divmod(position, 2)
+    return SeededRandom(recipe.world_seed, "rival first", block).bernoulli(0.5) == bool(place)
+
+
+def task_id_at(position: int, recipe: DocumentTaskRecipe) -> str:
+    """Return the id of the task at this position of the sample."""
+    benchmark = recipe.benchmark.replace("_", " ")
+    return hashlib.sha256(f"{recipe.world_seed}\x1f{benchmark}\x1f{position}".encode()).hexdigest()[:16]
+
+
 class TaskRecord(ItemRecord):
-    """What one stage made for one task: one question over documents."""
+    """The record of one stage for one task: one question over documents."""
 
     id_field: ClassVar[str] = "task_id"
 
@@ -31,12 +53,8 @@ class TaskQuestion(TaskRecord):
 
     @property
     def shown_with_question(self) -> tuple[ItemDocument, ...]:
-        """What is in sight together with the question and never written to a memory; mostly nothing."""
+        """Documents in sight together with the question, which no memory receives; mostly none."""
         return ()
-
-    def shown_without(self, fact: Fact) -> tuple[ItemDocument, ...]:
-        """What of it readers are given where this fact is left out."""
-        return self.shown_with_question
 
 
 class TaskTurns(TaskRecord):
@@ -53,7 +71,7 @@ class TaskLengths(TaskRecord):
 
 
 class TaskAblation(TaskRecord):
-    """What readers made of the final bytes, and the certificate of each length."""
+    """Every reading of the final bytes, and the certificate of each length."""
 
     certificates: tuple[Certificate, ...] = Field(description="what stands for the final bytes of each length")
     gate_records: tuple[GateRecord, ...] = Field(description="every reading")
@@ -80,7 +98,7 @@ class MemoryTask(TaskRecord):
 
     @property
     def shown_with_question(self) -> tuple[ItemDocument, ...]:
-        """What is in sight together with the question and never written to a memory; mostly nothing."""
+        """Documents in sight together with the question, which no memory receives; mostly none."""
         return ()
 
     def certified_lengths(self) -> Iterator[tuple[SizedItem, Certificate]]:

@@ -1,11 +1,12 @@
 """The recipe's fields as people meet them, in the launchpad and in `amemgym recipe fields`: all of it read off the records."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import dagster as dg
 
+from assets.recipe.loading import load_recipe
 from assets.recipe.recipe import Recipe
 
 Node = dict[str, Any]
@@ -36,8 +37,9 @@ class RecipeField:
     @property
     def sentence(self) -> str:
         """All of it, for the launchpad."""
-        kind = ", ".join(part for part in (_begun(self.kind), self.range, self.unit and f"in {self.unit}") if part)
-        return f"{_begun(self.meaning)}. {kind}. Left out: as the YAML says, else {self.default}."
+        counted_in = f"in {self.unit}" if self.unit else ""
+        kind = ", ".join(filter(None, (_capitalized(self.kind), self.range, counted_in)))
+        return f"{_capitalized(self.meaning)}. {kind}. Left out: as the YAML says, else {self.default}."
 
 
 def recipe_fields(recipe_type: type[Recipe]) -> list[RecipeField]:
@@ -45,11 +47,16 @@ def recipe_fields(recipe_type: type[Recipe]) -> list[RecipeField]:
     return list(_leaves(_schema(recipe_type), ""))
 
 
-def launchpad_fields(recipe_type: type[Recipe]) -> dict[str, dg.Field]:
-    """The recipe asset's config: every field may be left out, and what is given has its type and one of its words."""
-    fields = _fields(_schema(recipe_type), "")
-    # The asset is that of one benchmark.
-    return {**{name: field for name, field in fields.items() if name != "benchmark"}, RESET: RESET_FIELD}
+def launchpad_fields(recipe_type: type[Recipe], *, asking_stages: Sequence[str]) -> dict[str, dg.Field]:
+    """Return the recipe asset's config: every field may be left out, and what is given has its type and one of its words.
+
+    `again` takes the benchmark's asking stages alone, which its recipe does not know.
+    """
+    schema = _schema(recipe_type)
+    schema["properties"]["again"]["additionalProperties"]["propertyNames"] = {"enum": list(asking_stages)}
+    fields = _fields(schema, "")
+    fields.pop("benchmark", None)  # the asset is that of one benchmark
+    return {**fields, RESET: RESET_FIELD}
 
 
 def _schema(recipe_type: type[Recipe]) -> Node:
@@ -63,10 +70,12 @@ def _without_references(node: Any, *, groups: dict[str, Node]) -> Any:
         return [_without_references(part, groups=groups) for part in cast(list[Any], node)]
     if not isinstance(node, dict):
         return node
-    parts = cast(Node, node)
-    if "$ref" in parts:
-        parts = {**groups[parts["$ref"].rpartition("/")[2]], **{key: part for key, part in parts.items() if key != "$ref"}}
-    return {key: _without_references(part, groups=groups) for key, part in parts.items() if key != "$defs"}
+    parts = dict(cast(Node, node))
+    parts.pop("$defs", None)
+    reference: str = parts.pop("$ref", "")
+    if reference:
+        parts = {**groups[reference.rpartition("/")[2]], **parts}
+    return {key: _without_references(part, groups=groups) for key, part in parts.items()}
 
 
 def _children(node: Node, path: str) -> Iterator[tuple[str, Node, str]]:
@@ -78,9 +87,9 @@ def _children(node: Node, path: str) -> Iterator[tuple[str, Node, str]]:
 
 
 def _resolved(node: Node) -> Node:
-    """What may also be null, in one piece."""
+    """The schema of a field in one piece, also where it may be null."""
     if "anyOf" in node:
-        (inner,) = (one for one in node["anyOf"] if one.get("type") != "null")
+        (inner,) = [one for one in node["anyOf"] if one.get("type") != "null"]
         node = {**inner, **node, "nullable": True}
     return node
 
@@ -116,7 +125,8 @@ def _kind(node: Node) -> str:
 
 
 def _range(node: Node) -> str:
-    low, high = node.get("minimum"), node.get("maximum")
+    low = node.get("minimum")
+    high = node.get("maximum")
     if low is not None and high is not None:
         return f"{low:g} to {high:g}"
     bounds = (("from", low), ("above", node.get("exclusiveMinimum")), ("up to", high))
@@ -127,40 +137,44 @@ def _default(node: Node) -> str:
     value = node.get("default")
     if value is None:
         return "none" if node["type"] == "object" else "null"
-    return "none" if value in ("", []) else str(value).lower() if isinstance(value, bool) else str(value)
+    if value in ("", []):
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _begun(words: str) -> str:
+def _capitalized(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
 def _fields(node: Node, path: str) -> dict[str, dg.Field]:
     found: dict[str, dg.Field] = {}
     for name, child, below in _children(node, path):
-        words = f"{_begun(_meaning(child, below))}." if "properties" in child else _field(child, below).sentence
+        words = f"{_capitalized(_meaning(child, below))}." if "properties" in child else _field(child, below).sentence
         found[name] = dg.Field(_config(child, below), is_required=False, description=words)
     return found
 
 
 def _config(node: Node, path: str) -> object:
     """The Dagster config type of one field."""
-    return dg.Noneable(_kept(node, path)) if node.get("nullable") else _kept(node, path)
+    return dg.Noneable(_type_of(node, path)) if node.get("nullable") else _type_of(node, path)
 
 
-def _kept(node: Node, path: str) -> object:
+def _type_of(node: Node, path: str) -> object:
     if "properties" in node:
         return _shape(_fields(node, path))
     if "enum" in node:
         return dg.Enum(path.replace(".", "_"), [dg.EnumValue(word) for word in node["enum"]])
     if node["type"] == "array":
         items: Node = node["items"]
-        return dg.Array(_kept(items, path) if "properties" in items else PLAIN[items["type"]])
+        return dg.Array(_type_of(items, path) if "properties" in items else PLAIN[items["type"]])
     return _map(node) if node["type"] == "object" else PLAIN[node["type"]]
 
 
 def _map(node: Node) -> object:
     """A map by free names, or by the names there are."""
     inner: Node = node["additionalProperties"]
+    if "type" not in inner:  # fields for a model's endpoint, of which only it knows
+        return cast(object, dg.Permissive())
     value = _map(inner) if inner["type"] == "object" else PLAIN[inner["type"]]
     names: list[str] = node.get("propertyNames", {}).get("enum", [])
     if names:
@@ -170,3 +184,21 @@ def _map(node: Node) -> object:
 
 def _shape(fields: dict[str, dg.Field]) -> object:
     return cast(object, dg.Shape(fields))
+
+
+def launchpad_config(wanted: Recipe) -> dict[str, Any]:
+    """Return the values that the launchpad needs beside the YAML to come to this recipe."""
+    return _differences(_chosen(load_recipe(wanted.variant)), _chosen(wanted))
+
+
+def _chosen(recipe: Recipe) -> dict[str, Any]:
+    return recipe.model_dump(mode="json", exclude={"variant": True, "pool": {"content"}})
+
+
+def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    differences: dict[str, Any] = {}
+    for name, value in after.items():
+        old = before.get(name)
+        if value != old:
+            differences[name] = _differences(old, value) if isinstance(old, dict) else value  # pyright: ignore[reportUnknownArgumentType]
+    return differences

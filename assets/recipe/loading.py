@@ -1,7 +1,7 @@
 """Recipe files: find, read, override. Adding a YAML file to the folder adds a variant."""
 
 import difflib
-import json
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,12 +14,12 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from assets.recipe.recipe import Recipe
+from assets.recipe.recipe import Recipe, variant_problem
 from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
 from assets.records.base import duplicates
 
 RECIPES = Path(os.environ.get("AMEMGYM_RECIPES") or Path(__file__).parents[2] / "pipelines" / "recipes")
-MOST_ALIASES = 100
+MOST_ALIASES = 100  # a few lines of aliases of aliases make gigabytes
 # What a value has to be, by how the type of pydantic's error begins.
 KINDS = {
     "greater_than_equal": "{ge} or more",
@@ -78,7 +78,8 @@ class StrictLoader(yaml.SafeLoader):
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        if twice := duplicates(keys):
+        twice = duplicates(keys)
+        if twice:
             self._refuse(f"the field {twice[0]!r} stands there twice", node)
         return super().construct_mapping(node, deep)
 
@@ -102,23 +103,27 @@ for _tag in ("int", "float"):
 
 def variants() -> tuple[str, ...]:
     """Names of all recipe files, `demo` first."""
-    return tuple(sorted((path.stem for path in RECIPES.glob("*.yaml")), key=lambda name: (name != "demo", name)))
+    names = sorted(path.stem for path in RECIPES.glob("*.yaml"))
+    return tuple(sorted(names, key=lambda name: name != "demo"))
 
 
 def nearest_first(wrong: str, names: Iterable[str]) -> str:
-    """What there is in place of a wrong name, with commas between: first what is spelled like it, then the others in order."""
+    """Return the names there are, with commas between: first those spelled like the wrong one, then the others in order."""
     known = list(names)
     near = difflib.get_close_matches(wrong, known)
     return ", ".join([*near, *(name for name in known if name not in near)]) or "none"
 
 
 def check_variant(variant: str) -> None:
-    """Raise RecipeError if no recipe file has this name."""
+    """Raise RecipeError if no recipe file has this name, or no release could have it."""
     if variant not in variants():
         near = difflib.get_close_matches(variant, variants(), n=1)
         meant = f" Did you mean {near[0]!r}?" if near else ""
         known = nearest_first(variant, variants())
         raise RecipeError(f"There is no recipe {variant!r} in {RECIPES}; there are {known}.{meant}")
+    problem = variant_problem(variant)
+    if problem:
+        raise RecipeError(problem)
 
 
 def load_recipe(variant: str, overrides: Mapping[str, object] | None = None) -> Recipe:
@@ -158,14 +163,15 @@ def build_recipe(fields: Mapping[str, object]) -> Recipe:
             f"Recipe {fields.get('variant')!r}: there is no benchmark {_spelled(fields['benchmark'])}; "
             f"there are {nearest_first(str(fields['benchmark']), sorted(RECIPE_TYPES))}."
         )
-    if wrong := _truth_values(fields, recipe_type):
-        sentences = (f"{where} is {str(value).lower()}, which is no number." for where, value in wrong)
+    sentences = [f"{where} is {_spelled(value)}, which is no number." for where, value in _truth_values(fields, recipe_type)]
+    if sentences:
         raise RecipeError(f"Recipe {fields.get('variant')!r}: {' '.join(sentences)}")
     try:
         # A record that several benchmarks share has no name of its own as a default.
         return recipe_type.model_validate({"benchmark": DEFAULT_BENCHMARK, **fields})
     except ValidationError as error:
-        raise RecipeError(f"Recipe {fields.get('variant')!r}: {' '.join(_sentences(error, recipe_type))}") from error
+        sentences = [_sentence(problem, recipe_type) for problem in error.errors()]
+        raise RecipeError(f"Recipe {fields.get('variant')!r}: {' '.join(sentences)}") from error
 
 
 def _truth_values(fields: Mapping[str, object], group: type[BaseModel], prefix: str = "") -> list[tuple[str, bool]]:
@@ -180,14 +186,6 @@ def _truth_values(fields: Mapping[str, object], group: type[BaseModel], prefix: 
     return found
 
 
-def recipe_from_json(text: str | bytes) -> Recipe:
-    """A recipe as it was stored. Raises RecipeError for one of another version, ValueError for what is not JSON."""
-    fields: object = json.loads(text)
-    if not isinstance(fields, dict):
-        raise RecipeError("A stored recipe must map field names to values.")
-    return build_recipe(cast(dict[str, object], fields))
-
-
 def expect_recipe(recipe: Recipe, recipe_type: type[R]) -> R:
     """The recipe as that of one benchmark. Raises RecipeError for another benchmark's."""
     if not isinstance(recipe, recipe_type):
@@ -198,20 +196,19 @@ def expect_recipe(recipe: Recipe, recipe_type: type[R]) -> R:
 
 def units(recipe: Recipe) -> tuple[Unit, ...]:
     """Split the variant's items into work units of `items_per_unit`, each with its share of the reserve."""
-    count, size = recipe.num_items, recipe.items_per_unit
+    count = recipe.num_items
+    size = recipe.items_per_unit
     if size is None:
         return (Unit(recipe.variant, recipe.variant, range(count), range(count, count + recipe.num_reserve)),)
     starts = range(0, count, size)
-    share = -(-recipe.num_reserve // len(starts))
-    return tuple(
-        Unit(
-            key=f"{recipe.variant}-{index:04d}",
-            variant=recipe.variant,
-            items=range(start, min(start + size, count)),
-            reserve=range(count + index * share, count + (index + 1) * share),
-        )
-        for index, start in enumerate(starts)
-    )
+    share = math.ceil(recipe.num_reserve / len(starts))
+    found: list[Unit] = []
+    for index, start in enumerate(starts):
+        items = range(start, min(start + size, count))
+        # The reserves of all units lie behind all items, so that an item's position does not depend on the units' size.
+        reserve = range(count + index * share, count + (index + 1) * share)
+        found.append(Unit(f"{recipe.variant}-{index:04d}", recipe.variant, items, reserve))
+    return tuple(found)
 
 
 def dotted(fields: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -241,29 +238,31 @@ def _siblings(parents: Sequence[str | int], recipe_type: type[Recipe]) -> list[s
     return list(group.model_fields)
 
 
-def _sentences(error: ValidationError, recipe_type: type[Recipe]) -> list[str]:
-    return [_sentence(problem, recipe_type) for problem in error.errors()]
-
-
 def _sentence(problem: ErrorDetails, recipe_type: type[Recipe]) -> str:
-    """What is wrong, where, and what would be right."""
-    kind, path, value = problem["type"], problem["loc"], problem["input"]
+    """Say what is wrong, where, and what would be right."""
+    kind = problem["type"]
+    path = problem["loc"]
+    value = problem["input"]
     where = ".".join(map(str, path))
     if kind in ("extra_forbidden", "invalid_key"):
         close = difflib.get_close_matches(str(path[-1]), _siblings(path[:-1], recipe_type), n=1)
-        return f"there is no field {where!r}.{f' Did you mean {close[0]!r}?' if close else ''}"
+        meant = f" Did you mean {close[0]!r}?" if close else ""
+        return f"there is no field {where!r}.{meant}"
     if kind == "missing":
         return f"{where} is missing; give it."
     if kind == "value_error":
-        return problem["msg"].removeprefix("Value error, ")
+        words = problem["msg"].removeprefix("Value error, ")
+        return f"{where} {words}" if path and path[-1] == "extra_body" else words
     if path[-1] == "[key]":
         where = f"a name in {'.'.join(map(str, path[:-2]))}"
-    bounds = {name: f"{bound:g}" if isinstance(bound, float) else bound for name, bound in problem.get("ctx", {}).items()}
-    words = next((words for begin, words in KINDS.items() if kind.startswith(begin)), None)
-    if words is None:
-        return f"{where} is {_spelled(value)}: {problem['msg'].lower()}."
+    bounds: dict[str, object] = {}
+    for name, bound in problem.get("ctx", {}).items():
+        bounds[name] = f"{bound:g}" if isinstance(bound, float) else bound
     quoted = "; write it in quotes" if kind == "string_type" and isinstance(value, bool | int | float | date) else ""
-    return f"{where} is {_spelled(value)}, and has to be {words.format_map(bounds)}{quoted}."
+    for begin, words in KINDS.items():
+        if kind.startswith(begin):
+            return f"{where} is {_spelled(value)}, and has to be {words.format_map(bounds)}{quoted}."
+    return f"{where} is {_spelled(value)}: {problem['msg'].lower()}."
 
 
 def _spelled(value: object) -> str:

@@ -1,11 +1,13 @@
-"""Which models write, judge and play the user, as part of the recipe."""
+"""The models that write, judge and play the user, as part of the recipe."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
 
-from assets.records.base import Name, Record, unit
+from assets.recipe.extra_body import ExtraBody, extra_body_field
+from assets.records.base import Name, Record, quantity
 from prompts.template import Role, Warmth
 
 Transport = Literal["live", "batch"]
@@ -18,8 +20,9 @@ class ModelSpec(Record):
     model: Name = Field(default="gpt-4.1", description="the model's name as its endpoint knows it")
     temperature: float | None = Field(default=0.2, ge=0, le=2, description="how freely it replies; null: not sent")
     creative_temperature: float | None = Field(default=1.0, ge=0, le=2, description="for questions and state updates")
-    max_output_tokens: int = Field(default=8192, gt=0, description="room for a reply", json_schema_extra=unit("tokens"))
+    max_output_tokens: int = quantity(8192, "tokens", gt=0, description="room for a reply")
     transport: Transport = Field(default="live", description="batch: in batch jobs, at half the price and within a day")
+    extra_body: ExtraBody = extra_body_field()
 
     def temperature_for(self, warmth: Warmth) -> float | None:
         """The temperature of a prompt, by its warmth."""
@@ -40,7 +43,7 @@ class JudgeSpec(ModelSpec):
 
 
 class Models(Record):
-    """Who writes, who judges, who plays the user."""
+    """The models that write, judge and play the user."""
 
     writer: ModelSpec = ModelSpec()
     judge: JudgeSpec = JudgeSpec()
@@ -48,12 +51,12 @@ class Models(Record):
 
     @property
     def batched(self) -> bool:
-        """Whether any role's calls go in batch jobs."""
+        """True where any role's calls go in batch jobs."""
         return any(self.for_role(role).transport == "batch" for role in ROLES)
 
     def renamed(self, name: Callable[[str], str]) -> "Models":
         """The models with `name` of each in its place; a panel of judges may come to name one twice."""
-        further = tuple(name(model) for model in self.judge.further)
+        further = tuple(map(name, self.judge.further))
         return Models(
             writer=self.writer.model_copy(update={"model": name(self.writer.model)}),
             judge=self.judge.model_copy(update={"model": name(self.judge.model), "further": further}),
@@ -63,3 +66,13 @@ class Models(Record):
     def for_role(self, role: Role) -> ModelSpec:
         """The model of a prompt's role."""
         return {"writer": self.writer, "judge": self.judge, "user_simulator": self.user_simulator}[role]
+
+
+@dataclass(frozen=True)
+class AskSettings:
+    """The models that answer prompts, how often a reply is sent back, and what tells equal requests apart."""
+
+    models: Models
+    max_reasks: int
+    seed: int
+    sample: int = 0

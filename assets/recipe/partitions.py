@@ -31,7 +31,7 @@ class Partitions:
 
     @property
     def sharded(self) -> bool:
-        """Whether a variant is split into several work units, or its one unit has another name."""
+        """True where a variant is split into several work units, or its one unit has another name."""
         return any(list(keys) != [variant] for variant, keys in self.units.items())
 
     @cached_property
@@ -42,42 +42,46 @@ class Partitions:
     @cached_property
     def by_unit(self) -> dg.StaticPartitionsDefinition:
         """One partition for each work unit of each variant."""
-        return dg.StaticPartitionsDefinition([key for keys in self.units.values() for key in keys])
+        return dg.StaticPartitionsDefinition(list(self.variant_by_unit))
+
+    @cached_property
+    def variant_by_unit(self) -> dict[str, str]:
+        """The variant that each work unit belongs to."""
+        found: dict[str, str] = {}
+        for variant, keys in self.units.items():
+            found.update(dict.fromkeys(keys, variant))
+        return found
 
     @property
     def variant_to_units(self) -> dg.StaticPartitionMapping | dg.IdentityPartitionMapping:
-        """How a variant's partition feeds its units' partitions."""
+        """The mapping from a variant's partition to its units' partitions."""
         if not self.sharded:
             return dg.IdentityPartitionMapping()
         return dg.StaticPartitionMapping({variant: list(keys) for variant, keys in self.units.items()})
 
     @property
     def units_to_variant(self) -> dg.StaticPartitionMapping | dg.IdentityPartitionMapping:
-        """How units' partitions feed their variant's."""
+        """The mapping from units' partitions to their variant's."""
         if not self.sharded:
             return dg.IdentityPartitionMapping()
-        return dg.StaticPartitionMapping({key: variant for variant, keys in self.units.items() for key in keys})
-
-    def variant_of(self, unit: str) -> str:
-        """The variant that a unit's partition belongs to."""
-        return next(variant for variant, keys in self.units.items() if unit in keys)
+        return dg.StaticPartitionMapping(self.variant_by_unit)
 
     def unit(self, key: str, *, among: Sequence[Unit]) -> Unit:
         """The work unit of a partition, by the resolved recipe. An override may leave a partition without items."""
-        found = [unit for unit in among if unit.key == key]
-        return found[0] if found else Unit(key, self.variant_of(key), range(0), range(0))
+        for unit in among:
+            if unit.key == key:
+                return unit
+        return Unit(key, self.variant_by_unit[key], range(0), range(0))
 
 
 @lru_cache
 def partitions_of(benchmark: str) -> Partitions:
     """The partitions of a benchmark, by the recipes that lie in the folder."""
-    return Partitions(
-        {
-            variant: [unit.key for unit in units(recipe)]
-            for variant, recipe in _readable_recipes().items()
-            if recipe.benchmark == benchmark
-        }
-    )
+    keys: dict[str, list[str]] = {}
+    for variant, recipe in _readable_recipes().items():
+        if recipe.benchmark == benchmark:
+            keys[variant] = [unit.key for unit in units(recipe)]
+    return Partitions(keys)
 
 
 @lru_cache
@@ -93,7 +97,7 @@ def _readable_recipes() -> dict[str, Recipe]:
     return recipes
 
 
-def which_partition(asset: str) -> str:
+def missing_partition_message(asset: str) -> str:
     """The sentence for a run without partition, which the page starts at `Execute all` beside an asset's checks."""
     return (
         f"This run has no partition, so it is not told which {asset} to look at; materialize {asset} for a partition, which "

@@ -6,8 +6,8 @@ from typing import Literal, Self, cast
 
 from pydantic import Field, model_validator
 
-from assets.llm.contact_data import ContactFinder, check_finder
-from assets.records.base import Name, Record, unit
+from assets.records.base import Name, Record, quantity
+from assets.text.contact_data import ContactFinder, check_finder
 
 PAPER: dict[str, object] = {
     "votes": 1,
@@ -24,7 +24,7 @@ ANSWER_GATES = ("recovery", "choice")  # an answer passes both of them
 
 
 class JudgeErrors(Record):
-    """How often one reading of a gate accepts a wrong text: measured, `amemgym prompts judge` prints it."""
+    """The chance that one reading of a gate accepts a wrong text: measured, `amemgym prompts judge` prints it."""
 
     exposure: float = Field(default=0.05, gt=0, lt=1, description="readings that accept a wrong query")
     recovery: float = Field(default=0.05, gt=0, lt=1, description="readings that accept a wrong answer, by its text")
@@ -37,7 +37,7 @@ class JudgeErrors(Record):
 
 
 class GatePolicy(Record):
-    """How drafts are judged and how often anything is asked again.
+    """Rules for judging drafts, and limits on asking anything again.
 
     The policy "paper" is the paper's single forced choice; it settles the seven fields after it. "calibrated" asks as few
     votes as keep the false accepts of an item below `max_false_accept` where a judge errs as `judge_error` says.
@@ -46,36 +46,24 @@ class GatePolicy(Record):
     policy: Literal["standard", "paper", "calibrated"] = Field(
         default="standard", description="paper: one forced choice, nothing else; calibrated: the fewest votes that suffice"
     )
-    votes: int = Field(default=2, ge=1, le=MOST_VOTES, description="judgements per draft", json_schema_extra=unit("votes"))
-    votes_needed: int = Field(
-        default=2, ge=1, le=MOST_VOTES, description="accepting judgements that a draft needs", json_schema_extra=unit("votes")
-    )
+    votes: int = quantity(2, "votes", ge=1, le=MOST_VOTES, description="judgements per draft")
+    votes_needed: int = quantity(2, "votes", ge=1, le=MOST_VOTES, description="accepting judgements that a draft needs")
     cannot_tell: bool = Field(default=True, description="judges may say that the text does not settle it")
     unexposed: bool = Field(default=True, description="no judge may be able to read any other variable in a query")
     reverse: bool = Field(default=True, description="a judge who knows the state must choose the answer written for it")
     consistency: bool = Field(
         default=True, description="judges read choices, summaries and events against profile, state and each other"
     )
-    texts_per_call: int = Field(
-        default=8,
-        ge=1,
-        le=50,
-        description="texts of different periods or questions that a judge reads in one call",
-        json_schema_extra=unit("texts"),
+    texts_per_call: int = quantity(
+        8, "texts", ge=1, le=50, description="texts of different periods or questions that a judge reads in one call"
     )
     max_false_accept: float = Field(
         default=0.01, gt=0, lt=1, description="chance, over all its texts, that a wrong item is accepted (calibrated)"
     )
     judge_error: JudgeErrors = JudgeErrors()
-    max_refinements: int = Field(
-        default=3, ge=0, le=20, description="times a refused draft is mended", json_schema_extra=unit("refinements")
-    )
-    max_redrafts: int = Field(
-        default=1, ge=0, le=5, description="times a text is drafted anew after that", json_schema_extra=unit("redrafts")
-    )
-    max_reasks: int = Field(
-        default=3, ge=0, le=10, description="times a reply that breaks a rule is sent back", json_schema_extra=unit("calls")
-    )
+    max_refinements: int = quantity(3, "refinements", ge=0, le=20, description="times a refused draft is mended")
+    max_redrafts: int = quantity(1, "redrafts", ge=0, le=5, description="times a text is drafted anew after that")
+    max_reasks: int = quantity(3, "calls", ge=0, le=10, description="times a reply that breaks a rule is sent back")
     contact_data: ContactFinder = Field(
         default="patterns", description="how contact data is found in texts; presidio needs the extra `pii`"
     )
@@ -86,7 +74,7 @@ class GatePolicy(Record):
         return (1 + self.max_refinements) * (1 + self.max_redrafts)
 
     def votes_for(self, gate: str, *, text: int = 0) -> tuple[int, int]:
-        """How many votes an item's text of this number gets at most, and how many have to accept it."""
+        """Return the votes that an item's text of this number gets at most, and how many have to accept it."""
         if self.policy != "calibrated":
             return self.votes, self.votes_needed
         needed = self._calibrated_votes(gate)[min(text, self.texts - 1)]
@@ -103,7 +91,9 @@ class GatePolicy(Record):
         """
         error = self.judge_error.of(gate) ** (len(ANSWER_GATES) if gate in ANSWER_GATES and self.reverse else 1)
         most = max(1, math.ceil(math.log(self.max_false_accept / self.texts) / math.log(error) - 1e-9))
-        votes, left = list[int](), self.max_false_accept
+        # Without the 1e-9 the logarithms of an exact power may come out a hair above a whole number.
+        votes: list[int] = []
+        left = self.max_false_accept
         for later in reversed(range(self.texts)):
             allowed = max(left - later * error**most, error**most)
             votes.append(min(most, max(1, math.ceil(math.log(allowed) / math.log(error) - 1e-9))))
@@ -117,8 +107,11 @@ class GatePolicy(Record):
         """
         refused = 1.0
         for number in range(self.texts):
-            passed = (_at_least(*self.votes_for(gate, text=number), rate=rate) for gate, rate in rates.items())
-            refused *= 1 - math.prod(passed)
+            passed = 1.0
+            for gate, rate in rates.items():
+                votes, needed = self.votes_for(gate, text=number)
+                passed *= _at_least(votes, needed, rate=rate)
+            refused *= 1 - passed
         return 1 - refused
 
     @model_validator(mode="before")
@@ -127,9 +120,6 @@ class GatePolicy(Record):
         if not isinstance(fields, dict):
             return fields
         given = dict(cast(dict[str, object], fields))
-        # A number, in recipes of before, of variables to probe a query for.
-        if isinstance(given.get("unexposed"), int):
-            given["unexposed"] = bool(given["unexposed"])
         return {**PAPER, **given} if given.get("policy") == "paper" else given
 
     @model_validator(mode="after")
@@ -175,33 +165,21 @@ def _at_least(votes: int, needed: int, *, rate: float) -> float:
 
 
 class AuditPolicy(Record):
-    """What independent judges audit of a finished user. `enabled: false` asks nothing and leaves the audit empty."""
+    """The audit of a finished user by independent judges. `enabled: false` asks nothing and leaves the audit empty."""
 
     enabled: bool = Field(default=True, description="whether finished users are audited at all")
-    decoys: int = Field(
-        default=1,
+    decoys: int = quantity(
+        1,
+        "items",
         ge=0,
         le=1000,
         description="wrong queries, and as many wrong answers, taken through all texts of an item; half as many right ones",
-        json_schema_extra=unit("items"),
     )
-    pairs: int = Field(
-        default=6,
-        ge=0,
-        le=1000,
-        description="questions at the end of a period, drawn at random, read in both directions",
-        json_schema_extra=unit("pairs"),
+    pairs: int = quantity(
+        6, "pairs", ge=0, le=1000, description="questions at the end of a period, drawn at random, read in both directions"
     )
-    guesses: int = Field(
-        default=1, ge=0, le=100, description="at each question, of each of three kinds", json_schema_extra=unit("guesses")
-    )
-    tries: int = Field(
-        default=3,
-        ge=1,
-        le=15,
-        description="readings of a pair that its first judge did not recover",
-        json_schema_extra=unit("readings"),
-    )
+    guesses: int = quantity(1, "guesses", ge=0, le=100, description="at each question, of each of three kinds")
+    tries: int = quantity(3, "readings", ge=1, le=15, description="readings of a pair that its first judge did not recover")
     min_ceiling: float = Field(
         default=0.9,
         ge=0,
@@ -212,7 +190,7 @@ class AuditPolicy(Record):
 
 
 class ShortcutPolicy(Record):
-    """How far shortcut baselines, which answer without memory, may get. The recipe has it as its field `wall`."""
+    """Limits of shortcut baselines, which answer without memory."""
 
     margin: float = Field(default=0.05, ge=0, le=1, description="accuracy above guessing that texts alone may give away")
     form_margin: float = Field(
@@ -227,7 +205,7 @@ class ShortcutPolicy(Record):
 
 
 class DiversityPolicy(Record):
-    """When two questions count as near-duplicates."""
+    """The likeness from which two questions count as near-duplicates."""
 
     near: float = Field(default=0.9, gt=0, le=1, description="likeness from which two questions ask nearly the same")
     embedding_model: str | None = Field(

@@ -1,39 +1,52 @@
 """The recipe: what every benchmark's variants have of counts, seeds, models and policies that decide the rows."""
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, PositiveInt
 
-from assets.llm.languages import LANGUAGES, Language
-from assets.recipe.model_policy import ROLES, Models
+from assets.recipe.model_policy import ROLES, AskSettings, Models
 from assets.recipe.policies import GatePolicy
-from assets.records.base import Name, Record, unit
+from assets.records.base import Name, Record, quantity
+from assets.text.languages import LANGUAGES, Language
 
 # How calls are made, but not what is asked.
 ONLY_HOW_CALLS_ARE_MADE = {"budget": True, "models": {role: {"transport"} for role in ROLES}}
 
 EVERYONE = "all"
 MOST_ITEMS = 10_000_000  # in a variant
-S = TypeVar("S", bound=str)
+# A variant's name becomes that of a folder, and on the Hub of a configuration and a tag.
+VARIANT_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+NO_TAG = re.compile(r"\.\.|\.lock$|\.$")  # what git forbids of what the pattern allows
+TAKEN = frozenset({"tables", "README.md", "LICENSE", "versions.json"})  # what stands beside the variants on the Hub
 
 
-def in_order(again: dict[Name, dict[S, PositiveInt]]) -> dict[Name, dict[S, PositiveInt]]:
+def variant_problem(variant: str) -> str:
+    """Say why no release can have this name; "" for a name that can be released and published."""
+    if re.fullmatch(VARIANT_PATTERN, variant) is None:
+        return f"The variant {variant!r} cannot name a folder; use letters, digits, dots, - and _, a letter or digit first."
+    if NO_TAG.search(variant) or variant in TAKEN:
+        return f"A variant named {variant!r} cannot be published; give its recipe another name."
+    return ""
+
+
+def _sorted_entries(again: dict[Name, dict[Name, PositiveInt]]) -> dict[Name, dict[Name, PositiveInt]]:
     """Equal entries give equal bytes, in whatever order they were written."""
-    return {user: dict(sorted(stages.items())) for user, stages in sorted(again.items())}
+    return {user: dict(sorted(again[user].items())) for user in sorted(again)}
 
 
-Again = Annotated[dict[Name, dict[Name, PositiveInt]], AfterValidator(in_order)]
+Again = Annotated[dict[Name, dict[Name, PositiveInt]], AfterValidator(_sorted_entries)]
 
 
 def times_again(again: Mapping[str, Mapping[str, int]], *, stage: str, item_id: str) -> int:
-    """How often this item's stage is asked anew: the entries of all and of the item add up."""
+    """Return how often this item's stage is asked anew: the entries of all and of the item add up."""
     return sum(again.get(who, {}).get(stage, 0) for who in (EVERYONE, item_id))
 
 
 class Budget(Record):
-    """What making the variant may cost over all its runs; at the limit a run pauses, with a higher one it goes on.
+    """The most that the variant may cost over all its runs; at the limit a run pauses, with a higher one it goes on.
 
     Calls that cost nothing do not count: replies from the cache, the embedded model, a price of zero.
     """
@@ -43,18 +56,15 @@ class Budget(Record):
         gt=0,
         allow_inf_nan=False,
         description="what paid calls may cost at most, over all runs of the variant",
-        json_schema_extra=unit("US dollars"),
+        json_schema_extra={"unit": "US dollars"},
     )
-    max_tokens: int | None = Field(
-        default=None,
-        gt=0,
-        description="input and output of paid calls at most, over all runs of the variant",
-        json_schema_extra=unit("tokens"),
+    max_tokens: int | None = quantity(
+        None, "tokens", gt=0, description="input and output of paid calls at most, over all runs of the variant"
     )
 
 
 class Recipe(Record):
-    """What decides a variant of any benchmark; a benchmark adds its own fields in a subclass, and its stages to `again`."""
+    """All that decides a variant of any benchmark; a benchmark adds its own fields in a subclass."""
 
     # Fields, or parts of them, that decide no row; and those that decide which items there are, but no record of one.
     decide_no_row: ClassVar[Mapping[str, Any]] = ONLY_HOW_CALLS_ARE_MADE
@@ -64,14 +74,13 @@ class Recipe(Record):
     variant: Name = Field(description="the variant's name, that of its file")
     benchmark: Name = Field(description="the benchmark that the variant is of")
     language: Language = Field(default="en", description="language of the generated text")
-    num_reserve: int = Field(
-        default=10,
-        ge=0,
-        le=MOST_ITEMS,
-        description="stand-ins for users who cannot be finished",
-        json_schema_extra=unit("personas"),
-    )
+    num_reserve: int = quantity(10, "personas", ge=0, le=MOST_ITEMS, description="stand-ins for users who cannot be finished")
     seed: int = Field(default=42, ge=0, lt=2**63, description="decides every draw, and is sent to the models")
+    salt: str | None = Field(
+        default=None,
+        max_length=200,
+        description="decides every draw beside seed and variant; null: drawn once and kept; empty: none, so all make the same",
+    )
     sample: int = Field(default=0, ge=0, description="raise it to ask everything anew")
     again: Again = Field(
         default={},
@@ -83,7 +92,7 @@ class Recipe(Record):
 
     @property
     def num_items(self) -> int:
-        """How many items the variant has; each benchmark has its own field for it, such as `num_users`."""
+        """The number of items in the variant; each benchmark has its own field for it, such as `num_users`."""
         raise NotImplementedError
 
     @property
@@ -99,6 +108,35 @@ class Recipe(Record):
     def without_paths(self) -> Self:
         """The recipe as it may be shared: without the folders in which files of this machine lie."""
         return self
+
+    @property
+    def main_numbers(self) -> Mapping[str, int]:
+        """The numbers that a list of recipes shows beside that of items; each benchmark has its own."""
+        return {}
+
+    @property
+    def asked_models(self) -> tuple[str, ...]:
+        """Names of the models that write and judge, each once."""
+        return tuple(dict.fromkeys((self.models.writer.model, *self.models.judge.panel)))
+
+    def takes_salt(self, *, embedded: bool) -> bool:
+        """Return True where a salt is drawn for a recipe that has none. `embedded`: the embedded model takes every role."""
+        return True
+
+    @property
+    def world_seed(self) -> int:
+        """The number that every draw follows from: that of seed, variant and salt together, or the seed without a salt."""
+        if not self.salt:
+            return self.seed
+        words = "\x1f".join((str(self.seed), self.variant, self.salt))
+        return int(hashlib.sha256(words.encode()).hexdigest(), 16)
+
+    @property
+    def asking(self) -> AskSettings:
+        """The settings of the recipe that a single prompt needs."""
+        # Not every API takes a seed of more than 32 bits.
+        seed = self.world_seed % 2**31 if self.salt else self.seed
+        return AskSettings(self.models, max_reasks=self.gates.max_reasks, seed=seed, sample=self.sample)
 
     @property
     def language_name(self) -> str:
@@ -123,7 +161,7 @@ class Recipe(Record):
         model's `transport` is the road that requests and replies take: the same request may meet another sample of the
         model there, as in any second try, but rows follow from replies, and the reply cache serves both roads alike.
         """
-        return _short_digest(self.model_dump_json(exclude={**self.decide_no_row}))
+        return self._digest_without(self.decide_no_row)
 
     @property
     def item_fingerprint(self) -> str:
@@ -132,8 +170,11 @@ class Recipe(Record):
         What is asked again of single items is in `for_stage`, and so in their fingerprints only.
         """
         left_out = dict.fromkeys((*self.decide_which_items, "again", *self.decide_the_report), True)
-        return _short_digest(self.model_dump_json(exclude={**self.decide_no_row, **left_out}))
+        return self._digest_without({**self.decide_no_row, **left_out})
 
-
-def _short_digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    def _digest_without(self, left_out: Mapping[str, Any]) -> str:
+        """Return sixteen hex digits over the other fields. A salt counts by the world that it makes, the variant with it."""
+        text = self.model_dump_json(exclude={**left_out, "salt": True})
+        if self.salt:
+            text += f"\x1f{self.world_seed}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]

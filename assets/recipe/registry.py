@@ -1,8 +1,8 @@
 """Each benchmark's record of a recipe by the benchmark's name: recipe files are read before any stage is imported."""
 
-from assets.amemgym.recipe import AMemGymRecipe
-from assets.code_qa.recipe import CodeQaRecipe
-from assets.deep_research.recipe import DeepResearchRecipe
+from assets.recipe.amemgym import AMemGymRecipe
+from assets.recipe.code_qa import CodeQaRecipe
+from assets.recipe.deep_research import DeepResearchRecipe
 from assets.recipe.recipe import Recipe
 
 # What a recipe that names no benchmark is of.

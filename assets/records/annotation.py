@@ -1,4 +1,4 @@
-"""What people, or models in a dry run, found when they checked a release's items by hand (section 3.4, App. D)."""
+"""Results of people, or of models in a dry run, who checked a release's items by hand (section 3.4, App. D)."""
 
 from typing import Literal
 
@@ -53,5 +53,5 @@ class StudyResult(Record):
 
     @property
     def dry_run(self) -> bool:
-        """Whether a model filled in for a person."""
+        """True where a model filled in for a person."""
         return any(line.kind == "model" for line in self.annotators)

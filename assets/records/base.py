@@ -3,9 +3,12 @@
 import hashlib
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+
+from assets.text.spacing import with_plain_spaces
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Prose = Annotated[Text, AfterValidator(with_plain_spaces)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
@@ -20,7 +23,7 @@ class Record(BaseModel):
 
 
 class ItemRecord(Record):
-    """What one stage made for one item. `id_field` names the field with the item's id, such as `user_id`."""
+    """A stage's record of one item. `id_field` names the field with the item's id, such as `user_id`."""
 
     id_field: ClassVar[str] = "item_id"
 
@@ -28,10 +31,24 @@ class ItemRecord(Record):
     def item_id(self) -> str:
         return getattr(self, self.id_field)
 
+    @property
+    def display_name(self) -> str:
+        """The name by which a reader knows the item."""
+        return self.item_id
 
-def unit(name: str) -> dict[str, JsonValue]:
-    """For `json_schema_extra` of a number's field: the unit it is counted in."""
-    return {"unit": name}
+
+def quantity(
+    default: float | None,
+    unit: str,
+    *,
+    description: str,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+) -> Any:
+    """Return the field of a number that is counted in `unit`, with pydantic's bounds."""
+    extra: dict[str, JsonValue] = {"unit": unit}
+    return Field(default=default, description=description, ge=ge, gt=gt, le=le, json_schema_extra=extra)
 
 
 def same_as(record: type[BaseModel], name: str) -> Any:

@@ -1,9 +1,10 @@
 """Records as Arrow tables and back, without loss. Column types follow from the records' annotations.
 
-Dates and times are ISO text, which no reader shifts to a timezone. A dict becomes a list of key and value: a struct
-would give every row the keys of all rows, and forget their order.
+Dates and times are ISO text, which no reader shifts to a timezone, and a value of any kind is JSON. A dict becomes a list of
+key and value: a struct would give every row the keys of all rows, and forget their order.
 """
 
+import json
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import pyarrow as pa
+from pydantic import JsonValue
 
 from assets.records.base import Record
 
@@ -31,7 +33,7 @@ def _same(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Column:
-    """How the values of one annotation lie in Arrow: their type, how they go in, how they come out."""
+    """The column of one annotation: the values' type in Arrow, how they go in, how they come out."""
 
     type: pa.DataType
     encode: Callable[[Any], Any] = _same
@@ -44,7 +46,7 @@ class Column:
 
     def encoded(self, values: Sequence[Any]) -> Sequence[Any]:
         """Each value as it goes in."""
-        return values if self.encode is _same else [self.encode(value) for value in values]
+        return values if self.encode is _same else list(map(self.encode, values))
 
 
 @cache
@@ -63,14 +65,18 @@ def to_table(records: Sequence[R], *, record_type: type[R]) -> pa.Table:
 
 def table_of(columns: Columns, *, record_type: type[Record]) -> pa.Table:
     """The table of records with these values."""
-    arrays = [column.array(columns[name]) for name, column in _columns(record_type).items()]
-    return pa.Table.from_arrays(arrays, schema=arrow_schema(record_type))
+    return pa.Table.from_arrays(_arrays(columns, record_type), schema=arrow_schema(record_type))
 
 
-def rows_of(columns: Columns, *, record_type: type[Record]) -> list[dict[str, Any]]:
-    """What reading that table back gives: one dict for each row, with keys in alphabetical order at every depth."""
-    known = sorted(_columns(record_type).items())
-    names, values = [name for name, _ in known], [column.encoded(columns[name]) for name, column in known]
+def _arrays(columns: Columns, record_type: type[Record]) -> list[Any]:
+    return [column.array(columns[name]) for name, column in _columns(record_type).items()]
+
+
+def rows_as_dicts(columns: Columns, *, record_type: type[Record]) -> list[dict[str, Any]]:
+    """Return the rows that reading that table back gives, as dicts with keys in alphabetical order at every depth."""
+    known = _columns(record_type)
+    names = sorted(known)
+    values = [known[name].encoded(columns[name]) for name in names]
     return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 
 
@@ -85,13 +91,16 @@ def from_table(table: pa.Table, *, record_type: type[R]) -> list[R]:
 
 
 def _column(annotation: Any) -> Column:
-    origin, arguments = get_origin(annotation), get_args(annotation)
+    origin = get_origin(annotation)
+    arguments = get_args(annotation)
     if isinstance(annotation, type) and annotation in PLAIN:
         return Column(PLAIN[annotation])
     if annotation is date:
         return Column(pa.string(), encode=date.isoformat, decode=date.fromisoformat)
     if annotation is datetime:
         return Column(pa.string(), encode=lambda moment: moment.isoformat(sep=" "), decode=datetime.fromisoformat)
+    if annotation is JsonValue:
+        return Column(pa.string(), encode=json.dumps, decode=json.loads)
     if isinstance(annotation, type) and issubclass(annotation, Record):
         return _record(annotation)
     if origin is Annotated:
@@ -99,7 +108,8 @@ def _column(annotation: Any) -> Column:
     if origin is Literal and all(isinstance(choice, str) for choice in arguments):
         return Column(pa.string())
     if origin in (Union, types.UnionType) and len(arguments) == 2 and type(None) in arguments:
-        return _optional(_column(next(argument for argument in arguments if argument is not type(None))))
+        first, second = arguments
+        return _optional(_column(second if first is type(None) else first))
     if origin is list or (origin is tuple and arguments[1:] == (...,)):
         return _many(_column(arguments[0]))
     if origin is dict and _column(arguments[0]) == Column(pa.string()):
@@ -120,8 +130,8 @@ def _optional(inner: Column) -> Column:
 def _many(item: Column) -> Column:
     return Column(
         pa.list_(item.type),
-        encode=list if item.encode is _same else lambda values: [item.encode(value) for value in values],
-        decode=list if item.decode is _same else lambda values: [item.decode(value) for value in values],
+        encode=lambda values: list(map(item.encode, values)),
+        decode=lambda values: list(map(item.decode, values)),
         columns=lambda lists: _lists(lists, item.array(list(chain.from_iterable(lists)))),
     )
 
@@ -137,7 +147,7 @@ def _mapping(value: Column) -> Column:
 
     def columns(mappings: Sequence[Any]) -> Any:
         keys = arrow.array(list(chain.from_iterable(mappings)), pa.string())
-        values = value.array([item for one in mappings for item in one.values()])
+        values = value.array(list(chain.from_iterable(map(dict[str, Any].values, mappings))))
         return _lists(mappings, arrow.StructArray.from_arrays([keys, values], fields=list(pair)))
 
     return Column(
@@ -154,24 +164,25 @@ def _record(record_type: type[Record]) -> Column:
     names = sorted(columns)
     encoders = {name: column.encode for name, column in columns.items() if column.encode is not _same}
     decoders = {name: column.decode for name, column in columns.items() if column.decode is not _same}
-    struct = pa.struct([(name, column.type) for name, column in columns.items()])
+    struct = pa.struct(list(arrow_schema(record_type)))
+
+    def encode(record: Any) -> dict[str, Any]:
+        values = {name: getattr(record, name) for name in names}
+        for name, encode_value in encoders.items():
+            values[name] = encode_value(values[name])
+        return values
+
+    def decode(stored: Mapping[str, Any]) -> dict[str, Any]:
+        values = {name: stored[name] for name in columns}
+        for name, decode_value in decoders.items():
+            values[name] = decode_value(values[name])
+        return values
 
     def arrays(records: Sequence[Any]) -> Any:
-        parts = [column.array(list(map(attrgetter(name), records))) for name, column in columns.items()]
+        parts = _arrays(columns_of(records, record_type=record_type), record_type)
         return arrow.StructArray.from_arrays(parts, fields=list(struct))
 
-    return Column(
-        struct,
-        encode=lambda record: {
-            **{name: getattr(record, name) for name in names},
-            **{name: encode(getattr(record, name)) for name, encode in encoders.items()},
-        },
-        decode=lambda values: {
-            **{name: values[name] for name in columns},
-            **{name: decode(values[name]) for name, decode in decoders.items()},
-        },
-        columns=arrays,
-    )
+    return Column(struct, encode=encode, decode=decode, columns=arrays)
 
 
 @cache

@@ -6,9 +6,9 @@ from itertools import chain
 
 from pydantic import Field
 
-from assets.recipe.public_names import shared_model
 from assets.records.base import Failure, FailureReason, GateRecord, Record, same_as
 from assets.records.columnar import Columns, columns_of
+from assets.records.public_names import shared_model
 
 
 class GateVoteRow(Record):
@@ -48,8 +48,10 @@ def gate_record_columns(
     `votes` are pairs of user id and votes; a user may come again.
     """
     numbers: Counter[str] = Counter()
-    for user_id, seen in chain(votes, ((failure.item_id, failure.gate_records) for failure in failures)):
-        first, count = numbers[user_id], len(seen)
+    of_failures = ((failure.item_id, failure.gate_records) for failure in failures)
+    for user_id, seen in chain(votes, of_failures):
+        first = numbers[user_id]
+        count = len(seen)
         numbers[user_id] += count
         yield {
             "user_id": [user_id] * count,

@@ -9,7 +9,7 @@ from assets.records.base import Name, Record, Text, duplicates
 
 Action = Literal["note", "correct", "exclude"]
 Outcome = Literal["applied", "noted", "outdated"]
-PEOPLE_FOR_WORDING = 2
+PEOPLE_FOR_WORDING = 2  # one alone may overlook that a meaning has changed
 
 
 class Vote(Record):
@@ -65,19 +65,22 @@ class Erratum(Record):
 
     @property
     def changes_wording_only(self) -> bool:
-        """Whether two people found that the correction says what the text said before."""
+        """True where two people found that the correction says what the text said before."""
         return len(self.wording_only) >= PEOPLE_FOR_WORDING
 
     @property
     def place(self) -> str:
         """The item as words, such as "question q01, option q01-c2"."""
-        parts = [
-            f"question {self.question_id}" if self.question_id else "",
-            f"option {self.choice_id}" if self.choice_id else "",
-        ]
-        parts.append(f"period {self.period}, session {self.session}" if self.session is not None else "")
-        parts.append(f"variable {self.variable}" if self.variable else "")
-        return ", ".join([part for part in parts if part] or ["the whole user"])
+        parts: list[str] = []
+        if self.question_id:
+            parts.append(f"question {self.question_id}")
+        if self.choice_id:
+            parts.append(f"option {self.choice_id}")
+        if self.session is not None:
+            parts.append(f"period {self.period}, session {self.session}")
+        if self.variable:
+            parts.append(f"variable {self.variable}")
+        return ", ".join(parts) or "the whole user"
 
 
 class SettledErratum(Record):

@@ -3,9 +3,11 @@
 from assets.records.base import Record
 
 SPACE = "\N{NO-BREAK SPACE}"
+# Between two scores, for a quotient over their difference: over less, noise of the difference alone would decide.
+LEAST_ROOM = 0.1
 FEWEST_ITEMS = 8  # of which an interval can be believed; resampling of fewer knows too little of how they differ
 ROUGH = "*"
-ROUGH_TOLD = f"{ROUGH} An interval over fewer than {FEWEST_ITEMS} {{noun}}s is rough."
+ROUGH_NOTE = f"{ROUGH} An interval over fewer than {FEWEST_ITEMS} {{noun}}s is rough."
 
 
 class Estimate(Record):
@@ -16,7 +18,7 @@ class Estimate(Record):
     high: float | None
 
 
-def shown(estimate: Estimate) -> str:
+def with_interval(estimate: Estimate) -> str:
     """A share with its interval, as in 0.25 (0.21 to 0.29)."""
     if estimate.value is None:
         return "-"
@@ -39,6 +41,6 @@ def percents(estimate: Estimate | None, *, items: int = FEWEST_ITEMS) -> str:
     return f"{percent(estimate.value)} ({100 * estimate.low:.1f}{SPACE}to{SPACE}{100 * estimate.high:.1f}){rough}"
 
 
-def rough_told(items: int, noun: str) -> str:
-    """What the mark at intervals means; empty where there are enough items."""
-    return ROUGH_TOLD.format(noun=noun) if 0 < items < FEWEST_ITEMS else ""
+def rough_note(items: int, noun: str) -> str:
+    """Return the meaning of the mark at intervals; empty where there are enough items."""
+    return ROUGH_NOTE.format(noun=noun) if 0 < items < FEWEST_ITEMS else ""

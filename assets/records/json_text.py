@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, cast
 
 # Several times what any file here needs. Python gives up somewhere below 1,000, depending on the caller's own depth.
@@ -33,10 +34,22 @@ def parse_json(content: bytes | str, *, object_pairs_hook: Callable[[Pairs], Any
         raise JsonError(str(error)) from error
     level = _inner(value)
     for _ in range(MOST_LEVELS - 1):
-        level = [deeper for one in level for deeper in _inner(one)]
+        level = list(chain.from_iterable(map(_inner, level)))
     if level:
         raise JsonTooDeep
     return value
+
+
+def mended_json(content: bytes) -> bytes:
+    """Return the same JSON with U+FFFD for halves of characters and for bytes that are no UTF-8; other text as it is.
+
+    Strict parsers refuse the whole of a document for one of them.
+    """
+    try:
+        text = json.dumps(json.loads(content.decode(errors="replace")), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return content
+    return text.encode(errors="surrogatepass").decode(errors="replace").encode()
 
 
 def _inner(value: object) -> list[object]:

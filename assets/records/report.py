@@ -32,15 +32,15 @@ class GateLine(Record):
 
 
 class ColumnLine(Record):
-    """What one expectation about one column ("" for the table as a whole) came to, over all rows of a released table.
+    """The outcome of an expectation about one column ("" for the table as a whole), over all rows of a released table.
 
-    `promise` is the expectation as a sentence; reports that are out have it under this name. `unexpected` counts the rows
-    that contradict it, `sample` shows a bounded number of them, each as "key: value".
+    `expectation` is a sentence. `unexpected` counts the rows that contradict it, `sample` shows a bounded number of them, each
+    as "key: value".
     """
 
     table: Name
     column: str
-    promise: str
+    expectation: str
     rows: int
     unexpected: int
     sample: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class ColumnLine(Record):
 
 
 class BenchmarkReport(Protocol):
-    """What the checks of a report and its page read of any benchmark's report."""
+    """The part of any benchmark's report that its checks and its page read."""
 
     @property
     def variant(self) -> str: ...
@@ -64,17 +64,17 @@ class BenchmarkReport(Protocol):
 
     @property
     def noun(self) -> str:
-        """What one item is called, such as user."""
+        """The word for one item, such as user."""
         ...
 
     @property
     def finished(self) -> int:
-        """How many items the finished set holds."""
+        """The number of items in the finished set."""
         ...
 
     @property
     def wanted(self) -> int:
-        """How many items the recipe asks for."""
+        """The number of items that the recipe asks for."""
         ...
 
     @property

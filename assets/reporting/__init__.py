@@ -1,1 +1,1 @@
-"""What assets and materializations show in the Dagster UI, and statistics with intervals."""
+"""Metadata of assets and materializations for the Dagster UI, and statistics with intervals."""

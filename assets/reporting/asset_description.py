@@ -1,9 +1,9 @@
-"""How a stage describes itself in the Dagster UI, and rows as Markdown. Imports no Dagster: the evaluation reads stages too."""
+"""A stage's description for the Dagster UI, and rows as Markdown. Imports no Dagster: the evaluation reads stages too."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -22,9 +22,15 @@ ID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
 def example(rows: Sequence[Row]) -> str:
     """The first of the fullest rows, one line per field; short enough for Dagster to show it without a click."""
-    row = max(rows, key=lambda row: sum(value not in ("", None, {}, ()) for value in row.values()), default=Row())
-    lines = [f"**{name}** {_cell(value, limit=EXAMPLE_CELL)}" for name, value in row.items()] or ["no rows"]
+    if not rows:
+        return "no rows"
+    fullest = max(rows, key=_filled_fields)
+    lines = [f"**{name}** {_cell(value, limit=EXAMPLE_CELL)}" for name, value in fullest.items()]
     return "\n\n".join(lines)[:IN_PLACE]
+
+
+def _filled_fields(row: Row) -> int:
+    return sum(value not in ("", None, {}, ()) for value in row.values())
 
 
 def preview(rows: Sequence[Row]) -> str:
@@ -32,11 +38,17 @@ def preview(rows: Sequence[Row]) -> str:
 
     Names of variables may break at their underscores, so that the table is no wider than its place.
     """
-    names = [name for name in (rows[0] if rows else ()) if not ID.fullmatch(str(rows[0][name]))]
-    shown = [{name: row.get(name) for name in names} for row in rows[:MOST_PREVIEWED]]
-    tables = (markdown_table(shown[:count], limit=limit) for count in (len(shown), 3, 1) for limit in PREVIEW_CELLS)
-    broken = (table.replace("_", f"_{BREAK}") for table in tables)
-    return next((table for table in broken if len(table) < IN_PLACE), markdown_table(shown[:1], limit=PREVIEW_CELLS[-1]))
+    first = rows[0] if rows else Row()
+    names = [name for name, value in first.items() if not ID.fullmatch(str(value))]
+    shown: list[Row] = []
+    for row in rows[:MOST_PREVIEWED]:
+        shown.append({name: row.get(name) for name in names})
+    for count in (len(shown), 3, 1):
+        for limit in PREVIEW_CELLS:
+            table = markdown_table(shown[:count], limit=limit).replace("_", f"_{BREAK}")
+            if len(table) < IN_PLACE:
+                return table
+    return markdown_table(shown[:1], limit=PREVIEW_CELLS[-1])
 
 
 def markdown_table(rows: Sequence[Row], *, limit: int = CELL_LIMIT) -> str:
@@ -45,7 +57,9 @@ def markdown_table(rows: Sequence[Row], *, limit: int = CELL_LIMIT) -> str:
         return "no rows"
     head = list(rows[0])
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    lines.extend(f"| {' | '.join(_cell(row.get(name), limit=limit) for name in head)} |" for row in rows)
+    for row in rows:
+        cells = [_cell(row.get(name), limit=limit) for name in head]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -54,14 +68,13 @@ def _cell(value: object, *, limit: int = CELL_LIMIT) -> str:
         pairs = cast(dict[str, object], value)
         value = ", ".join(f"{key} = {item}" for key, item in pairs.items())
     elif isinstance(value, (list, tuple)):
-        value = ", ".join(str(item) for item in cast(Sequence[object], value))
+        value = ", ".join(map(str, cast(Sequence[object], value)))
     text = " ".join(str(value).split())
     text = text if len(text) <= limit else text[: limit - 3] + "..."
     # Text of personas and models is shown as it is: it must not end a cell, or load a picture from somewhere.
     return re.sub(r"([\\`*~|<>\[\]])", r"\\\1", text)
 
 
-GroupName = Literal["sampling", "schema", "trajectory", "sessions", "answers", "release", "evaluation"]
 Metadata = Mapping[str, "dg.MetadataValue[Any] | int | float | str"]
 
 
@@ -77,7 +90,7 @@ def fields(record: Any) -> Sequence[Row]:
 
 @dataclass(frozen=True)
 class AssetDescription:
-    """How a stage shows itself: its group, two sentences, and rows of a record for the preview.
+    """A stage's description: its group, two sentences, and rows of a record for the preview.
 
     `paper`: the section that it follows. `summary`: what the finished items' records come to, as metadata. `kinds`: what the
     asset is made with, as icons.
@@ -85,12 +98,7 @@ class AssetDescription:
 
     group: str = "items"
     description: str = ""
-    rows: Callable[[Any], Sequence[Row]] = fields
+    rows: Callable[[Any], Iterable[Row]] = fields
     paper: str = "3.1"
     kinds: tuple[str, ...] = ("python",)
     summary: Callable[[Sequence[Any]], Metadata] = no_summary
-
-
-def group(name: GroupName) -> str:
-    """The group's name in Dagster, which sorts groups by name: numbered in the order in which data passes them."""
-    return f"{get_args(GroupName).index(name) + 1}_{name}"

@@ -31,13 +31,15 @@ def column_schema(record: type[Record], *first: dg.TableColumn) -> dg.TableSchem
     As deep as MOST_COLUMNS allow, because the UI shows them above everything else.
     """
     columns: list[dg.TableColumn] = [*first, *_columns(record, arrow_schema(record), above="")]
-    while len(columns) > MOST_COLUMNS and (deepest := max(column.name.count(".") for column in columns)):
-        columns = [column for column in columns if column.name.count(".") < deepest]
+    depth = max((column.name.count(".") for column in columns), default=0)
+    while len(columns) > MOST_COLUMNS and depth:
+        columns = [column for column in columns if column.name.count(".") < depth]
+        depth -= 1
     return dg.TableSchema(columns=columns)
 
 
 def code_references(*sources: Callable[..., Any], prompts: Iterable[str] = ()) -> dg.CodeReferencesMetadataValue:
-    """Where functions and prompts are written, as paths of the machine that asks."""
+    """Return the files of functions and prompts, as paths of the machine that asks."""
     words = [dg.LocalFileCodeReference(file_path=str(prompt_path(name)), label=name) for name in prompts]
     return dg.CodeReferencesMetadataValue(code_references=[*map(_code_reference, sources), *words])
 
@@ -52,7 +54,8 @@ def _code_reference(source: Callable[..., Any]) -> dg.LocalFileCodeReference:
 def _columns(record: type[Record], fields: Iterable["pa.Field[Any]"], *, above: str) -> Iterable[dg.TableColumn]:
     for field in fields:
         info = record.model_fields[field.name]
-        name, inner = above + field.name, record_in(info.annotation)
+        name = above + field.name
+        inner = record_in(info.annotation)
         kind = field.type.value_type if pa.types.is_list(field.type) else field.type
         if inner is None or not pa.types.is_struct(kind):
             type_name = _mapping(kind) if get_origin(info.annotation) is dict else str(field.type).replace("item: ", "")
@@ -67,7 +70,9 @@ def _columns(record: type[Record], fields: Iterable["pa.Field[Any]"], *, above: 
 def _mapping(pair: Any) -> str:
     """The type of a mapping, whose column is a list of pairs."""
     value = pair.field("value").type
-    return f"map<string, {'struct' if pa.types.is_struct(value) else 'map' if pa.types.is_list(value) else value}>"
+    if pa.types.is_struct(value):
+        return "map<string, struct>"
+    return "map<string, map>" if pa.types.is_list(value) else f"map<string, {value}>"
 
 
 def record_in(annotation: Any) -> type[Record] | None:
@@ -76,4 +81,8 @@ def record_in(annotation: Any) -> type[Record] | None:
         return None
     if isinstance(annotation, type) and issubclass(annotation, Record):
         return annotation
-    return next((found for inner in get_args(annotation) if (found := record_in(inner)) is not None), None)
+    for inner in get_args(annotation):
+        found = record_in(inner)
+        if found is not None:
+            return found
+    return None

@@ -1,4 +1,4 @@
-"""What it took to pass the gates: by gate how many items passed at once, and by user how often texts were rewritten."""
+"""The way through the gates: by gate how many items passed at once, and by user how often texts were rewritten."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ from assets.reporting.asset_description import Row
 
 @dataclass(frozen=True)
 class Rewriting:
-    """How often one user's texts were refined and drafted anew."""
+    """The times that one user's texts were refined and drafted anew."""
 
     refinements: int = 0
     redrafts: int = 0
@@ -28,13 +28,19 @@ def votes_of(record: ItemRecord) -> tuple[GateRecord, ...]:
 
 
 def rewritings(records: Iterable[ItemRecord]) -> dict[str, Rewriting]:
-    """By user, for records of a stage with gates."""
-    return {record.item_id: _rewriting(votes) for record in records if (votes := votes_of(record))}
+    """Return by user how often texts were rewritten, for records of a stage with gates."""
+    found: dict[str, Rewriting] = {}
+    for record in records:
+        votes = votes_of(record)
+        if votes:
+            found[record.item_id] = _rewriting(votes)
+    return found
 
 
 def _rewriting(votes: Sequence[GateRecord]) -> Rewriting:
     # The greatest numbers are taken rather than counted: a text that was rewritten at once has no votes of its own.
-    refined, drafted = Counter[tuple[str, int]](), Counter[str]()
+    refined = Counter[tuple[str, int]]()
+    drafted = Counter[str]()
     for vote in votes:
         refined[vote.item_id, vote.draft] = max(refined[vote.item_id, vote.draft], vote.refinement)
         drafted[vote.item_id] = max(drafted[vote.item_id], vote.draft)
@@ -42,7 +48,7 @@ def _rewriting(votes: Sequence[GateRecord]) -> Rewriting:
 
 
 class Gates:
-    """What the gates did: readings, and accepted items by what it took."""
+    """Counts by gate: readings, and accepted items by what it took."""
 
     def __init__(self) -> None:
         self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -55,7 +61,11 @@ class Gates:
             if vote.accepted:
                 last[vote.gate, vote.item_id] = vote
         for (gate, _), vote in last.items():
-            taken = "redrafting" if vote.draft else "refining" if vote.refinement else "once"
+            taken = "once"
+            if vote.draft:
+                taken = "redrafting"
+            elif vote.refinement:
+                taken = "refining"
             self._counts[gate].update(("items", taken))
 
     def lines(self) -> Iterator[GateLine]:
@@ -72,13 +82,14 @@ class Gates:
 
 
 def gate_rows(records: Iterable[ItemRecord], lost: Iterable[Failure]) -> list[Row]:
-    """The lines to read, with the items on which users were given up."""
+    """Return a row for each gate, with the number of items on which users were given up."""
     gates = Gates()
     for record in records:
         gates.add(votes_of(record))
     given_up = Counter(failure.gate_records[-1].gate for failure in lost if failure.gate_records)
-    return [
-        {
+    rows: list[Row] = []
+    for line in gates.lines():
+        row: Row = {
             "gate": line.gate,
             "items": line.items,
             "at once": _share(line.passed_at_once, line.items),
@@ -87,8 +98,8 @@ def gate_rows(records: Iterable[ItemRecord], lost: Iterable[Failure]) -> list[Ro
             "given up": given_up[line.gate],
             "readings": line.readings,
         }
-        for line in gates.lines()
-    ]
+        rows.append(row)
+    return rows
 
 
 def _share(count: int, whole: int) -> str:

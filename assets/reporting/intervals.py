@@ -57,12 +57,15 @@ class Sample:
         """Draw users with replacement, as many as there are; the same users for the same seed."""
         users = len(tallies.users)
         chance = np.random.Generator(np.random.PCG64(seed))
-        at_once, shares = max(1, WEIGHTS_AT_ONCE // users), np.full(users, 1 / users)
-        blocks = [
-            tallies.sums(chance.multinomial(users, shares, size=min(at_once, RESAMPLES - start)).astype(float))
-            for start in range(0, RESAMPLES, at_once)
-        ]
-        drawn = {name: np.concatenate([block[name] for block in blocks]) for name in tallies.counts}
+        shares = np.full(users, 1 / users)
+        at_once = max(1, WEIGHTS_AT_ONCE // users)
+        blocks: list[Sums] = []
+        for start in range(0, RESAMPLES, at_once):
+            weights = chance.multinomial(users, shares, size=min(at_once, RESAMPLES - start))
+            blocks.append(tallies.sums(weights.astype(float)))
+        drawn: Sums = {}
+        for name in tallies.counts:
+            drawn[name] = np.concatenate([block[name] for block in blocks])
         return cls(users, tallies.counts, tallies.total(), drawn)
 
     def estimates(self, metric: Metric, *, within: Range | None = None) -> tuple[Estimate, ...]:
@@ -73,23 +76,26 @@ class Sample:
         values = np.atleast_1d(metric(self.total))
         drawn = metric(self.drawn).reshape(RESAMPLES, -1)
         each = metric(self.each).reshape(self.users, -1) if within else np.empty((0, len(values)))
-        return tuple(
-            self._estimate(value, drawn[:, index], each[:, index], within=within) for index, value in enumerate(values)
-        )
+        found: list[Estimate] = []
+        for index, value in enumerate(values):
+            found.append(self._estimate(value, drawn[:, index], each[:, index], within=within))
+        return tuple(found)
 
     def estimate(self, metric: Metric, *, within: Range | None = None) -> Estimate:
         """The metric's single value with its interval."""
         return self.estimates(metric, within=within)[0]
 
     def _estimate(self, value: float, drawn: Array, each: Array, *, within: Range | None) -> Estimate:
-        drawn, each = drawn[~np.isnan(drawn)], each[~np.isnan(each)]
+        drawn = drawn[~np.isnan(drawn)]
+        each = each[~np.isnan(each)]
         if np.isnan(value) or self.users < 2 or not len(drawn):
             return Estimate(value=rounded(value), low=None, high=None)
         tail = tail_share(self.users)
         low, high = np.quantile(drawn, [tail, 1 - tail])
         if within and len(each) and np.ptp(each) < SAME:
             others = unseen_share(len(each))
-            low, high = value - others * max(0.0, value - within[0]), value + others * max(0.0, within[1] - value)
+            low = value - others * max(0.0, value - within[0])
+            high = value + others * max(0.0, within[1] - value)
         return Estimate(value=rounded(value), low=rounded(low), high=rounded(high))
 
 

@@ -1,4 +1,4 @@
-"""What all HTML pages share: one look, a number on a scale, and where `amemgym ui` serves them. Nothing is loaded."""
+"""The parts that all HTML pages share: one look, a number on a scale, and the address of each. Nothing is loaded."""
 
 from functools import cache
 from pathlib import Path
@@ -42,7 +42,7 @@ def short_id(text: object) -> Markup:
 
 
 def titled(value: object, title: str | None) -> Markup:
-    """What readers know a row by, with its key as the title; a key without one as it is, or its beginning."""
+    """Return a row's name, with its key as the title; without a name the key as it is, or its beginning."""
     return Markup('<span title="{0}">{1}</span>').format(value, title) if title else short_id(value)
 
 

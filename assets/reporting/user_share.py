@@ -68,10 +68,12 @@ class UserShare:
 
 def share_by_user(outcomes: Iterable[Outcome]) -> Estimate:
     """The share of hits with its 95 % interval, as `UserShare` has it."""
-    hits, items, share = Counter[str](), Counter[str](), UserShare()
+    hits = Counter[str]()
+    items = Counter[str]()
     for user_id, hit in outcomes:
         hits[user_id] += hit
         items[user_id] += 1
+    share = UserShare()
     for user_id in items:
         share.add(hits[user_id], items[user_id])
     return share.estimate()

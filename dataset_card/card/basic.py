@@ -13,7 +13,7 @@ from assets.recipe.recipe import Recipe
 from dataset_card.card import markdown
 from dataset_card.card.fields import column_rows, field_rows
 from dataset_card.card.header import LICENSE_ID, card_header, expectations_path, nested_path, table_path
-from dataset_card.card.recipe import model_names, recipe_rows, shared_recipe
+from dataset_card.card.recipe import models_by_role, recipe_rows, salt_terms, shared_recipe
 
 TEMPLATES = Path(__file__).parent / "templates"
 TAGS = ("memory", "synthetic", "benchmark")
@@ -51,11 +51,12 @@ def basic_card(
             nested=nested_path(recipe.variant),
             expectations=expectations_path(recipe.variant),
             tables=[(table_path(recipe.variant, name), rows) for name, rows in tables.items()],
-            models=model_names(shared),
+            models=models_by_role(shared),
             recipe_rows=list(recipe_rows(shared).items()),
             fingerprint=recipe.fingerprint,
+            salt_terms=salt_terms(recipe),
             fields=list(field_rows(benchmark.final.record)),
-            columns=list(column_rows({name: table.row for name, table in benchmark.tables.items()}, shown=tables)),
+            columns=list(column_rows(benchmark.tables, shown=tables)),
             prompts=dict(sorted(prompts.items())),
             license_id=LICENSE_ID,
         )
@@ -63,13 +64,17 @@ def basic_card(
 
 
 @cache
-def card_templates() -> Environment:
-    """Strict templates of this folder; `cell` shows a text as it is, also in a cell of a Markdown table."""
+def card_templates(*folders: Path) -> Environment:
+    """Return strict templates: those of `folders`, then the shared ones of this room.
+
+    The filter `cell` shows a text as it is, also in a cell of a Markdown table.
+    """
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader((*folders, TEMPLATES)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # Bytes of a card end as the template does.
         keep_trailing_newline=True,
     )
     environment.filters.update(cell=markdown.text, code=markdown.code)

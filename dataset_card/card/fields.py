@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Any, NamedTuple, cast, get_args, get_origin
 
+from assets.engine.benchmark import Table
 from assets.records.base import Record
 
 WORDS = {
@@ -24,10 +25,10 @@ class FieldRow(NamedTuple):
     meaning: str
 
 
-def column_rows(tables: Mapping[str, type[Record]], *, shown: Iterable[str]) -> Iterator[FieldRow]:
+def column_rows(tables: Mapping[str, Table], *, shown: Iterable[str]) -> Iterator[FieldRow]:
     """The columns of these tables, with the table before the dot."""
     for table in shown:
-        yield from field_rows(tables[table], above=f"{table}.")
+        yield from field_rows(tables[table].row, above=f"{table}.")
 
 
 def field_rows(record: type[Record], *, above: str = "") -> Iterator[FieldRow]:

@@ -27,6 +27,7 @@ def text(value: object, *, limit: int | None = None) -> str:
 def code(value: object) -> str:
     """A span of code that shows these words, whatever backticks they hold."""
     flat = " ".join(str(value).split()).replace("|", "\\|") or " "
+    # A span ends at the first run of as many backticks.
     fence = "`" * (max((len(run) for run in BACKTICKS.findall(flat)), default=0) + 1)
     space = " " if flat[0] in "` " or flat[-1] in "` " else ""
     return f"{fence}{space}{flat}{space}{fence}"

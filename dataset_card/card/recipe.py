@@ -1,13 +1,13 @@
 """The recipe as a release publishes it: without paths and other private values, and as rows of a table."""
 
+import hashlib
 import re
 from typing import TypeVar, cast
 
-from assets.amemgym.recipe import PoolSpec
+from assets.recipe.amemgym import PoolSpec
 from assets.recipe.loading import dotted
-from assets.recipe.model_policy import Models
-from assets.recipe.public_names import file_name, shared_model
 from assets.recipe.recipe import Budget, Recipe
+from assets.records.public_names import file_name, shared_model
 
 R = TypeVar("R", bound=Recipe)
 EMBEDDED_FAMILY = "amemgym-embedded"
@@ -15,37 +15,57 @@ ON_THE_HUB = re.compile(r"(?:^|\s|datasets/)([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-
 
 
 def shared_recipe(recipe: R) -> R:
-    """The recipe as it may be shared: of the pool's paths, and of models that are local files, only the names.
+    """Return the recipe as it may be shared: of the pool's paths, and of models that are local files, only the names.
 
     What changes no row (budget, transport) is left at its default, so that it changes no byte of a release either.
     """
-    models = recipe.models.model_copy(
-        update={role: spec.model_copy(update={"transport": "live"}) for role, spec in recipe.models}
-    )
-    given = {"models": models, "budget": Budget()}
+    live = {role: spec.model_copy(update={"transport": "live"}) for role, spec in recipe.models}
+    given = {"models": recipe.models.model_copy(update=live), "budget": Budget()}
     return recipe.without_paths().model_copy(update=given).with_models(shared_model)
 
 
 def recipe_rows(recipe: Recipe) -> dict[str, str]:
-    """Fields as dotted names and text; empty ones are left out."""
-    texts = {name: _text(value) for name, value in dotted(recipe.model_dump(mode="json")).items()}
-    return {name: text for name, text in texts.items() if text}
+    """Return fields as dotted names and text; empty ones are left out. Of the salt there is its digest alone."""
+    rows: dict[str, str] = {}
+    for name, value in dotted(recipe.model_dump(mode="json")).items():
+        text = salt_digest(recipe) if name == "salt" else _text(value)
+        if text:
+            rows[name] = text
+    return rows
 
 
-def model_names(recipe: Recipe) -> dict[str, str]:
-    """Role to model, for the two roles that make rows and the one that plays the user; a panel of judges with commas."""
-    judges = {"judge": ", ".join(recipe.models.judge.panel)}
-    return {role: judges.get(role) or getattr(recipe.models, role).model for role in Models.model_fields}
+def salt_digest(recipe: Recipe) -> str:
+    """Return the salt's digest, which a card may tell everybody; empty where there is no salt."""
+    return f"sha256 {hashlib.sha256(recipe.salt.encode()).hexdigest()}" if recipe.salt else ""
+
+
+def salt_terms(recipe: Recipe) -> str:
+    """Say in sentences who can make the same rows again."""
+    if not recipe.salt:
+        return "The recipe has no salt: whoever follows it draws the same, so that these rows are known to everybody."
+    return (
+        "Every draw follows from seed, variant and a salt of this variant's own. The table below has the salt's digest; the "
+        "salt is in `recipe.yaml`, with which whoever has the rows can make them again, and nobody else."
+    )
+
+
+def models_by_role(recipe: Recipe) -> dict[str, str]:
+    """Map role to model, for the two roles that make rows and the one that plays the user; a panel of judges with commas."""
+    names = {role: spec.model for role, spec in recipe.models}
+    names["judge"] = ", ".join(recipe.models.judge.panel)
+    return names
 
 
 def embedded_model(recipe: Recipe) -> str | None:
-    """The embedded model's name when it wrote or judged any of the rows, else None."""
-    names = (recipe.models.writer.model, *recipe.models.judge.panel)
-    return next((name for name in names if name.startswith(EMBEDDED_FAMILY)), None)
+    """Return the embedded model's name when it wrote or judged any of the rows, else None."""
+    for name in (recipe.models.writer.model, *recipe.models.judge.panel):
+        if name.startswith(EMBEDDED_FAMILY):
+            return name
+    return None
 
 
 def pool_terms(pool: PoolSpec) -> str:
-    """Where the personas come from and on which terms, in sentences."""
+    """Say in sentences where the personas come from and on which terms."""
     if not pool.paths:
         return "The personas are from the project's own pool of invented people, which is in the public domain (CC0 1.0)."
     names = ", ".join(f"`{file_name(path)}`" for path in pool.paths)
@@ -59,11 +79,13 @@ def pool_terms(pool: PoolSpec) -> str:
 
 
 def source_datasets(pool: PoolSpec) -> list[str]:
-    """What the Hub calls the source: a data set on it where the attribution names one, as OWNER/NAME."""
+    """Return the source as the Hub names it: a data set on it where the attribution names one, as OWNER/NAME."""
     if not pool.paths:
         return ["original"]
     named = ON_THE_HUB.search(pool.attribution)
-    return [named[1] if named else "extended|other"]
+    if named:
+        return [named[1]]
+    return ["extended|other"]
 
 
 def _plain(text: str) -> str:

@@ -1,1 +1,1 @@
-"""What changed between two releases: rows, measurements, settings, files."""
+"""The difference of two releases: rows, measurements, settings, files."""

@@ -1,48 +1,38 @@
-"""What changed from one release to another, read from their files alone: the same two always give the same difference."""
+"""The comparison of two releases, read from their files alone: the same two always give the same difference."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from string import Formatter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from assets.records.json_text import parse_json
-from dataset_card.diff.records import MetricChange, ReleaseDiff, ReleaseIdentity, SettingChange, TableChange, VersionReason
+from dataset_card.diff.errata_files import errata_by_item, rewordings
+from dataset_card.diff.figures import Measured, count_metrics, metric_changes, report_metrics
+from dataset_card.diff.records import (
+    DiffError,
+    ReleaseDiff,
+    ReleaseIdentity,
+    SettingChange,
+    TableChange,
+    VersionReason,
+)
 from dataset_card.diff.render import without_changes
 from dataset_card.diff.tables import ComparedTable, TablePair, compare_table
 from dataset_card.diff.titles import Titles
-from dataset_card.errata.files import errata_by_item, rewordings
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.digests import canonical_digest
-from dataset_card.release.limits import MOST_MANIFEST_BYTES, read_bounded
 from dataset_card.release.manifest import CARD, RECIPE, REPORT, ManifestBody, ManifestError, read_manifest, read_recipe_fields
 from dataset_card.release.verify import file_rows
-from dataset_card.release.versions import FIRST_RULE, Level, highest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 EXAMPLES = 100
-# In the report these are lists of cases to look at, limits and luck rather than measurements, or counted here as well.
-NOT_METRICS = frozenset(
-    {
-        *("worst", "examples", "twins", "groups", "likeness", "kinds"),
-        *("low", "high", "limit", "random", "luck", "by_chance", "threshold"),
-        *("counts", "lengths", "turns_per_user", "golden_changes", "parity"),
-    }
-)
-DIGITS = 4
-PARTS = Formatter().parse
-
-
-class DiffError(ValueError):
-    """Two releases that cannot be compared; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class ComparedRelease:
-    """One of the two: its folder, what its manifest says, and the card without the section on changes.
+    """One of the two: its folder, its manifest, and the card without the section on changes.
 
     `version` None: it has none yet.
     """
@@ -54,12 +44,21 @@ class ComparedRelease:
 
     @classmethod
     def of(cls, folder: Path, body: ManifestBody, *, version: str | None = None) -> "ComparedRelease":
-        """The release with its card, which is read here. Raises OSError."""
+        """Return the release with its card, which is read here. Raises OSError."""
         return cls(folder, body, without_changes((folder / CARD).read_text(encoding="utf-8")), version)
 
     @property
+    def identity(self) -> ReleaseIdentity:
+        previous = self.body.previous
+        return ReleaseIdentity(
+            variant=self.body.variant,
+            version=self.version,
+            data_digest=self.body.rows_digest(),
+            previous=previous.version if previous else None,
+        )
+
+    @property
     def tables(self) -> Path:
-        """The folder of the flat tables."""
         return self.folder / "tables" / self.body.variant
 
     @property
@@ -69,87 +68,118 @@ class ComparedRelease:
 
     @property
     def others(self) -> dict[str, str]:
-        """Path to sha256 of the files without rows, but for card and recipe."""
-        return {
-            file.path: file.sha256 for file in self.body.files if not file.logical_digest and file.path not in (CARD, RECIPE)
-        }
+        """Path to sha256 of the files without rows, but for card and recipe, which are compared by their content."""
+        files: dict[str, str] = {}
+        for file in self.body.files:
+            if not file.logical_digest and file.path not in (CARD, RECIPE):
+                files[file.path] = file.sha256
+        return files
 
 
-def read_release(folder: Path) -> ComparedRelease:
-    """A release on the disk. Raises ManifestError or OSError."""
+def read_compared(folder: Path) -> ComparedRelease:
+    """Read a release on the disk. Raises ManifestError or OSError."""
     manifest = read_manifest(folder)
     return ComparedRelease.of(folder, manifest, version=manifest.version)
 
 
 def same_release(before: ComparedRelease, after: ComparedRelease) -> bool:
-    """Whether they differ in nothing but their version and in what they say of the version before."""
+    """Return True when they differ in nothing but their version and in what they say of the version before."""
     return before.card == after.card and before.body.without_card() == after.body.without_card()
 
 
-def compare(before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat, examples: int = EXAMPLES) -> ReleaseDiff:
-    """All differences. `form` is that of both releases. Raises DiffError for releases of two variants."""
+def compare_releases(
+    before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat, examples: int = EXAMPLES
+) -> ReleaseDiff:
+    """Return all differences. `form` is that of both releases. Raises DiffError for releases of two variants."""
     if before.body.variant != after.body.variant:
         raise DiffError(
             f"One is a release of {before.body.variant!r} and one of {after.body.variant!r}; give two of the same variant."
         )
-    compared, users, names = _rows(before, after, form=form, examples=examples)
-    reasons = [reason for one in compared for reason in one.reasons]
-    if not any(one.change.scored and one.change.changed for one in compared):
+    rows = _compare_rows(before, after, form=form, examples=examples)
+    reasons: list[VersionReason] = []
+    for table in rows.tables:
+        reasons += table.reasons
+    # Where tables show a change, other files with the same rows would only repeat it.
+    if not any(table.change.scored and table.change.changed for table in rows.tables):
         reasons += _beyond_tables(before, after)
-    settings = tuple(_settings(before, after))
-    files = tuple(_changed(before.others, after.others)) + ((CARD,) if before.card != after.card else ())
-    patches = [f"{one.name} is {one.after or 'gone'} and was {one.before or 'not there'}" for one in settings]
-    patches += [f"{path} differs" for path in files]
+    settings = list(_settings(before, after))
+    files = _changed(before.others, after.others)
+    if before.card != after.card:
+        files.append(CARD)
+    patches: list[str] = []
+    for one in settings:
+        patches.append(f"{one.name} is {one.after or 'gone'} and was {one.before or 'not there'}")
+    for path in files:
+        patches.append(f"{path} differs")
     if before.logical != after.logical and not reasons:
         patches.append("rows stand in another order")
     if not reasons and not patches and not same_release(before, after):
         patches.append("other bytes hold the same rows")
-    metrics = _metrics(before, after, form=form)
+    for patch in patches:
+        reasons.append(VersionReason(level="patch", because=patch))
     return ReleaseDiff(
-        before=_compared(before),
-        after=_compared(after),
-        reasons=(*reasons, *(VersionReason(level="patch", because=patch) for patch in patches)),
-        level_by_first_rule=highest((*(one.by_first_rule for one in compared), "patch" if patches else "same")),
-        users_added=users[0],
-        users_removed=users[1],
-        user_names=names,
-        tables=tuple(one.change for one in compared if one.change.before or one.change.after),
-        statistics=metrics[0],
-        quality=metrics[1],
-        settings=settings,
-        files=files,
+        before=before.identity,
+        after=after.identity,
+        reasons=tuple(reasons),
+        users_added=rows.items_added,
+        users_removed=rows.items_removed,
+        user_names=rows.item_names,
+        tables=tuple(one.change for one in rows.tables if one.change.before or one.change.after),
+        statistics=metric_changes(_count(before, form), _count(after, form)),
+        quality=metric_changes(report_metrics(before.folder / REPORT), report_metrics(after.folder / REPORT)),
+        settings=tuple(settings),
+        files=tuple(files),
     )
 
 
-def _rows(
-    before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat, examples: int
-) -> tuple[list[ComparedTable], tuple[tuple[str, ...], tuple[str, ...]], dict[str, str]]:
+@dataclass
+class _ComparedRows:
     """All tables, the ids of items that came and that went, and the names of all items that are listed."""
-    compared, users = list[ComparedTable](), (tuple[str, ...](), tuple[str, ...]())
+
+    tables: list[ComparedTable] = field(default_factory=list[ComparedTable])
+    items_added: tuple[str, ...] = ()
+    items_removed: tuple[str, ...] = ()
+    item_names: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def _compare_rows(before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat, examples: int) -> _ComparedRows:
+    compared = _ComparedRows()
     marked = rewordings(after.folder)
+    tables = form.benchmark.tables
+    (item_key,) = tables[form.item_table].key
     with _database() as connection:
-        for name, table in form.benchmark.tables.items():
-            files = before.tables / f"{name}.parquet", after.tables / f"{name}.parquet"
-            pair = TablePair(name, table, *files, examples, tuple(one for one in marked if one.table == name))
-            if not pair.before.is_file() or not pair.after.is_file():
-                compared += _whole_table(pair)
+        for name, table in tables.items():
+            old_file = before.tables / f"{name}.parquet"
+            new_file = after.tables / f"{name}.parquet"
+            if not old_file.is_file() or not new_file.is_file():
+                if old_file.is_file() or new_file.is_file():
+                    compared.tables.append(_whole_table(name, gone=old_file.is_file()))
                 continue
             path = f"tables/{after.body.variant}/{name}.parquet"
+            # The manifest knows that the rows are the same, so that nothing is read.
             if before.logical.get(path) == after.logical.get(path):
-                compared.append(ComparedTable(_untouched(name, after, path, scored=table.scored)))
+                compared.tables.append(ComparedTable(_untouched(name, after, path, scored=table.scored)))
                 continue
-            compared.append(_compared_table(connection, pair))
+            own_marks = tuple(one for one in marked if one.table == name)
+            pair = TablePair(name, table, old_file, new_file, examples, own_marks)
+            compared.tables.append(_compare_table(connection, pair))
             if name == form.item_table:
-                users = _ids(connection, pair), _ids(connection, replace(pair, before=pair.after, after=pair.before))
-        titles = Titles(connection, form.benchmark.tables, (before.tables, after.tables))
-        compared = list(titles.added_to(compared))
-        (item_key,) = form.benchmark.tables[form.item_table].key
-        changed = {str(row.key[item_key]) for one in compared for row in one.change.examples if item_key in row.key}
-        names = titles.find(form.item_table, {(item,) for item in (*users[0], *users[1], *changed)})
-    return compared, users, {item: name for (item,), name in sorted(names.items())}
+                compared.items_added = _ids_only_in(connection, new_file, other=old_file, key=item_key)
+                compared.items_removed = _ids_only_in(connection, old_file, other=new_file, key=item_key)
+        titles = Titles(connection, tables, (before.tables, after.tables))
+        compared.tables = list(titles.added_to(compared.tables))
+        listed = {(item,) for item in (*compared.items_added, *compared.items_removed)}
+        for one in compared.tables:
+            for row in one.change.examples:
+                if item_key in row.key:
+                    listed.add((str(row.key[item_key]),))
+        for (item,), name in sorted(titles.find(form.item_table, listed).items()):
+            compared.item_names[item] = name
+    return compared
 
 
-def _compared_table(connection: "DuckDBPyConnection", pair: TablePair) -> ComparedTable:
+def _compare_table(connection: "DuckDBPyConnection", pair: TablePair) -> ComparedTable:
+    # Half a second, which a release of a new variant does without.
     import duckdb
 
     try:
@@ -160,11 +190,13 @@ def _compared_table(connection: "DuckDBPyConnection", pair: TablePair) -> Compar
 
 
 def _beyond_tables(before: ComparedRelease, after: ComparedRelease) -> Iterator[VersionReason]:
-    """What files with rows say that no table shows; rows in another order are the same."""
+    """Yield what files with rows say that no table shows; rows in another order are the same."""
     for path in sorted(before.logical.keys() & after.logical.keys()):
+        # Files of tables were compared above.
         if before.logical[path] == after.logical[path] or (before.folder / path).parent == before.tables:
             continue
-        old, new = (Counter(map(canonical_digest, file_rows(side.folder / path))) for side in (before, after))
+        old = Counter(map(canonical_digest, file_rows(before.folder / path)))
+        new = Counter(map(canonical_digest, file_rows(after.folder / path)))
         if old - new:
             yield VersionReason(level="major", because=f"rows of {path} say something else, which no table shows")
         elif new - old:
@@ -174,14 +206,16 @@ def _beyond_tables(before: ComparedRelease, after: ComparedRelease) -> Iterator[
 def _database() -> "DuckDBPyConnection":
     import duckdb
 
+    # Both releases may be a stranger's: their tables get no more memory than this, and no extension is loaded.
     return duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"})
 
 
-def _whole_table(pair: TablePair) -> Iterator[ComparedTable]:
-    level: Level = "major" if pair.before.is_file() else "minor"
-    if pair.before.is_file() or pair.after.is_file():
-        because = f"the table {pair.name} is {'gone' if pair.before.is_file() else 'new'}"
-        yield ComparedTable(TableChange(table=pair.name), (VersionReason(level=level, because=because),), level)
+def _whole_table(name: str, *, gone: bool) -> ComparedTable:
+    if gone:
+        reason = VersionReason(level="major", because=f"the table {name} is gone")
+    else:
+        reason = VersionReason(level="minor", because=f"the table {name} is new")
+    return ComparedTable(TableChange(table=name), (reason,))
 
 
 def _untouched(name: str, side: ComparedRelease, path: str, *, scored: bool) -> TableChange:
@@ -189,29 +223,22 @@ def _untouched(name: str, side: ComparedRelease, path: str, *, scored: bool) -> 
     return TableChange(table=name, scored=scored, before=rows, after=rows)
 
 
-def _ids(connection: "DuckDBPyConnection", pair: TablePair) -> tuple[str, ...]:
-    """Items that are in `after` only."""
-    (key,) = pair.table.key
-    sql = f'SELECT "{key}" FROM read_parquet($after) EXCEPT SELECT "{key}" FROM read_parquet($before) ORDER BY "{key}"'
-    return tuple(row[0] for row in connection.execute(sql, {"before": str(pair.before), "after": str(pair.after)}).fetchall())
+def _ids_only_in(connection: "DuckDBPyConnection", file: Path, *, other: Path, key: str) -> tuple[str, ...]:
+    sql = f'SELECT "{key}" FROM read_parquet($file) EXCEPT SELECT "{key}" FROM read_parquet($other) ORDER BY "{key}"'
+    return tuple(row[0] for row in connection.execute(sql, {"file": str(file), "other": str(other)}).fetchall())
 
 
-def _metrics(
-    before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat
-) -> tuple[tuple[MetricChange, ...], tuple[MetricChange, ...]]:
-    counted: list[dict[str, Measured]] = []
+def _count(side: ComparedRelease, form: ReleaseFormat) -> dict[str, Measured]:
+    figures = {name: Measured(float(count)) for name, count in side.body.counts.items()}
     with _database() as connection:
-        for release in (before, after):
-            counts = {name: float(count) for name, count in release.body.counts.items()}
-            measured = {**counts, **count_metrics(connection, release.tables, form.metrics)}
-            counted.append({name: Measured(value) for name, value in measured.items()})
-    reports = [report_metrics(side.folder / REPORT) for side in (before, after)]
-    return metric_changes(counted[0], counted[1]), metric_changes(reports[0], reports[1])
+        figures.update(count_metrics(connection, side.tables, form.metrics))
+    return figures
 
 
 def _settings(before: ComparedRelease, after: ComparedRelease) -> Iterator[SettingChange]:
-    """Recipe, prompts, errata, program and license, field by field."""
-    old, new = _made_by(before), _made_by(after)
+    """Yield the changes of recipe, prompts, errata, program and license, field by field."""
+    old = _made_by(before)
+    new = _made_by(after)
     for name in _changed(old, new):
         yield SettingChange(name=name, before=old.get(name, ""), after=new.get(name, ""))
 
@@ -221,12 +248,16 @@ def _made_by(side: ComparedRelease) -> dict[str, str]:
         recipe = read_recipe_fields(side.folder)
     except ManifestError as error:
         raise DiffError(f"The release in {side.folder} cannot be compared: {error}") from error
-    prompts = {f"prompt {name}": digest for name, digest in side.body.prompt_fingerprints.items()}
-    errata = errata_by_item(side.folder)
-    return {**dict(_flat("", recipe)), **prompts, **errata, "program": side.body.generator, "license": side.body.license}
+    settings = dict(_flat("", recipe))
+    for name, digest in side.body.prompt_fingerprints.items():
+        settings[f"prompt {name}"] = digest
+    settings.update(errata_by_item(side.folder))
+    settings["program"] = side.body.generator
+    settings["license"] = side.body.license
+    return settings
 
 
-def _flat(name: str, value: object) -> Iterator[tuple[str, str]]:
+def _flat(name: str, value: object) -> Iterable[tuple[str, str]]:
     if isinstance(value, dict):
         for key, item in cast(dict[str, object], value).items():
             yield from _flat(f"{name}.{key}".lstrip("."), item)
@@ -236,80 +267,3 @@ def _flat(name: str, value: object) -> Iterator[tuple[str, str]]:
 
 def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-
-
-def _compared(side: ComparedRelease) -> ReleaseIdentity:
-    previous = side.body.previous
-    return ReleaseIdentity(
-        variant=side.body.variant,
-        version=side.version,
-        data_digest=side.body.rows_digest(),
-        previous=previous.version if previous else None,
-        rule=(previous.rule or FIRST_RULE) if previous else None,
-    )
-
-
-def count_metrics(connection: "DuckDBPyConnection", tables: Path, metrics: Mapping[str, str]) -> dict[str, float | None]:
-    """The metrics of one release's tables, by name; None where there is nothing to count.
-
-    `tables` is the folder of the tables; each of `metrics` is a query of one number, with `{name}` for a table."""
-    files = {path.stem: "read_parquet('" + str(path).replace("'", "''") + "')" for path in tables.glob("*.parquet")}
-    countable = {name: sql for name, sql in metrics.items() if {field for _, field, _, _ in PARTS(sql) if field} <= set(files)}
-    rows = {name: connection.execute(sql.format_map(files)).fetchone() for name, sql in countable.items()}
-    return {name: _rounded(row[0]) if row else None for name, row in rows.items()}
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A figure with its 95 % interval, where it has one."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-
-def report_metrics(path: Path) -> dict[str, Measured]:
-    """The measured figures of a quality report in JSON by dotted name; none where there is no such file."""
-    try:
-        content: object = parse_json(read_bounded(path, most=MOST_MANIFEST_BYTES)) if path.is_file() else {}
-    except ValueError as error:
-        raise DiffError(f"{path} cannot be read as a quality report.") from error
-    return dict(_measured("", content))
-
-
-def metric_changes(before: Mapping[str, Measured], after: Mapping[str, Measured]) -> tuple[MetricChange, ...]:
-    """The figures that are not the same, in the order of the new release, then those that are gone."""
-    names, none = [*after, *(name for name in before if name not in after)], Measured(None)
-    pairs = ((name, before.get(name, none), after.get(name, none)) for name in names)
-    return tuple(
-        MetricChange(figure=name, before=old.value, after=new.value, low=old.low, high=old.high)
-        for name, old, new in pairs
-        if old.value != new.value or (name in before) != (name in after)
-    )
-
-
-def _measured(name: str, value: Any) -> Iterator[tuple[str, Measured]]:
-    """Estimates by their value; of a list, the items that have a name, which is their first text."""
-    if isinstance(value, float):
-        yield name, Measured(_rounded(value))
-    elif isinstance(value, dict):
-        inner = cast(dict[str, Any], value)
-        if {"value", "low", "high"} <= set(inner):
-            yield name, Measured(*(_rounded(inner[part]) for part in ("value", "low", "high")))
-            return
-        for key, item in inner.items():
-            if key not in NOT_METRICS:
-                yield from _measured(f"{name}.{key}".lstrip("."), item)
-    elif isinstance(value, list):
-        for item in cast(list[Any], value):
-            label = (
-                next((text for text in cast(dict[str, Any], item).values() if isinstance(text, str)), "")
-                if isinstance(item, dict)
-                else ""
-            )
-            if label:
-                yield from _measured(f"{name}.{label}", item)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(float(value), DIGITS)

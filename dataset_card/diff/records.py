@@ -1,30 +1,29 @@
-"""What changed between two releases, as a record: all that the table, the page and the card show."""
+"""The difference of two releases as a record: all that the terminal, the page and the card show."""
 
 from typing import Literal
 
 from pydantic import Field
 
 from assets.records.base import Record
-from dataset_card.release.versions import RULE, Level, highest
+from dataset_card.release.versions import Level, highest_level
 
 ChangeKind = Literal["label", "wording", "note"]
 
 
-class ReleaseIdentity(Record):
-    """One of the two releases. `version` None: not released yet; `data_digest` is over its rows alone.
+class DiffError(ValueError):
+    """Two releases that cannot be compared; the message is one sentence."""
 
-    `rule`: by which rule of `release/versions.py` its version followed from `previous`; both None for a first version.
-    """
+
+class ReleaseIdentity(Record):
+    """One of the two releases. `version` None: not released yet; `data_digest` is over its rows alone."""
 
     variant: str
     version: str | None
     data_digest: str
     previous: str | None = None
-    rule: int | None = None
 
     @property
     def name(self) -> str:
-        """How it is called in a text."""
         return f"{self.variant} {self.version}" if self.version else f"the new {self.variant}"
 
 
@@ -69,8 +68,12 @@ class TableChange(Record):
 
     @property
     def changed(self) -> bool:
-        """Whether any row came, went or changed."""
-        return bool(self.added or self.removed or self.relabelled or self.reworded or self.annotated)
+        return bool(self.added or self.removed or self.changed_rows)
+
+    @property
+    def changed_rows(self) -> int:
+        """The number of rows that are in both releases with other values."""
+        return self.relabelled + self.reworded + self.annotated
 
 
 class MetricChange(Record):
@@ -87,7 +90,7 @@ class MetricChange(Record):
 
     @property
     def is_noise(self) -> bool:
-        """Whether the figure now lies inside the interval of the figure before."""
+        """Return True when the figure now lies inside the interval of the figure before."""
         return self.after is not None and self.low is not None and self.high is not None and self.low <= self.after <= self.high
 
 
@@ -100,7 +103,7 @@ class SettingChange(Record):
 
 
 class VersionReason(Record):
-    """Why a version has to grow: at least this much, because of this."""
+    """A level at which the version has to grow at least, and the reason for it."""
 
     level: Level
     because: str
@@ -109,15 +112,12 @@ class VersionReason(Record):
 class ReleaseDiff(Record):
     """All differences. Counts are exact; examples and ids of users are the first in the order of their keys.
 
-    `rule` is the one that decided the level, and `level_by_first_rule` what the first rule would have asked for.
     `user_names`: what readers know the users by who are listed here, by id.
     """
 
     before: ReleaseIdentity
     after: ReleaseIdentity
     reasons: tuple[VersionReason, ...]
-    rule: int = RULE
-    level_by_first_rule: Level = "same"
     users_added: tuple[str, ...] = ()
     users_removed: tuple[str, ...] = ()
     user_names: dict[str, str] = Field(default_factory=dict)
@@ -128,16 +128,22 @@ class ReleaseDiff(Record):
     files: tuple[str, ...] = Field(default=(), description="files without rows that differ, came or went")
 
     @property
-    def figures(self) -> tuple[MetricChange, ...]:
-        """All figures that moved, of the rows and of the quality report."""
-        return (*self.statistics, *self.quality)
+    def news(self) -> list[MetricChange]:
+        """Figures of the rows and of the quality report that moved beyond their intervals."""
+        return [one for one in (*self.statistics, *self.quality) if not one.is_noise]
+
+    @property
+    def noise(self) -> list[MetricChange]:
+        return [one for one in (*self.statistics, *self.quality) if one.is_noise]
 
     @property
     def level(self) -> Level:
-        """Which number of the version has to grow."""
-        return highest(reason.level for reason in self.reasons)
+        return highest_level(reason.level for reason in self.reasons)
 
     @property
     def reason(self) -> str:
-        """The first reason of the greatest weight; nothing when they are the same."""
-        return next((reason.because for reason in self.reasons if reason.level == self.level), "")
+        """The first reason of the greatest weight; empty when they are the same."""
+        for reason in self.reasons:
+            if reason.level == self.level:
+                return reason.because
+        return ""

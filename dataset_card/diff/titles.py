@@ -1,4 +1,4 @@
-"""What readers know rows by: a user's name in place of an id, a question's words in place of its number."""
+"""Titles of rows for readers: a user's name in place of an id, a question's words in place of its number."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,43 +24,51 @@ class Titles:
     folders: Sequence[Path]
 
     def find(self, name: str, keys: Collection[Key]) -> dict[Key, str]:
-        """The titles of a table's rows with these keys; those that both releases have are the later one's."""
-        table, found = self.tables[name], dict[Key, str]()
+        """Return the titles of a table's rows with these keys; those that both releases have are the later one's."""
+        found: dict[Key, str] = {}
+        if not keys:
+            return found
+        table = self.tables[name]
         columns = ", ".join(f'"{column}"::VARCHAR' for column in table.key)
-        for folder in self.folders if keys else ():
+        sql = f'SELECT {columns}, "{table.title}" FROM read_parquet($path) WHERE [{columns}] IN (SELECT unnest($keys))'
+        for folder in self.folders:
             path = folder / f"{name}.parquet"
-            if not self._has_title(path, table.title):
-                continue
-            given = {"path": str(path), "keys": sorted(map(list, keys))}
-            sql = f'SELECT {columns}, "{table.title}" FROM read_parquet($path) WHERE [{columns}] IN (SELECT unnest($keys))'
-            found.update((row[:-1], row[-1]) for row in self.connection.execute(sql, given).fetchall())
+            if self._has_column(path, table.title):
+                given = {"path": str(path), "keys": sorted(map(list, keys))}
+                for *key, title in self.connection.execute(sql, given).fetchall():
+                    found[tuple(key)] = title
         return found
 
-    def _has_title(self, path: Path, column: str) -> bool:
-        """Releases of other versions of this program may lack the table or the column."""
+    def _has_column(self, path: Path, column: str) -> bool:
+        """Return False also where there is no such table, which one of the two releases may lack."""
         if not path.is_file():
             return False
         described = self.connection.execute("DESCRIBE SELECT * FROM read_parquet($path)", {"path": str(path)}).fetchall()
         return any(row[0] == column for row in described)
 
     def added_to(self, compared: Sequence[ComparedTable]) -> Iterator[ComparedTable]:
-        """The compared tables, with titles at their examples."""
-        rows = [row for one in compared for row in one.change.examples]
-        known = {
-            name: self.find(name, {_part(row, table) for row in rows if _has_key(row, table)})
-            for name, table in self.tables.items()
-            if table.title
-        }
+        """Yield the compared tables, with titles at their examples."""
+        known: dict[str, dict[Key, str]] = {}
+        for name, table in self.tables.items():
+            if not table.title:
+                continue
+            keys: set[Key] = set()
+            for one in compared:
+                keys.update(_part(row, table) for row in one.change.examples if _has_key(row, table))
+            known[name] = self.find(name, keys)
         for one in compared:
             examples = tuple(row.model_copy(update={"titles": self._of_row(row, known)}) for row in one.change.examples)
             yield replace(one, change=one.change.model_copy(update={"examples": examples}))
 
     def _of_row(self, row: RowChange, known: Mapping[str, Mapping[Key, str]]) -> dict[str, str]:
-        """By the last column of each key that the row's own key holds."""
-        titles = {
-            name: found.get(_part(row, self.tables[name])) for name, found in known.items() if _has_key(row, self.tables[name])
-        }
-        return {self.tables[name].key[-1]: title for name, title in titles.items() if title}
+        """Return titles by the last column of each key that the row's own key holds."""
+        titles: dict[str, str] = {}
+        for name, found in known.items():
+            table = self.tables[name]
+            title = found.get(_part(row, table)) if _has_key(row, table) else None
+            if title:
+                titles[table.key[-1]] = title
+        return titles
 
 
 def _has_key(row: RowChange, table: Table) -> bool:

@@ -1,20 +1,32 @@
-"""The asset `hub_release`: a release on the Hub, published only when somebody asks for it."""
+"""The asset `hub_release`, and the checks of what leaves the chain: the card, the release and its copy on the Hub.
 
+A release is published only when somebody asks for it. The checks go by what was last materialized, and read each where it is
+now, so that they can be run again at any time, on their own.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from assets.engine.benchmark import Benchmark
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.stage_asset import disk_error_message, steps_of_run
+from assets.recipe.partitions import missing_partition_message
+from assets.reporting.asset_description import markdown_table
 from assets.reporting.definition_metadata import OWNERS, definition
+from dataset_card.card.header import CardError, split_card
+from dataset_card.errors import HubError
 from dataset_card.hub.plan import PublishRequest
-from dataset_card.hub.port import HubError, Visibility
 from dataset_card.hub.publish import Published, Publisher
 from dataset_card.release.content import ReleaseFormat
-from dataset_card.release.manifest import ReleaseError
-from dataset_card.release.store import ReleaseStore, find_release
+from dataset_card.release.loadable import header_problems, read_configurations
+from dataset_card.release.manifest import CARD, ManifestError, ReleaseError, read_manifest
+from dataset_card.release.verify import verify_release
+from dataset_card.release_store.store import ReleaseStore, find_release
 
 NEWEST = "newest"
 NO_REPO = "No repository is set to publish in; give OWNER/NAME as `repo` of hub_release, or for all runs in AMEMGYM_HUB_REPO."
@@ -22,10 +34,13 @@ DESCRIPTION = (
     "A release on the Hugging Face Hub: one commit and a tag, complete or not there at all. Who asks for the tag gets the "
     "bytes that were checked here."
 )
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s#]+)")
+# Rows of a check's table in the Dagster UI, which keeps it with every evaluation.
+PROBLEMS_SHOWN = 10
 
 
 class Openness(Enum):
-    """Who may read the repository; unchanged: as it is, and a new one is private."""
+    """Readers of the repository; unchanged: as it is, and a new one is private."""
 
     UNCHANGED = "unchanged"
     PRIVATE = "private"
@@ -33,16 +48,8 @@ class Openness(Enum):
     PUBLIC = "public"
 
 
-VISIBILITIES: dict[Openness, Visibility | None] = {
-    Openness.UNCHANGED: None,
-    Openness.PRIVATE: "private",
-    Openness.GATED: "gated",
-    Openness.PUBLIC: "public",
-}
-
-
 class HubReleaseConfig(dg.Config):
-    """Where to publish: `repo` is OWNER/NAME, else that of the resource `publisher`; `version` one on disk or `newest`.
+    """The place to publish in: `repo` is OWNER/NAME, else that of the resource `publisher`; `version` one on disk or `newest`.
 
     `openness`: UNCHANGED, PRIVATE, GATED or PUBLIC; `embedded`: rows that no language model wrote may be open to others;
     `pull_request`: propose it, and leave main and tags alone.
@@ -56,7 +63,7 @@ class HubReleaseConfig(dg.Config):
 
 
 def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
-    """The asset `hub_release` of a benchmark, which fails with one sentence."""
+    """Return the asset `hub_release` of a benchmark, which fails with one sentence."""
     benchmark = form.benchmark
     release = benchmark.key("release")
 
@@ -95,7 +102,8 @@ def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
 def _request(folder: Path, repo: str, config: HubReleaseConfig) -> PublishRequest:
     if not repo:
         raise HubError(NO_REPO)
-    return PublishRequest(folder, repo, VISIBILITIES[config.openness], config.pull_request, config.embedded)
+    visibility = None if config.openness is Openness.UNCHANGED else config.openness.value
+    return PublishRequest(folder, repo, visibility, config.pull_request, config.embedded)
 
 
 def _folder(release_store: ReleaseStore, variant: str, version: str) -> Path:
@@ -113,9 +121,121 @@ def _folder(release_store: ReleaseStore, variant: str, version: str) -> Path:
 def _metadata(done: Published, endpoint: str) -> dict[str, dg.MetadataValue[Any]]:
     page = f"{endpoint}/datasets/{done.repo}"
     url = f"{page}/discussions/{done.pull_request}" if done.pull_request else f"{page}/tree/{done.tag or done.commit}"
-    facts = {"repo": done.repo, "tag": done.tag, "commit": done.commit, "digest": done.digest}
-    return {
-        **{name: dg.MetadataValue.text(fact) for name, fact in facts.items() if fact is not None},
-        "page": dg.MetadataValue.url(url),
-        "new": dg.MetadataValue.bool(done.created),
-    }
+    metadata: dict[str, dg.MetadataValue[Any]] = {"repo": dg.MetadataValue.text(done.repo)}
+    if done.tag is not None:
+        metadata["tag"] = dg.MetadataValue.text(done.tag)
+    if done.commit is not None:
+        metadata["commit"] = dg.MetadataValue.text(done.commit)
+    metadata["digest"] = dg.MetadataValue.text(done.digest)
+    metadata["page"] = dg.MetadataValue.url(url)
+    metadata["new"] = dg.MetadataValue.bool(done.created)
+    return metadata
+
+
+def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
+    """Return the checks of a benchmark's card, release and copy on the Hub."""
+    card = benchmark.key("dataset_card")
+    release = benchmark.key("release")
+    hub_release = benchmark.key("hub_release")
+
+    @dg.asset_check(
+        asset=release,
+        name="files_match_manifest",
+        blocking=True,
+        partitions_def=benchmark.partitions.by_variant,
+        required_resource_keys={"releases"},
+        description="Every file of the release has the bytes and rows that its manifest says, and there is no other file.",
+    )
+    def files_match_manifest(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+        folder = _released_folder(context, release)
+        with heartbeat(context.log.info, Steps(f"Reading {folder} again").line):
+            return _result(verify_release(folder), success=f"All files of {folder.name} are as the manifest says.")
+
+    @dg.asset_check(
+        asset=card,
+        name="links_and_configurations_resolve",
+        blocking=True,
+        partitions_def=benchmark.partitions.by_variant,
+        required_resource_keys={"releases"},
+        description="Every configuration of the card's header finds its files, and every relative link of the card leads to "
+        "one.",
+    )
+    def links_and_configurations_resolve(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+        problems = list(card_problems(_released_folder(context, card)))
+        return _result(problems, success="All links and configurations resolve.")
+
+    @dg.asset_check(
+        asset=hub_release,
+        name="tag_reads_back",
+        partitions_def=benchmark.partitions.by_variant,
+        required_resource_keys={"publisher"},
+        description="The Hub, asked anew, has the tag at the commit that was published.",
+    )
+    def tag_reads_back(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+        publisher: Publisher = context.resources.publisher
+        metadata = last_materialized(context, hub_release)
+        # A run of everything ends well without a repository, and the check tells that nothing is there.
+        if "unpublished" in metadata:
+            sentence = f"Nothing is on the Hub. {metadata['unpublished']}"
+            return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, description=sentence)
+        repo = str(metadata.get("repo", ""))
+        tag = str(metadata.get("tag", ""))
+        commit = str(metadata.get("commit", ""))
+        if not tag:
+            return _result([], success=f"Proposed to {repo} as a pull request, so there is no tag to read.")
+        try:
+            current = publisher.commit_of(repo, revision=tag)
+        except HubError as error:
+            return _result([str(error)], success="")
+        if current != commit:
+            return _result([f"{repo}@{tag} is at {current or 'no commit'}, and {commit} was published."], success="")
+        return _result([], success=f"{repo}@{tag} is at commit {commit[:12]}.")
+
+    return [links_and_configurations_resolve, files_match_manifest, tag_reads_back]
+
+
+def card_problems(folder: Path) -> Iterator[str]:
+    """Yield a sentence for each configuration and each relative link of a release's card that leads nowhere."""
+    try:
+        manifest = read_manifest(folder)
+        text = (folder / CARD).read_text(encoding="utf-8")
+        configurations = read_configurations(text, source=CARD)
+    except (ManifestError, CardError, OSError) as error:
+        yield str(error)
+        return
+    yield from header_problems(configurations, manifest=manifest)
+    for link in dict.fromkeys(LINK.findall(split_card(text, source=CARD)[1])):
+        if not (folder / link).exists():
+            yield f"{CARD} links to {link}, which is not in the release."
+
+
+def _released_folder(context: dg.AssetCheckExecutionContext, asset: str) -> Path:
+    """Return the release that the asset's last materialization made, as the release store has it now."""
+    release_store: ReleaseStore = context.resources.releases
+    metadata = last_materialized(context, asset)
+    return release_store.folder(context.op_execution_context.partition_key, str(metadata.get("version", "")), fresh=True)
+
+
+def last_materialized(context: dg.AssetCheckExecutionContext, asset: str) -> Mapping[str, Any]:
+    """Return metadata of the asset's last materialization in this partition.
+
+    Raises dg.Failure without one, or without a partition.
+    """
+    if not context.op_execution_context.has_partition_key:
+        raise dg.Failure(description=missing_partition_message(asset), allow_retries=False)
+    partition = context.op_execution_context.partition_key
+    latest = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[partition])
+    records = context.instance.fetch_materializations(latest, limit=1).records
+    materialization = records[0].asset_materialization if records else None
+    if materialization is None:
+        raise dg.Failure(description=f"{asset} of {partition!r} is not materialized yet.", allow_retries=False)
+    return {name: value.value for name, value in materialization.metadata.items()}
+
+
+def _result(problems: list[str], *, success: str) -> dg.AssetCheckResult:
+    """Return the result in a sentence, with the first problems as a table."""
+    if not problems:
+        return dg.AssetCheckResult(passed=True, description=success, metadata={"problems": 0})
+    sample = markdown_table([{"problem": problem} for problem in problems[:PROBLEMS_SHOWN]])
+    metadata = {"problems": len(problems), "sample": dg.MetadataValue.md(sample)}
+    return dg.AssetCheckResult(passed=False, description=problems[0], metadata=metadata)

@@ -1,28 +1,33 @@
-"""Where a release's files are in a repository that holds several variants, and what a commit has to change there.
+"""The files of a repository that holds several variants: where they are, which versions are listed, what a commit changes.
 
 Everything of a variant is below `<variant>/` and `tables/<variant>/`: data files keep the path they have in the release
 folder, so that configurations and snippets stay true, and the others (card, recipe, manifest, license) move below
-`<variant>/`. At the top there are the card of the
-whole repository, a copy of it as it was written, the list of versions and a license. A publisher touches nothing else.
+`<variant>/`. At the top there are the card of the whole repository, a copy of it as it was written, the list of versions and a
+license. A publisher touches nothing else.
 """
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
+from datetime import date
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from assets.records.base import Record
+from assets.records.estimate import Estimate
 from dataset_card.card.recipe import EMBEDDED_FAMILY
-from dataset_card.hub.port import LocalFile, RemoteFile, TreeChange, UnfitRelease
-from dataset_card.release.manifest import CARD, LICENSE, MANIFEST, VERSION_PATTERN
+from dataset_card.errors import HubError, UnfitRelease
+from dataset_card.hub.port import LocalFile, RemoteFile, TreeChange
+from dataset_card.release.manifest import CARD, MANIFEST, VERSION_PATTERN
+from dataset_card.release.versions import Numbers, is_version, numbers
 
 TABLES = "tables"
-# The list of published versions, and the card at the top as the last release wrote it: what people changed there since is kept.
 VERSIONS = "versions.json"
+# The card at the top as the last release wrote it: what people changed there since is found by comparing with it.
 WRITTEN_CARD = f".written/{CARD}"
-# Folders and files at the top that a variant's folder may not shadow.
-RESERVED = frozenset({TABLES, CARD, LICENSE, VERSIONS})
 REPO = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+# The Hub refuses longer names, and two dashes, which it puts between owner and name in its caches.
+LONGEST_REPO = 96
 
 
 class _ListedFile(BaseModel):
@@ -37,7 +42,7 @@ class _Predecessor(BaseModel):
 
 
 class ReleaseSummary(BaseModel):
-    """What a repository's card needs of a manifest. Other fields are ignored: releases may have later formats."""
+    """The part of a manifest that a repository's card needs. Other fields are ignored: releases may have later formats."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -51,8 +56,8 @@ class ReleaseSummary(BaseModel):
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the embedded model, which is no language model, wrote or judged any of the rows."""
-        return any(EMBEDDED_FAMILY in self.models.get(role, "") for role in ("writer", "judge"))
+        """Return True when the embedded model, which is no language model, wrote or judged any of the rows."""
+        return EMBEDDED_FAMILY in self.models.get("writer", "") or EMBEDDED_FAMILY in self.models.get("judge", "")
 
     @property
     def tag(self) -> str:
@@ -60,56 +65,143 @@ class ReleaseSummary(BaseModel):
         return f"{self.variant}-v{self.version}"
 
     @property
-    def numbers(self) -> tuple[int, ...]:
+    def numbers(self) -> Numbers:
         """The three numbers of the version, which compare as versions do."""
-        return tuple(int(number) for number in self.version.split("."))
+        return numbers(self.version)
 
 
 def checked_repo(repo: str) -> str:
-    """The repository's name. Raises UnfitRelease unless it is OWNER/NAME."""
-    if not REPO.fullmatch(repo) or ".." in repo or "--" in repo or len(repo) > 96:
+    """Return the repository's name. Raises UnfitRelease unless it is OWNER/NAME."""
+    if not REPO.fullmatch(repo) or ".." in repo or "--" in repo or len(repo) > LONGEST_REPO:
         raise UnfitRelease(f"{repo!r} is no repository; give OWNER/NAME, as in my-lab/amemgym.")
     return repo
 
 
 def variant_of_tag(tag: str) -> str:
-    """The variant that a release's tag names."""
     return tag.rpartition("-v")[0]
 
 
 def version_of_tag(tag: str) -> str:
-    """The version that a release's tag names."""
     return tag.rpartition("-v")[2]
 
 
+def newest_tag(tags: Iterable[str], *, variant: str) -> str | None:
+    newest = None
+    for tag in tags:
+        version = version_of_tag(tag)
+        if variant_of_tag(tag) != variant or not is_version(version):
+            continue
+        if newest is None or numbers(version) > numbers(version_of_tag(newest)):
+            newest = tag
+    return newest
+
+
 def folders(variant: str) -> tuple[str, str]:
-    """What a variant owns, with slashes at the end."""
+    """Return the two folders that a variant owns, with slashes at the end."""
     return f"{variant}/", f"{TABLES}/{variant}/"
 
 
 def repository_path(path: str, *, variant: str) -> str:
-    """The path in the repository of a file of the release folder."""
+    """Return the path in the repository of a file of the release folder."""
     return path if path.startswith(folders(variant)) else f"{variant}/{path}"
 
 
 def release_paths(release: ReleaseSummary) -> dict[str, str]:
-    """Path in the release folder to path in the repository, the manifest among them."""
-    names = [*(file.path for file in release.files), MANIFEST]
-    return {name: repository_path(name, variant=release.variant) for name in names}
-
-
-def release_files(folder: Path, *, release: ReleaseSummary) -> dict[str, LocalFile]:
-    """The release's files by their path in the repository."""
-    return {remote: LocalFile(remote, folder / local) for local, remote in release_paths(release).items()}
+    """Map each path in the release folder to that in the repository, the manifest's among them."""
+    paths = {file.path: repository_path(file.path, variant=release.variant) for file in release.files}
+    paths[MANIFEST] = repository_path(MANIFEST, variant=release.variant)
+    return paths
 
 
 def variants_in(paths: Iterable[str]) -> list[str]:
-    """The variants that a repository holds, by their manifests."""
-    return sorted(folder for folder, slash, name in (path.partition("/") for path in paths) if slash and name == MANIFEST)
+    """Return the variants that a repository holds, by their manifests."""
+    variants: list[str] = []
+    for path in paths:
+        folder, _, name = path.partition("/")
+        if name == MANIFEST:
+            variants.append(folder)
+    return sorted(variants)
 
 
 def tree_change(files: Mapping[str, LocalFile], *, tree: Mapping[str, RemoteFile], owned: Collection[str]) -> TreeChange:
-    """What turns the tree into one with these files; of others, those that a release wrote before (`owned`) go."""
-    adds = [file for path, file in sorted(files.items()) if not file.is_at(tree.get(path))]
-    deletes = sorted(path for path in tree if path in owned and path not in files)
-    return TreeChange(adds, deletes, frozenset(file.path for file in adds if file.path not in tree))
+    """Return what turns the tree into one with these files; of others, those that a release wrote before (`owned`) go."""
+    adds: list[LocalFile] = []
+    new: set[str] = set()
+    for path, file in sorted(files.items()):
+        if file.is_at(tree.get(path)):
+            continue
+        adds.append(file)
+        if path not in tree:
+            new.add(path)
+    gone = tree.keys() & set(owned) - files.keys()
+    return TreeChange(adds, sorted(gone), frozenset(new))
+
+
+class BaselineScore(Record):
+    """The scores of one assistant on a release; `users`: over how many of its users."""
+
+    assistant: str
+    model: str
+    users: int
+    accuracy: Estimate
+    memory: Estimate
+
+
+class PublishedVersion(BaseModel):
+    """One tag of `versions.json`. At most one of `superseded_by` and `withdrawn_because` says why not to use it any more."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    tag: str
+    published: date
+    reason: str = ""
+    superseded_by: str = ""
+    withdrawn_because: str = ""
+    scores: tuple[BaselineScore, ...] = ()
+
+    @model_validator(mode="after")
+    def has_one_status(self) -> Self:
+        if self.superseded_by and self.withdrawn_because:
+            raise ValueError("a version is superseded or withdrawn, not both")
+        return self
+
+    @property
+    def status(self) -> str:
+        """The reason not to use it, as a part of a sentence; empty for a version that may be used."""
+        if self.superseded_by:
+            return f"superseded by {self.superseded_by}"
+        if self.withdrawn_because:
+            return f"withdrawn because {self.withdrawn_because}"
+        return ""
+
+
+Versions = tuple[PublishedVersion, ...]
+LISTED: TypeAdapter[Versions] = TypeAdapter(Versions)
+
+
+def read_versions(content: str | bytes | None, *, source: str) -> Versions:
+    """Return the list, empty where there is no file. Raises HubError for a file that is no such list."""
+    if content is None:
+        return ()
+    try:
+        return LISTED.validate_json(content)
+    except ValidationError as error:
+        raise HubError(f"{VERSIONS} of {source} cannot be read as the list of versions; mend it or remove it.") from error
+
+
+def versions_bytes(versions: Versions) -> bytes:
+    # Empty fields are left out, because people read the file on its page.
+    return LISTED.dump_json(versions, indent=2, exclude_defaults=True) + b"\n"
+
+
+def with_version(versions: Versions, new: PublishedVersion) -> Versions:
+    """Return the list with this version; one that stands there already keeps its day and status, and gets new scores."""
+    by_tag = {one.tag: one for one in versions}
+    old = by_tag.get(new.tag)
+    if old is not None:
+        # A publication that goes on after midnight, or after the version was deprecated, changes neither.
+        new = old.model_copy(update={"scores": new.scores or old.scores})
+    by_tag[new.tag] = new
+    newest_first = sorted(by_tag, key=lambda tag: numbers(version_of_tag(tag)), reverse=True)
+    # Sorting keeps the order of equals, so that a variant's versions stay the newest first.
+    return tuple(by_tag[tag] for tag in sorted(newest_first, key=variant_of_tag))

@@ -7,47 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol
 
-from dataset_card.release.digests import file_digest
+from dataset_card.release.digests import file_sha256
 
 MAIN = "main"
-CHUNK = 1 << 20
+CHUNK = 1 << 20  # bytes at once, so that no file has to fit into memory
 Visibility = Literal["private", "gated", "public"]
-
-
-class HubError(Exception):
-    """Something the Hub did or holds that stops the work; the message is one sentence, free of secrets."""
-
-
-class HubDenied(HubError):
-    """The token, or its absence, does not allow this."""
-
-
-class HubMissing(HubError):
-    """No such repository, revision or file, or none that this token may see."""
-
-
-class HubUnreachable(HubError):
-    """No answer after several tries, or working offline. Nothing was changed by what was asked."""
-
-
-class HubStale(HubError):
-    """Something was there or had moved before this write, which therefore did nothing."""
-
-
-class UnfitRelease(HubError):
-    """The release, or the name it would get, cannot be published as it is."""
-
-
-class PublishRefused(HubError):
-    """The repository is not one that this release may be added to, or not under this version, or not as it is."""
-
-
-class HubUncertain(HubError):
-    """A write whose outcome is unknown: look again before doing anything else. `wait` is in seconds."""
-
-    def __init__(self, message: str, *, wait: float = 0.0) -> None:
-        super().__init__(message)
-        self.wait = wait
 
 
 @dataclass(frozen=True)
@@ -72,14 +36,15 @@ class LocalFile:
         return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
 
     def is_at(self, remote: RemoteFile | None) -> bool:
-        """Whether the repository has these very bytes."""
+        """Return True when the repository has these very bytes."""
         if remote is None or remote.size != self.size:
             return False
+        # The length tells which digest the Hub gave: a sha256 has 64 digits, a sha1 40.
         return remote.digest == (self._sha256 if len(remote.digest) == 64 else self._git_sha1)
 
     @cached_property
     def _sha256(self) -> str:
-        return hashlib.sha256(self.content).hexdigest() if isinstance(self.content, bytes) else file_digest(self.content)
+        return hashlib.sha256(self.content).hexdigest() if isinstance(self.content, bytes) else file_sha256(self.content)
 
     @cached_property
     def _git_sha1(self) -> str:
@@ -89,7 +54,7 @@ class LocalFile:
             digest.update(self.content)
             return digest.hexdigest()
         with self.content.open("rb") as stream:
-            while chunk := stream.read(CHUNK):
+            for chunk in iter(lambda: stream.read(CHUNK), b""):
                 digest.update(chunk)
         return digest.hexdigest()
 
@@ -113,7 +78,7 @@ class Refs:
 
 @dataclass(frozen=True)
 class TreeChange:
-    """What a commit would do to a tree. `new` are those of the `adds` whose path is not there yet."""
+    """The changes of a commit to a tree. `new` are those of the `adds` whose path is not there yet."""
 
     adds: Sequence[LocalFile]
     deletes: Sequence[str]

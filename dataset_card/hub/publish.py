@@ -1,4 +1,4 @@
-"""Publishing: one commit, the tag last, and the repository opened only when both are there.
+"""Publishing a release: one commit, the tag last, and the repository opened only when both are there. And deprecating one.
 
 Nothing is remembered between steps. Each round looks at the Hub and does what is missing, so that a lost reply, another
 publisher or a killed process only means another look, and never a second commit.
@@ -9,28 +9,32 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from assets.reporting.plurals import counted
+from dataset_card.errors import HubError, HubMissing, HubStale, HubUncertain, PublishRefused
+from dataset_card.hub.layout import PublishedVersion
 from dataset_card.hub.plan import (
     FormatOf,
     Planner,
     PublishPlan,
     PublishRequest,
-    ScoresOf,
     TagConflict,
     changes_visibility,
     narrows_visibility,
 )
-from dataset_card.hub.port import CommitMessage, Hub, HubError, HubMissing, HubStale, HubUncertain, TreeChange
+from dataset_card.hub.port import MAIN, CommitMessage, Hub, TreeChange
+from dataset_card.hub.repo_tree import RepositoryTree
 from dataset_card.hub.tag_registry import TagEntry, TagRegistry
-from dataset_card.hub.versions_file import BaselineScore
 
+# Two minutes in all: pauses double from half a second. Deprecating sends so little that it looks again at once.
 ROUNDS = 8
 FIRST_PAUSE = 0.5
+ROUNDS_OF_DEPRECATING = 5
+# Each proposal is a commit to read; an earlier one of the same release is among the latest.
 LATEST_PROPOSALS = 20
 
 
 @dataclass(frozen=True)
 class Published:
-    """What the Hub has now. `commit` and `tag` are None for a pull request.
+    """The outcome. `commit` and `tag` are None for a pull request.
 
     `created` is false when the tag, or the pull request, existed before.
     """
@@ -43,17 +47,11 @@ class Published:
     pull_request: int | None = None
 
 
-def no_scores(digest: str) -> tuple[BaselineScore, ...]:
-    """The scores of a release on which none were made here."""
-    return ()
-
-
 class Publisher:
     """Brings a release to a Hub.
 
     `format_of` gives the format of a release's folder; `repo` is where releases go unless somebody names another;
-    `registry` None: no tag is written down; `scores_of` gives the scores that were made here on a release; `notice` gets a line
-    for each pause.
+    `registry` None: no tag is written down; `notice` gets a line for each pause.
     """
 
     def __init__(
@@ -63,29 +61,31 @@ class Publisher:
         format_of: FormatOf,
         repo: str = "",
         registry: TagRegistry | None = None,
-        scores_of: ScoresOf = no_scores,
         pause: Callable[[float], None] = time.sleep,
         notice: Callable[[str], None] | None = None,
     ) -> None:
-        self._hub, self._format_of, self.repo = hub, format_of, repo
-        self._scores_of = scores_of
-        self._registry, self._pause, self._notice = registry, pause, notice
+        self._hub = hub
+        self._format_of = format_of
+        self.repo = repo
+        self._registry = registry
+        self._pause = pause
+        self._notice = notice
 
     @property
     def endpoint(self) -> str:
         return self._hub.endpoint
 
     def commit_of(self, repo: str, *, revision: str) -> str | None:
-        """The commit of a tag or branch now; None: it does not exist, or is hidden. Raises HubError."""
+        """Return the commit of a tag or branch now; None: it does not exist, or is hidden. Raises HubError."""
         state = self._hub.repo_state(repo, revision=revision)
         return None if state is None else state.sha
 
     def planner(self, request: PublishRequest) -> Planner:
-        """The release, read and checked here alone. Raises UnfitRelease for one that cannot be published."""
-        return Planner(self._hub, request=request, format_of=self._format_of, scores_of=self._scores_of)
+        """Read the release and check it here alone. Raises UnfitRelease for one that cannot be published."""
+        return Planner(self._hub, request=request, format_of=self._format_of)
 
     def plan(self, planner: Planner) -> PublishPlan:
-        """What publishing it would do; nothing is written. Raises HubError."""
+        """Return what publishing it would do; nothing is written. Raises HubError."""
         self._check_registry(planner)
         return planner.plan()
 
@@ -102,6 +102,7 @@ class Publisher:
                 return self._round(planner, plan, created=created)
             except (HubStale, HubUncertain) as error:
                 failure = error
+            # The Hub may say how long to wait, which counts more than our own pause.
             wait = max(getattr(failure, "wait", 0.0), FIRST_PAUSE * 2**number)
             if self._notice is not None:
                 self._notice(f"{str(failure).rstrip('.')}; looking again in {wait:.0f} s.")
@@ -119,38 +120,44 @@ class Publisher:
             raise HubUncertain(f"{planner.repo} was made, but does not show yet")
         if planner.request.pull_request and plan.tagged is None:
             return self._propose(planner, plan, head=plan.state.sha)
-        if narrows_visibility(plan.state, planner.request):
+        # Fewer readers before the rows are sent, more of them only when all is there.
+        narrows = narrows_visibility(plan.state, planner.request)
+        if narrows:
             self._set_visibility(planner)
         commit = plan.tagged or self._commit_and_tag(planner, plan.change, head=plan.state.sha)
-        if changes_visibility(plan.state, planner.request) and not narrows_visibility(plan.state, planner.request):
+        if changes_visibility(plan.state, planner.request) and not narrows:
             self._set_visibility(planner)
         self._register(planner, commit)
         return Published(planner.repo, planner.release.digest, commit, planner.release.tag, created)
 
     def _commit_and_tag(self, planner: Planner, change: TreeChange, *, head: str) -> str:
-        """The commit that carries the tag, after one commit at most."""
+        """Return the commit that carries the tag, after one commit at most."""
         if change:
             self._say_sending(planner, change)
-            head = self._hub.commit(planner.repo, change=change, message=commit_message(planner), parent=head)
+            head = self._hub.commit(planner.repo, change=change, message=_commit_message(planner), parent=head)
+        # The reply may be of another commit, so what is there is looked at before it gets the tag.
         if planner.change_at(head):
             raise HubUncertain(f"commit {head[:12]} does not hold what was sent")
-        tag, message = planner.release.tag, f"release-digest: sha256:{planner.release.digest}"
-        self._hub.tag(planner.repo, tag=tag, sha=head, message=message)
+        tag = planner.release.tag
+        self._hub.tag(planner.repo, tag=tag, sha=head, message=_digest_line(planner))
+        # A tag cannot be sent twice: it is read back in place of its reply.
         state = self._hub.repo_state(planner.repo, revision=tag)
         if state is None or state.sha != head:
             raise HubUncertain(f"the tag {tag} is not at commit {head[:12]}")
         return head
 
     def _propose(self, planner: Planner, plan: PublishPlan, *, head: str) -> Published:
-        repo, digest = planner.repo, planner.release.digest
+        repo = planner.repo
+        digest = planner.release.digest
+        # Somebody merged the pull request, and only the tag is missing.
         if not plan.change:
             return Published(repo, digest, head, None, created=False)
         latest = sorted(plan.pull_requests.items(), reverse=True)[:LATEST_PROPOSALS]
-        existing = next((number for number, sha in latest if planner.has_release_at(sha)), None)
-        if existing is not None:
-            return Published(repo, digest, None, None, created=False, pull_request=existing)
+        for number, sha in latest:
+            if planner.has_release_at(sha):
+                return Published(repo, digest, None, None, created=False, pull_request=number)
         self._say_sending(planner, plan.change)
-        number = self._hub.propose(repo, change=plan.change, message=commit_message(planner), parent=head)
+        number = self._hub.propose(repo, change=plan.change, message=_commit_message(planner), parent=head)
         return Published(repo, digest, None, None, created=True, pull_request=number)
 
     def _say_sending(self, planner: Planner, change: TreeChange) -> None:
@@ -166,6 +173,7 @@ class Publisher:
 
     def _check_registry(self, planner: Planner) -> None:
         registered = self._registered(planner)
+        # The Hub may have lost the tag; whoever has the data knows its digest.
         if registered is not None and registered.digest != planner.release.digest:
             raise TagConflict(
                 f"{planner.release.tag} was published in {planner.repo} with other content (its digest begins with "
@@ -174,7 +182,8 @@ class Publisher:
 
     def _register(self, planner: Planner, commit: str) -> None:
         """Write down where the tag is. Raises TagConflict when it was elsewhere, and nobody here moved it."""
-        registered, tag = self._registered(planner), planner.release.tag
+        registered = self._registered(planner)
+        tag = planner.release.tag
         if self._registry is None or (registered is not None and registered.commit == commit):
             return
         if registered is not None and self._has_release_at(planner, registered.commit):
@@ -186,7 +195,7 @@ class Publisher:
         self._registry.add(entry)
 
     def _has_release_at(self, planner: Planner, sha: str) -> bool:
-        """False also where the commit is gone, as in a repository that was deleted and made anew."""
+        """Return False also where the commit is gone, as in a repository that was deleted and made anew."""
         try:
             return planner.has_release_at(sha)
         except HubMissing:
@@ -198,7 +207,55 @@ class Publisher:
         return self._registry.find(self._hub.endpoint, repo=planner.repo, tag=planner.release.tag)
 
 
-def commit_message(planner: Planner) -> CommitMessage:
-    """Says which release it is, and its digest for whoever looks at the history alone."""
+def _commit_message(planner: Planner) -> CommitMessage:
+    """Name the release, and its digest for whoever looks at the history alone."""
     release = planner.release
-    return CommitMessage(f"Release {release.variant} {release.version}", f"release-digest: sha256:{release.digest}")
+    return CommitMessage(f"Release {release.variant} {release.version}", _digest_line(planner))
+
+
+def _digest_line(planner: Planner) -> str:
+    return f"release-digest: sha256:{planner.release.digest}"
+
+
+@dataclass(frozen=True)
+class Deprecation:
+    """The new status of a tag: another one is better, or why it is withdrawn; neither takes an earlier status back."""
+
+    repo: str
+    tag: str
+    superseded_by: str = ""
+    withdrawn_because: str = ""
+
+
+def deprecate_version(hub: Hub, asked: Deprecation) -> PublishedVersion:
+    """Say it in the card and in the list of versions, in one commit onto main; tags and rows stay. Raises HubError.
+
+    Asking again for what is there already does nothing. A lost reply or another writer only means another look.
+    """
+    failure: HubStale | HubUncertain = HubUncertain("nothing was tried")
+    for _ in range(ROUNDS_OF_DEPRECATING):
+        state = hub.repo_state(asked.repo, revision=MAIN)
+        if state is None:
+            raise HubMissing(f"There is no repository {asked.repo}, or it is hidden from this token.")
+        hub.check_access(asked.repo, write=True)
+        tree = RepositoryTree(hub, repo=asked.repo, sha=state.sha)
+        by_tag = {version.tag: version for version in tree.versions()}
+        for tag in (asked.tag, asked.superseded_by):
+            if tag and tag not in by_tag:
+                raise PublishRefused(
+                    f"{asked.repo} has no release tagged {tag}; there are {', '.join(sorted(by_tag)) or 'none'}."
+                )
+        if asked.superseded_by == asked.tag:
+            raise PublishRefused(f"{asked.tag} cannot be superseded by itself; name the tag to use instead.")
+        status = {"superseded_by": asked.superseded_by, "withdrawn_because": asked.withdrawn_because.strip().rstrip(".")}
+        deprecated = by_tag[asked.tag].model_copy(update=status)
+        by_tag[asked.tag] = deprecated
+        change = tree.change(tree.cards(), versions=tuple(by_tag.values()))
+        if not change:
+            return deprecated
+        title = f"{asked.tag} is {deprecated.status or 'in use again'}"
+        try:
+            hub.commit(asked.repo, change=change, message=CommitMessage(title, ""), parent=state.sha)
+        except (HubStale, HubUncertain) as error:
+            failure = error
+    raise failure

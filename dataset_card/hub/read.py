@@ -1,20 +1,32 @@
-"""Reading a release from the Hub or from a folder: the same checks, and nothing taken that does not pass them."""
+"""Reading a release from the Hub or from a folder, and verifying a repository: nothing passes that is not as released."""
 
 import hashlib
 import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_card.hub.layout import VERSIONS, ReleaseSummary, checked_repo, folders, release_paths, variant_of_tag, variants_in
-from dataset_card.hub.port import Hub, HubError, HubMissing, HubUnreachable, LocalFile
+from dataset_card.card.header import CardError
+from dataset_card.errors import HubError, HubMissing, HubUnreachable
+from dataset_card.hub.layout import (
+    VERSIONS,
+    ReleaseSummary,
+    checked_repo,
+    folders,
+    read_versions,
+    release_paths,
+    variant_of_tag,
+    variants_in,
+)
+from dataset_card.hub.port import Hub, LocalFile
 from dataset_card.hub.tag_registry import TagEntry, TagRegistry, missing_tag, moved_tag
-from dataset_card.hub.versions_file import read_versions
-from dataset_card.release.manifest import MANIFEST, Manifest, ManifestError, read_manifest
-from dataset_card.release.verify import verify_release
+from dataset_card.release.loadable import matches, read_configurations
+from dataset_card.release.manifest import CARD, MANIFEST, Manifest, ManifestError, read_manifest
+from dataset_card.release.verify import examine_release, verify_release
 from dataset_card.release.versions import VARIANT
 
 # Beside the variants; no variant begins with a dot.
@@ -24,7 +36,7 @@ ON_THE_HUB = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<revision>[^@\s]+)")
 
 
 class BadRelease(HubError):
-    """What was read is not the release that was asked for, or not whole."""
+    """The release that was read is not the one that was asked for, or not whole."""
 
 
 class MovedTag(BadRelease):
@@ -33,7 +45,7 @@ class MovedTag(BadRelease):
 
 @dataclass(frozen=True)
 class Expected:
-    """What is known beforehand: the commit of a tag, the manifest's digest, which variant if a commit holds several."""
+    """The facts known beforehand: the commit of a tag, the manifest's digest, which variant if a commit holds several."""
 
     commit: str | None = None
     digest: str | None = None
@@ -77,11 +89,15 @@ class ReleaseReader:
     def __init__(
         self, open_hub: Callable[[], Hub], *, cache: Path, registry: TagRegistry, notice: Callable[[str], None] = print
     ) -> None:
-        self._open_hub, self._cache, self._registry, self._notice = open_hub, cache, registry, notice
+        self._open_hub = open_hub
+        self._cache = cache
+        self._registry = registry
+        self._notice = notice
 
     def read(self, source: str | Path, *, expected: Expected = ANY_RELEASE) -> ReadRelease:
-        """The release at `OWNER/NAME@TAG`, `OWNER/NAME@COMMIT` or in a folder. Raises HubError with one sentence."""
+        """Return the release at `OWNER/NAME@TAG`, `OWNER/NAME@COMMIT` or in a folder. Raises HubError with one sentence."""
         name = ON_THE_HUB.fullmatch(str(source))
+        # A folder may be called like a tag on the Hub; a folder that is here comes first.
         if name is not None and not Path(source).exists():
             return self._on_the_hub(checked_repo(name["repo"]), revision=name["revision"], expected=expected)
         folder = Path(source)
@@ -90,12 +106,14 @@ class ReleaseReader:
         problems = verify_release(folder)
         if problems:
             raise BadRelease(f"The release in {folder} is not whole: {problems[0]}")
-        return _with_digest(ReadRelease(folder, read_manifest(folder)), digest=expected.digest)
+        release = ReadRelease(folder, read_manifest(folder))
+        _check_digest(release, expected.digest)
+        return release
 
     def status_of(self, release: ReadRelease) -> str:
-        """Why a version on the Hub should not be used any more, as a part of a sentence; nothing where the Hub says nothing.
+        """Return why a version on the Hub should not be used any more, as a part of a sentence; empty where it may be used.
 
-        What was fetched before can be read without the Hub; then a notice says that this could not be looked up.
+        A release that was fetched before can be read without the Hub; then a notice says that this could not be looked up.
         """
         if release.repo is None or release.revision is None:
             return ""
@@ -105,19 +123,24 @@ class ReleaseReader:
             if state is None or VERSIONS not in hub.files(release.repo, sha=state.sha):
                 return ""
             listed = read_versions(hub.read(release.repo, sha=state.sha, path=VERSIONS), source=release.repo)
+        # A release that is here can be read without the Hub, and a notice tells what was not looked up.
         except HubError as error:
             self._notice(f"Whether {release.repo}@{release.revision} should still be used could not be looked up. {error}")
             return ""
-        return next((one.status for one in listed if one.tag == release.revision), "")
+        for version in listed:
+            if version.tag == release.revision:
+                return version.status
+        return ""
 
     def read_file(self, source: str, *, path: str, expected: Expected = ANY_RELEASE) -> ReadFile:
-        """One file of `OWNER/NAME@REVISION`, checked against the commit's tree. `expected.digest` is its sha256."""
+        """Fetch one file of `OWNER/NAME@REVISION`, checked against the commit's tree. `expected.digest` is its sha256."""
         name = ON_THE_HUB.fullmatch(source)
         if name is None:
             raise BadRelease(f"{source} is not of the form OWNER/NAME@REVISION.")
-        hub, repo, revision = self._open_hub(), checked_repo(name["repo"]), name["revision"]
-        commit, _ = self._resolved(hub, repo=repo, revision=revision, registered=None)
-        _refuse_moved(source, commit=commit, before=(expected.commit,))
+        hub = self._open_hub()
+        repo = checked_repo(name["repo"])
+        commit, _ = self._resolved(hub, repo=repo, revision=name["revision"], registered=None)
+        _refuse_moved(source, commit=commit, before=expected.commit)
         remote = hub.files(repo, sha=commit).get(path)
         if remote is None:
             raise HubMissing(f"{source} has no file {path!r}.")
@@ -135,26 +158,31 @@ class ReleaseReader:
         hub = self._open_hub()
         registered = self._registry.find(hub.endpoint, repo=repo, tag=revision)
         commit, is_tag = self._resolved(hub, repo=repo, revision=revision, registered=registered)
-        _refuse_moved(f"{repo}@{revision}", commit=commit, before=(registered.commit if registered else None, expected.commit))
-        variant = self._variant(hub, address=f"{repo}@{revision}", commit=commit, asked=expected.variant)
+        address = f"{repo}@{revision}"
+        if registered is not None:
+            _refuse_moved(address, commit=commit, before=registered.commit)
+        _refuse_moved(address, commit=commit, before=expected.commit)
+        variant = self._variant(hub, address=address, commit=commit, asked=expected.variant)
         folder = self._fetched(hub, repo=repo, commit=commit, variant=variant)
         release = ReadRelease(folder, read_manifest(folder), repo, revision, commit)
-        if variant == variant_of_tag(revision) and ReleaseSummary.model_validate(release.manifest.model_dump()).tag != revision:
-            raise BadRelease(
-                f"{repo}@{revision} holds version {release.manifest.version} of {variant}; ask its owner which is meant."
-            )
-        _with_digest(_with_digest(release, digest=expected.digest), digest=registered.digest if registered else None)
-        if is_tag and registered is None:
-            facts = {"endpoint": hub.endpoint, "repo": repo, "tag": revision, "commit": commit, "digest": release.digest}
-            self._registry.add(TagEntry.model_validate(facts))
+        if variant == variant_of_tag(revision) and _summary(release.manifest).tag != revision:
+            raise BadRelease(f"{address} holds version {release.manifest.version} of {variant}; ask its owner which is meant.")
+        _check_digest(release, expected.digest)
+        if registered is not None:
+            _check_digest(release, registered.digest)
+        elif is_tag:
+            entry = TagEntry(endpoint=hub.endpoint, repo=repo, tag=revision, commit=commit, digest=release.digest)
+            self._registry.add(entry)
         return release
 
     def _resolved(self, hub: Hub, *, repo: str, revision: str, registered: TagEntry | None) -> tuple[str, bool]:
-        """The commit, asked for once, and whether the revision is a tag. A registered tag can do without the Hub."""
+        """Return the commit, asked for once, and True where the revision is a tag. A registered tag can do without the Hub."""
+        # A commit never changes, so that nothing has to be asked.
         if COMMIT.fullmatch(revision):
             return revision, False
         try:
-            refs, state = hub.refs(repo), hub.repo_state(repo, revision=revision)
+            refs = hub.refs(repo)
+            state = hub.repo_state(repo, revision=revision)
         except HubUnreachable as error:
             if registered is None or not self._home(repo, registered.commit).is_dir():
                 raise
@@ -180,13 +208,14 @@ class ReleaseReader:
         raise BadRelease(f"{address} does not say which variant to read, and {content}; name the variant, or its tag.")
 
     def _fetched(self, hub: Hub, *, repo: str, commit: str, variant: str) -> Path:
-        """The release as a folder of its own. What arrives damaged is downloaded once more."""
+        """Return the release as a folder of its own."""
         target = self._home(repo, commit) / variant
         if target.is_dir():
+            # The cache is a folder that anybody may have changed.
             if not verify_release(target):
                 return target
             shutil.rmtree(target)
-        problems = fetch_release(hub, ReleaseLocation(repo, commit, variant), target=target)
+        problems = fetch_release(hub, repo, commit=commit, variant=variant, target=target)
         if problems:
             raise BadRelease(f"{variant} of {repo} at commit {commit[:12]} is not whole: {problems[0]}")
         return target
@@ -195,40 +224,35 @@ class ReleaseReader:
         return self._cache / repo / commit
 
 
-@dataclass(frozen=True)
-class ReleaseLocation:
-    """A variant at one commit of a repository."""
+def fetch_release(hub: Hub, repo: str, *, commit: str, variant: str, target: Path, force: bool = False) -> list[str]:
+    """Bring the release to `target`; return problems as `verify_release` does, none when done.
 
-    repo: str
-    commit: str
-    variant: str
-
-
-def fetch_release(hub: Hub, location: ReleaseLocation, *, target: Path, force: bool = False) -> list[str]:
-    """Bring the release to `target`; problems as `assemble` returns them.
-
-    What arrives damaged is downloaded once more. `force`: the first try does not trust the client's cache either.
+    Files that arrive damaged are downloaded once more. `force`: the first try does not trust the client's cache either.
     """
-    patterns = [f"{folder}*" for folder in folders(location.variant)]
+    patterns = [f"{folder}*" for folder in folders(variant)]
     problems: list[str] = []
     for forced in (force, True):
-        snapshot = hub.download(location.repo, sha=location.commit, patterns=patterns, force=forced)
-        problems = assemble(snapshot, variant=location.variant, target=target)
+        snapshot = hub.download(repo, sha=commit, patterns=patterns, force=forced)
+        problems = _assemble(snapshot, variant=variant, target=target)
         if not problems:
             break
     return problems
 
 
-def assemble(snapshot: Path, *, variant: str, target: Path) -> list[str]:
-    """Copy the files to their paths in a release folder; problems as verify_release returns them, none when done."""
+def _assemble(snapshot: Path, *, variant: str, target: Path) -> list[str]:
+    """Copy the files to their paths in a release folder, which shows under its name only when it is whole."""
+    # Beside its destination, so that the last step is a move within one file system.
     draft = target.with_name(f".writing-{secrets.token_hex(8)}")
     try:
         manifest = read_manifest(snapshot / variant)
-        for path, remote in release_paths(ReleaseSummary.model_validate(manifest.model_dump())).items():
+        if manifest.variant != variant:
+            return [f"its manifest is that of {manifest.variant!r}."]
+        for path, remote in release_paths(_summary(manifest)).items():
             if (snapshot / remote).is_file():
                 (draft / path).parent.mkdir(parents=True, exist_ok=True)
+                # Copied, because the client may clear its cache at any time.
                 shutil.copyfile(snapshot / remote, draft / path)
-        problems = verify_release(draft) if manifest.variant == variant else [f"its manifest is that of {manifest.variant!r}."]
+        problems = verify_release(draft)
         if not problems:
             draft.rename(target)
     except ManifestError as error:
@@ -243,16 +267,73 @@ def assemble(snapshot: Path, *, variant: str, target: Path) -> list[str]:
     return problems
 
 
-def _refuse_moved(address: str, *, commit: str, before: Sequence[str | None]) -> None:
-    for earlier in before:
-        if earlier is not None and earlier != commit:
-            raise MovedTag(moved_tag(address, commit=commit, before=earlier))
+def _summary(manifest: Manifest) -> ReleaseSummary:
+    return ReleaseSummary.model_validate(manifest.model_dump())
 
 
-def _with_digest(release: ReadRelease, *, digest: str | None) -> ReadRelease:
-    if digest is not None and digest.removeprefix("sha256:") != release.digest:
+def _refuse_moved(address: str, *, commit: str, before: str | None) -> None:
+    if before is not None and before != commit:
+        raise MovedTag(moved_tag(address, commit=commit, before=before))
+
+
+def _check_digest(release: ReadRelease, expected: str | None) -> None:
+    if expected is not None and expected.removeprefix("sha256:") != release.digest:
         raise BadRelease(
-            f"The release in {release.folder} has the digest {release.digest[:16]}, not {digest.removeprefix('sha256:')[:16]}; "
-            f"it is another one than expected."
+            f"The release in {release.folder} has the digest {release.digest[:16]}, not "
+            f"{expected.removeprefix('sha256:')[:16]}; it is another one than expected."
         )
-    return release
+
+
+def repository_problems(hub: Hub, repo: str, *, tag: str, variant: str = "", registered: TagEntry | None = None) -> list[str]:
+    """Return a sentence for each problem with a release at its tag; none when all is well.
+
+    `registered`: the tag as it was when it was published or read here. Everything is fetched anew, and no cache is trusted.
+    Raises HubError when the Hub cannot be asked.
+    """
+    address = f"{repo}@{tag}"
+    state = hub.repo_state(repo, revision=tag)
+    if state is None:
+        return [missing_tag(repo, tag=tag, registered=registered)]
+    problems: list[str] = []
+    if registered is not None and registered.commit != state.sha:
+        problems.append(moved_tag(address, commit=state.sha, before=registered.commit))
+    tree = hub.files(repo, sha=state.sha)
+    variant = variant or variant_of_tag(tag)
+    if variant not in variants_in(tree):
+        held = ", ".join(variants_in(tree)) or "no release"
+        return [*problems, f"{address} holds {held}, and not {variant or 'a variant that its name tells'}."]
+    with tempfile.TemporaryDirectory(prefix="verifying-") as scratch:
+        folder = Path(scratch) / variant
+        # A cached file would hide that the Hub lost or changed it.
+        damages = fetch_release(hub, repo, commit=state.sha, variant=variant, target=folder, force=True)
+        damages = damages or examine_release(folder)
+        problems += damages
+        if not damages:
+            manifest = read_manifest(folder)
+            if variant_of_tag(tag) and tag != _summary(manifest).tag:
+                problems.append(f"{address} holds version {manifest.version} of {manifest.variant}.")
+            if registered is not None and registered.digest != manifest.digest:
+                problems.append(f"{address} had the digest {registered.digest[:16]} and now has {manifest.digest[:16]}.")
+    if CARD in tree:
+        card = hub.read(repo, sha=state.sha, path=CARD).decode(errors="replace")
+        problems += _card_problems(card, repo=repo, variant=variant, tree=tree)
+    else:
+        problems.append(f"{repo} has no {CARD} at commit {state.sha[:12]}, so nothing of it can be loaded by name.")
+    return problems
+
+
+def _card_problems(card: str, *, repo: str, variant: str, tree: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence for each configuration at the top that leads nowhere: the Hub and `datasets` know these alone."""
+    source = f"{CARD} of {repo}"
+    try:
+        configurations = read_configurations(card, source=source)
+    except CardError as error:
+        yield str(error)
+        return
+    if variant not in configurations:
+        yield f"{source} has no configuration {variant!r}."
+    for name, patterns in configurations.items():
+        # A configuration without patterns matches nothing either.
+        for pattern in patterns or [""]:
+            if not any(matches(path, pattern) for path in tree):
+                yield f"The configuration {name!r} in {source} asks for {pattern!r}, which matches no file."

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from dataset_card.hub.port import HubError
+from dataset_card.errors import HubError
 
 
 class TagEntry(BaseModel):
@@ -34,22 +34,26 @@ class TagRegistry:
         self.path = path
 
     def find(self, endpoint: str, *, repo: str, tag: str) -> TagEntry | None:
-        """What is known of a tag."""
-        key = (endpoint, repo.casefold(), tag)
-        return next((entry for entry in self.all() if _key(entry) == key), None)
+        """Return the entry of a tag; None for one that is not known."""
+        for entry in self.all():
+            if _key(entry) == (endpoint, repo.casefold(), tag):
+                return entry
+        return None
 
     def add(self, entry: TagEntry) -> None:
         """Add the entry, or replace the one for the same tag."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._locked():
-            others = [other for other in self.all() if _key(other) != _key(entry)]
-            content = [one.model_dump() for one in sorted([*others, entry], key=_key)]
+            entries = {_key(other): other.model_dump() for other in self.all()}
+            entries[_key(entry)] = entry.model_dump()
+            content = [entries[key] for key in sorted(entries)]
             draft = self.path.with_suffix(f".{os.getpid()}.tmp")
             draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+            # In one move, so that a reader never sees half of the file.
             draft.replace(self.path)
 
     def all(self) -> list[TagEntry]:
-        """All entries. Raises HubError when the file is damaged."""
+        """Read all entries. Raises HubError when the file is damaged."""
         try:
             return ENTRIES.validate_json(self.path.read_bytes())
         except FileNotFoundError:
@@ -60,16 +64,18 @@ class TagRegistry:
     @contextmanager
     def _locked(self) -> Generator[None, None, None]:
         with self.path.with_suffix(".lock").open("w") as lock:
+            # Without the lock, of two publishers on one machine one would lose its entry.
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
 
 def _key(entry: TagEntry) -> tuple[str, str, str]:
+    # The Hub takes names of repositories without regard to case.
     return entry.endpoint, entry.repo.casefold(), entry.tag
 
 
 def missing_tag(repo: str, *, tag: str, registered: TagEntry | None) -> str:
-    """One sentence on a tag that does not exist, or no longer."""
+    """Say in one sentence that a tag does not exist, or no longer."""
     if registered is None:
         return f"{repo} has no tag {tag!r}, or it is hidden from this token."
     return (
@@ -79,7 +85,7 @@ def missing_tag(repo: str, *, tag: str, registered: TagEntry | None) -> str:
 
 
 def moved_tag(address: str, *, commit: str, before: str) -> str:
-    """One sentence on a tag that names another commit than before. `address` is OWNER/NAME@TAG."""
+    """Say in one sentence that a tag names another commit than before. `address` is OWNER/NAME@TAG."""
     return (
         f"{address} was commit {before[:12]} and is now {commit[:12]}: the tag was moved, so ask its owner for a new "
         f"version, or read {address.partition('@')[0]}@{before} if it still exists."

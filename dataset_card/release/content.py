@@ -1,4 +1,4 @@
-"""What a release is made from, and its files but for the manifest, written in one pass over the finished items.
+"""The content of a release, and its files but for the manifest, written in one pass over the finished items.
 
 Nothing here knows a benchmark. What only one of them has, such as `data.json` or the sections of its card, comes from the
 `ReleaseExtras` of its `ReleaseFormat`.
@@ -13,14 +13,13 @@ from typing import Any
 import yaml
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.gc_control import pause_gc
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, GateRecord, ItemRecord
 from assets.records.common_tables import failure_row, gate_record_columns
 from assets.records.report import BenchmarkReport
 from dataset_card.card.basic import basic_card
 from dataset_card.card.header import LICENSE_ID, LICENSE_TEXT, dataset_info, expectations_path, nested_path, table_path
-from dataset_card.card.recipe import model_names, shared_recipe
+from dataset_card.card.recipe import models_by_role, shared_recipe
 from dataset_card.release.manifest import (
     CARD,
     LICENSE,
@@ -33,7 +32,8 @@ from dataset_card.release.manifest import (
 from dataset_card.release.writers import ITEMS_AT_ONCE, ITEMS_PER_GROUP, ParquetFileWriter, write_file
 from validation.expectations.validate import TableExpectations
 
-GATE_RECORDS, FAILURES = "gate_records", "failures"
+GATE_RECORDS = "gate_records"
+FAILURES = "failures"
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ReleaseContent:
     """Everything that a release is made from. All of it decides the bytes, so all of it has to be reproducible.
 
     `items` are the finished ones, read once and in order, and then `gate_records`, pairs of item id and votes; of those only
-    the released items count, and what was seen of others is what `failures` carry themselves. `prompts` maps a template's
+    the released items count, and those of other items are in `failures` themselves. `prompts` maps a template's
     name to its fingerprint, `made_from` work unit and stage to the digest of its snapshot; `generator` is name and version
     of the program; `usage` None: it was not recorded.
     What changed since the version before is not in here: `folder.py` puts that section into the card, once it knows.
@@ -55,23 +55,26 @@ class ReleaseContent:
     gate_records: Iterable[tuple[str, Sequence[GateRecord]]] = ()
     failures: Sequence[Failure] = ()
     usage: ManifestUsage | None = None
-    made_from: Mapping[str, Mapping[str, str]] | None = None
+    made_from: dict[str, dict[str, str]] | None = None
     report: BenchmarkReport | None = None
 
 
 class ReleaseExtras:
-    """What a release holds beside items, flat tables, recipe and license: here a plain card, in subclasses more.
+    """The files that a release holds beside items, flat tables, recipe and license: here a plain card, in subclasses more.
 
     One is made for each release that is written. `folder` is where its files go, `home` the folder of the variant's
     versions; files that are kept open belong into `stack`.
     """
 
     def __init__(self, content: ReleaseContent, *, folder: Path, home: Path, stack: ExitStack) -> None:
-        self.content, self.folder, self.home, self.stack = content, folder, home, stack
+        self.content = content
+        self.folder = folder
+        self.home = home
+        self.stack = stack
         self.items = 0
 
     def corrected(self, items: Iterable[Any]) -> Iterable[Any]:
-        """The items as they are released. Raises ReleaseError for corrections that cannot be used."""
+        """Return the items as they are released. Raises ReleaseError for corrections that cannot be used."""
         return items
 
     def add(self, item: Any) -> None:
@@ -79,15 +82,15 @@ class ReleaseExtras:
         self.items += 1
 
     def data_files(self) -> list[ManifestFile]:
-        """Files with rows beside Parquet, ended and described."""
+        """End and describe files with rows beside Parquet."""
         return []
 
     def counts(self, rows: Mapping[str, int]) -> dict[str, int]:
-        """The manifest's counts; `rows` are those of each flat table."""
+        """Return the manifest's counts; `rows` are those of each flat table."""
         return {f"{self.content.form.benchmark.noun}s": self.items, **rows}
 
     def documents(self, files: Sequence[ManifestFile], *, rows: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
-        """Paths and bytes of the files without rows, the card among them; `files` are those with rows."""
+        """Yield paths and bytes of the files without rows, the card among them; `files` are those with rows."""
         content = self.content
         info = dataset_info(self.folder, variant=content.recipe.variant, tables=rows)
         text = basic_card(
@@ -97,7 +100,7 @@ class ReleaseExtras:
 
 
 def no_counts(_: Any) -> Mapping[str, int]:
-    """The counts of a benchmark whose recipes say nothing of what an item has."""
+    """Return the counts of a benchmark whose recipes say nothing of what an item has."""
     return {}
 
 
@@ -133,7 +136,7 @@ class ReleaseFormat:
 
 
 def count_problems(form: ReleaseFormat, recipe: Recipe, counts: Mapping[str, int]) -> Iterator[str]:
-    """A sentence for each count of rows that is not what the recipe says."""
+    """Yield a sentence for each count of rows that is not what the recipe says."""
     noun = form.benchmark.noun
     items = counts.get(f"{noun}s", 0)
     if items > recipe.num_items:
@@ -145,13 +148,13 @@ def count_problems(form: ReleaseFormat, recipe: Recipe, counts: Mapping[str, int
 
 def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> ManifestBody:
     """Write the files into `folder`. Raises ReleaseError for a set without items or with one twice."""
-    recipe, form = content.recipe, content.form
-    with ExitStack() as stack, pause_gc():
+    recipe = content.recipe
+    form = content.form
+    with ExitStack() as stack:
         extras = form.extras(content, folder=folder, home=home, stack=stack)
-        tables = {
-            name: stack.enter_context(ParquetFileWriter(folder / table_path(recipe.variant, name), table.row))
-            for name, table in form.benchmark.tables.items()
-        }
+        tables: dict[str, ParquetFileWriter] = {}
+        for name, table in form.benchmark.tables.items():
+            tables[name] = stack.enter_context(ParquetFileWriter(folder / table_path(recipe.variant, name), table.row))
         nested = ParquetFileWriter(
             folder / nested_path(recipe.variant),
             form.benchmark.final.record,
@@ -159,9 +162,12 @@ def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> Mani
             rows_at_once=ITEMS_AT_ONCE,
         )
         _write_rows(content, extras, nested=stack.enter_context(nested), tables=tables)
-        described = {name: writer.close(root=folder) for name, writer in tables.items()}
-        files = [nested.close(root=folder), *extras.data_files(), *described.values()]
-    rows = {name: file.rows or 0 for name, file in described.items()}
+        files = [nested.close(root=folder), *extras.data_files()]
+        rows: dict[str, int] = {}
+        for name, writer in tables.items():
+            file = writer.close(root=folder)
+            files.append(file)
+            rows[name] = file.rows or 0
     recipe_text = yaml.safe_dump(shared_recipe(recipe).model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     documents = [
         *extras.documents(files, rows=rows),
@@ -169,7 +175,8 @@ def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> Mani
         (RECIPE, recipe_text.encode()),
         (LICENSE, LICENSE_TEXT.encode()),
     ]
-    files.extend(write_file(folder / path, data, root=folder) for path, data in documents)
+    for path, data in documents:
+        files.append(write_file(folder / path, data, root=folder))
     counts = extras.counts(rows)
     for problem in count_problems(form, recipe, counts):
         raise ReleaseError(f"The rows of {recipe.variant!r} are not those of its recipe: {problem}; generate it again.")
@@ -179,10 +186,10 @@ def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> Mani
         license=LICENSE_ID,
         recipe_fingerprint=recipe.fingerprint,
         prompt_fingerprints=dict(sorted(content.prompts.items())),
-        models=model_names(shared_recipe(recipe)),
+        models=models_by_role(shared_recipe(recipe)),
         pool_digest=recipe.source_digest,
         usage=content.usage,
-        made_from=None if content.made_from is None else {unit: dict(stages) for unit, stages in content.made_from.items()},
+        made_from=content.made_from,
         counts=counts,
         files=tuple(sorted(files, key=lambda file: file.path)),
         counted_by=dict(form.counted_by) or None,
@@ -191,17 +198,19 @@ def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> Mani
 
 def _expectations(content: ReleaseContent, *, items: int) -> Iterator[tuple[str, bytes]]:
     """A project of Great Expectations whose checkpoint checks the flat tables, wherever the release is."""
-    form, variant = content.form, content.recipe.variant
+    form = content.form
+    variant = content.recipe.variant
     if form.benchmark.tables:
         folder = str(PurePosixPath(table_path(variant, "any")).parent)
         files = form.expectations.release_project(form.benchmark, content.recipe, items=items, tables=folder)
-        yield from ((f"{expectations_path(variant)}/{path}", data) for path, data in files.items())
+        for path, data in files.items():
+            yield f"{expectations_path(variant)}/{path}", data
 
 
 def _write_rows(
     content: ReleaseContent, extras: ReleaseExtras, *, nested: ParquetFileWriter, tables: Mapping[str, ParquetFileWriter]
 ) -> None:
-    """One pass over the items fills all files, so that none of them has to stay in memory."""
+    """Fill all files in one pass over the items, so that none of them has to stay in memory."""
     benchmark = content.form.benchmark
     released: set[str] = set()
     for item in extras.corrected(content.items):
@@ -217,9 +226,10 @@ def _write_rows(
         raise ReleaseError(
             f"There is no finished {benchmark.noun}, so there is nothing to release; see the failures of the stages."
         )
+    # Votes come after the items, because corrections decide which items are released.
     if GATE_RECORDS in tables:
         seen = (pair for pair in content.gate_records if pair[0] in released)
         for votes in gate_record_columns(seen, content.failures, released=released):
             tables[GATE_RECORDS].add_columns(votes)
     if FAILURES in tables:
-        tables[FAILURES].add([failure_row(failure) for failure in content.failures])
+        tables[FAILURES].add(map(failure_row, content.failures))

@@ -11,25 +11,25 @@ from pydantic_core import to_json
 ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def canonical(value: object) -> bytes:
-    """JSON with sorted keys, no spaces, UTF-8. Raises TypeError for what JSON does not know."""
+def canonical_json(value: object) -> bytes:
+    """Return JSON with sorted keys, no spaces, UTF-8. Raises TypeError for what JSON does not know."""
     return ENCODER.encode(value).encode()
 
 
 def canonical_digest(value: object) -> str:
     """sha256 of the canonical JSON, in hex."""
-    return hashlib.sha256(canonical(value)).hexdigest()
+    return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
-def in_order(value: object) -> object:
-    """The value with the keys of all its objects sorted. Raises ValueError for a float, which JSON can spell in many ways."""
+def with_sorted_keys(value: object) -> object:
+    """Return the value with the keys of all its objects sorted. Raises ValueError for floats: JSON spells them in many ways."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
         fields = cast(dict[str, object], value)
-        return {key: in_order(fields[key]) for key in sorted(fields)}
+        return {key: with_sorted_keys(fields[key]) for key in sorted(fields)}
     if isinstance(value, list | tuple):
-        return [in_order(item) for item in cast(list[object], value)]
+        return list(map(with_sorted_keys, cast(list[object], value)))
     if isinstance(value, float):
         raise ValueError(f"a row holds {value}, and rows hold no floats")
     return value
@@ -43,22 +43,19 @@ class RowDigest:
         self.rows = 0
 
     def add(self, rows: Iterable[object]) -> None:
-        """Take more rows, each `in_order`: those are canonical in a quarter of the time."""
+        """Take more rows, each `with_sorted_keys`: those are canonical in a quarter of the time."""
         for row in rows:
             self._hash.update(to_json(row) + b"\n")
             self.rows += 1
 
     def hexdigest(self) -> str:
-        """The digest of the rows so far."""
         return self._hash.hexdigest()
 
 
 def bytes_digest(content: bytes) -> str:
-    """sha256 of these bytes, in hex."""
     return hashlib.sha256(content).hexdigest()
 
 
-def file_digest(path: Path) -> str:
-    """sha256 of a file's bytes, in hex."""
+def file_sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

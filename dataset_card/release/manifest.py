@@ -1,4 +1,4 @@
-"""`manifest.json`: what a release consists of, what it was made from, by which models, at which cost."""
+"""`manifest.json`: the files of a release, the snapshots and models that they were made from, and the cost."""
 
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self, cast
@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal, Self, cast
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from assets.recipe.recipe import VARIANT_PATTERN
 from assets.records.base import duplicates
+from assets.records.limits import MOST_MANIFEST_BYTES, TooMuch, load_yaml, read_bounded
 from dataset_card.release.digests import canonical_digest
-from dataset_card.release.limits import MOST_MANIFEST_BYTES, TooMuch, load_yaml, read_bounded
 
 MANIFEST = "manifest.json"
 CARD = "README.md"
@@ -16,8 +17,6 @@ RECIPE = "recipe.yaml"
 LICENSE = "LICENSE"
 REPORT = "quality_report.json"
 REPORT_PAGE = "quality_report.html"
-# A variant's name becomes that of a folder and, on the Hub, of a configuration.
-VARIANT_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 VERSION_PATTERN = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -71,13 +70,11 @@ class ManifestUsage(_ManifestPart):
 class Predecessor(_ManifestPart):
     """The release before: the card's section on changes compares with it.
 
-    `rule` None: the version was chosen by the first rule of `versions.py`, which manifests did not name yet; `because` says why
-    it is as it is.
+    `because` says why the new version is as it is; None where nothing asked for more.
     """
 
     version: str = Field(pattern=VERSION_PATTERN)
     data_digest: Sha256
-    rule: int | None = Field(default=None, ge=1)
     because: str | None = None
 
 
@@ -96,7 +93,7 @@ class ManifestBody(_ManifestPart):
     counts: dict[str, int]
     files: tuple[ManifestFile, ...]
     previous: Predecessor | None = None
-    # Digests of the snapshots by work unit and stage; releases of before there was this say None.
+    # Digests of the snapshots by work unit and stage; None for rows that come from no snapshots, such as imported ones.
     made_from: dict[str, dict[str, Sha256]] | None = None
     # What numbers of the data are counted by, such as tokens; None where nothing is measured.
     counted_by: dict[str, str] | None = None
@@ -111,26 +108,31 @@ class ManifestBody(_ManifestPart):
     def release_digest(self) -> str:
         """sha256 over the canonical JSON of everything but version and the two digests, in hex."""
         body = self.model_dump(mode="json", exclude={"version", "digest", "data_digest"})
-        # Fields that manifests of before did not have are not in their digests.
+        # What a release does not have is not in its digest.
         for name in ("made_from", "counted_by"):
             if getattr(self, name) is None:
+                # Otherwise a new field of the manifest would change the digest of every release.
                 del body[name]
         if self.previous is not None:
-            body["previous"] = {name: value for name, value in body["previous"].items() if value is not None}
+            body["previous"] = self.previous.model_dump(mode="json", exclude_none=True)
         return canonical_digest(body)
 
     def rows_digest(self) -> str:
         """sha256 over path, number and logical digest of all rows, in hex: the data alone, whatever bytes store it."""
-        return canonical_digest([[file.path, file.rows, file.logical_digest] for file in self.files if file.logical_digest])
+        rows: list[list[str | int | None]] = []
+        for file in self.files:
+            if file.logical_digest:
+                rows.append([file.path, file.rows, file.logical_digest])
+        return canonical_digest(rows)
 
     def without_card(self) -> dict[str, Any]:
-        """What has to be equal in two releases for them to be the same, but for what their cards say."""
+        """Return the part that is equal in two releases that are the same, but for what their cards say."""
         apart = {"version", "digest", "data_digest", "previous", "files", "made_from"}
         files = [file.model_dump() for file in self.files if file.path != CARD]
         return {**self.model_dump(exclude=apart), "files": files}
 
     def with_card(self, card: ManifestFile, *, previous: Predecessor | None) -> "ManifestBody":
-        """The same body with another card and the release that this one follows."""
+        """Return the same body with another card and the release that this one follows."""
         files = tuple(card if file.path == CARD else file for file in self.files)
         return self.model_copy(update={"files": files, "previous": previous})
 
@@ -155,11 +157,11 @@ class Manifest(ManifestBody):
 
     @classmethod
     def of(cls, body: ManifestBody, *, version: str) -> "Manifest":
-        """The manifest of a body under this version, with both digests."""
+        """Return the manifest of a body under this version, with both digests."""
         return cls(**body.model_dump(), version=version, data_digest=body.rows_digest(), digest=body.release_digest())
 
     def to_bytes(self) -> bytes:
-        """The file's content: JSON, indented, newline at the end."""
+        """Return the file's content: JSON, indented, newline at the end."""
         return (self.model_dump_json(indent=2) + "\n").encode()
 
 
@@ -173,12 +175,12 @@ def read_manifest(folder: Path) -> Manifest:
         raise ManifestError(f"{MANIFEST} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
         problem = error.errors()[0]
-        location = ".".join(str(part) for part in problem["loc"]) or "the whole"
+        location = ".".join(map(str, problem["loc"])) or "the whole"
         raise ManifestError(f"{MANIFEST} is wrong at {location}: {problem['msg'].removeprefix('Value error, ')}.") from error
 
 
 def read_recipe_fields(folder: Path) -> dict[str, object]:
-    """The fields of a release's recipe, as they stand there. Raises ManifestError when they are missing or unreadable."""
+    """Read the fields of a release's recipe, as they stand there. Raises ManifestError when they are missing or unreadable."""
     try:
         fields = load_yaml((folder / RECIPE).read_text(encoding="utf-8"))
     except OSError as error:

@@ -8,13 +8,13 @@ from typing import Any
 from pydantic import ConfigDict, create_model
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.ports import SnapshotRef, SnapshotStore, portions, rows_of
+from assets.engine.ports import SnapshotRef, SnapshotStore, portions, snapshot_rows
 from assets.engine.provenance import Provenance
 from assets.records.base import Failure, GateRecord, ItemRecord
 
 
 class GateVotes(ItemRecord):
-    """What the gates saw of an item: all that a release needs of the gated stages' records."""
+    """The votes of the gates on an item: all that a release needs of the gated stages' records."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -23,7 +23,7 @@ class GateVotes(ItemRecord):
 
 @lru_cache
 def votes_record(stage: type[ItemRecord]) -> type[GateVotes]:
-    """GateVotes as they stand in the records of a stage, whose id has a name of its own."""
+    """Return the class of GateVotes as they stand in the records of a stage, whose id has a name of its own."""
     fields: dict[str, Any] = {stage.id_field: (str, ...)}
     record: type[GateVotes] = create_model("GateVotes", __base__=GateVotes, **fields)
     record.id_field = stage.id_field
@@ -31,7 +31,7 @@ def votes_record(stage: type[ItemRecord]) -> type[GateVotes]:
 
 
 def gated_stages(benchmark: Benchmark) -> tuple[str, ...]:
-    """Names of the stages whose records hold votes, in order."""
+    """Return the names of the stages whose records hold votes, in order."""
     return tuple(stage.name for stage in benchmark.stages if "gate_records" in stage.record.model_fields)
 
 
@@ -48,23 +48,27 @@ class FinishedRows:
     items_at_a_time: int = 50
 
     def items(self) -> Iterator[ItemRecord]:
-        """All of them, by unit and position in the sample."""
+        """Yield all of them, by unit and position in the sample."""
         for ref, positions in self._portions():
             final = self.benchmark.final
             yield from self.snapshots.read(ref, final.name, record=final.record, positions=positions).values()
 
     def gate_records(self) -> Iterator[tuple[str, tuple[GateRecord, ...]]]:
-        """The items' votes in the same order, of each item stage by stage."""
+        """Yield the items' votes in the same order, of each item stage by stage."""
         stages = gated_stages(self.benchmark)
         for ref, positions in self._portions():
             seen = [self._votes(stage, unit=ref.unit, positions=positions) for stage in stages]
             for position in positions:
-                own = [votes[position] for votes in seen if position in votes]
-                yield from ((votes.item_id, votes.gate_records) for votes in own)
+                for votes in seen:
+                    if position in votes:
+                        yield votes[position].item_id, votes[position].gate_records
 
     def failures(self) -> list[Failure]:
-        """The items that were replaced, by unit."""
-        return [failure for ref in self._final_refs() for failure in self.snapshots.failures(ref)]
+        """Return the items that were replaced, by unit."""
+        failures: list[Failure] = []
+        for ref in self._final_refs():
+            failures += self.snapshots.failures(ref)
+        return failures
 
     def _final_refs(self) -> list[SnapshotRef]:
         return [ref for _, ref in sorted(self.provenance.stage(self.benchmark.final.name).items())]
@@ -76,7 +80,7 @@ class FinishedRows:
 
     def _votes(self, stage: str, *, unit: str, positions: list[int]) -> dict[int, GateVotes]:
         refs = self.provenance.snapshots[unit].values()
-        return rows_of(
+        return snapshot_rows(
             stage,
             record=votes_record(self.benchmark.stage(stage).record),
             refs=refs,

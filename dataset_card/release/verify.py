@@ -1,16 +1,17 @@
-"""Whether a release folder still is what its manifest says."""
+"""Verify that a release folder still is what its manifest says."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 from pyarrow import ArrowException
 
+from assets.records.limits import TooMuch, bounded_rows, check_links
 from assets.reporting.plurals import counted
-from dataset_card.card.header import configuration_problems, expectations_path
-from dataset_card.release.digests import RowDigest, file_digest, in_order
-from dataset_card.release.limits import TooMuch, bounded_rows, check_links
+from dataset_card.card.header import expectations_path
+from dataset_card.release.digests import RowDigest, file_sha256, with_sorted_keys
+from dataset_card.release.loadable import configuration_problems
 from dataset_card.release.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, read_manifest
 from dataset_card.release.writers import array_items
 
@@ -19,35 +20,37 @@ ADDED_BY_THE_HUB = {".gitattributes", ".cache", ".git"}
 
 
 def verify_release(folder: Path) -> list[str]:
-    """A sentence for each file that differs from the manifest, is missing, or is not in it; none when all is well."""
-    try:
-        manifest = read_manifest(folder)
-    except ManifestError as error:
-        return [str(error)]
-    problems = [problem for file in manifest.files for problem in _problems(file, folder)]
-    return [*problems, *_extra(folder, manifest)]
+    """Return a sentence for each file that differs from the manifest, is missing, or is not in it; none when all is well."""
+    return _verify(folder, _problems)
 
 
 def examine_release(folder: Path) -> list[str]:
-    """The same, and more that takes longer: rows read anew give each logical digest, and every configuration loads."""
+    """Verify the same, and more that takes longer: rows read anew give each logical digest, and every configuration loads."""
+    problems = _verify(folder, _examined)
+    # A release that is not whole cannot be loaded for that reason, which needs no second sentence.
+    return problems or list(configuration_problems(folder, manifest=read_manifest(folder)))
+
+
+def _verify(folder: Path, problems_of: Callable[[ManifestFile, Path], Iterable[str]]) -> list[str]:
     try:
         manifest = read_manifest(folder)
     except ManifestError as error:
         return [str(error)]
-    problems = [problem for file in manifest.files for problem in _examined(file, folder)]
-    # What is not whole cannot be loaded for that reason, which needs no second sentence.
-    return [*problems, *_extra(folder, manifest)] or list(configuration_problems(folder, manifest=manifest))
+    problems: list[str] = []
+    for file in manifest.files:
+        problems += problems_of(file, folder)
+    return [*problems, *_extra(folder, manifest)]
 
 
 def logical_digest(path: Path) -> str:
-    """The logical digest of a Parquet or JSON data file, computed anew from its rows."""
+    """Return the logical digest of a Parquet or JSON data file, computed anew from its rows."""
     digest = RowDigest()
-    digest.add(map(in_order, file_rows(path)))
+    digest.add(map(with_sorted_keys, file_rows(path)))
     return digest.hexdigest()
 
 
 def file_rows(path: Path) -> Iterator[Any]:
-    """The rows of a Parquet or JSON data file, a few at a time. Raises ValueError (TooMuch), ArrowException or OSError."""
+    """Yield the rows of a Parquet or JSON data file. Raises ValueError (TooMuch), ArrowException or OSError."""
     if path.suffix == ".json":
         yield from array_items(path)
     else:
@@ -57,6 +60,7 @@ def file_rows(path: Path) -> Iterator[Any]:
 def _problems(file: ManifestFile, folder: Path) -> Iterator[str]:
     path = folder / file.path
     try:
+        # A link would lead out of the release, to a file that its owner may not mean to share.
         check_links(folder, path)
     except TooMuch as problem:
         yield f"{file.path} {problem}."
@@ -65,17 +69,26 @@ def _problems(file: ManifestFile, folder: Path) -> Iterator[str]:
         yield f"{file.path} is missing."
         return
     size = path.stat().st_size
+    # Sizes come first, because they cost nothing.
     if size != file.bytes:
         yield f"{file.path} has {counted(size, 'byte')}, but the manifest says {file.bytes}."
-    elif (digest := file_digest(path)) != file.sha256:
+        return
+    digest = file_sha256(path)
+    if digest != file.sha256:
         yield f"{file.path} has the sha256 {digest}, but the manifest says {file.sha256}."
-    elif file.rows is not None and (rows := _rows(path)) != file.rows:
-        held = "its rows cannot be read" if rows is None else f"it has {counted(rows, 'row')}"
-        yield f"{file.path}: {held}, but the manifest says {file.rows}."
+        return
+    if file.rows is None:
+        return
+    rows = _rows(path)
+    if rows is None:
+        yield f"{file.path}: its rows cannot be read, but the manifest says {file.rows}."
+    elif rows != file.rows:
+        yield f"{file.path}: it has {counted(rows, 'row')}, but the manifest says {file.rows}."
 
 
 def _examined(file: ManifestFile, folder: Path) -> Iterator[str]:
-    path, problems = folder / file.path, list(_problems(file, folder))
+    path = folder / file.path
+    problems = list(_problems(file, folder))
     yield from problems
     if not problems and file.logical_digest:
         try:
@@ -90,30 +103,34 @@ def _examined(file: ManifestFile, folder: Path) -> Iterator[str]:
 
 
 def _rows(path: Path) -> int | None:
-    """None: the file is not of its kind, although its sha256 is the manifest's."""
+    """Count the rows. None: the file is not of its kind, although its sha256 is the manifest's."""
     try:
-        return sum(1 for _ in array_items(path)) if path.suffix == ".json" else _parquet_rows(path)
+        if path.suffix == ".json":
+            return sum(1 for _ in array_items(path))
+        with pq.ParquetFile(path) as file:
+            return file.metadata.num_rows
     except (ValueError, ArrowException, OSError) as error:
         _of_file(error)
         return None
 
 
 def _of_file(error: Exception) -> str:
-    """What is wrong with the file, in one line. Raises the error itself where it is the disk's: Arrow's have no number."""
+    """Return the error in one line. Raises it where it is the disk's, not the file's: Arrow's own have no number."""
     if isinstance(error, OSError) and error.errno is not None:
         raise error
     return " ".join(str(error).split())
 
 
-def _parquet_rows(path: Path) -> int:
-    with pq.ParquetFile(path) as file:
-        return file.metadata.num_rows
-
-
 def _extra(folder: Path, manifest: Manifest) -> list[str]:
     known = {MANIFEST, *(file.path for file in manifest.files)}
-    paths = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir())
     # Great Expectations leaves there what its checkpoint came to.
     results = f"{expectations_path(manifest.variant)}/uncommitted/"
-    names = sorted(path.as_posix() for path in paths if path.parts[0] not in ADDED_BY_THE_HUB)
-    return [f"{name} is not in the manifest." for name in names if name not in known and not name.startswith(results)]
+    names: list[str] = []
+    for path in folder.rglob("*"):
+        inside = path.relative_to(folder)
+        name = inside.as_posix()
+        if path.is_dir() or inside.parts[0] in ADDED_BY_THE_HUB or name.startswith(results):
+            continue
+        if name not in known:
+            names.append(name)
+    return [f"{name} is not in the manifest." for name in sorted(names)]

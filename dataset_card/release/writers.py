@@ -12,12 +12,14 @@ import pyarrow.parquet as pq
 from pydantic_core import to_json
 
 from assets.records.base import Record
-from assets.records.columnar import Columns, arrow_schema, columns_of, rows_of, table_of
+from assets.records.columnar import Columns, arrow_schema, columns_of, rows_as_dicts, table_of
 from assets.records.json_text import JsonTooDeep, parse_json
-from dataset_card.release.digests import RowDigest, file_digest, in_order
-from dataset_card.release.limits import MB, MOST_ITEM_BYTES, TooMuch
+from assets.records.limits import MB, MOST_ITEM_BYTES, TooMuch
+from dataset_card.release.digests import RowDigest, file_sha256, with_sorted_keys
 from dataset_card.release.manifest import ManifestFile
 
+# A reader takes a group at a time, and a writer converts a part of one: both stay below some ten megabytes. Bytes of files
+# follow from the sizes of groups, so that another size would be another release.
 ROWS_PER_GROUP = 10_000
 ROWS_AT_ONCE = 400
 ITEMS_PER_GROUP = 200
@@ -36,7 +38,8 @@ class ParquetFileWriter:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._type = record_type
-        self._group, self._at_once = rows_per_group, rows_at_once
+        self._group = rows_per_group
+        self._at_once = rows_at_once
         self._pending: dict[str, list[Any]] = {name: [] for name in record_type.model_fields}
         self._tables: list[pa.Table] = []
         self._converted = 0
@@ -59,15 +62,18 @@ class ParquetFileWriter:
 
     def add(self, records: Iterable[Record]) -> None:
         coming = iter(records)
-        while more := list(islice(coming, self._at_once)):
+        while True:
+            more = list(islice(coming, self._at_once))
+            if not more:
+                return
             self.add_columns(columns_of(more, record_type=self._type))
 
     def add_columns(self, columns: Columns) -> None:
         """Take rows by column; full groups are written. A group that fills up waits in Arrow, in a tenth of the memory."""
         for name, values in columns.items():
             self._pending[name].extend(values)
-        while self._pending_rows() >= (room := min(self._at_once, self._group - self._converted)):
-            self._convert(room)
+        while self._pending_rows() >= self._room():
+            self._convert(self._room())
 
     def close(self, *, root: Path) -> ManifestFile:
         """Write the rest and describe the file, its path relative to `root`."""
@@ -75,6 +81,10 @@ class ParquetFileWriter:
         self._write()
         self._writer.close()
         return describe_file(self.path, root=root, digest=self._digest)
+
+    def _room(self) -> int:
+        """Return how many rows are converted next, which never are of two groups."""
+        return min(self._at_once, self._group - self._converted)
 
     def _pending_rows(self) -> int:
         return len(next(iter(self._pending.values())))
@@ -84,7 +94,7 @@ class ParquetFileWriter:
         for values in self._pending.values():
             del values[:rows]
         if self._digest is not None:
-            self._digest.add(rows_of(columns, record_type=self._type))
+            self._digest.add(rows_as_dicts(columns, record_type=self._type))
         self._tables.append(table_of(columns, record_type=self._type))
         self._converted += rows
         if self._converted == self._group:
@@ -94,7 +104,8 @@ class ParquetFileWriter:
         if self._converted:
             # In one piece, because pages of the file follow the pieces of a table.
             self._writer.write_table(pa.concat_tables(self._tables).combine_chunks())
-        self._tables, self._converted = [], 0
+        self._tables = []
+        self._converted = 0
 
 
 def _holds_floats(kind: Any) -> bool:
@@ -118,7 +129,7 @@ class JsonArrayWriter:
 
     def add(self, item: dict[str, Any]) -> None:
         self._stream.write(item_bytes(item, first=self._digest.rows == 0))
-        self._digest.add([in_order(item)])
+        self._digest.add([with_sorted_keys(item)])
 
     def close(self, *, root: Path) -> ManifestFile:
         """End the array and describe the file, its path relative to `root`."""
@@ -128,7 +139,7 @@ class JsonArrayWriter:
 
 
 def item_bytes(item: dict[str, Any], *, first: bool) -> bytes:
-    """One item's part of the array, so that large files can be written item by item."""
+    """Return one item's part of the array, so that large files can be written item by item."""
     # Strings have no raw newline in JSON, so the replacement only indents.
     return (b"[" if first else b",") + (b"\n" + to_json(item, indent=2)).replace(b"\n", b"\n  ")
 
@@ -138,14 +149,16 @@ def end_bytes(*, empty: bool) -> bytes:
 
 
 def array_items(path: Path) -> Iterator[Any]:
-    """The items of an array written like this, one after another, so that a large file takes no memory.
+    """Yield the items of an array written like this, one after another, so that a large file takes no memory.
 
     Raises ValueError when the file is laid out otherwise, OSError when it cannot be read.
     """
     item: list[bytes] = []
     with path.open("rb") as stream:
-        begun, size = stream.read(1) == b"[", 0
-        while line := stream.readline(MOST_ITEM_BYTES):
+        begun = stream.read(1) == b"["
+        size = 0
+        # Lines are read up to a limit, so that a file of one endless line takes no memory either.
+        for line in iter(lambda: stream.readline(MOST_ITEM_BYTES), b""):
             item.append(line)
             size += len(line)
             if size > MOST_ITEM_BYTES:
@@ -156,24 +169,24 @@ def array_items(path: Path) -> Iterator[Any]:
                     yield parse_json(b"".join(item).strip().removesuffix(b","))
                 except JsonTooDeep as error:
                     raise TooMuch("nests values deeper than any release") from error
-                item, size = [], 0
+                item = []
+                size = 0
     if not begun or b"".join(item).strip() != b"]":
         raise ValueError(f"{path.name} is not laid out as an array of items")
 
 
 def write_file(path: Path, content: bytes, *, root: Path) -> ManifestFile:
-    """Write a file without rows and describe it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return describe_file(path, root=root)
 
 
 def describe_file(path: Path, *, root: Path, digest: RowDigest | None = None) -> ManifestFile:
-    """A file's line of the manifest."""
+    """Return a file's line of the manifest."""
     return ManifestFile(
         path=path.relative_to(root).as_posix(),
         bytes=path.stat().st_size,
-        sha256=file_digest(path),
+        sha256=file_sha256(path),
         rows=digest.rows if digest else None,
         logical_digest=digest.hexdigest() if digest else None,
     )

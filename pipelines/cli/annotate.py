@@ -1,33 +1,29 @@
 """`amemgym annotate`: have people check a release's items by hand."""
 
-import asyncio
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Optional, get_args
 
 import typer
 
-from assets.amemgym.recipe import AMemGymRecipe
+from assets.llm.async_calls import run_to_end
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import nearest_first
 from assets.records.annotation import StudyKind
 from assets.reporting.plurals import counted
-from dataset_card.errata.files import ERRATA
-from dataset_card.release.store import FolderReleaseStore
+from dataset_card.diff.errata_files import ERRATA
 from dataset_card.release.writers import write_durably
-from pipelines.cli.errors import Problem
-from pipelines.cli.groups import command_group
-from pipelines.cli.options import json_option, option, options_of
+from dataset_card.release_store.store import FolderReleaseStore
+from pipelines.cli.options import command_group, file_errors, json_option, option, options_of
 from pipelines.cli.release import release_errors, source_folder
 from pipelines.cli.serve import bound_socket, run_server
 from pipelines.cli.terminal import print_json, print_markdown
-from pipelines.evaluation.errors import EvaluationError
+from pipelines.errors import Problem
 from pipelines.evaluation.folder import FinishedRun, read_run, runs_folder
 from pipelines.experiments.annotation.dry_run import answer_with_model
 from pipelines.experiments.annotation.folder import PAGES, StudyFolder, import_answers
 from pipelines.experiments.annotation.label_studio import to_label_studio
-from pipelines.experiments.annotation.page import annotation_page, create_app
+from pipelines.experiments.annotation.page import annotation_page, study_app
 from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet
 from pipelines.experiments.annotation.results import (
     StudyAnswers,
@@ -42,10 +38,11 @@ from pipelines.experiments.annotation.study import NAME, StudyRequest, Target, m
 from pipelines.experiments.annotation.units import load_source
 from pipelines.experiments.prompt_trials.trial import with_model
 from pipelines.home import home
-from pipelines.resources.open import open_run_context
+from pipelines.opening.models import open_run_context
 from pipelines.resources.storage.open_stores import open_release_store
+from pipelines.ui.request_guard import RequestGuard
 
-HOST = "127.0.0.1"
+HOST = "127.0.0.1"  # never another: the pages ask for no login
 KINDS: tuple[StudyKind, ...] = get_args(StudyKind)
 StudyName = Annotated[str, typer.Argument(help="Name of the study, or its folder.")]
 
@@ -80,45 +77,42 @@ def sample(
     target = _target(study_kind, options)
     with release_errors():
         release_folder = source_folder(release, endpoint="")
-    with annotation_errors():
-        source = load_source(release_folder)
-        name = options.name or f"{study_kind}-{source.digest[:6]}"
-        request = StudyRequest(name=name, kind=study_kind, annotators=tuple(annotator), target=target, seed=options.seed)
-        study, keys = make_study(request, source, run=_run(study_kind, options.run))
-        folder = StudyFolder(home().studies / name)
-        folder.begin(study, keys)
+    source = load_source(release_folder)
+    name = options.name or f"{study_kind}-{source.digest[:6]}"
+    request = StudyRequest(name=name, kind=study_kind, annotators=tuple(annotator), target=target, seed=options.seed)
+    study, keys = make_study(request, source, run=_run(study_kind, options.run))
+    folder = StudyFolder(home().studies / name)
+    folder.begin(study, keys)
     for sentence in study.sizing:
         print(sentence)
     items = counted(len(study.tasks), "item")
     print(f"{name}: {items} for {', '.join(annotator)} in {folder.path}. Next: amemgym annotate serve {name}")
 
 
-@app.command()
-def serve(
+@app.command("serve")
+def serve_study(
     study: StudyName, port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 8377
 ) -> None:
     """Serve the study's page on this machine, an address for each annotator; every answer is saved at once."""
     folder = _find_study(study)
-    people = [sheet.annotator for sheet in folder.sheets() if sheet.kind == "person"]
+    people = folder.people()
     with bound_socket(HOST, port) as listening:
         bound = listening.getsockname()[1]
-        for name in people:
-            print(f"{name}: http://{HOST}:{bound}/{name}/", flush=True)
+        for sheet in people:
+            print(f"{sheet.annotator}: http://{HOST}:{bound}/{sheet.annotator}/", flush=True)
         print("Every answer is saved at once; Ctrl-C ends this.", flush=True)
-        run_server(create_app(folder), listening)
+        run_server(RequestGuard(study_app(folder), host=HOST), listening)
 
 
 @app.command()
 def pages(study: StudyName) -> None:
     """Write a page for each annotator that works from the disk, without any server; its export is taken in with import."""
     folder = _find_study(study)
-    with annotation_errors():
-        items = folder.study()
-        for sheet in folder.sheets():
-            if sheet.kind == "person":
-                path = folder.path / PAGES / f"{sheet.annotator}.html"
-                write_durably(path, annotation_page(items, sheet).encode())
-                print(f"{sheet.annotator}: {path}")
+    items = folder.study()
+    for sheet in folder.people():
+        path = folder.path / PAGES / f"{sheet.annotator}.html"
+        write_durably(path, annotation_page(items, sheet).encode())
+        print(f"{sheet.annotator}: {path}")
 
 
 @app.command("export")
@@ -127,22 +121,22 @@ def export_study(
 ) -> None:
     """Write the study in Label Studio's formats."""
     folder = _find_study(study)
-    with annotation_errors():
-        for file, content in to_label_studio(folder.study()).items():
-            write_durably(to / file, content.encode())
-            print(f"wrote {to / file}")
+    for file, content in to_label_studio(folder.study()).items():
+        write_durably(to / file, content.encode())
+        print(f"wrote {to / file}")
 
 
-@app.command("import", help="Take in answers from files that annotators' pages or Label Studio exported.")
+@app.command("import")
 def import_files(
     study: StudyName, files: Annotated[list[Path], typer.Argument(help="Exports of pages, or JSON exports of Label Studio.")]
 ) -> None:
+    """Take in answers from files that annotators' pages or Label Studio exported."""
     folder = _find_study(study)
     for path in files:
         try:
-            sheets = import_answers(folder, path.read_bytes())
-        except OSError as error:
-            raise Problem(f"{path} cannot be read: {error.strerror}.") from error
+            with file_errors(f"{path} cannot be read"):
+                content = path.read_bytes()
+            sheets = import_answers(folder, content)
         except AnnotationError as error:
             raise Problem(f"{path}: {error}") from error
         for sheet in sheets:
@@ -157,11 +151,11 @@ def dry_run(
 ) -> None:
     """Let a model fill in for an annotator, to try the study. Every figure that comes of it is marked as such."""
     folder = _find_study(study)
-    with annotation_errors():
-        items, sheets = folder.study(), [folder.sheet(name) for name in annotator]
-        for sheet in sheets:
-            if sheet.kind == "person" and sheet.answers:
-                raise AnnotationError(f"{sheet.annotator!r} has answered already; a model takes the place of nobody who has.")
+    items = folder.study()
+    sheets = list(map(folder.sheet, annotator))
+    for sheet in sheets:
+        if sheet.kind == "person" and sheet.answers:
+            raise AnnotationError(f"{sheet.annotator!r} has answered already; a model takes the place of nobody who has.")
 
     async def fill_in_all() -> list[AnswerSheet]:
         with open_run_context(home()) as run_context:
@@ -171,22 +165,21 @@ def dry_run(
             language_model = run_context.for_unit("annotation", recipe=recipe).model
             return [await answer_with_model(items, sheet, recipe=recipe, model=language_model) for sheet in sheets]
 
-    for sheet in asyncio.run(fill_in_all()):
+    for sheet in run_to_end(fill_in_all()):
         folder.save(sheet)
         done = f"{len(sheet.answers)} of {counted(len(items.tasks), 'item')}"
         print(f"{sheet.annotator}: {done} by {sheet.model}, a model in a person's place")
 
 
-@app.command()
-def agree(study: StudyName, as_json: Annotated[bool, json_option("the study's result.json")] = False) -> None:
+@app.command("agree")
+def report_agreement(study: StudyName, as_json: Annotated[bool, json_option("the study's result.json")] = False) -> None:
     """Tell agreement and score with their intervals, and write them into the study's folder."""
     folder = _find_study(study)
-    with annotation_errors():
-        all_answers = _collected(folder)
-        result = result_of(all_answers)
-        text = report(result)
-        write_durably(folder.path / "result.json", (result.model_dump_json(indent=2) + "\n").encode())
-        write_durably(folder.path / "result.md", text.encode())
+    all_answers = _collected(folder)
+    result = result_of(all_answers)
+    text = report(result)
+    write_durably(folder.path / "result.json", (result.model_dump_json(indent=2) + "\n").encode())
+    write_durably(folder.path / "result.md", text.encode())
     if as_json:
         print_json(result)
     else:
@@ -194,21 +187,23 @@ def agree(study: StudyName, as_json: Annotated[bool, json_option("the study's re
         print(progress(all_answers))
 
 
-@app.command()
-def adjudicate(
+@app.command("adjudicate")
+def adjudicate_study(
     study: StudyName, adjudicator: Annotated[str, typer.Option(help="Name of somebody who was no annotator.")]
 ) -> None:
     """Give what annotators disagree on to somebody else, whose labels then decide; serve or pages shows them their page."""
     folder = _find_study(study)
     if not NAME.fullmatch(adjudicator):
         raise Problem(f"{adjudicator!r} cannot name an adjudicator; use up to 40 letters, digits, - and _.")
-    with annotation_errors():
-        sheet = adjudicator_sheet(_collected(folder), adjudicator)
-        existing = next((other for other in folder.sheets() if other.role == "adjudicator"), sheet)
-        if existing.annotator != adjudicator:
-            raise AnnotationError(f"{existing.annotator} adjudicates this study already.")
-        # Answers stay, and whoever gave them, a person or a model in a dry run.
-        folder.save(existing.model_copy(update={"items": sheet.items}))
+    sheet = adjudicator_sheet(_collected(folder), adjudicator)
+    existing = sheet
+    for other in folder.sheets():
+        if other.role == "adjudicator":
+            existing = other
+    if existing.annotator != adjudicator:
+        raise AnnotationError(f"{existing.annotator} adjudicates this study already.")
+    # Answers stay, and whoever gave them, a person or a model in a dry run.
+    folder.save(existing.model_copy(update={"items": sheet.items}))
     print(f"{adjudicator} gets {counted(len(sheet.items or ()), 'item')}. Next: amemgym annotate serve {study}")
 
 
@@ -216,17 +211,16 @@ def adjudicate(
 def settle_study(study: StudyName) -> None:
     """Put the result, and errata for what was found wrong, where the variant's next release reads and lists them."""
     folder = _find_study(study)
-    with annotation_errors():
-        all_answers = _collected(folder)
-        notes = _errata_folder() / all_answers.study.variant
-        settled = write_outcome(all_answers, folder=notes)
+    all_answers = _collected(folder)
+    notes = _errata_folder() / all_answers.study.variant
+    settled = write_outcome(all_answers, folder=notes)
     if settled.waiting:
         print(f"Still disputed, and so without an erratum: {settled.waiting}. Next: amemgym annotate adjudicate {study}")
     for erratum in settled.errata:
         print(f"- {erratum.place} of {erratum.user_id}: {erratum.action}. {erratum.reason}")
-    count, variant = len(settled.errata), all_answers.study.variant
+    count = len(settled.errata)
     new = f"New errata in {notes / ERRATA}: {count}; look them over" if count else "There are no new errata"
-    print(f"{new}. The next release lists them with the result: amemgym release {variant}")
+    print(f"{new}. The next release lists them with the result: amemgym release {all_answers.study.variant}")
 
 
 def _kind(asked: str) -> StudyKind:
@@ -252,19 +246,9 @@ def _run(kind: StudyKind, name: str) -> FinishedRun | None:
     return read_run(name, runs=runs_folder(home())) if name else None
 
 
-@contextmanager
-def annotation_errors() -> Generator[None, None, None]:
-    """Raise Problem for what the user can correct."""
-    try:
-        yield
-    except (AnnotationError, EvaluationError) as error:
-        raise Problem(str(error)) from error
-
-
 def _find_study(name: str) -> StudyFolder:
-    """The folder of an existing study. Raises Problem where there is none."""
-    with annotation_errors():
-        return StudyFolder.of(name, studies=home().studies)
+    """Return the folder of an existing study. Raises Problem where there is none."""
+    return StudyFolder.of(name, studies=home().studies)
 
 
 def _collected(folder: StudyFolder) -> StudyAnswers:
@@ -272,6 +256,6 @@ def _collected(folder: StudyFolder) -> StudyAnswers:
 
 
 def _errata_folder() -> Path:
-    """Where the next release looks for errata and results: beside the versions, or on this machine for an object store."""
+    """Return the folder where the next release looks for errata: beside the versions, or here for an object store."""
     release_store = open_release_store(home())
     return release_store.root if isinstance(release_store, FolderReleaseStore) else home().releases

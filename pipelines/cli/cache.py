@@ -4,39 +4,37 @@ import asyncio
 import shutil
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 from rich.console import Console
 
+from assets.isolation.boundary import available_kind, boundary_sentence
 from assets.reporting.plurals import counted, is_or_are
-from pipelines.cli.errors import Problem
-from pipelines.cli.groups import command_group
-from pipelines.cli.options import json_option
-from pipelines.cli.terminal import print_json, print_plain, print_table
+from pipelines.cli.options import command_group, file_errors, json_option
+from pipelines.cli.terminal import print_json, print_plain, print_table, stdout_console
+from pipelines.errors import Problem
 from pipelines.home import home, obstacles
-from pipelines.resources.cache.export import ModelShare, NotReplies, shares
-from pipelines.resources.cache.export import export as write_copy
-from pipelines.resources.cache.export import prune as delete_replies
-from pipelines.resources.cache.export import take_in as read_replies
+from pipelines.opening.doctor import OF_ANOTHER_VERSION, Finding, examine
+from pipelines.resources.cache.export import ModelShare, NotReplies, delete_replies, read_replies, shares, write_copy
 from pipelines.resources.cache.reply_cache import open_replies
-from pipelines.resources.doctor import OF_ANOTHER_VERSION, Finding, examine
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
-from pipelines.resources.ledger.queries import summary
+from pipelines.resources.ledger.queries import sum_calls
 from pipelines.resources.storage.database import Database
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import open_database
 
-MEGABYTE, GIGABYTE = 1_000_000, 1_000_000_000
-MOST_LOOKS = 3
+MEGABYTE = 1_000_000
+GIGABYTE = 1_000_000_000
+MOST_LOOKS = 3  # a repair may show up further damage; one that still does so after these is beyond repair
 
 app = command_group("The reply cache: every reply that was ever paid for.")
 
 
 @app.command("info")
-def info(as_json: Annotated[bool, json_option("database", "bytes", "models")] = False) -> None:
+def show_cache(as_json: Annotated[bool, json_option("database", "bytes", "models")] = False) -> None:
     """Print size, replies and hit rate, by model."""
     with _open_cache(reading=True) as replies:
         models = asyncio.run(shares(replies))
@@ -47,13 +45,10 @@ def info(as_json: Annotated[bool, json_option("database", "bytes", "models")] = 
 
 
 @app.command("export")
-def export(path: Annotated[Path, typer.Argument(help="The file to write: .jsonl, or else a SQLite copy.")]) -> None:
+def export_replies(path: Annotated[Path, typer.Argument(help="The file to write: .jsonl, or else a SQLite copy.")]) -> None:
     """Copy the cache into a file, to keep or to give to others."""
-    with _open_cache(reading=True) as replies:
-        try:
-            count = asyncio.run(write_copy(replies, path))
-        except OSError as error:
-            raise Problem(f"{path} cannot be written: {error.strerror}." if error.strerror else str(error)) from error
+    with _open_cache(reading=True) as replies, file_errors(f"{path} cannot be written"):
+        count = asyncio.run(write_copy(replies, path))
     print(f"Wrote {counted(count, 'reply')} to {path}.")
 
 
@@ -62,16 +57,15 @@ def import_replies(path: Annotated[Path, typer.Argument(help="A .jsonl file that
     """Keep the replies of a file, so that they need not be asked for; a reply that is there already stays."""
     with _open_cache(new=True) as replies:
         try:
-            count = asyncio.run(read_replies(replies, path))
+            with file_errors(f"{path} cannot be read"):
+                count = asyncio.run(read_replies(replies, path))
         except NotReplies as error:
             raise Problem(str(error)) from error
-        except OSError as error:
-            raise Problem(f"{path} cannot be read: {error.strerror}." if error.strerror else str(error)) from error
     print(f"Kept {counted(count, 'reply')} of {path}.")
 
 
 @app.command("prune")
-def prune(
+def prune_replies(
     model: Annotated[Optional[str], typer.Option(help="Take out the replies of this model.")] = None,
     older_than: Annotated[Optional[float], typer.Option(min=0, metavar="DAYS", help="Take out what is older.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -89,24 +83,18 @@ def prune(
 def _print_shares(models: list[ModelShare], database: Database) -> None:
     rates = _hit_rates()
     head = ("model", "replies", "rejected", "MB", "oldest", "newest", "hit rate")
-    rows = [
-        (
-            share.model,
-            f"{share.replies:,}",
-            f"{share.rejected:,}",
-            f"{share.size / MEGABYTE:.1f}",
-            _day(share.oldest),
-            _day(share.newest),
-            rates.get(share.model, ""),
-        )
-        for share in models
-    ]
-    console = Console()
+    rows: list[tuple[str, ...]] = []
+    replies = rejected = 0
+    for share in models:
+        replies += share.replies
+        rejected += share.rejected
+        size = f"{share.size / MEGABYTE:.1f}"
+        dates = (_day(share.oldest), _day(share.newest))
+        rows.append((share.model, f"{share.replies:,}", f"{share.rejected:,}", size, *dates, rates.get(share.model, "")))
+    console = stdout_console()
     print_table(console, head, rows, title=str(database))
-    size = database.size() / MEGABYTE
-    replies = counted(sum(share.replies for share in models), "reply")
-    console.print(f"{replies}, {size:.1f} MB on the disk; hit rates are the ledger's.")
-    if any(share.rejected for share in models):
+    console.print(f"{counted(replies, 'reply')}, {database.size() / MEGABYTE:.1f} MB on the disk; hit rates are the ledger's.")
+    if rejected:
         console.print("Rejected replies were paid for and hold nothing that can be used; the next run asks again.")
 
 
@@ -114,11 +102,8 @@ def _hit_rates() -> dict[str, str]:
     path = ledger_file(home())
     if not open_database(path).exists:
         return {}
-    ledger = Ledger(path, reading=True)
-    try:
-        lines = asyncio.run(summary(ledger, by="model"))
-    finally:
-        ledger.close()
+    with closing(Ledger(path, reading=True)) as ledger:
+        lines = asyncio.run(sum_calls(ledger, by="model"))
     return {line.name: f"{line.hit_rate:.0%}" for line in lines}
 
 
@@ -131,44 +116,52 @@ def _open_cache(*, new: bool = False, reading: bool = False) -> Generator[KeyVal
     path = home().calls
     if not new and not open_database(path).exists:
         raise Problem(f"There is no reply cache in {path.parent} yet; it begins with the first run.")
-    replies = open_replies(path, reading=reading)
-    try:
+    with closing(open_replies(path, reading=reading)) as replies:
         yield replies
-    finally:
-        replies.close()
 
 
 def doctor(
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
-    as_json: Annotated[bool, json_option("folder", "obstacles", "damages", "of_another_version")] = False,
+    as_json: Annotated[bool, json_option("folder", "obstacles", "packages", "damages", "of_another_version")] = False,
 ) -> None:
     """Check every file of the data folder, and say what is damaged and what can be made again. --repair repairs it.
 
-    Says as well where nothing can be written, and whether the disk is nearly full.
+    Says as well where nothing can be written, whether the disk is nearly full, and what keeps the code of packages in.
     """
-    data, console = home(), Console(quiet=as_json)
+    data = home()
+    console = Console(quiet=as_json)
+    print_plain(console, boundary_sentence())
     stopping = list(obstacles(data))
     for sentence in stopping:
         print_plain(console, sentence)
     found = _tell(console, examine(data), repair=repair)
-    damages = open_ones = _damages(found)
+    damages = _damages(found)
     others = len(found) - len(damages)
+    left = damages
     # What is taken away may be what something else points to.
     for _ in range(MOST_LOOKS if repair and damages else 0):
-        open_ones = _damages(examine(data))
-        new = [one for one in open_ones if one not in damages]
+        left = _damages(examine(data))
+        new = [one for one in left if one not in damages]
         if not new:
             break
         damages = damages + _tell(console, new, repair=repair)
     if as_json:
-        rows = [
-            {"where": one.where, "what": one.what, "remedy": one.remedy, "repaired": repair and one not in open_ones}
-            for one in damages
-        ]
-        print_json({"folder": str(data.root), "obstacles": stopping, "damages": rows, "of_another_version": others})
-    if open_ones:
+        rows: list[dict[str, object]] = []
+        for one in damages:
+            repaired = repair and one not in left
+            rows.append({"where": one.where, "what": one.what, "remedy": one.remedy, "repaired": repaired})
+        print_json(
+            {
+                "folder": str(data.root),
+                "obstacles": stopping,
+                "packages": available_kind(),
+                "damages": rows,
+                "of_another_version": others,
+            }
+        )
+    if left:
         hint = "." if repair else "; amemgym doctor --repair repairs what can be."
-        raise Problem(f"{len(open_ones)} of {counted(len(damages), 'damage')} {is_or_are(len(open_ones))} left{hint}")
+        raise Problem(f"{len(left)} of {counted(len(damages), 'damage')} {is_or_are(len(left))} left{hint}")
     if stopping:
         raise Problem("Nothing is damaged, but a run could not write here.")
     free = f"{shutil.disk_usage(data.root).free / GIGABYTE:,.1f} GB are free"
@@ -182,10 +175,13 @@ def _damages(findings: list[Finding]) -> list[Finding]:
 
 
 def _tell(console: Console, findings: list[Finding], *, repair: bool) -> list[Finding]:
-    """Say what was found, and repair it. What is of another version is no damage, and told in one sentence."""
-    others = [finding for finding in findings if finding.of_another_version]
-    for finding in others if repair else ():
-        finding.mend()
+    """Say what was found, and repair it. What is of another version is no damage, and is one sentence."""
+    others: list[Finding] = []
+    for finding in findings:
+        if finding.of_another_version:
+            others.append(finding)
+            if repair:
+                finding.mend()
     if others:
         done = "That was deleted." if repair else "--repair deletes that."
         what = "1 value or snapshot is" if len(others) == 1 else f"{len(others):,} values and snapshots are"

@@ -1,22 +1,19 @@
 """`amemgym evaluate`, `compare` and `leaderboard`."""
 
-import asyncio
-import os
-import signal
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional, TypeVar
+from typing import Annotated, Literal, Optional
 
 import typer
 from rich.console import Console
 
-from assets.llm.ports import BudgetReached, EndpointError
+from assets.llm.async_calls import run_to_end
+from assets.llm.ports import BudgetReached
 from assets.records.base import duplicates
 from assets.reporting.plurals import counted, is_or_are
-from pipelines.cli.errors import Problem
 from pipelines.cli.options import (
     DatasetArgument,
     DataSettingsOption,
@@ -26,7 +23,15 @@ from pipelines.cli.options import (
     options_of,
     parse_overrides,
 )
-from pipelines.cli.terminal import LiveProgress, print_json, print_markdown, print_plain, stderr_console
+from pipelines.cli.terminal import (
+    LiveProgress,
+    print_json,
+    print_markdown,
+    print_plain,
+    prints_of_others_apart,
+    stderr_console,
+)
+from pipelines.errors import Problem
 from pipelines.evaluation.command import (
     EvaluationProgress,
     EvaluationRequest,
@@ -35,22 +40,20 @@ from pipelines.evaluation.command import (
     plan_evaluation,
     run_evaluation,
 )
-from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import PAGE, FinishedRun, RunFolder, read_run, runs_folder
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.report.formatting import format_estimate
+from pipelines.evaluation.report.formatting import format_estimate, unread_answers
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import Run
-from pipelines.experiments.compare import compare as compare_finished
-from pipelines.experiments.compare import comparison_report
-from pipelines.experiments.leaderboard import runs_by_dataset, write_leaderboard
-from pipelines.experiments.ranking import best_first, board_sections
-from pipelines.experiments.ranking import leaderboard as leaderboard_table
+from pipelines.experiments.scoring.compare import compare_runs, comparison_report
+from pipelines.experiments.scoring.leaderboard import runs_by_dataset, write_leaderboard
+from pipelines.experiments.scoring.ranking import best_first, leaderboard_section, leaderboard_table
 from pipelines.home import home
+from pipelines.memories.contract import MAX_REPLY_TOKENS
+from pipelines.memories.settings import swept_memories
 
-T = TypeVar("T")
 SCORING = "scores and report"
 RUN = "Folder or id of a finished run; the beginning of an id is enough."
 
@@ -64,20 +67,34 @@ class EvaluateOptions:
     embedding_model: str = option("Model of its embeddings.")
     user_model: str = option("Model that plays the user, and checks what it says.")
     judge_model: str = option("Model that checks what the user says; that of the user by default.")
-    tokens: Optional[int] = option("Tokens that a memory may give back; else 100,000 in dialogues, 4,000 of documents.", None)
+    extra_body: Optional[list[str]] = option(  # noqa: RUF009 (its default is None)
+        "Further fields of requests to all chat models, or to one role's: assistant, memory, embedding, user or judge.",
+        None,
+        metavar="[ROLE=]JSON",
+    )
+    tokens: Optional[int] = option("Tokens that a memory may give back; else 100,000 in dialogues, 6,000 of documents.", None)
+    reply_tokens: int = option("Tokens that a reply may have, a model's thoughts included.", MAX_REPLY_TOKENS, least=1)
     curve: str = option("Further budgets at which to ask all questions, as in 500,1000,4000.", metavar="TOKENS,...")
     conditions: str = option("Conditions of isolated scores beside the memory's own; '' for none.", ",".join(CONDITIONS[1:]))
     probes: Literal["question", "variable", "all"] = option(
         "How states are probed: the variables of each question (as the reference does), each alone, or all at once.", "question"
     )
-    unknown_probes: bool = option('Probe states a second time with "don\'t know" allowed.', False)
     wording: Literal["own", "paper"] = option("Our questions, or the paper's form, order of options and notes prompt.", "own")
+    recall_query: Literal["question-and-options", "question"] = option(
+        "What a memory is asked with in dialogues; the reasoner always sees the options.", "question-and-options"
+    )
     users: Optional[int] = option("Only the first so many users, or tasks at all their lengths.", None, least=1)
     replay: str = option("Off-policy: replay the dialogues of this run.", metavar="RUN")
     seed: int = option("Seed of the order of options, and of all calls.", 42, most=2**63 - 1)
     again: bool = option("Evaluate once more, though there is a finished run of this plan.", False)
     concurrency: int = option("Users, or tasks, evaluated at once.", 32, least=1)
     deadline: int = option("Seconds that one call of a memory that is not ours may take.", 300, least=1)
+    settle: float = option(
+        "Seconds that its writes take until they can be recalled; a canary shows that they do.", 0.0, least=0
+    )
+    in_process: bool = option(
+        "Run a memory's own code in this process, for debugging: it could read the answers; marked.", False
+    )
     max_cost: Optional[float] = option("US dollars that each run may spend, over all its tries; at the limit it pauses.", None)
     max_tokens: Optional[int] = option("Tokens that each run may spend, likewise.", None)
     offline: bool = option("Ask no model; use recorded replies only.", False)
@@ -85,7 +102,10 @@ class EvaluateOptions:
 
 MemoryOption = Annotated[
     Optional[list[str]],
-    typer.Option(help="Name of a memory, FILE.py:CLASS, the address of a service, or a YAML file; may be repeated."),
+    typer.Option(
+        help="Name of a memory, FILE.py:CLASS, the address of a service, or a YAML file; may be repeated. "
+        "Settings follow as in 'bm25?topk=5', and 'bm25?topk=5,10' is two memories."
+    ),
 ]
 AssistantOption = Annotated[
     Optional[list[str]],
@@ -108,47 +128,56 @@ def evaluate(
     options: EvaluateOptions,
 ) -> None:
     """Evaluate memories on a release of any benchmark, each with the same reasoner. The same command again goes on."""
-    settings = parse_overrides(set_ or ())
-    memory, assistant = list(dict.fromkeys(memory or [])), list(dict.fromkeys(assistant or []))  # each once
-    requests = evaluation_requests(dataset, memory, options, assistants=assistant)
-    requests = [replace(request, settings=settings) for request in requests]
+    request = evaluation_request(dataset, options, settings=parse_overrides(set_ or ()))
+    requests = [replace(request, memory=name) for name in _each_once(memory)]
+    requests += [replace(request, memory=name, whole=True) for name in _each_once(assistant)]
     if not requests:
         raise Problem("Name what to evaluate with --memory, as in: amemgym evaluate demo --memory bm25 --memory full-history")
     console = stderr_console()
-    folder, page = runs_folder(home()), None
-    with evaluation_errors():
-        notice = cache(partial(print_plain, console))  # once, however many memories
-        if plan:
-            plans = [asyncio.run(_plan(request, console, notice)) for request in requests]
-            if as_json:
-                print_json({"runs": plans})
-            return
+    folder = runs_folder(home())
+    page = None
+    notice = cache(partial(print_plain, console))  # once, however many memories
+    if plan:
+        with evaluation_errors(), prints_of_others_apart():
+            plans = [run_to_end(_plan(request, console, notice)) for request in requests]
+        if as_json:
+            print_json({"runs": plans})
+        return
+    with evaluation_errors(), prints_of_others_apart():
         if len(requests) > 1:  # one alone is checked as it begins
-            requests = run_to_end(check_memories(requests, home=home()))
+            requests = run_to_end(check_memories(requests, home=home(), notice=notice))
         runs = [_evaluate(request, console, notice, quiet=quiet) for request in requests]
         if len(runs) > 1:
-            page = write_leaderboard(compare_finished(runs), runs=folder)
+            page = write_leaderboard(compare_runs(runs), runs=folder)
     if as_json:
         print_json({"runs": list(map(run_record, runs)), "page": page and str(page)})
     else:
-        print_markdown(comparison_table(runs) if len(runs) > 1 else run_report(runs[0]))
+        print_markdown(leaderboard_section(runs) if len(runs) > 1 else run_report(runs[0]))
         for run in runs:
             print_plain(console, f"{run.manifest.run_id}: {_latency(run)} Page: {folder / run.manifest.run_id / PAGE}")
         if page:
             print_plain(console, f"All of them: {page}")
-    if unfinished := [run for run in runs if run.results.errors]:
-        failed = counted(sum(len(run.results.errors) for run in unfinished), unfinished[0].manifest.noun)
+    if as_json or len(runs) > 1:  # a report of one run says so itself
+        for run in runs:
+            note = unread_answers(run)
+            if note:
+                print_plain(console, f"{run.manifest.run_id}: {note}")
+    errors = sum(len(run.results.errors) for run in runs)
+    if errors:
+        failed = counted(errors, runs[0].manifest.noun)
         raise Problem(f"Finished with errors: {failed} could not be evaluated to the end. The same command tries these again.")
 
 
-def comparison_table(runs: Sequence[FinishedRun]) -> str:
-    """The leaderboard of these runs, and their isolated scores."""
-    below = [f"**{title}**\n\n{content}" for title, content in board_sections(runs).items()]
-    return "\n\n".join([leaderboard_table(runs), *below])
+def _each_once(sources: Sequence[str] | None) -> list[str]:
+    """Return the memories, those of sweeps too, each once, however often it is named."""
+    found = list[str]()
+    for source in sources or ():
+        found += swept_memories(source)
+    return list(dict.fromkeys(found))
 
 
 def run_record(run: FinishedRun) -> dict[str, object]:
-    """What a run says as JSON: its settings and results, as its folder has them."""
+    """Return a run as JSON: its settings and results, as its folder has them."""
     folder = runs_folder(home()) / run.manifest.run_id
     return {"page": str(folder / PAGE), "manifest": run.manifest, "results": run.results, "latency": run.latency}
 
@@ -161,12 +190,12 @@ def compare(
     if len(runs) < 2:
         raise Problem("Give two or more runs to compare, by their folders or ids, as in: amemgym compare RUN RUN")
     folder = runs_folder(home())
-    with evaluation_errors():
-        found = [read_run(name, runs=folder) for name in runs]
-        if twice := duplicates([run.manifest.run_id for run in found]):
-            raise Problem(f"{twice[0]} is named twice, and a run does not differ from itself; name another run beside it.")
-        results = compare_finished(found)
-        page = write_leaderboard(results, runs=folder)
+    found = list(map(partial(read_run, runs=folder), runs))
+    twice = duplicates([run.manifest.run_id for run in found])
+    if twice:
+        raise Problem(f"{twice[0]} is named twice, and a run does not differ from itself; name another run beside it.")
+    results = compare_runs(found)
+    page = write_leaderboard(results, runs=folder)
     if as_json:
         parts = {"users": results.users, "pairs": results.pairs, "policies": results.policies, "page": str(page)}
         print_json({"runs": list(map(run_record, results.runs)), **parts})
@@ -180,9 +209,9 @@ def leaderboard(
     as_json: Annotated[bool, json_option("dataset", "digest", "page", "runs, best first")] = False,
 ) -> None:
     """Rank all finished runs, one page for each dataset."""
-    folder, console = runs_folder(home()), Console(stderr=True)
-    with evaluation_errors():
-        groups, unread = runs_by_dataset(folder, dataset=dataset)
+    folder = runs_folder(home())
+    console = Console(stderr=True)
+    groups, unread = runs_by_dataset(folder, dataset=dataset)
     if unread:
         print_plain(
             console,
@@ -192,24 +221,17 @@ def leaderboard(
         )
     if not groups:
         raise Problem(f"There is no finished run{f' on {dataset}' if dataset else ''} in {folder}; amemgym evaluate makes one.")
-    with evaluation_errors():
-        pages = [write_leaderboard(compare_finished(runs), runs=folder) for runs in groups]
+    records: list[dict[str, object]] = []
+    for runs in groups:
+        page = write_leaderboard(compare_runs(runs), runs=folder)
+        manifest = runs[0].manifest
+        if not as_json:
+            print_markdown(f"# {manifest.dataset}\n\n{leaderboard_table(runs)}\n")
+            print_plain(console, f"Page: {page}")
+        found = list(map(run_record, best_first(runs)))
+        records.append({"dataset": manifest.dataset, "digest": manifest.dataset_digest, "page": str(page), "runs": found})
     if as_json:
-        print_json(
-            [
-                {
-                    "dataset": runs[0].manifest.dataset,
-                    "digest": runs[0].manifest.dataset_digest,
-                    "page": str(page),
-                    "runs": list(map(run_record, best_first(runs))),
-                }
-                for runs, page in zip(groups, pages, strict=True)
-            ]
-        )
-        return
-    for runs, page in zip(groups, pages, strict=True):
-        print_markdown(f"# {runs[0].manifest.dataset}\n\n{leaderboard_table(runs)}\n")
-        print_plain(console, f"Page: {page}")
+        print_json(records)
 
 
 def inspect_log(
@@ -218,128 +240,110 @@ def inspect_log(
 ) -> None:
     """Write a finished run as a log of Inspect, for its viewer."""
     folder = runs_folder(home())
-    with evaluation_errors():
-        finished = read_run(run, runs=folder)
+    finished = read_run(run, runs=folder)
     try:
         # Inspect is an optional extra, and takes seconds to import.
-        from pipelines.experiments.inspect_log import write_inspect_log
+        from pipelines.export.inspect_log import write_inspect_log
     except ModuleNotFoundError as error:
         raise Problem(
             f"Inspect is not installed ({error.name} is missing); install it with: pip install -e '.[inspect]'"
         ) from error
-    place = folder / finished.manifest.run_id
-    path = out or place / "inspect.eval"
-    samples = write_inspect_log(finished, path, made_at=RunFolder(place).made_at)
+    run_folder = folder / finished.manifest.run_id
+    path = out or run_folder / "inspect.eval"
+    samples = write_inspect_log(finished, path, made_at=RunFolder(run_folder).made_at)
     found = counted(samples, "sample")
     print_plain(Console(stderr=True), f"{found} in {path}; look at them with: inspect view --log-dir {path.parent}")
 
 
-def evaluation_requests(
-    dataset: str, memories: Sequence[str], options: EvaluateOptions, *, assistants: Sequence[str] = ()
-) -> list[EvaluationRequest]:
-    """One request for each memory and each assistant. Raises Problem for a budget of nothing, or a curve that is none."""
-    with evaluation_errors():
-        budget = budget_of(max_cost_usd=options.max_cost, max_tokens=options.max_tokens)
+def evaluation_request(
+    dataset: str, options: EvaluateOptions, *, memory: str = "", settings: Mapping[str, object] | None = None
+) -> EvaluationRequest:
+    """Return what the options ask for. Raises Problem for a budget of nothing, or a curve that is none."""
+    budget = budget_of(max_cost_usd=options.max_cost, max_tokens=options.max_tokens)
     chosen = EvaluationOptions(
         model=options.model,
         memory_model=options.memory_model,
         embedding_model=options.embedding_model,
         user_model=options.user_model,
         judge_model=options.judge_model,
+        extra_body=tuple(options.extra_body or ()),
         tokens=options.tokens,
+        reply_tokens=options.reply_tokens,
         curve=_numbers("--curve", options.curve),
-        conditions=tuple(filter(None, (name.strip() for name in options.conditions.split(",")))),
+        conditions=tuple(_words(options.conditions)),
         seed=options.seed,
         probes=options.probes,
-        unknown_probe=options.unknown_probes,
         wording=options.wording,
+        settle=options.settle,
+        recall_query=options.recall_query,
+        in_process=options.in_process,
     )
-    return [
-        EvaluationRequest(
-            dataset,
-            name,
-            chosen,
-            whole=whole,
-            users=options.users,
-            replayed=options.replay,
-            budget=budget,
-            items_at_once=options.concurrency,
-            cache="replay" if options.offline else "use",
-            again=options.again,
-            deadline=options.deadline,
-        )
-        for whole, names in ((False, memories), (True, assistants))
-        for name in names
-    ]
+    return EvaluationRequest(
+        dataset,
+        memory,
+        chosen,
+        settings=settings or {},
+        users=options.users,
+        replayed=options.replay,
+        budget=budget,
+        items_at_once=options.concurrency,
+        cache="replay" if options.offline else "use",
+        again=options.again,
+        deadline=options.deadline,
+    )
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _numbers(option: str, text: str) -> tuple[int, ...]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if wrong := [word for word in words if not word.isdecimal()]:
-        raise Problem(f"{option} {wrong[0]!r} is no whole number; give some with commas between, as in {option} 500,1000.")
+    words = _words(text)
+    for word in words:
+        if not word.isdecimal():
+            raise Problem(f"{option} {word!r} is no whole number; give some with commas between, as in {option} 500,1000.")
     return tuple(map(int, words))
 
 
 def _latency(run: FinishedRun) -> str:
-    """How long answers took, as a sentence."""
+    """Return sentences on how long answers and the memory's own calls took."""
     latency = run.latency
+    calls = ", ".join(f"{call} {one.median:.3f} s ({one.slowest:.3f} s)" for call, one in latency.memory.items())
+    memory = f" Of the memory, at p50 (p95): {calls}." if calls else ""
     if not latency.timed:
-        return "How long answers took was not measured: the reply cache gave them."
+        return f"How long answers took was not measured: the reply cache gave them.{memory}"
     return (
         f"An answer took {format_estimate(latency.mean, digits=2)} s of model time, "
-        f"half of them {latency.median:.2f} s or less ({latency.timed:,} of {latency.answers:,} measured)."
+        f"half of them {latency.median:.2f} s or less ({latency.timed:,} of {latency.answers:,} measured).{memory}"
     )
 
 
 @contextmanager
 def evaluation_errors() -> Generator[None, None, None]:
-    """Raise Problem for what the user can correct."""
+    """Raise Problem for a budget that is reached, with its options."""
     try:
         yield
     except BudgetReached as error:
         raise Problem(f"{error} For an evaluation these are --max-cost and --max-tokens.") from error
-    except (EvaluationError, EndpointError) as error:
-        raise Problem(str(error)) from error
 
 
-def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """The result. The first Ctrl-C stops in good order; the second ends the process at once, whatever still runs."""
-
-    async def main() -> T:
-        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
-
-        def stop() -> None:
-            loop.add_signal_handler(signal.SIGINT, os._exit, 130)
-            task.cancel()
-
-        loop.add_signal_handler(signal.SIGINT, stop)
-        try:
-            return await task
-        finally:
-            loop.remove_signal_handler(signal.SIGINT)
-
-    try:
-        return asyncio.run(main())
-    except asyncio.CancelledError as stopped:
-        raise KeyboardInterrupt from stopped
-
-
-def tell_run(console: Console, run: Run) -> None:
+def print_run(console: Console, run: Run) -> None:
     """Say before the first call which model plays which role, and where."""
     manifest = run.manifest
     print_plain(console, f"{manifest.run_id}: asks {manifest.asks}.")
-    print_plain(console, "Models: " + ", ".join(f"{role} {name}" for role, name in manifest.models.items()) + ".")
+    models = ", ".join(f"{role} {manifest.model_of(role)}" for role in manifest.models)
+    print_plain(console, f"Models: {models}.")
     if run.folder.finished:
         made = f"{run.folder.made_at:%Y-%m-%d %H:%M} UTC"
         print_plain(console, f"This plan was run before, at {made}, and is shown again; --again runs it once more.")
 
 
 async def _plan(request: EvaluationRequest, console: Console, notice: Callable[[str], None]) -> dict[str, object]:
-    """Tell what a run would be; the same as JSON says it."""
+    """Say what a run would be, and return it for JSON."""
     told = dict[str, object]()
 
     def begun(run: Run, size: EvaluationForecast) -> None:
-        tell_run(console, run)
+        print_run(console, run)
         print_plain(console, f"{size.sentence} {size.warning(request.budget)}".strip())
         told.update(manifest=run.manifest, finished=run.folder.finished, calls=size.calls, tokens=size.tokens, usd=size.usd)
         told.update(by_purpose=size.sizes, warning=size.warning(request.budget))
@@ -352,7 +356,7 @@ def _evaluate(request: EvaluationRequest, console: Console, notice: Callable[[st
     with LiveProgress(console, quiet=quiet, after=SCORING) as live:
 
         def begun(run: Run, size: EvaluationForecast) -> None:
-            tell_run(console, run)
+            print_run(console, run)
             if not run.folder.finished:
                 print_plain(console, f"{size.sentence} {size.warning(request.budget)}".strip())
 

@@ -6,48 +6,50 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 import dagster as dg
 import typer
-from dagster._core.instance.ref import InstanceRef
+import yaml
 from rich.console import Console
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import STOPPED
 from assets.engine.ports import VALUES
 from assets.engine.provenance import ReportValue, ResolvedRecipe
-from assets.engine.recipe_asset import observe_recipe_files, stand_in, with_embedded_model
-from assets.recipe.config_schema import RESET
+from assets.engine.recipe_asset import embedded_model_notice, observe_recipe_files, with_embedded_model
+from assets.isolation.boundary import TRUST
+from assets.recipe.config_schema import RESET, launchpad_config
 from assets.recipe.loading import nearest_first, units
 from assets.recipe.model_policy import ROLES
 from assets.recipe.recipe import EVERYONE, Recipe
 from assets.records.base import ItemRecord
 from assets.reporting.plurals import counted
-from dataset_card.release.folder import check_next_version
 from dataset_card.release.manifest import ReleaseError
+from dataset_card.release_store.folder import check_next_version
 from pipelines.benchmarks import BENCHMARKS, benchmark_of
-from pipelines.cli.errors import Problem, Stopped
 from pipelines.cli.options import (
     ModelOption,
     QuietOption,
     RecipeArgument,
     ResetOption,
     SetOption,
+    TrustOption,
     VariantOption,
     VersionOption,
 )
-from pipelines.cli.recipe import checked_recipe, launchpad_config, recipe_in_file, recipe_to_follow
-from pipelines.cli.show import choose_item, finished_items, item_name, print_item
-from pipelines.cli.terminal import LiveProgress, print_plain, stderr_console
+from pipelines.cli.recipe import checked_recipe, recipe_in_file, recipe_to_follow
+from pipelines.cli.stories import choose_item, finished_items, print_item
+from pipelines.cli.terminal import LiveProgress, print_plain, stderr_console, stdout_console
 from pipelines.definitions import defs
-from pipelines.home import Home, home, obstacles, prepare_dagster_home
+from pipelines.errors import Problem, Stopped
+from pipelines.home import Home, home, obstacles
 from pipelines.jobs import Phase, phases
-from pipelines.resources.dagster_resources import configured_resources
+from pipelines.opening.dagster_resources import configured_resources
+from pipelines.opening.doctor import check_dagster_storage, sound_dagster_storage
+from pipelines.opening.models import open_run_context
 from pipelines.resources.llm.settings import EndpointSettings
-from pipelines.resources.open import open_run_context
-from pipelines.resources.storage.dagster_sqlite import stay_connected
 from pipelines.resources.storage.io_manager import open_asset_values
 
 # Dagster would send what is printed through processes of its own, which Ctrl-C ends with tracebacks.
@@ -55,17 +57,18 @@ WITHOUT_CAPTURE = {
     "compute_logs": {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
 }
 R = TypeVar("R", bound=Recipe)
-QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-ASKING_STAGES = [name for entry in BENCHMARKS for name in entry.benchmark.asking_stages]
-STAGE_HELP = "The stage that is asked anew; the stages below it follow. " + " ".join(
-    f"Of {entry.benchmark.name}: {', '.join(entry.benchmark.asking_stages)}." for entry in BENCHMARKS
-)
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}  # the command shows progress itself
+ASKING_STAGES: list[str] = []
+STAGE_HELP: list[str] = ["The stage that is asked anew; the stages below it follow."]
+for entry in BENCHMARKS:
+    ASKING_STAGES.extend(entry.benchmark.asking_stages)
+    STAGE_HELP.append(f"Of {entry.benchmark.name}: {', '.join(entry.benchmark.asking_stages)}.")
 ConcurrencyOption = Annotated[int, typer.Option(min=1, help="Users worked on at once.")]
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a variant is made; none of it is in its rows. `offline`: no model is asked, only the reply cache is used.
+    """Settings of a run that are in no row. `offline`: no model is asked, only the reply cache is used.
 
     `quiet`: no progress is shown.
     """
@@ -84,25 +87,29 @@ def generate(
     version: VersionOption = "auto",
     offline: Annotated[bool, typer.Option("--offline", help="Ask no model; use recorded replies only.")] = False,
     reset: ResetOption = False,
+    trust_packages: TrustOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Make a variant: all stages, their checks, and the release folder. Run it again to go on where it stopped.
 
     Overrides stay: a later run without them goes on from them, until they are overridden again or --reset is given.
     """
+    _trust_packages(trust_packages)
     recipe = recipe_to_follow(variant, overrides, model=model, reset=reset)
     generate_variant(recipe, RunOptions(concurrency, version, offline, quiet))
 
 
 def regenerate(
     item: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user or a task, or all.")],
-    stage: Annotated[str, typer.Option("--from", help=STAGE_HELP, autocompletion=lambda: ASKING_STAGES)],
+    stage: Annotated[str, typer.Option("--from", help=" ".join(STAGE_HELP), autocompletion=lambda: ASKING_STAGES)],
     variant: VariantOption = "demo",
     concurrency: ConcurrencyOption = 32,
     version: VersionOption = "auto",
+    trust_packages: TrustOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Make one user or task again from a stage on; every other one stays as it is, byte by byte."""
+    _trust_packages(trust_packages)
     benchmark = benchmark_of(recipe_in_file(variant))
     before = finished_items(variant)
     item_id = EVERYONE if item == EVERYONE else choose_item(item, before, noun=benchmark.noun).item_id
@@ -112,15 +119,21 @@ def regenerate(
     last = recipe_to_follow(variant)
     recipe = asked_again(last, item_id=item_id, stage=stage, finished=_is_finished(variant, benchmark))
     generate_variant(recipe, RunOptions(concurrency, version, quiet=quiet))
-    Console(stderr=True).print(_changed_items(before, finished_items(variant), noun=benchmark.noun), highlight=False)
+    print_plain(Console(stderr=True), _changed_items(before, finished_items(variant), noun=benchmark.noun))
     print(f"This stays so; `amemgym generate {variant} --reset` goes back to {variant}.yaml.")
+
+
+def _trust_packages(trusted: bool) -> None:
+    """Set what the environment may set as well, for the stages and checks of this process."""
+    if trusted:
+        os.environ[TRUST] = "1"
 
 
 def demo(quiet: QuietOption = False) -> None:
     """Make the small demo release and show one of its users."""
     folder = generate_variant(checked_recipe("demo"), RunOptions(quiet=quiet))
     print_item("1", variant="demo", brief=True)
-    console = Console()
+    console = stdout_console()
     shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
     console.print(f"\nThe release is in [bold]{shown}[/bold]; start with README.md and demo/data.json there.")
     console.print("Next: [bold]amemgym show 2[/bold] tells another user's story (from .venv/bin), and")
@@ -133,7 +146,11 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
     started = time.monotonic()
     for sentence in obstacles(home()):
         raise Problem(sentence)
-    with LiveProgress(console, quiet=options.quiet) as progress, _run_context(home(), options, progress) as run_context:
+    with (
+        LiveProgress(console, quiet=options.quiet) as progress,
+        _run_context(home(), options, progress) as run_context,
+        _storage_errors(),
+    ):
         check_version_of(recipe, version=options.version, embedded=run_context.embedded_model)
         for sentence in asked_models(recipe, embedded=run_context.embedded_model, offline=options.offline):
             print_plain(console, sentence)
@@ -164,17 +181,22 @@ def check_version_of(recipe: Recipe, *, version: str, embedded: str | None) -> N
 
 
 def asked_models(recipe: Recipe, *, embedded: str | None, offline: bool) -> Iterator[str]:
-    """Before the first call: what is asked, and which model plays which role there."""
+    """Yield sentences for before the first call: the endpoint that is asked, and the model of each role."""
     if embedded is not None:
-        yield from filter(None, [stand_in(recipe.models, embedded_model=embedded)])
+        sentence = embedded_model_notice(recipe.models, embedded_model=embedded)
+        if sentence:
+            yield sentence
         return
     endpoint = EndpointSettings.from_environment()
     if offline or endpoint is None:
         yield "No model is asked: replies come from the cache."
     else:
         yield f"{recipe.variant}: asks {endpoint.address}."
-    names = {role: recipe.models.for_role(role).model for role in ROLES} | {"judge": " and ".join(recipe.models.judge.panel)}
-    yield "Models: " + ", ".join(f"{role.replace('_', ' ')} {name}" for role, name in names.items()) + "."
+    roles: list[str] = []
+    for role in ROLES:
+        name = " and ".join(recipe.models.judge.panel) if role == "judge" else recipe.models.for_role(role).model
+        roles.append(f"{role.replace('_', ' ')} {name}")
+    yield f"Models: {', '.join(roles)}."
 
 
 def freeze_variant(variant: str, *, version: str) -> Path:
@@ -184,13 +206,14 @@ def freeze_variant(variant: str, *, version: str) -> Path:
     with (
         LiveProgress(stderr_console()) as progress,
         _run_context(home(), RunOptions(concurrency=1, offline=True), progress) as run_context,
+        _storage_errors(),
     ):
         result = _run(phase, {"run_context": run_context}, instance=dagster_instance())
         return _release_folder(result, benchmark)
 
 
 def runs_of(recipe: Recipe, *, version: str) -> Iterator[Phase]:
-    """The runs that make the recipe's variant and its release, with the overrides of earlier runs, which the recipe has."""
+    """Return the runs that make the recipe's variant and its release; overrides of earlier runs are in the recipe."""
     benchmark = benchmark_of(recipe)
     config = {
         benchmark.key("recipe"): {"config": {**launchpad_config(recipe), RESET: True}},
@@ -200,10 +223,13 @@ def runs_of(recipe: Recipe, *, version: str) -> Iterator[Phase]:
 
 
 def _run_context(installation: Home, options: RunOptions, progress: LiveProgress) -> Any:
-    mode, users = "replay" if options.offline else "use", options.concurrency
     try:
         return open_run_context(
-            installation, items_at_once=users, report=progress.show, on_batch_progress=progress.show_batch, mode=mode
+            installation,
+            items_at_once=options.concurrency,
+            report=progress.show,
+            on_batch_progress=progress.show_batch,
+            mode="replay" if options.offline else "use",
         )
     except OSError as error:
         raise Problem(f"The data folder {installation.root} cannot be used: {error.strerror or error}.") from error
@@ -213,19 +239,27 @@ def dagster_instance() -> dg.DagsterInstance:
     """Dagster's own storage of this installation. Raises Problem with one sentence."""
     installation = home()
     try:
-        folder = prepare_dagster_home(installation)
+        with sound_dagster_storage(installation) as folder:
+            os.environ["DAGSTER_HOME"] = str(folder)
+            return dg.DagsterInstance.from_config(str(folder), _settings_without_capture(folder).name)
     except OSError as error:
         raise Problem(f"Dagster's folder {installation.dagster} cannot be used: {error.strerror or error}.") from error
-    os.environ["DAGSTER_HOME"] = str(folder)
-    with _storage_errors():
-        return dg.DagsterInstance.from_ref(stay_connected(InstanceRef.from_dir(str(folder), overrides=WITHOUT_CAPTURE)))
+
+
+def _settings_without_capture(folder: Path) -> Path:
+    """Write Dagster's settings of this folder once more, for runs in this process, and return the file."""
+    settings = cast(dict[str, Any], yaml.safe_load((folder / "dagster.yaml").read_text(encoding="utf-8")) or {})
+    path = folder / "command_line.yaml"
+    path.write_text(yaml.safe_dump({**settings, **WITHOUT_CAPTURE}), encoding="utf-8")
+    return path
 
 
 @contextmanager
 def _storage_errors() -> Generator[None, None, None]:
     try:
         yield
-    except OperationalError as error:
+    except DatabaseError as error:
+        check_dagster_storage(home(), runs=True)
         raise Problem(
             f"Dagster's storage in {home().dagster} cannot be used: {error.orig}. Everything finished so far is kept: "
             "free some space or mend the folder, and run the same command to go on."
@@ -234,15 +268,14 @@ def _storage_errors() -> Generator[None, None, None]:
 
 def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
     job = defs.resolve_job_def(phase.job)
-    with _storage_errors():
-        result = job.execute_in_process(
-            instance=instance,
-            partition_key=phase.partition,
-            run_config={**QUIET, "ops": phase.config},
-            # The definitions have those of the environment in which they were loaded.
-            resources={**configured_resources(), VALUES: open_asset_values(home()), **resources},
-            raise_on_error=False,
-        )
+    result = job.execute_in_process(
+        instance=instance,
+        partition_key=phase.partition,
+        run_config={**QUIET, "ops": phase.config},
+        # The definitions have those of the environment in which they were loaded.
+        resources={**configured_resources(), VALUES: open_asset_values(home()), **resources},
+        raise_on_error=False,  # `first_problem` says it in one sentence
+    )
     if not result.success:
         raise first_problem(result)
     return result
@@ -251,7 +284,7 @@ def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstanc
 def _release_folder(result: dg.ExecuteInProcessResult, benchmark: Benchmark) -> Path:
     metadata = result.asset_materializations_for_node(benchmark.key("release"))[-1].metadata
     if "address" in metadata:
-        Console(stderr=True).print(f"The release is stored at {metadata['address'].value}; its copy here is:", highlight=False)
+        print_plain(Console(stderr=True), f"The release is stored at {metadata['address'].value}; its copy here is:")
     return Path(str(metadata["folder"].value))
 
 
@@ -260,7 +293,7 @@ class StepFailed(Exception):
 
 
 def first_problem(result: dg.ExecuteInProcessResult) -> Problem | StepFailed:
-    """Of the first step that failed, or of the first blocking check that did not pass."""
+    """Return the problem of the first blocking check that did not pass, else of the first step that failed."""
     for check in result.get_asset_check_evaluations():
         if not check.passed and check.severity == dg.AssetCheckSeverity.ERROR:
             return Problem(
@@ -278,18 +311,20 @@ def first_problem(result: dg.ExecuteInProcessResult) -> Problem | StepFailed:
 
 
 def check_details(check: dg.AssetCheckEvaluation) -> str:
-    """A check's description and counts, without its tables, which are for the UI."""
-    plain = {key: entry.value for key, entry in check.metadata.items() if not isinstance(entry, dg.MarkdownMetadataValue)}
-    counts = "; ".join(f"{key}: {value}" for key, value in plain.items() if value not in ("", None))
-    return f"{check.description or ''} {counts}".strip()
+    """Return a check's description and counts, without its tables, which are for the UI."""
+    counts: list[str] = []
+    for key, entry in check.metadata.items():
+        if not isinstance(entry, dg.MarkdownMetadataValue) and entry.value not in ("", None):
+            counts.append(f"{key}: {entry.value}")
+    return f"{check.description or ''} {'; '.join(counts)}".strip()
 
 
 def asked_again(recipe: R, *, item_id: str, stage: str, finished: bool) -> R:
-    """The recipe with one more try at this item's stage; if that try was interrupted (not `finished`), the same recipe.
+    """Return the recipe with one more try at this item's stage; if that try was interrupted (not `finished`), the same recipe.
 
     Raises Problem when something else was interrupted, because then nobody knows which items there should be.
     """
-    own = {str(name): count for name, count in recipe.again.get(item_id, {}).items()}
+    own = dict(recipe.again.get(item_id, {}))
     if not finished and stage in own:
         return recipe
     if not finished:
@@ -299,9 +334,10 @@ def asked_again(recipe: R, *, item_id: str, stage: str, finished: bool) -> R:
 
 
 def _is_finished(variant: str, benchmark: Benchmark) -> bool:
-    """Whether the last quality report was made of the last recipe, so that all items follow it."""
+    """Return True when the last quality report was made of the last recipe, so that all items follow it."""
     values = open_asset_values(home())
-    recipe, report = (values.find(benchmark.key(name), variant) for name in ("recipe", "quality_report"))
+    recipe = values.find(benchmark.key("recipe"), variant)
+    report = values.find(benchmark.key("quality_report"), variant)
     if not isinstance(recipe, ResolvedRecipe) or not isinstance(report, ReportValue):
         return False
     return recipe.recipe.fingerprint == report.provenance.recipe.fingerprint
@@ -309,7 +345,7 @@ def _is_finished(variant: str, benchmark: Benchmark) -> bool:
 
 def _changed_items(before: Sequence[ItemRecord], after: Sequence[ItemRecord], *, noun: str) -> str:
     known = {item.item_id: item.sha256() for item in before}
-    changed = [item_name(item) for item in after if known.get(item.item_id) != item.sha256()]
+    changed = [item.display_name for item in after if known.get(item.item_id) != item.sha256()]
     if not changed:
         return f"The new replies came to the same: all {len(after)} {noun}s are as they were."
     return (

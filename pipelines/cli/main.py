@@ -1,14 +1,16 @@
 """`amemgym`: the list of commands, and how each is loaded and ended."""
 
-import atexit
+import ast
 import logging
 import os
 import re
-import signal
 import sys
+import threading
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version as distribution_version
+from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any
 
@@ -17,116 +19,68 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command, get_group
 
-from assets.engine.gc_control import pause_gc, settle_gc
-from pipelines.cli import INTERRUPTED, STOPPED, UNREAD, stop_at_once
-from pipelines.cli.errors import Problem, Stopped, report_crash, sentence_of, user_errors
-from pipelines.cli.groups import WHOLE
+from assets.stop_signals import INTERRUPTED
+from pipelines.cli import STOPPED, UNREAD, WHOLE, leave_at_once_when_stopped, raise_when_stopped, stop_at_once
+from pipelines.crash_report import report_crash
+from pipelines.errors import Stopped, sentence_of, user_errors
 
-# Commands in the order of use, by panel of the help: the module of `pipelines.cli` and its object, and the first sentence of
-# the command's own help.
+# Commands in the order of use, by panel of the help: the module of `pipelines.cli` and its object.
 PANELS = {
     "Make": {
-        "demo": ("generate:demo", "Make the small demo release and show one of its users."),
-        "plan": ("costs:plan", "Say calls, tokens, money and time per stage, with intervals, before the first paid call."),
-        "generate": (
-            "generate:generate",
-            "Make a variant: all stages, their checks, and the release folder. Run it again to go on where it stopped.",
-        ),
-        "regenerate": (
-            "generate:regenerate",
-            "Make one user or task again from a stage on; every other one stays as it is, byte by byte.",
-        ),
-        "release": (
-            "release:release",
-            "Freeze a variant's current users into an immutable release folder, without making any of them again.",
-        ),
+        "demo": "generate:demo",
+        "plan": "costs:plan",
+        "generate": "generate:generate",
+        "regenerate": "generate:regenerate",
+        "release": "release:release",
     },
     "Look at what was made": {
-        "show": (
-            "show:show",
-            "Tell one user's story: profile, state, events, sessions, questions and answers; or a task's facts and documents.",
-        ),
-        "quality": (
-            "show:quality",
-            "Say how good a variant, or anybody's data, is and write the page of its quality report. "
-            "Exit status 1: it has faults.",
-        ),
-        "diff": (
-            "release:diff",
-            "Tell what changed from one release to another: users, questions, answers, keys, words, figures, settings.",
-        ),
-        "verify": (
-            "release:verify",
-            "Check every digest, every table, every configuration; one sentence for each problem, and exit status 1.",
-        ),
-        "explore": ("show:explore", "Write a DuckDB file with views over all snapshots, for exploring by SQL."),
-        "ui": ("serve:ui", "Open the Dagster UI on this project."),
+        "show": "show:show",
+        "quality": "show:quality",
+        "diff": "release:diff",
+        "verify": "release:verify",
+        "explore": "show:explore",
+        "ui": "serve:ui",
     },
     "Score memories": {
-        "evaluate": (
-            "evaluate:evaluate",
-            "Evaluate memories on a release of any benchmark, each with the same reasoner. The same command again goes on.",
-        ),
-        "compare": (
-            "evaluate:compare",
-            "Compare runs over the same users, in the terminal and as a page: differences with intervals, ranks on- and "
-            "off-policy.",
-        ),
-        "leaderboard": ("evaluate:leaderboard", "Rank all finished runs, one page for each dataset."),
-        "memory": ("memory:app", "Memories: hold one of your own to the contract."),
-        "evolve": (
-            "memory:evolve",
-            "Let a memory's policy evolve through feedback, and tell learning from leaking. Again: goes on.",
-        ),
-        "export": (
-            "memory:export",
-            "Write documents and questions of a release of any benchmark for other harnesses: Parquet and JSONL, off-policy.",
-        ),
-        "inspect-log": ("evaluate:inspect_log", "Write a finished run as a log of Inspect, for its viewer."),
+        "evaluate": "evaluate:evaluate",
+        "compare": "evaluate:compare",
+        "leaderboard": "evaluate:leaderboard",
+        "memory": "memory:app",
+        "evolve": "memory:evolve_memory",
+        "export": "memory:export_release",
+        "inspect-log": "evaluate:inspect_log",
     },
     "Share, and have people check": {
-        "publish": (
-            "release:publish",
-            "Publish a release on the Hub: one commit, then its tag. Run it again to go on where it stopped.",
-        ),
-        "fetch": (
-            "release:fetch",
-            "Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network.",
-        ),
-        "deprecate": (
-            "release:deprecate",
-            "Say on the Hub that a version should not be used any more: in the card and in the list of versions. "
-            "Its rows stay.",
-        ),
-        "annotate": ("annotate:app", "Annotation: have people check items by hand, and say how far they agree."),
+        "publish": "release:publish",
+        "fetch": "release:fetch",
+        "deprecate": "release:deprecate_release",
+        "annotate": "annotate:app",
     },
     "Recipes, prompts and models": {
-        "recipe": ("recipe:app", "Recipes: the parameters of a variant."),
-        "prompts": ("prompts:app", "Prompts: try them before you change them."),
-        "model": ("serve:model_app", "The embedded model."),
+        "recipe": "recipe:app",
+        "prompts": "prompts:app",
+        "model": "serve:model_app",
     },
     "Keep in order": {
-        "ledger": ("costs:ledger_app", "Every call that was made: calls, tokens, cost and hit rate."),
-        "cache": ("cache:app", "The reply cache: every reply that was ever paid for."),
-        "doctor": (
-            "cache:doctor",
-            "Check every file of the data folder, and say what is damaged and what can be made again. --repair repairs it.",
-        ),
-        "cluster": ("serve:cluster_app", "Work units on many workers (needs the extra `cluster`)."),
+        "ledger": "costs:ledger_app",
+        "cache": "cache:app",
+        "doctor": "cache:doctor",
+        "cluster": "serve:cluster_app",
     },
 }
-COMMANDS = {name: command for panel in PANELS.values() for name, command in panel.items()}
+COMMANDS: dict[str, str] = {}
+for commands_of_panel in PANELS.values():
+    COMMANDS.update(commands_of_panel)
 NAME = max(map(len, COMMANDS))
+LEFT_THREADS_SECONDS = 3.0  # that threads have to end after the command
 
 
-# What begins with the name of a variant. A wrong name is told before the command's module is imported, which takes seconds.
+# These begin with the name of a variant. A wrong name is told before the command's module is imported, which takes seconds.
 BEGIN_WITH_A_VARIANT = ("generate", "plan", "release")
 
-# What takes an item's number.
-ABOUT_AN_ITEM, NEGATIVE = ("show", "regenerate"), re.compile(r"-\d+")
-
-# What is no command any more, and what to say instead.
-GONE = {"evaluate-documents": "It is amemgym evaluate RELEASE --memory NAME now, which takes releases of every benchmark."}
+# These take an item's number.
+ABOUT_AN_ITEM = ("show", "regenerate")
+NEGATIVE = re.compile(r"-\d+")
 
 
 class ItemCommand(TyperCommand):
@@ -144,12 +98,42 @@ class ItemCommand(TyperCommand):
         raise typer.Exit(2)
 
 
+@cache
+def _statements(module: str) -> list[ast.stmt]:
+    return ast.parse(Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")).body
+
+
+def summary_of(name: str) -> str:
+    """Return how a command's own help begins, read off its file, as importing that takes seconds.
+
+    It is the first paragraph of a function's docstring, or the sentence that a group is made with.
+    """
+    module, _, attribute = COMMANDS[name].partition(":")
+    for statement in _statements(module):
+        match statement:
+            case ast.FunctionDef(name=found) if found == attribute:
+                paragraph, _, _ = (ast.get_docstring(statement) or "").partition("\n\n")
+                return " ".join(paragraph.split())
+            case ast.Assign(targets=[ast.Name(id=found)], value=ast.Call(args=[sentence, *_])) if found == attribute:
+                return str(ast.literal_eval(sentence))
+            case _:
+                pass
+    raise LookupError(f"pipelines/cli/{module}.py has no command {attribute!r}.")
+
+
+class NamedCommand(TyperCommand):
+    """A command that is listed but not loaded."""
+
+    def get_short_help_str(self, limit: int = WHOLE) -> str:
+        assert self.name is not None
+        self.help = summary_of(self.name)
+        return super().get_short_help_str(limit)
+
+
 def load_command(name: str) -> Any:
-    """The command with its options. Imports its module."""
-    module, _, attribute = COMMANDS[name][0].partition(":")
-    with pause_gc():  # it would search through what is being imported, which takes a quarter of the time
-        command = getattr(import_module(f"pipelines.cli.{module}"), attribute)
-    settle_gc()
+    """Return the command with its options. Imports its module."""
+    module, _, attribute = COMMANDS[name].partition(":")
+    command = getattr(import_module(f"pipelines.cli.{module}"), attribute)
     if isinstance(command, typer.Typer):
         return get_group(command)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -160,35 +144,30 @@ def load_command(name: str) -> Any:
 class CommandGroup(TyperGroup):
     """Lists all commands, and imports the module of the one that is called: `amemgym --help` imports none.
 
-    Only now Ctrl-C is an exception: there is something to finish.
+    Only now Ctrl-C and SIGTERM are an exception: there is something to finish.
     """
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        for name, (_, sentence) in COMMANDS.items():
-            self.add_command(TyperCommand(name, help=sentence, rich_markup_mode=None))
+        for name in COMMANDS:
+            self.add_command(NamedCommand(name, rich_markup_mode=None))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for panel, commands in PANELS.items():
             with formatter.section(typer.style(panel, bold=True)):
-                formatter.write_dl(
-                    [
-                        (typer.style(f"{name:{NAME}}", fg="cyan"), self.commands[name].get_short_help_str(WHOLE))
-                        for name in commands
-                    ]
-                )
+                rows: list[tuple[str, str]] = []
+                for name in commands:
+                    rows.append((typer.style(f"{name:{NAME}}", fg="cyan"), self.commands[name].get_short_help_str(WHOLE)))
+                formatter.write_dl(rows)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        if args[0] in GONE:
-            raise Problem(GONE[args[0]])
         name, command, rest = super().resolve_command(ctx, args)
         if name in BEGIN_WITH_A_VARIANT and rest and not rest[0].startswith("-") and not ctx.resilient_parsing:
             from assets.recipe.loading import check_variant  # late: help and completion need none of it
 
             check_variant(rest[0])
         loaded = load_command(name) if name in COMMANDS else command
-        if signal.getsignal(signal.SIGINT) is stop_at_once:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        raise_when_stopped()
         return name, loaded, rest
 
 
@@ -209,7 +188,7 @@ def print_version(asked: bool) -> None:
 
 
 @app.callback()
-def amemgym(
+def program_options(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=print_version, help="Print the version, and end.")
     ] = False,
@@ -220,7 +199,7 @@ def amemgym(
 def run_command(words: Sequence[str] | None = None) -> int:
     """Run the command of these words, else of the command line, and return its exit status.
 
-    A problem that the user can solve is told in one sentence, and so is Ctrl-C.
+    A problem that the user can solve is told in one sentence, and so are Ctrl-C and SIGTERM.
     """
     try:
         app(words)
@@ -244,15 +223,6 @@ def run_command(words: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Run the command, and end the process with its status."""
-    status = 1  # also of an error that nothing below catches
-
-    def exit_now() -> None:
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        except BrokenPipeError:
-            os._exit(UNREAD)
-        os._exit(status)
 
     def tell_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if isinstance(error, KeyboardInterrupt):
@@ -268,9 +238,6 @@ def main() -> None:
             stop_at_once()
         sys.__unraisablehook__(ignored)
 
-    # What is registered first runs last: threads have ended then, and temporary folders are gone. Python would go on to take
-    # down every module object by object, which takes as long as a short command itself.
-    atexit.register(exit_now)
     sys.unraisablehook = tell_ignored
     if logging.lastResort is not None:
         logging.lastResort.addFilter(is_no_interrupt)
@@ -279,5 +246,23 @@ def main() -> None:
     finally:
         # The interpreter's last resort, for what nothing above catches; typer has set its own.
         sys.excepthook = tell_crash
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, stop_at_once)
+        leave_at_once_when_stopped()
+    status = _flushed(status)
+    if threading.active_count() > 1:
+        # Python waits for threads, and those that code of others has left behind may never end.
+        leaving = threading.Timer(LEFT_THREADS_SECONDS, os._exit, [status])
+        leaving.daemon = True
+        leaving.start()
+    sys.exit(status)
+
+
+def _flushed(status: int) -> int:
+    """Write what is left of the output; return the status, or UNREAD where nobody reads it any more."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        # Python would flush once more at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
+    return status

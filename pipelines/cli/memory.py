@@ -1,119 +1,127 @@
 """`amemgym memory`, `export` and `evolve`: what is done with memories beside scoring them."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Optional, TypeVar
 
 import typer
 from rich.console import Console
 
-from assets.records.estimate import shown
+from assets.llm.async_calls import run_to_end
+from assets.records.estimate import with_interval
 from assets.reporting.plurals import counted, is_or_are
-from pipelines.cli.errors import Problem
-from pipelines.cli.evaluate import RUN, SCORING, EvaluateOptions, evaluation_errors, evaluation_requests, run_to_end
-from pipelines.cli.groups import command_group
-from pipelines.cli.options import DatasetArgument, QuietOption, json_option, option, options_of
-from pipelines.cli.terminal import LiveProgress, print_json, print_markdown, print_plain, print_table, stderr_console
-from pipelines.evaluation.benchmarks import open_tasks
-from pipelines.evaluation.contract import MemoryTools
+from pipelines.cli.evaluate import RUN, SCORING, EvaluateOptions, evaluation_errors, evaluation_request
+from pipelines.cli.options import DatasetArgument, QuietOption, command_group, json_option, option, options_of
+from pipelines.cli.terminal import (
+    LiveProgress,
+    print_json,
+    print_markdown,
+    print_plain,
+    print_table,
+    prints_of_others_apart,
+    stderr_console,
+    stdout_console,
+)
+from pipelines.errors import Problem
 from pipelines.evaluation.folder import PAGE, find_run, runs_folder, write_table
-from pipelines.evaluation.memories.check import ContractVerdict, check_memory
-from pipelines.evaluation.memories.registry import find_memory
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.plan import CHECK_RECIPE
+from pipelines.evaluation.plan import MEMORY_CHECK
+from pipelines.evaluation.sources import open_tasks
 from pipelines.experiments.evolution.command import EvolutionProgress, EvolutionRequest, run_evolution
 from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan
 from pipelines.experiments.evolution.records import EvolutionManifest
 from pipelines.experiments.evolution.report import evolution_report
 from pipelines.experiments.evolution.results import FinishedEvolution, evolutions_folder
-from pipelines.experiments.export import export_tasks, lost
 from pipelines.experiments.reward_rows import RewardRow, floors, reward_rows
+from pipelines.export.documents import export_tasks
 from pipelines.home import home
+from pipelines.memories.check import ContractVerdict, check_memory
+from pipelines.memories.contract import MemoryTools
+from pipelines.memories.registry import Confinement, find_memory
+from pipelines.opening.models import open_models
+from pipelines.redaction import public_address
 from pipelines.resources.llm.embeddings import ModelEmbedder
-from pipelines.resources.open import open_models
 from pipelines.resources.storage.open_stores import open_release_store
 
 W = TypeVar("W", bound=str)
 app = command_group("Memories: hold one of your own to the contract.")
 
 
-@app.callback()
-def memory() -> None:
-    """Memories: hold one of your own to the contract."""
-
-
-@app.command()
-def check(
+@app.command("check")
+def hold_to_contract(
     memory: Annotated[str, typer.Argument(help="Name, FILE.py:CLASS, address of a service, or YAML file.")],
     model: Annotated[str, typer.Option(help="Model for the memory's own work.")] = "",
     embedding_model: Annotated[str, typer.Option(help="Model of its embeddings.")] = "",
-    deadline: Annotated[int, typer.Option(min=1, help="Seconds that one call may take.")] = 20,
+    deadline: Annotated[int, typer.Option(min=1, help="Seconds that one call may take.")] = 20,  # a check has little to write
+    settle: Annotated[float, typer.Option(min=0, help="Seconds that its writes take until they can be recalled.")] = 0.0,
+    in_process: Annotated[bool, typer.Option("--in-process", help="Run its code in this process, for debugging.")] = False,
     as_json: Annotated[bool, json_option("what", "broken", "sentence")] = False,
 ) -> None:
     """Hold a memory to the contract, in seconds: what copies see, what recalling changes, types, deadlines."""
-    console = Console(stderr=True)
-    options = EvaluationOptions(model=model, embedding_model=embedding_model)
-    with evaluation_errors():
+    options = EvaluationOptions(model=model, embedding_model=embedding_model, settle=settle, in_process=in_process)
+    options.check()
+    with prints_of_others_apart():
         verdicts = run_to_end(_checked(memory, options, deadline=deadline))
     if as_json:
         print_json(verdicts)
-    for verdict in () if as_json else verdicts:
-        print_plain(console, f"{verdict.word:6}  {verdict.what}. {verdict.sentence}".rstrip())
-    if broken := sum(verdict.broken for verdict in verdicts):
-        raise Problem(f"{memory} breaks the contract in {counted(broken, 'point')}: see above.")
+    else:
+        for verdict in verdicts:
+            print_plain(stdout_console(), f"{verdict.word:6}  {verdict.what}. {verdict.sentence}".rstrip())
+    broken = sum(verdict.broken for verdict in verdicts)
+    if broken:
+        raise Problem(f"{public_address(memory)} breaks the contract in {counted(broken, 'point')}: see above.")
 
 
-@app.command()
-def rows(
+@app.command("rows")
+def write_rows(
     runs: Annotated[list[str], typer.Argument(help=RUN)],
     out: Annotated[Path, typer.Option(help="Parquet file to write.")],
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the intervals.")] = 42,
     as_json: Annotated[bool, json_option("file", "rows", "labelled", "baselines")] = False,
 ) -> None:
     """Rows from which a reward model of memories learns, of runs on any benchmark, and what trivial baselines reach on them."""
-    with evaluation_errors():
-        found = reward_rows([find_run(run, runs=runs_folder(home())) for run in runs])
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_table(out, found, kind=RewardRow)
+    found = reward_rows(list(map(partial(find_run, runs=runs_folder(home())), runs)))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_table(out, found, kind=RewardRow)
     labelled = sum(row.kept is not None for row in found)
+    console = Console(stderr=True)
     measured = floors(found, seed=seed)
     if as_json:
         print_json({"file": str(out), "rows": len(found), "labelled": labelled, "baselines": measured})
         return
     if measured:
         head = ("split", "baseline", "rows", "items", "area under the curve")
-        lines = [(one.split, one.baseline, f"{one.rows:,}", f"{one.items:,}", shown(one.area)) for one in measured]
-        print_table(Console(), head, lines, title="The floor for a model of memory quality")
+        lines = [(one.split, one.baseline, f"{one.rows:,}", f"{one.items:,}", with_interval(one.area)) for one in measured]
+        print_table(stdout_console(), head, lines, title="The floor for a model of memory quality")
     else:
-        print_plain(Console(stderr=True), "There are too few labels or memories to measure what trivial baselines reach.")
-    print_plain(
-        Console(stderr=True),
-        f"{counted(len(found), 'row')}, {labelled:,} of them with a label, {is_or_are(len(found))} in {out}.",
-    )
+        print_plain(console, "There are too few labels or memories to measure what trivial baselines reach.")
+    print_plain(console, f"{counted(len(found), 'row')}, {labelled:,} of them with a label, {is_or_are(len(found))} in {out}.")
 
 
 async def _checked(source: str, options: EvaluationOptions, *, deadline: float) -> list[ContractVerdict]:
     spec = find_memory(source)
     with open_models(home()) as models:
-        names, ports = options.models(("memory", "embedding"), embedded=models.embedded), models.for_recipe(CHECK_RECIPE)
+        names = options.models(("memory", "embedding"), embedded=models.embedded)
+        ports = models.for_account(MEMORY_CHECK)
         tools = MemoryTools(ports.chat, ModelEmbedder(ports.embeddings), names["memory"], names["embedding"], options.seed)
-        return await check_memory(spec, tools, deadline=deadline)
+        confinement = Confinement(options.in_process, (home().root,))
+        return await check_memory(spec, tools, deadline=deadline, settle=options.settle, confinement=confinement)
 
 
-def export(
+def export_release(
     dataset: DatasetArgument,
     out: Annotated[Path, typer.Option(help="Folder to write.")],
     users: Annotated[Optional[int], typer.Option(min=1, help="Only the first so many users, or tasks.")] = None,
 ) -> None:
     """Write documents and questions of a release of any benchmark for other harnesses: Parquet and JSONL, off-policy."""
-    with evaluation_errors():
-        tasks = open_tasks(dataset, release_store=open_release_store(home())).first(users)
-        documents, questions = export_tasks(tasks, out)
+    tasks = open_tasks(dataset, release_store=open_release_store(home())).first(users)
+    export = export_tasks(tasks, out)
+    documents = counted(len(export.documents), "document")
+    questions = counted(len(export.questions), "question")
     console = Console(stderr=True)
-    print_plain(
-        console, f"{counted(documents, 'document')} and {counted(questions, 'question')} of {tasks.info.name} are in {out}."
-    )
-    print_plain(console, lost(tasks))
+    print_plain(console, f"{documents} and {questions} of {tasks.info.name} are in {out}.")
+    print_plain(console, export.lost)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +145,7 @@ class EvolveOptions:
 
 @options_of(EvolveOptions, keyword="plan", panel="Evolution")
 @options_of(EvaluateOptions, keyword="options")
-def evolve(
+def evolve_memory(
     dataset: DatasetArgument,
     memory: Annotated[
         str, typer.Option(help="Name, FILE.py:CLASS or YAML file of a memory with a policy, such as awi.")
@@ -151,9 +159,9 @@ def evolve(
     """Let a memory's policy evolve through feedback, and tell learning from leaking. Again: goes on."""
     if options.replay:
         raise Problem("An evolving memory leads its own dialogues; leave --replay out.")
-    [request] = evaluation_requests(dataset, [memory], options)
+    request = evaluation_request(dataset, options, memory=memory)
     console = stderr_console()
-    with evaluation_errors():
+    with evaluation_errors(), prints_of_others_apart():
         evolution = _evolve(EvolutionRequest(request, plan_of(plan)), console, quiet=quiet)
     page = evolutions_folder(home()) / evolution.manifest.run.run_id / PAGE
     if as_json:
@@ -164,7 +172,7 @@ def evolve(
 
 
 def plan_of(chosen: EvolveOptions) -> EvolutionPlan:
-    """The plan that the options make. Raises Problem for counts that leave nothing to do."""
+    """Return the plan that the options make. Raises Problem for counts that leave nothing to do."""
     if not (chosen.cycles and chosen.feedback_questions and chosen.most_characters):
         raise Problem("--cycles, --feedback-questions and --most-characters are 1 or more.")
     usual = EvolutionPlan()
@@ -182,11 +190,11 @@ def plan_of(chosen: EvolveOptions) -> EvolutionPlan:
 
 
 def _chosen(option: str, text: str, allowed: tuple[W, ...]) -> tuple[W, ...]:
-    """The values of a comma-separated option in their usual order. Raises Problem for one that is not allowed."""
-    chosen = [word.strip() for word in text.split(",")]
-    wrong = [word for word in chosen if word not in allowed]
-    if wrong:
-        raise Problem(f"{option} {wrong[0]!r} is not known; give one or several of {','.join(allowed)}.")
+    """Return the values of a comma-separated option in their usual order. Raises Problem for one that is not allowed."""
+    chosen = list(map(str.strip, text.split(",")))
+    for word in chosen:
+        if word not in allowed:
+            raise Problem(f"{option} {word!r} is not known; give one or several of {','.join(allowed)}.")
     return tuple(word for word in allowed if word in chosen)
 
 
@@ -196,4 +204,5 @@ def _evolve(request: EvolutionRequest, console: Console, *, quiet: bool) -> Fini
         def begun(manifest: EvolutionManifest, size: EvolutionForecast) -> None:
             print_plain(console, f"{manifest.run.run_id}: {size.sentence} {size.warning(request.evaluation.budget)}".strip())
 
-        return run_to_end(run_evolution(request, home=home(), progress=EvolutionProgress(begun, live.show)))
+        progress = EvolutionProgress(begun, live.show, partial(print_plain, console))
+        return run_to_end(run_evolution(request, home=home(), progress=progress))

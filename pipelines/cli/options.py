@@ -1,16 +1,19 @@
-"""Options that several commands have, and dataclasses as options: one for each field, so that the two cannot drift."""
+"""Groups of commands, options that several commands have, and dataclasses as options, one for each field."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import Field, field, fields
 from functools import wraps
 from typing import Annotated, Any, Optional, get_args, get_type_hints
 
 import typer
 import yaml
+from typer.core import TyperGroup
 
 from assets.recipe.loading import StrictLoader, variants
-from pipelines.cli.errors import Problem
+from pipelines.cli import WHOLE
+from pipelines.errors import Problem
 
 Command = Callable[..., None]
 
@@ -29,6 +32,12 @@ SetOption = Annotated[
     typer.Option("--set", metavar="FIELD=VALUE", help="Override a field of the recipe, as in --set num_users=3."),
 ]
 ModelOption = Annotated[str, typer.Option(help="One model for every role, in place of the recipe's.")]
+TrustOption = Annotated[
+    bool,
+    typer.Option(
+        "--trust-packages", help="Of code questions: run the packages' code even where nothing keeps it from this machine."
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Show no progress, only how it ended.")]
 VersionOption = Annotated[str, typer.Option(help="Version of the release, or auto.")]
 DataSettingsOption = Annotated[
@@ -44,8 +53,33 @@ DatasetArgument = Annotated[
 ]
 
 
+class SummaryGroup(TyperGroup):
+    """Lists its commands with whole sentences, broken where the line ends; click cuts them to one line."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(WHOLE)) for name, command in self.commands.items()])
+
+
+def command_group(sentence: str, *, needs_command: bool = True) -> typer.Typer:
+    """Return a group of commands. `needs_command`: its name alone prints the help."""
+    return typer.Typer(
+        cls=SummaryGroup, no_args_is_help=needs_command, add_completion=False, rich_markup_mode=None, help=sentence
+    )
+
+
+@contextmanager
+def file_errors(words: str) -> Generator[None]:
+    """Raise Problem with these words, such as "NAME cannot be read", and the reason."""
+    try:
+        yield
+    except OSError as error:
+        # An error of our own stores is a sentence already.
+        raise Problem(f"{words}: {error.strerror}." if error.strerror else str(error)) from error
+
+
 def json_option(*keys: str) -> Any:
-    """The option of a command that prints a table to print JSON in its place, with these keys at the top or in each row.
+    """Return the option of a command that prints a table to print JSON in its place, with these keys at the top or in each row.
 
     Nothing else goes to standard output then, and a key keeps its name and meaning.
     """
@@ -68,12 +102,12 @@ def parse_overrides(pairs: Sequence[str]) -> dict[str, object]:
 
 
 def option(text: str, default: Any = "", **more: Any) -> Any:
-    """A dataclass field that `options_of` turns into an option: its help text, its default, and more metadata."""
+    """Return a dataclass field that `options_of` turns into an option: its help text, its default, and more metadata."""
     return field(default=default, metadata={"help": text, **more})
 
 
 def options_of(kind: type[Any], *, keyword: str, panel: str | None = None) -> Callable[[Command], Command]:
-    """A decorator: the command with its keyword argument, a `kind`, given by options such as --max-cost 2.
+    """Return a decorator: the command with its keyword argument, a `kind`, given by options such as --max-cost 2.
 
     Of a field's metadata, `help` is the help text, `least` (0 by default) and `most` bound a number, and `metavar` is the name
     of the value in the help.
@@ -86,8 +120,8 @@ def options_of(kind: type[Any], *, keyword: str, panel: str | None = None) -> Ca
 
         @wraps(command)
         def wrapper(**arguments: Any) -> None:
-            values = kind(**{parameter.name: arguments.pop(parameter.name) for parameter in options})
-            command(**arguments, **{keyword: values})
+            values = {parameter.name: arguments.pop(parameter.name) for parameter in options}
+            command(**arguments, **{keyword: kind(**values)})
 
         wrapper.__signature__ = inspect.Signature([*others, *options])  # pyright: ignore[reportAttributeAccessIssue]
         wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in [*others, *options]}
@@ -98,15 +132,15 @@ def options_of(kind: type[Any], *, keyword: str, panel: str | None = None) -> Ca
 
 def _options(kind: type[Any], *, panel: str | None) -> list[inspect.Parameter]:
     types = get_type_hints(kind)
-    return [
-        inspect.Parameter(
-            setting.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=setting.default,
-            annotation=Annotated[types[setting.name], _option(setting, type_=types[setting.name], panel=panel)],
+    options: list[inspect.Parameter] = []
+    for setting in fields(kind):
+        type_ = types[setting.name]
+        annotation = Annotated[type_, _option(setting, type_=type_, panel=panel)]
+        parameter = inspect.Parameter(
+            setting.name, inspect.Parameter.KEYWORD_ONLY, default=setting.default, annotation=annotation
         )
-        for setting in fields(kind)
-    ]
+        options.append(parameter)
+    return options
 
 
 def _option(setting: Field[Any], *, type_: Any, panel: str | None) -> Any:

@@ -1,25 +1,23 @@
 """`amemgym prompts`: try a prompt on finished users, two versions or two models side by side; measure a judge."""
 
-import asyncio
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Optional
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from assets.amemgym.recipe import AMemGymRecipe
+from assets.llm.async_calls import run_to_end
 from assets.llm.usage import Usage
-from assets.recipe.policies import GatePolicy
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
-from pipelines.cli.errors import Problem
-from pipelines.cli.groups import command_group
-from pipelines.cli.options import json_option
+from pipelines.cli.options import command_group, json_option
 from pipelines.cli.recipe import checked_recipe
-from pipelines.cli.terminal import print_json, print_table
-from pipelines.experiments.prompt_trials.judging import CANNOT_TELL, UNUSABLE, Verdict, judge_cases, load_cases
+from pipelines.cli.terminal import print_json, print_plain, print_table, stdout_console
+from pipelines.errors import Problem
+from pipelines.experiments.prompt_trials.judging import Verdict, calibration, judge_cases, load_cases, wilson_interval
 from pipelines.experiments.prompt_trials.trial import (
     Exchange,
     Side,
@@ -31,22 +29,16 @@ from pipelines.experiments.prompt_trials.trial import (
     with_model,
 )
 from pipelines.home import home
+from pipelines.opening.models import open_run_context
 from pipelines.resources.ledger.prices import Prices, read_prices
 from pipelines.resources.ledger.queries import dollars
 from pipelines.resources.llm.settings import EndpointSettings
-from pipelines.resources.open import open_run_context
 from prompts.catalogue import load_prompt
 from prompts.template import Prompt, PromptError, parse_prompt
 
-CALIBRATED_FROM = {"exposure": ("exposure", "leak"), "recovery": ("recovery",), "choice": ("recovery",)}
 SHOWN = 600  # characters of a reply or an objection
 
 app = command_group("Prompts: try them before you change them.")
-
-
-@app.callback()
-def about() -> None:
-    """Prompts: try them before you change them."""
 
 
 @app.command("try")
@@ -72,7 +64,7 @@ def try_prompt(
     if as_json:
         print_json({trial.side.name: _figures(trial, prices=prices) for trial in trials})
         return
-    console = Console(highlight=False)
+    console = stdout_console()
     print_trials(console, name, trials, prices=prices)
     for trial in trials:
         show_samples(console, trial, count=samples)
@@ -96,20 +88,21 @@ def judge(
             recipe = with_model(checked_recipe(variant), "judge", asked).model_copy(update={"variant": "trial"})
             return await judge_cases(load_cases(), recipe=recipe, model=run_context.for_unit("trial", recipe=recipe).model)
 
-    verdicts = asyncio.run(all_cases())
+    verdicts = run_to_end(all_cases())
     if as_json:
         print_json(verdicts)
         return
-    console = Console(highlight=False)
+    console = stdout_console()
     print_accuracy(console, verdicts)
     for line in calibration(verdicts):
-        console.print(line, soft_wrap=True)
+        print_plain(console, line)
     show_misses(console, verdicts, count=misses)
 
 
 def _sides(name: str, recipe: AMemGymRecipe, *, models: Sequence[str], against: Path | None) -> list[Side]:
     try:
-        shipped, other = load_prompt(name), _version(name, against)
+        shipped = load_prompt(name)
+        other = _version(name, against)
     except PromptError as error:
         raise Problem(str(error)) from error
     # Recorded under a name of its own: it is no part of the variant's cost.
@@ -141,79 +134,80 @@ def _run(name: str, sides: Sequence[Side], *, variant: str, users: int) -> list[
         raise Problem(f"No user of {variant!r} has come as far as {stage.name}; make it with: amemgym generate {variant}")
 
     async def all_sides() -> list[Trial]:
+        trials: list[Trial] = []
         with open_run_context(home()) as run_context:
-            contexts = [run_context.for_unit("trial", recipe=side.recipe) for side in sides]
-            return [
-                await run_trial(side, stage, inputs, prompt=name, model=context.model)
-                for side, context in zip(sides, contexts, strict=True)
-            ]
+            for side in sides:
+                model = run_context.for_unit("trial", recipe=side.recipe).model
+                trials.append(await run_trial(side, stage, inputs, prompt=name, model=model))
+        return trials
 
-    return asyncio.run(all_sides())
+    return run_to_end(all_sides())
 
 
 def print_accuracy(console: Console, verdicts: Sequence[Verdict]) -> None:
-    """Right readings per gate with Wilson's interval, then apart for texts that settle the value and texts that do not."""
-    rows = list[tuple[str, ...]]()
-    for gate in dict.fromkeys(verdict.gate for verdict in verdicts):
-        own = [verdict for verdict in verdicts if verdict.gate == gate]
-        parts = [own, [verdict for verdict in own if verdict.settled], [verdict for verdict in own if not verdict.settled]]
-        right = [_share(sum(verdict.right for verdict in part), len(part)) for part in parts]
-        spread = _wilson(sum(verdict.right for verdict in own), len(own), level=0.95)
-        rows.append((gate, right[0], f"{spread.low:.0%} to {spread.high:.0%}", *right[1:]))
+    """Print right readings per gate with Wilson's interval, and apart for texts that settle the value and others."""
+    by_gate: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_gate.setdefault(verdict.gate, []).append(verdict)
+    rows: list[tuple[str, ...]] = []
+    for gate, own in by_gate.items():
+        parts: dict[bool, list[Verdict]] = {True: [], False: []}
+        for verdict in own:
+            parts[verdict.settled].append(verdict)
+        spread = wilson_interval(_count_right(own), len(own), level=0.95)
+        interval = f"{spread.low:.0%} to {spread.high:.0%}"
+        rows.append((gate, _share_right(own), interval, _share_right(parts[True]), _share_right(parts[False])))
     head = ("gate", "right", "95 % interval", "where the text tells", "where it leaves it open")
     print_table(console, head, rows, title="Hand-labelled cases")
 
 
-def calibration(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """What to set for calibrated gates: the upper end of how often a reading takes a text for what it does not tell."""
-    errors: dict[str, float] = {}
-    for gate, names in CALIBRATED_FROM.items():
-        own = [verdict for verdict in verdicts if verdict.gate in names]
-        wrong = sum(not verdict.right and verdict.read not in (CANNOT_TELL, UNUSABLE) for verdict in own)
-        spread = _wilson(wrong, len(own), level=0.9)
-        errors[gate] = round(float(spread.high), 3)
-    policy: dict[str, Any] = {"policy": "calibrated", "judge_error": errors}
-    yield "For calibrated gates, from these cases (upper end of 90 %; the same for choice as for recovery):"
-    try:
-        gates = GatePolicy.model_validate(policy)
-    except ValueError:
-        yield f"  it errs too often: {errors}. Take another judge, or raise gates.max_false_accept."
-        return
-    yield "  " + " ".join(f"--set gates.judge_error.{gate}={rate:g}" for gate, rate in errors.items())
-    votes = {gate: [gates.votes_for(gate, text=text)[1] for text in (0, gates.texts - 1)] for gate in errors}
-    told = "; ".join(f"{gate} {first} on a first text, up to {last} on later ones" for gate, (first, last) in votes.items())
-    yield f"  Votes: {told}."
+def _count_right(verdicts: Sequence[Verdict]) -> int:
+    return sum(verdict.right for verdict in verdicts)
+
+
+def _share_right(verdicts: Sequence[Verdict]) -> str:
+    return _share(_count_right(verdicts), len(verdicts))
 
 
 def print_trials(console: Console, name: str, trials: Sequence[Trial], *, prices: Prices) -> None:
-    """One column per side: replies that passed, tokens, list price, and how many users passed the stage."""
-    columns = [_figures(trial, prices=prices) for trial in trials]
-    rows = [[row, *(figures[row] for figures in columns)] for row in columns[0]]
-    print_table(
-        console, ("", *(trial.side.name for trial in trials)), rows, title=f"{name} on {counted(trials[0].users, 'user')}"
-    )
+    """Print one column per side: replies that passed, tokens, list price, and how many users passed the stage."""
+    head = [""]
+    rows: dict[str, list[str]] = {}
+    for trial in trials:
+        head.append(trial.side.name)
+        for figure, value in _figures(trial, prices=prices).items():
+            rows.setdefault(figure, [figure]).append(value)
+    print_table(console, head, list(rows.values()), title=f"{name} on {counted(trials[0].users, 'user')}")
 
 
 def _figures(trial: Trial, *, prices: Prices) -> dict[str, str]:
-    calls = [exchange for tries in trial.tries for exchange in tries]
-    asked, accepted = len(trial.tries), trial.at_once() + trial.after_reasking()
-    costs = [_cost(exchange, prices) for exchange in calls]
-    known = [cost for cost in costs if cost is not None]
-    total = sum(known) if len(known) == len(costs) else None
-    items = {(record.gate, record.item_id) for record in trial.gate_records}
-    plain = {(r.gate, r.item_id) for r in trial.gate_records if not (r.accepted and r.draft == r.refinement == 0)}
+    calls = list(chain.from_iterable(trial.tries))
+    asked = len(trial.tries)
+    accepted = trial.at_once() + trial.after_reasking()
+    total: float | None = 0.0
+    sent = received = 0
+    for exchange in calls:
+        sent += exchange.reply.input_tokens
+        received += exchange.reply.output_tokens
+        cost = _cost(exchange, prices)
+        total = None if total is None or cost is None else total + cost
+    passed_at_once: dict[tuple[str, str], bool] = {}
+    for record in trial.gate_records:
+        item = (record.gate, record.item_id)
+        at_once = record.accepted and record.draft == record.refinement == 0
+        passed_at_once[item] = at_once and passed_at_once.get(item, True)
     return {
         "questions asked": str(asked),
         "accepted at once": _share(trial.at_once(), asked),
         "accepted after an objection": _share(trial.after_reasking(), asked),
         "never accepted": _share(trial.never(), asked),
         "calls per accepted reply": f"{len(calls) / accepted:.2f}" if accepted else "none was accepted",
-        "input tokens per call": _mean([exchange.reply.input_tokens for exchange in calls]),
-        "output tokens per call": _mean([exchange.reply.output_tokens for exchange in calls]),
+        "input tokens per call": f"{sent / len(calls):,.0f}" if calls else "-",
+        "output tokens per call": f"{received / len(calls):,.0f}" if calls else "-",
         "cost at list price": dollars(total),
         "cost per accepted reply": dollars(total / accepted) if total is not None and accepted else "unknown",
         "users who passed the stage": _share(trial.users - len(trial.failures), trial.users),
-        "items that passed their gate at once": _share(len(items - plain), len(items)),
+        "items that passed their gate at once": _share(sum(passed_at_once.values()), len(passed_at_once)),
     }
 
 
@@ -226,32 +220,21 @@ def _share(part: int, whole: int) -> str:
     return f"{part} of {whole}" + (f" ({part / whole:.0%})" if whole else "")
 
 
-def _wilson(part: int, whole: int, *, level: float) -> Any:
-    # Takes a second to import, and only those who measure a judge need it.
-    from scipy.stats import binomtest  # pyright: ignore[reportUnknownVariableType]
-
-    return binomtest(part, whole).proportion_ci(confidence_level=level, method="wilson")
-
-
-def _mean(numbers: Sequence[int]) -> str:
-    return f"{sum(numbers) / len(numbers):,.0f}" if numbers else "-"
-
-
 def show_samples(console: Console, trial: Trial, *, count: int) -> None:
-    """First replies, objections, and users given up."""
+    """Print the first replies, the first objections, and the first users who were given up."""
     replies = [("reply", tries[0].reply.text) for tries in trial.tries[:count]]
-    objections = [
-        (f"objection to: {before.reply.text[:SHOWN]}", again.objection or "")
-        for tries in trial.tries
-        for before, again in pairwise(tries)
-    ]
-    failures = [("user given up", failed.message) for failed in trial.failures]
-    for title, text in [*replies, *objections[:count], *failures[:count]]:
+    objections: list[tuple[str, str]] = []
+    for tries in trial.tries:
+        for before, again in pairwise(tries):
+            objections.append((f"objection to: {before.reply.text[:SHOWN]}", again.objection or ""))
+    failures = [("user given up", failed.message) for failed in trial.failures[:count]]
+    for title, text in [*replies, *objections[:count], *failures]:
         console.print(f"\n[bold]{escape(trial.side.name)}, {escape(title)}[/bold]\n{escape(text[:SHOWN])}")
 
 
 def show_misses(console: Console, verdicts: Sequence[Verdict], *, count: int) -> None:
-    """The first readings that are wrong."""
-    for verdict in [verdict for verdict in verdicts if not verdict.right][:count]:
+    """Print the first readings that are wrong."""
+    wrong = [verdict for verdict in verdicts if not verdict.right]
+    for verdict in wrong[:count]:
         text = escape(f"{verdict.text}\n  is {verdict.wanted}; read: {verdict.read}")
         console.print(f"\n[bold]{verdict.gate}[/bold] {text}")

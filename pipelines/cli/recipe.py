@@ -1,7 +1,7 @@
 """`amemgym recipe`: list, print and import recipes; and recipes with overrides, for the other commands."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -9,58 +9,30 @@ import typer
 import yaml
 from rich.console import Console
 
-from assets.amemgym.recipe import AMemGymRecipe
-from assets.engine.overrides import lay_overrides
-from assets.llm.languages import LANGUAGES
+from assets.engine.recipe_asset import lay_overrides
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.config_schema import RESET, recipe_fields
 from assets.recipe.loading import RECIPES, RecipeError, build_recipe, expect_recipe, load_recipe, nearest_first, variants
-from assets.recipe.recipe import Recipe
+from assets.recipe.paper_configuration import fields_of_paper_configuration
+from assets.recipe.recipe import Recipe, variant_problem
 from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
 from assets.records.json_text import JsonError, parse_json
 from pipelines.benchmarks import benchmark_of
-from pipelines.cli.errors import Problem
-from pipelines.cli.groups import command_group
-from pipelines.cli.options import RecipeArgument, SetOption, json_option, parse_overrides
-from pipelines.cli.terminal import print_json, print_plain, print_table
+from pipelines.cli.options import RecipeArgument, SetOption, command_group, file_errors, json_option, parse_overrides
+from pipelines.cli.terminal import print_json, print_plain, print_table, stdout_console
+from pipelines.errors import Problem
 from pipelines.home import home
 from pipelines.resources.storage.io_manager import open_asset_values
 
 app = command_group("Recipes: the parameters of a variant.")
 
 MAIN_NUMBERS = ("variant", "benchmark", "items", "periods", "questions", "states", "messages", "writer")
-# Names of the paper's configuration files, and ours.
-REFERENCE_NAMES = {
-    "num_user_profiles": "num_users",
-    "num_users": "num_users",
-    "num_questions": "num_questions",
-    "num_periods": "num_periods",
-    "num_months_per_period": "num_months_per_period",
-    "num_states_per_question": "num_states_per_question",
-    "num_choices_per_state": "num_choices_per_state",
-    "num_changes_per_period": "num_changes_per_period",
-    "max_changes_per_state": "max_changes_per_state",
-    "min_variants_per_question": "min_variants_per_question",
-    "num_rounds_initial": "num_rounds_initial",
-    "num_rounds_update": "num_rounds_update",
-    "start_date": "start_date",
-    "seed": "seed",
-    "random_seed": "seed",
-    "prompt_lang": "language",
-    "language": "language",
-    "exclude_ids": "exclude_ids",
-}
-MODEL_NAMES = {
-    "llm_config_high_temp": "creative_temperature",
-    "llm_config_low_temp": "temperature",
-    "llm_config": "temperature",
-}
-LANGUAGE_CODES = {name.casefold(): code for code, name in LANGUAGES.items()} | {"chinese": "zh"}
 
 
 def checked_recipe(
     variant: str, overrides: Sequence[str] | None = None, *, model: str = "", reset: bool = False
 ) -> AMemGymRecipe:
-    """The same for a command that knows AMemGym alone."""
+    """Return the recipe that a run would follow, for a command that knows AMemGym alone. Raises Problem for another's."""
     try:
         return expect_recipe(recipe_to_follow(variant, overrides, model=model, reset=reset), AMemGymRecipe)
     except RecipeError as error:
@@ -68,7 +40,7 @@ def checked_recipe(
 
 
 def recipe_to_follow(variant: str, overrides: Sequence[str] | None = None, *, model: str = "", reset: bool = False) -> Recipe:
-    """The recipe that a run would follow: its file, the overrides of the last run unless `reset`, and those given here.
+    """Return the recipe that a run would follow: its file, the overrides of the last run unless `reset`, and those given here.
 
     `model` takes every role. What stays of the last run, and what is replaced, is said on stderr. Raises Problem with the
     recipe's own sentence.
@@ -78,38 +50,27 @@ def recipe_to_follow(variant: str, overrides: Sequence[str] | None = None, *, mo
     name = benchmark_of(recipe_in_file(variant)).key("recipe")
     laid = lay_overrides(open_asset_values(home()), name, variant, given=given)
     try:
-        recipe = load_recipe(variant, laid.fields)
+        recipe = _load_checked(variant, laid.fields)
     except RecipeError as error:
         raise Problem(laid.explain(str(error))) from error
     if laid.notice:
-        Console(stderr=True).print(laid.notice, highlight=False, soft_wrap=True)
+        print_plain(Console(stderr=True), laid.notice)
     return recipe
 
 
 def recipe_in_file(variant: str, overrides: Sequence[str] | None = None) -> Recipe:
-    """The recipe of the variant's file, with overrides given here alone. Raises Problem with the recipe's own sentence."""
+    """Return the recipe of the variant's file, with overrides given here alone. Raises Problem with the recipe's sentence."""
     try:
-        return load_recipe(variant, parse_overrides(overrides or []))
+        return _load_checked(variant, parse_overrides(overrides or []))
     except RecipeError as error:
         raise Problem(str(error)) from error
 
 
-def launchpad_config(wanted: Recipe) -> dict[str, Any]:
-    """What the launchpad has to say beside the YAML to come to this recipe."""
-    return _differences(_fields(load_recipe(wanted.variant)), _fields(wanted))
-
-
-def _fields(recipe: Recipe) -> dict[str, Any]:
-    return recipe.model_dump(mode="json", exclude={"variant": True, "pool": {"content"}})
-
-
-def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    differences: dict[str, Any] = {}
-    for name, value in after.items():
-        old = before.get(name)
-        if value != old:
-            differences[name] = _differences(old, value) if isinstance(old, dict) else value  # pyright: ignore[reportUnknownArgumentType]
-    return differences
+def _load_checked(variant: str, overrides: Mapping[str, object]) -> Recipe:
+    """Read the recipe, and hold the stages it names to those of its benchmark. Raises RecipeError."""
+    recipe = load_recipe(variant, overrides)
+    benchmark_of(recipe).check_stages_asked_again(recipe)
+    return recipe
 
 
 @app.command("list")
@@ -125,21 +86,14 @@ def list_recipes(as_json: Annotated[bool, json_option("variant", "benchmark", "i
     if as_json:
         print_json(rows)
     else:
-        print_table(Console(), MAIN_NUMBERS, [[str(row.get(name, "")) for name in MAIN_NUMBERS] for row in rows])
+        cells = [[str(row.get(name, "")) for name in MAIN_NUMBERS] for row in rows]
+        print_table(stdout_console(), MAIN_NUMBERS, cells)
     for problem in problems:
         print_plain(Console(stderr=True), problem)
 
 
 def _main_numbers(recipe: Recipe) -> dict[str, object]:
-    own: dict[str, object] = {}
-    if isinstance(recipe, AMemGymRecipe):
-        own = {
-            "periods": recipe.num_periods,
-            "questions": recipe.num_questions,
-            "states": recipe.num_states_per_question,
-            "messages": 2 * recipe.num_rounds_update,
-        }
-    numbers = {"variant": recipe.variant, "benchmark": recipe.benchmark, "items": recipe.num_items, **own}
+    numbers = {"variant": recipe.variant, "benchmark": recipe.benchmark, "items": recipe.num_items, **recipe.main_numbers}
     return {**numbers, "writer": recipe.models.writer.model}
 
 
@@ -153,7 +107,7 @@ def show_recipe(
     recipe = recipe_in_file(variant, overrides)
     laid = lay_overrides(open_asset_values(home()), benchmark_of(recipe).key("recipe"), variant, given={})
     if laid.notice:
-        Console(stderr=True).print(f"This is the file alone. {laid.notice}", highlight=False, soft_wrap=True)
+        print_plain(Console(stderr=True), f"This is the file alone. {laid.notice}")
     if as_json:
         print_json(recipe)
         return
@@ -174,7 +128,7 @@ def list_fields(
         return
     width = min(Console().width, 120)
     for field in fields:
-        kind = ", ".join(part for part in (field.kind, field.range, field.unit and f"in {field.unit}") if part)
+        kind = ", ".join(filter(None, [field.kind, field.range, field.unit and f"in {field.unit}"]))
         # The name has a line of its own, so that it is never cut.
         print(field.path)
         words = f"{field.meaning} ({kind}; left out: {field.default})"
@@ -187,15 +141,18 @@ def import_recipe(
     name: Annotated[str, typer.Argument(help="Name of the new variant.")],
 ) -> None:
     """Turn a configuration file of the paper's code into a recipe."""
+    with file_errors(f"The configuration {path} cannot be read"):
+        text = Path(path).read_bytes()
     try:
-        content: object = parse_json(Path(path).read_bytes())
-    except OSError as error:
-        raise Problem(f"The configuration {path} cannot be read: {error.strerror}.") from error
+        content: object = parse_json(text)
     except JsonError as error:
         raise Problem(f"The configuration {path} cannot be read as JSON: {error}.") from error
     if not isinstance(content, dict):
         raise Problem(f"The configuration {path} must hold one JSON object, as the paper's code has it.")
-    fields, unknown = translate(cast(dict[str, Any], content))
+    fields, unknown = fields_of_paper_configuration(cast(dict[str, Any], content))
+    problem = variant_problem(name)
+    if problem:
+        raise Problem(problem)
     target = RECIPES / f"{name}.yaml"
     if target.exists():
         raise Problem(f"The recipe {target} exists already; choose another name.")
@@ -207,24 +164,3 @@ def import_recipe(
     print(f"Wrote {target}.")
     if unknown:
         print(f"Fields without a counterpart were left out: {', '.join(unknown)}.")
-
-
-def translate(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Our fields, and the names of those that have no counterpart."""
-    fields: dict[str, Any] = {}
-    writer: dict[str, Any] = {}
-    unknown: list[str] = []
-    for key, value in content.items():
-        if key in REFERENCE_NAMES:
-            plain = LANGUAGE_CODES.get(str(value).casefold(), value) if key in ("prompt_lang", "language") else value
-            fields[REFERENCE_NAMES[key]] = plain
-        elif key in MODEL_NAMES and isinstance(value, dict):
-            spec = cast(dict[str, Any], value)
-            writer["model"] = spec.get("llm_model") or spec.get("model") or writer.get("model", "gpt-4.1")
-            if "temperature" in spec:
-                writer[MODEL_NAMES[key]] = spec["temperature"]
-        else:
-            unknown.append(key)
-    if writer:
-        fields["models"] = {"writer": writer}
-    return fields, unknown

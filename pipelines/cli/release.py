@@ -1,48 +1,50 @@
 """`amemgym release`, `verify`, `diff`, `publish` and `fetch`: what is done with releases, here and on the Hub."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import ENOSPC
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
-from rich.console import Console
 
 from assets.engine.ports import UnreadableValue
+from assets.records.estimate import percents
 from assets.reporting.plurals import counted
 from dataset_card.card.header import split_card
-from dataset_card.diff.compare import DiffError, compare, read_release
+from dataset_card.diff.compare import compare_releases, read_compared
+from dataset_card.diff.errata_files import ErrataError
 from dataset_card.diff.page import diff_page
+from dataset_card.diff.records import DiffError
 from dataset_card.diff.render import changes_section
 from dataset_card.diff.terminal import print_diff
-from dataset_card.errata.files import ErrataError
-from dataset_card.hub.deprecate import Deprecation
-from dataset_card.hub.deprecate import deprecate as deprecate_version
-from dataset_card.hub.layout import checked_repo
+from dataset_card.errors import HubError, HubUnreachable
+from dataset_card.hub.layout import BaselineScore, checked_repo
 from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest, publishable
-from dataset_card.hub.port import HubError, HubUnreachable, Visibility
-from dataset_card.hub.publish import Published, Publisher
-from dataset_card.hub.read import Expected
-from dataset_card.hub.verify import ExpectedTag, repository_problems
+from dataset_card.hub.port import Visibility
+from dataset_card.hub.publish import Deprecation, Published, Publisher, deprecate_version
+from dataset_card.hub.read import Expected, repository_problems
 from dataset_card.release.manifest import CARD, MANIFEST, RECIPE, ManifestError, ReleaseError, read_manifest
 from dataset_card.release.verify import examine_release
 from pipelines.benchmarks import benchmark_of, format_of
-from pipelines.cli.errors import Problem
 from pipelines.cli.options import QuietOption, json_option, option, options_of
 from pipelines.cli.recipe import recipe_in_file
-from pipelines.cli.terminal import print_json
+from pipelines.cli.terminal import print_json, stdout_console
+from pipelines.errors import Problem, StoreError
+from pipelines.evaluation.folder import read_run, run_folder_of, runs_folder
+from pipelines.evaluation.sources import open_tasks
+from pipelines.evaluation.verification import verify_run
 from pipelines.home import home
-from pipelines.releases import stored_release, whole_release
-from pipelines.resources.hub.open_hub import open_hub, release_reader, scores_made_here, tag_registry
+from pipelines.opening.hub import open_hub, release_reader, tag_registry
+from pipelines.opening.releases import stored_release, whole_release
+from pipelines.redaction import public_address
 from pipelines.resources.hub.settings import HubSettings
-from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.resources.storage.open_stores import open_release_store
 
-EXAMPLES = 100
+EXAMPLES = 100  # rows of each table: all of a small change, and a page that still opens fast
 NO_REPO = "No repository is named (--repo OWNER/NAME), so what one has of it, and whether this may be added, was not checked."
 WHERE = "A folder, URL, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG."
 EndpointOption = Annotated[str, typer.Option(metavar="URL", help="Another Hub than HF_ENDPOINT's or huggingface.co.")]
@@ -68,26 +70,54 @@ def release(
 
 
 def verify(
-    source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT|URL|OWNER/NAME", help="A release, or a repository.")],
+    source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT|URL|OWNER/NAME|RUN", help="A release, repository or run.")],
     tag: Annotated[str, typer.Option(help="Tag or commit of the repository, as in demo-v0.1.0.")] = "",
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
+    data: Annotated[str, typer.Option(help="What a run was evaluated on, where it is no release of this machine.")] = "",
     endpoint: EndpointOption = "",
     as_json: Annotated[bool, json_option("source", "problems")] = False,
 ) -> None:
-    """Check every digest, every table, every configuration; one sentence for each problem, and exit status 1."""
+    """Check a release (digests, tables, configurations), or a run: its replies graded again, its results recomputed.
+
+    One sentence for each problem, and exit status 1.
+    """
+    run = run_folder_of(source, runs=runs_folder(home()))
+    if run is not None:
+        _verify_run(run, data=data, as_json=as_json)
+        return
     repo, at, revision = source.partition("@")
+    shown = public_address(source) if "://" in source else source
     with release_errors():
         if tag or (at and "/" in repo and not Path(source).exists()):
             problems = _repository_problems(repo, tag=tag or revision, variant=variant, endpoint=endpoint)
         else:
             problems = _folder_problems(source, version=version)
     if as_json:
-        print_json({"source": source, "problems": problems})
+        print_json({"source": shown, "problems": problems})
     else:
         print(*problems, sep="\n", end="\n" if problems else "")
     if problems:
-        raise Problem(f"{source} is not as it was released: {counted(len(problems), 'problem')}.")
+        raise Problem(f"{shown} is not as it was released: {counted(len(problems), 'problem')}.")
+
+
+def _verify_run(path: Path, *, data: str, as_json: bool) -> None:
+    """Verify a finished run by the data set that it names. Raises Problem for one that is not as it was made."""
+    run = read_run(str(path), runs=path.parent)
+    manifest = run.manifest
+    # A release is named by its variant and version.
+    source = data or "@".join(manifest.dataset.split(" "))
+    if not data and manifest.dataset.endswith(".json"):
+        raise Problem(f"{manifest.run_id} was evaluated on {manifest.dataset}; give the file's place with --data.")
+    tasks = open_tasks(source, release_store=open_release_store(home())).first(len(manifest.users))
+    verdict = verify_run(run, path, tasks)
+    if as_json:
+        print_json({"source": manifest.run_id, "problems": verdict.problems})
+    else:
+        graded = f"{counted(verdict.graded, 'answer')} graded again, and the results recomputed."
+        print(*(verdict.problems or (graded,)), sep="\n")
+    if verdict.problems:
+        raise Problem(f"{manifest.run_id} is not as it was made, and is off the boards: see above.")
 
 
 def _folder_problems(source: str, *, version: str) -> list[str]:
@@ -95,7 +125,7 @@ def _folder_problems(source: str, *, version: str) -> list[str]:
     folder = Path(source)
     if not folder.is_dir():
         folder = stored_release(source, release_store=open_release_store(home()), version=version, fresh=True)
-    if not any((folder / name).exists() for name in (MANIFEST, RECIPE, CARD)):
+    if not ((folder / MANIFEST).exists() or (folder / RECIPE).exists() or (folder / CARD).exists()):
         raise Problem(f"{source} is a folder, but no release: it has neither {MANIFEST} nor {RECIPE}. Name a release's folder.")
     problems = examine_release(folder)
     if not problems:
@@ -107,7 +137,7 @@ def _folder_problems(source: str, *, version: str) -> list[str]:
 def _repository_problems(repo: str, *, tag: str, variant: str, endpoint: str) -> list[str]:
     hub = open_hub(HubSettings(endpoint=endpoint or None, notice=print_notice))
     known = tag_registry().find(hub.endpoint, repo=checked_repo(repo), tag=tag)
-    problems = repository_problems(hub, ExpectedTag(repo, tag, known, variant or None))
+    problems = repository_problems(hub, repo, tag=tag, variant=variant, registered=known)
     if not problems:
         print_notice(f"{repo}@{tag}: every file is as released{' and where it was' if known else ''}.")
     return problems
@@ -133,9 +163,10 @@ def diff(
 ) -> None:
     """Tell what changed from one release to another: users, questions, answers, keys, words, figures, settings."""
     with release_errors():
-        sides = [read_release(source_folder(source, endpoint=endpoint)) for source in (before, after)]
+        earlier = read_compared(source_folder(before, endpoint=endpoint))
+        later = read_compared(source_folder(after, endpoint=endpoint))
         try:
-            difference = compare(sides[0], sides[1], form=format_of(sides[1].folder), examples=options.examples)
+            difference = compare_releases(earlier, later, form=format_of(later.folder), examples=options.examples)
         except DiffError as error:
             raise Problem(str(error)) from error
         if options.page:
@@ -146,7 +177,7 @@ def diff(
     elif options.markdown:
         print(changes_section(difference), end="")
     else:
-        print_diff(difference, Console())
+        print_diff(difference, stdout_console())
 
 
 def _write_page(path: Path, page: str) -> None:
@@ -158,19 +189,20 @@ def _write_page(path: Path, page: str) -> None:
 
 
 def source_folder(source: str, *, endpoint: str) -> Path:
-    """The folder of a release that is here, or that is fetched; every file is checked. Raises as `whole_release`."""
+    """Return the folder of a release that is here, or that is fetched; every file is checked. Raises as `whole_release`."""
     return whole_release(source, release_store=open_release_store(home()), endpoint=endpoint or None, notice=print_notice)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishOptions:
-    """Who may read a release on the Hub, and whether it is proposed or published."""
+    """Readers of a release on the Hub, and whether it is proposed or published."""
 
     private: bool = option("Only for those who may see it (a new one is private).", False)
     public: bool = option("Open to everybody, once it is complete.", False)
     gated: bool = option("Open to everybody who tells a name.", False)
     embedded: bool = option("Rows that no language model wrote may be open to others.", False)
     pull_request: bool = option("Propose it, and leave main and tags alone.", False)
+    scores: str = option("Put the scores of these evaluation runs on the card; none otherwise.", metavar="RUN,...")
     dry_run: bool = option("Tell what would change, and change nothing.", False)
 
 
@@ -201,13 +233,15 @@ def publish(
         raise Problem("Say where to: name a dataset repository with --repo OWNER/NAME, or in AMEMGYM_HUB_REPO.")
     with release_errors():
         folder = stored_release(source, release_store=open_release_store(home()), version=version)
+        request = PublishRequest(
+            folder, repo, visibility, options.pull_request, options.embedded, _named_scores(options.scores, release=folder)
+        )
         if not repo:
-            _preview_here(folder, unknown=NO_REPO, as_json=as_json)
+            _preview_here(request, unknown=NO_REPO, as_json=as_json)
             return
-        request = PublishRequest(folder, repo, visibility, options.pull_request, options.embedded)
-        notice = say_nothing if quiet else print_notice
+        notice: Callable[[str], None] = (lambda _: None) if quiet else print_notice
         hub = open_hub(HubSettings(endpoint=endpoint or None, notice=notice))
-        publisher = Publisher(hub, format_of=format_of, registry=tag_registry(), scores_of=scores_made_here, notice=notice)
+        publisher = Publisher(hub, format_of=format_of, registry=tag_registry(), notice=notice)
         if options.dry_run:
             _preview(publisher, request, as_json=as_json)
             return
@@ -218,7 +252,7 @@ def publish(
         _print_published(done, hub.endpoint)
 
 
-def deprecate(
+def deprecate_release(
     repo: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The dataset repository.")],
     tag: Annotated[str, typer.Argument(metavar="TAG", help="The version that should not be used any more, as in demo-v0.1.0.")],
     superseded_by: Annotated[str, typer.Option(metavar="TAG", help="The version to use instead.")] = "",
@@ -252,7 +286,8 @@ def fetch(
             print_notice(f"commit {downloaded.commit}, sha256 {downloaded.sha256}")
             return print(downloaded.path)
         release = reader.read(source, expected=expected)
-        if status := reader.status_of(release):
+        status = reader.status_of(release)
+        if status:
             print_notice(f"{source} should not be used any more: {status}.")
     where = f" at commit {release.commit}" if release.commit else ""
     print_notice(
@@ -275,7 +310,7 @@ def release_errors() -> Generator[None, None, None]:
 
 
 def _visibility(options: PublishOptions) -> Visibility | None:
-    asked: list[Visibility] = [name for name in ("private", "public", "gated") if getattr(options, name)]
+    asked: list[Visibility] = [name for name in get_args(Visibility) if getattr(options, name)]
     if len(asked) > 1:
         raise Problem("Of --private, --public and --gated, give one.")
     if options.pull_request and asked:
@@ -283,62 +318,97 @@ def _visibility(options: PublishOptions) -> Visibility | None:
     return asked[0] if asked else None
 
 
+def _named_scores(names: str, *, release: Path) -> tuple[BaselineScore, ...]:
+    """Return the scores of the runs with these names. Raises Problem for a run that says nothing about this release."""
+    runs = [name.strip() for name in names.split(",") if name.strip()]
+    if not runs:
+        return ()
+    # Evaluation is heavy to load, and only scores need it.
+    from pipelines.evaluation.folder import runs_folder
+    from pipelines.evaluation.sources import open_tasks
+    from pipelines.experiments.scoring.leaderboard import publishable_scores
+
+    tasks = open_tasks(str(release), release_store=open_release_store(home()))
+    return publishable_scores(runs, data=tasks.info, folder=runs_folder(home()))
+
+
 def _preview(publisher: Publisher, request: PublishRequest, *, as_json: bool) -> None:
-    """Tell what publishing would do; where the Hub cannot be reached, what is known here."""
+    """Say what publishing would do; where the Hub cannot be reached, what is known here, and end with status 1."""
     planner = publisher.planner(request)
     try:
         plan = publisher.plan(planner)
     except HubUnreachable as error:
         unknown = f"What {planner.repo} has of it could not be checked: {error}"
-        _preview_here(request.folder, repo=planner.repo, unknown=unknown, as_json=as_json)
-        return
+        _preview_here(request, unknown=unknown, as_json=as_json)
+        # A script must not take this for leave to publish.
+        raise typer.Exit(1) from error
     release = planner.release
     if not as_json:
         _print_plan(planner, plan, request)
         return
-    changes = {file.path: {"bytes": file.size, "new": file.path in plan.change.new} for file in plan.change.adds}
-    known = {"repo": planner.repo, "tag": release.tag, "digest": release.digest}
+    changes: dict[str, dict[str, object]] = {}
+    for file in plan.change.adds:
+        changes[file.path] = {"bytes": file.size, "new": file.path in plan.change.new}
+    known = {"repo": planner.repo, "tag": release.tag, "digest": release.digest, "scores": request.scores}
     print_json({**known, "commit": plan.tagged, "hub": "reached", "adds": changes, "deletes": plan.change.deletes})
 
 
-def _preview_here(folder: Path, *, unknown: str, as_json: bool, repo: str = "") -> None:
+def _preview_here(request: PublishRequest, *, unknown: str, as_json: bool) -> None:
     """Tell what would be sent, after all checks that need no Hub; `unknown`: what could not be checked."""
-    release, files = publishable(folder, format_of=format_of)
+    release, files = publishable(request.folder, format_of=format_of)
     sizes = {path: file.size for path, file in sorted(files.items())}
     if as_json:
-        print_json({"repo": repo, "tag": release.tag, "digest": release.digest, "hub": unknown, "files": sizes})
+        known = {"repo": request.repo, "tag": release.tag, "digest": release.digest, "scores": request.scores}
+        print_json({**known, "hub": unknown, "files": sizes})
         return
     for path, size in sizes.items():
         print(f"file  {path}  ({counted(size, 'byte')})")
     print(
         f"{release.tag} has {counted(len(sizes), 'file')} of {counted(sum(sizes.values()), 'byte')}, digest {release.digest}."
     )
-    print(_card_sentence(folder))
+    print(_card_sentence(request.folder))
+    _print_scores(request)
     print(unknown)
     print("Nothing was changed.")
 
 
 def _card_sentence(folder: Path) -> str:
-    """What the release's card says first: its name, its licence, and the paragraph that it begins with."""
+    """Return the name and the licence that the release's card gives, and its first paragraph."""
     header, body = split_card((folder / CARD).read_text(encoding="utf-8"), source=CARD)
-    prose = (" ".join(block.split()) for block in body.split("\n\n"))
-    first = next((block for block in prose if block[:1].isalpha()), "")
-    return f"Its card: {header.get('pretty_name', folder.name)}, {header.get('license', 'no licence')}. {first}"
+    about = f"Its card: {header.get('pretty_name', folder.name)}, {header.get('license', 'no licence')}."
+    for block in body.split("\n\n"):
+        paragraph = " ".join(block.split())
+        if paragraph[:1].isalpha():  # neither a heading nor a table
+            return f"{about} {paragraph}"
+    return f"{about} "
+
+
+def _print_scores(request: PublishRequest) -> None:
+    """Print a line for each score that would stand on the card."""
+    for score in request.scores:
+        print(f"score  {score.assistant} with {score.model}: {percents(score.accuracy)} of {counted(score.users, 'user')}")
 
 
 def _print_plan(planner: Planner, plan: PublishPlan, request: PublishRequest) -> None:
-    tag, repo = planner.release.tag, planner.repo
+    tag = planner.release.tag
+    repo = planner.repo
     if plan.tagged:
         print(f"{repo} already has {tag} with this content, at commit {plan.tagged}.")
     else:
         for file in plan.change.adds:
-            print(f"{'add' if file.path in plan.change.new else 'change'}  {file.path}  ({counted(file.size, 'byte')})")
+            verb = "add" if file.path in plan.change.new else "change"
+            print(f"{verb}  {file.path}  ({counted(file.size, 'byte')})")
         for path in plan.change.deletes:
             print(f"delete  {path}")
         for kept in plan.by_hand:
             print(f"note  {kept}.")
-        commit = "a pull request" if request.pull_request else f"one commit and the tag {tag}"
-        print(f"{repo} would get {commit if plan.change or request.pull_request else f'the tag {tag}'}.")
+        _print_scores(request)
+        if request.pull_request:
+            print(f"{repo} would get a pull request.")
+        elif plan.change:
+            print(f"{repo} would get one commit and the tag {tag}.")
+        else:
+            print(f"{repo} would get the tag {tag}.")
     if plan.state is None:
         print(f"{repo} would be made, {request.visibility or 'private'} in the end.")
     elif request.visibility and request.visibility != plan.state.visibility:
@@ -361,7 +431,3 @@ def _print_published(done: Published, endpoint: str) -> None:
 def print_notice(text: str) -> None:
     """Print a line that is no part of the result, on standard error."""
     typer.echo(f"amemgym: {text}", err=True)
-
-
-def say_nothing(_: str) -> None:
-    """In place of `print_notice`."""

@@ -9,27 +9,29 @@ import socket
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 import uvicorn
+from starlette.types import ASGIApp
 
 from assets.recipe.loading import RecipeError, check_variant
 from assets.reporting.page_style import page_address
 from assets.reporting.plurals import counted
-from pipelines.cli.errors import Problem
-from pipelines.cli.groups import command_group
-from pipelines.cli.options import RecipeArgument, SetOption, VersionOption
+from pipelines.cli.options import RecipeArgument, SetOption, VersionOption, command_group, file_errors
 from pipelines.cli.recipe import checked_recipe
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
-from pipelines.home import home, prepare_dagster_home, unwritable
+from pipelines.errors import Problem
+from pipelines.home import home, unwritable
 from pipelines.ui.processes import run_until_ended
+from pipelines.ui.request_guard import RequestGuard, listed_hosts
 
 SECONDS_TO_FINISH = 2  # for requests under way when the server is stopped
-MAGIC = b"GGUF"
+SLOTS = 4  # calls of a local model at once
+CONTEXT = 8192  # tokens of prompt and reply in one slot
+MAGIC = b"GGUF"  # how every such file begins
 
 model_app = command_group("The embedded model.")
 cluster_app = command_group("Work units on many workers (needs the extra `cluster`).")
@@ -47,7 +49,7 @@ def serve(
     if gguf is None:
         serve_model(host, port=port, api_key=api_key, latency=latency)
     else:
-        serve_gguf(LocalModel(gguf), host=host, port=port, api_key=api_key, latency=latency)
+        serve_gguf(gguf, host=host, port=port, api_key=api_key, latency=latency)
 
 
 def ui(
@@ -63,21 +65,24 @@ def ui(
         raise Problem(str(error)) from error
     for sentence in unwritable(home()):
         raise Problem(sentence)
+    listed_hosts()  # which the server's process reads again
+    from pipelines.opening.doctor import sound_dagster_storage  # late: what serves a model needs no Dagster
+
+    with sound_dagster_storage(home()) as folder:
+        environment = {**os.environ, "DAGSTER_HOME": str(folder), "PYTHONWARNINGS": "ignore"}
     with bound_socket(host, port) as listening:
         # Whoever comes before Dagster is up waits for it, and is not turned away.
         listening.listen()
         url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-        folder = prepare_dagster_home(home())
-        environment = {**os.environ, "DAGSTER_HOME": str(folder), "PYTHONWARNINGS": "ignore"}
         print(f"Dagster opens on {url} in a few seconds (Ctrl-C ends it).", flush=True)
         print(f"Reports, evaluations, a variant of your own: {url}{page_address('')}", flush=True)
         if _has_browser() if browser is None else browser:
             typer.launch(f"{url}{page_address('launchpad', variant)}")
-        sys.exit(run_until_ended(listening, environment))
+        sys.exit(run_until_ended(listening, environment, host=host))
 
 
 def _has_browser() -> bool:
-    """Whether somebody sits before a screen."""
+    """Return True when somebody sits before a screen."""
     return sys.stdout.isatty() and (sys.platform == "darwin" or bool({"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()))
 
 
@@ -95,7 +100,6 @@ def up(
 
     cluster = Cluster(home(), workers=workers, port=port)
     services = Services(cluster, report=lambda line: print(line, file=sys.stderr, flush=True))
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         services.start()
         print(f"{counted(workers, 'worker')}; Dagster is on {cluster.url} in a few seconds (Ctrl-C ends all).", flush=True)
@@ -123,7 +127,7 @@ def generate_on_workers(
     if not url and not url_file.exists():
         raise Problem(f"No cluster has been started in {home().root}; start one with amemgym cluster up, or give --url.")
     recipe = checked_recipe(variant, overrides)
-    deployment = Deployment(url or url_file.read_text(encoding="utf-8"), tell=lambda line: print(line, flush=True))
+    deployment = Deployment(url or url_file.read_text(encoding="utf-8"), report=lambda line: print(line, flush=True))
     print(f"Made {variant}: {deployment.make(list(runs_of(recipe, version=version)))}")
 
 
@@ -131,7 +135,7 @@ def generate_on_workers(
 def bound_socket(host: str, port: int) -> Generator[socket.socket, None, None]:
     """Yield the socket; port 0 takes a free one. Raises Problem when the port is taken."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as bound:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was used a moment ago may be taken again
         try:
             bound.bind((host, port))
         except OSError as error:
@@ -139,8 +143,8 @@ def bound_socket(host: str, port: int) -> Generator[socket.socket, None, None]:
         yield bound
 
 
-def run_server(app: Any, listening: socket.socket) -> None:
-    """Serve an ASGI application on the socket until Ctrl-C."""
+def run_server(app: ASGIApp, listening: socket.socket) -> None:
+    """Serve a guarded ASGI application on the socket until Ctrl-C."""
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_FINISH)
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
@@ -148,53 +152,50 @@ def run_server(app: Any, listening: socket.socket) -> None:
 
 def serve_model(host: str, *, port: int, api_key: str, latency: float) -> None:
     """Run until interrupted; port 0 takes a free one. Raises Problem for a taken port."""
+    # Nothing is changed by asking, and clients of the API bring no cookies.
+    app = RequestGuard(embedded_app(api_key=api_key or None, latency=latency), host=host, with_token=False)
     with bound_socket(host, port) as listening:
         url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/v1"
         print(f"{model_name()} answers on {url} (Ctrl-C ends it). In another terminal:", flush=True)
         print(f"  AMEMGYM_BASE_URL={url} AMEMGYM_API_KEY=any amemgym generate demo --model {model_name()}", flush=True)
-        run_server(create_app(api_key=api_key or None, latency=latency), listening)
+        run_server(app, listening)
 
 
-@dataclass(frozen=True)
-class LocalModel:
-    """A GGUF file and how it is served. `context`: tokens of prompt and reply of one slot; `slots`: calls at once."""
-
-    path: Path
-    slots: int = 4
-    context: int = 8192
-
-    @property
-    def name(self) -> str:
-        """The file's name and the start of its digest, so that other weights are another model to cache and manifest."""
-        with self.path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return f"{self.path.stem.lower()}@{digest[:8]}"
+def gguf_name(weights: Path) -> str:
+    """Return the file's name and the start of its digest, so that other weights are another model to cache and manifest."""
+    with weights.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return f"{weights.stem.lower()}@{digest[:8]}"
 
 
-def serve_gguf(local: LocalModel, *, host: str, port: int, api_key: str, latency: float) -> None:
+def serve_gguf(weights: Path, *, host: str, port: int, api_key: str, latency: float) -> None:
     """Run until interrupted. Raises Problem where the extra is missing, or the file or the port cannot be used."""
     if latency:
         raise Problem("--latency is for the embedded model only; give --gguf without it.")
-    _check(local.path)
+    _check(weights)
     xllamacpp = _engine()
     params = xllamacpp.CommonParams()
-    params.model.path = str(local.path)
-    params.model_alias = {local.name}
-    params.hostnames, params.port = [host], port
-    params.n_parallel, params.n_ctx = local.slots, local.slots * local.context
+    name = gguf_name(weights)
+    params.model.path = str(weights)
+    params.model_alias = {name}
+    params.hostnames = [host]
+    params.port = port
+    params.n_parallel = SLOTS
+    params.n_ctx = SLOTS * CONTEXT
     params.api_keys = [api_key] if api_key else []
-    params.ui, params.verbosity = False, 0
+    params.ui = False
+    params.verbosity = 0
     try:
         server = xllamacpp.Server(params)
     except RuntimeError as error:
         reason = str(error).rstrip(". ")
         raise Problem(
-            f"{local.path} cannot be served on {host}:{port}: {reason}. Is the port taken? Give another --port."
+            f"{weights} cannot be served on {host}:{port}: {reason}. Is the port taken? Give another --port."
         ) from error
-    print(f"{local.name} answers on {server.listening_address}/v1 (Ctrl-C ends it). In another terminal:", flush=True)
+    print(f"{name} answers on {server.listening_address}/v1 (Ctrl-C ends it). In another terminal:", flush=True)
     print(
         f"  AMEMGYM_BASE_URL={server.listening_address}/v1 AMEMGYM_API_KEY={'...' if api_key else 'any'} "
-        f"AMEMGYM_MAX_IN_FLIGHT={local.slots} AMEMGYM_TIMEOUT=1800 amemgym generate demo --model {local.name}",
+        f"AMEMGYM_MAX_IN_FLIGHT={SLOTS} AMEMGYM_TIMEOUT=1800 amemgym generate demo --model {name}",
         flush=True,
     )
     with contextlib.suppress(KeyboardInterrupt):
@@ -209,10 +210,7 @@ def _engine() -> Any:
 
 
 def _check(path: Path) -> None:
-    try:
-        with path.open("rb") as file:
-            magic = file.read(len(MAGIC))
-    except OSError as error:
-        raise Problem(f"The weights {path} cannot be read: {error.strerror}.") from error
+    with file_errors(f"The weights {path} cannot be read"), path.open("rb") as file:
+        magic = file.read(len(MAGIC))
     if magic != MAGIC:
         raise Problem(f"{path} is no GGUF file; give --gguf the weights of a model in that format.")

@@ -1,11 +1,13 @@
-"""What commands print: live progress on a terminal, finished lines elsewhere, tables, notes and JSON."""
+"""The output of commands: live progress on a terminal, finished lines elsewhere, tables, notes and JSON."""
 
 import os
 import re
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from io import UnsupportedOperation
 from types import TracebackType
 from typing import Self
@@ -26,25 +28,51 @@ from pipelines.resources.llm.batch.settings import BatchProgress, describe_batch
 
 # Without a terminal, a stage under way says where it is so often, so that a log shows that it lives.
 LINE_SECONDS = 30.0
-# Columns from which a line has a bar and a clock beside its words.
-WIDE, BAR = 100, 16
-# Columns that a cell of words may be broken to where a table is wider than the terminal.
-LEAST_WORDS = 24
-GAP = 3  # between columns of a table
-Columns = Sequence[Sequence[str]]
-# Rows that may become columns.
-MOST_TURNED = 4
-SHOWN_FAILURES = 3
+WIDE = 100  # columns from which a line has a bar and a clock beside its words
+BAR = 16  # columns, so that words have most of a terminal of 100
+LEAST_WORDS = 24  # columns that a cell of words may be broken to where a table is wider than the terminal
+UNBROKEN = 10_000  # columns of a pipe, more than any line of ours has: what is piped is searched line by line
+SHOWN_FAILURES = 3  # a bad prompt fails every item alike, and the first few say it
 NUMBER = re.compile(r"[-+~$]?[\d.,]*\d[\d.,]*(-[\d.,]+)?( ?%|[KM])?( \[.*\]\S*)?|-?|unknown")
 
 
+def stdout_console() -> Console:
+    """Return a console on stdout. Nothing is broken or cut in a pipe, unless COLUMNS says how wide it is."""
+    console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = UNBROKEN
+    return console
+
+
 def stderr_console() -> Console:
-    """A console on what is stderr now. Dagster points the descriptor elsewhere while a step runs, so this one has its own."""
+    """Return a console on what is stderr now. It has its own descriptor, as Dagster redirects that of stderr in a step."""
     try:
         own = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1)
     except UnsupportedOperation:  # in place of stderr, something that is no file
         return Console(stderr=True)
     return Console(file=own)
+
+
+@contextmanager
+def prints_of_others_apart() -> Generator[None]:
+    """Send to standard error what code of others prints: standard output is for what the command itself says."""
+    try:
+        place = sys.stdout.fileno()
+        other = sys.stderr.fileno()
+    except UnsupportedOperation:  # in place of them, something that is no file
+        with redirect_stdout(sys.stderr):
+            yield
+        return
+    # The descriptor, because a program that such code starts prints there too.
+    sys.stdout.flush()
+    own = os.dup(place)
+    os.dup2(other, place)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(own, place)
+        os.close(own)
 
 
 class FittedProgress(Progress):
@@ -55,28 +83,42 @@ class FittedProgress(Progress):
         super().__init__(console=console, disable=disable)
 
     def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
-        shown, width = [task for task in tasks if task.visible], self._terminal.width
-        wide = width >= WIDE
-        self.columns = (
-            TextColumn("{task.description}"),
-            *((BarColumn(bar_width=BAR),) if wide else ()),
-            TextColumn("{task.fields[text]}"),
-            *((TimeElapsedColumn(),) if wide else ()),
-        )
-        names = max((cell_len(task.description) for task in shown), default=0)
+        shown = [task for task in tasks if task.visible]
+        names = [cell_len(task.description) for task in shown]
+        room = self._terminal.width - max(names, default=0) - 2  # a blank before and after the words
+        name = TextColumn("{task.description}")
+        words = TextColumn("{task.fields[text]}")
+        if self._terminal.width >= WIDE:
+            room -= BAR + len(" 0:00:00 ")
+            self.columns = (name, BarColumn(bar_width=BAR), words, TimeElapsedColumn())
+        else:
+            self.columns = (name, words)
         for task in shown:
-            task.fields["text"] = fitted(task.fields["parts"], width - names - (BAR + len(" 0:00:00 ") if wide else 0) - 2)
+            task.fields["text"] = fitted(task.fields["parts"], room)
         return super().make_tasks_table(shown)
 
 
 def fitted(parts: Sequence[str], width: int) -> str:
-    """The parts with commas between, as many of the first as fit into so many columns; always the first."""
+    """Return the parts with commas between, as many of the first as fit into so many columns; always the first."""
     line, *others = parts or [""]
     for part in others:
         if cell_len(f"{line}, {part}") > width:
             break
         line = f"{line}, {part}"
     return line
+
+
+@dataclass(frozen=True)
+class ProgressLine:
+    """The progress of one stage or batch job. `sentence` is for a log, `name` and `parts` for a terminal's line."""
+
+    key: tuple[str, str]
+    name: str
+    sentence: str
+    parts: Sequence[str]
+    done: int
+    total: int | None
+    finished: bool
 
 
 class LiveProgress:
@@ -93,7 +135,10 @@ class LiveProgress:
         after: str = "its checks, and what follows",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._console, self._quiet, self._after, self._clock = console, quiet, after, clock
+        self._console = console
+        self._quiet = quiet
+        self._after = after
+        self._clock = clock
         self._bars = FittedProgress(console, disable=quiet or not console.is_terminal)
         self._tasks: dict[tuple[str, str], TaskID] = {}
         self._finished: set[tuple[str, str]] = set()
@@ -109,83 +154,88 @@ class LiveProgress:
 
     def show(self, progress: StageProgress) -> None:
         """Show how far a stage is, and, when it is done, why items were given up."""
-        key, name, done = (progress.unit, progress.stage), f"{progress.unit}: {progress.stage}", progress.done == progress.total
-        counts, state = [f"{progress.done:,}/{counted(progress.total, progress.noun)}"], list[str]()
+        finished = progress.done == progress.total
+        name = f"{progress.unit}: {progress.stage}"
+        counts = [f"{progress.done:,}/{counted(progress.total, progress.noun)}"]
+        state: list[str] = []
         if progress.calls or progress.awaited:  # not where nothing is asked
             counts += [counted(progress.calls, "call"), *_rate(progress)]
-            state = ["cost unknown" if progress.cost_usd is None else f"${progress.cost_usd:.4f}"]
-            state += [f"{duration(progress.seconds_left)} left"] if progress.seconds_left is not None else []
-            state += [f"{progress.awaited:,} awaited"]
+            state.append("cost unknown" if progress.cost_usd is None else f"${progress.cost_usd:.4f}")
+            if progress.seconds_left is not None:
+                state.append(f"{duration(progress.seconds_left)} left")
+            state.append(f"{progress.awaited:,} awaited")
         cached = [f"{progress.repeated:,} from the cache"] if progress.repeated else []
-        if done and key not in self._finished and self._console.is_terminal:
+        if not finished:
+            sentence = ", ".join([progress_line(progress), *progress_details(progress)])
+        elif self._console.is_terminal:
             parts = [*counts[:2], *cached, *counts[2:], duration(progress.seconds)]
-            line = f"{name} {fitted(parts, self._console.width - cell_len(name) - 1)}"
+            sentence = f"{name} {fitted(parts, self._console.width - cell_len(name) - 1)}"
         else:
-            line = ", ".join([progress_line(progress), *([] if done else progress_details(progress))])
-        parts = [*counts, *state, *cached]
-        told = self._show(
-            key,
-            line,
-            finished=done,
-            bar=name,
-            of=(progress.done, progress.total),
-            parts=parts,
+            sentence = progress_line(progress)
+        ended = self._show(
+            ProgressLine(
+                key=(progress.unit, progress.stage),
+                name=name,
+                sentence=sentence,
+                parts=[*counts, *state, *cached],
+                done=progress.done,
+                total=progress.total,
+                finished=finished,
+            )
         )
-        if told and progress.given_up:
-            for sentence in given_up_sentences(progress):
-                print_plain(self._console, sentence)
+        if ended and progress.given_up:
+            for given_up in given_up_sentences(progress):
+                print_plain(self._console, given_up)
 
     def show_batch(self, progress: BatchProgress) -> None:
         """Show how far a batch job is."""
         done = progress.done + progress.failed
         self._show(
-            ("batch", progress.batch_id),
-            describe_batch(progress),
-            finished=progress.ended,
-            bar=f"batch {progress.batch_id[-12:]}",
-            of=(done, progress.lines or None),
-            parts=(f"{done:,}/{counted(progress.lines, 'call')}", progress.status, progress.model),
+            ProgressLine(
+                key=("batch", progress.batch_id),
+                name=f"batch {progress.batch_id[-12:]}",
+                sentence=describe_batch(progress),
+                parts=(f"{done:,}/{counted(progress.lines, 'call')}", progress.status, progress.model),
+                done=done,
+                total=progress.lines or None,
+                finished=progress.ended,
+            )
         )
 
-    def _show(
-        self,
-        key: tuple[str, str],
-        line: str,
-        *,
-        finished: bool,
-        bar: str,
-        of: tuple[int, int | None],
-        parts: Sequence[str],
-    ) -> bool:
-        """Whether this ended the stage, which it does once."""
+    def _show(self, line: ProgressLine) -> bool:
+        """Show the line; return True when it is the one that ends its stage, which is shown once."""
+        key = line.key
         if self._quiet or key in self._finished:
             return False
-        if finished:
+        if line.finished:
             self._finished.add(key)
             if key in self._tasks:
                 self._bars.remove_task(self._tasks.pop(key))
-            print_plain(self._console, line)
-            self._bars.reset(self._between, description=f"{bar}: {self._after}", visible=not self._tasks)
+            print_plain(self._console, line.sentence)
+            self._bars.reset(self._between, description=f"{line.name}: {self._after}", visible=not self._tasks)
         elif self._console.is_terminal:
             self._bars.update(self._between, visible=False)
             if key not in self._tasks:
-                self._tasks[key] = self._bars.add_task(bar, total=of[1], parts=parts)
-            self._bars.update(self._tasks[key], completed=of[0], total=of[1], parts=parts)
+                self._tasks[key] = self._bars.add_task(line.name, total=line.total, parts=line.parts)
+            self._bars.update(self._tasks[key], completed=line.done, total=line.total, parts=line.parts)
         elif self._clock() - self._printed.setdefault(key, self._clock()) >= LINE_SECONDS:
             self._printed[key] = self._clock()
-            print_plain(self._console, line)
-        return finished
+            print_plain(self._console, line.sentence)
+        return line.finished
 
 
 def _rate(progress: StageProgress) -> list[str]:
-    return [] if progress.rate is None else [f"{progress.rate:.{0 if progress.rate >= 10 else 1}f}/s"]
+    if progress.rate is None:
+        return []
+    return [f"{progress.rate:.0f}/s" if progress.rate >= 10 else f"{progress.rate:.1f}/s"]
 
 
 def given_up_sentences(progress: StageProgress) -> Iterable[str]:
-    """Who was given up at a stage and why, the first few, and where all of them stand."""
+    """Yield why the first few items were given up at a stage, and where all of them stand."""
     for failure in progress.given_up[:SHOWN_FAILURES]:
         yield f"  given up: {progress.noun} {failure.item_id} at {failure.stage}: {failure.message}"
-    if (more := len(progress.given_up) - SHOWN_FAILURES) > 0:
+    more = len(progress.given_up) - SHOWN_FAILURES
+    if more > 0:
         yield f"  and {counted(more, f'more {progress.noun}')}."
     yield "  Others of the reserve take their places; all of them are in the table failures of: amemgym explore"
 
@@ -201,83 +251,54 @@ def print_json(value: object) -> None:
 
 
 def print_table(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
-    """Print a table in which nothing is cut. Numbers are aligned to the right, and columns of sentences are broken.
+    """Print a table in which nothing is cut. Numbers are aligned to the right.
 
-    Of one that is wider than the terminal all the same, rows become columns where they are few, or columns follow in several
-    tables, each with the names of the rows; where even that does not do, each row is a block of lines.
+    On a terminal that is too narrow, sentences are broken; where even that does not do, each row is a block of lines.
     """
     if title:
         console.print(Text(title, style="italic"), soft_wrap=True)
     if not rows:
         return
-    turned = list(zip(head, *rows, strict=True))
-    parts = _parts(turned, width=console.width)
-    if len(parts) == 1:
-        console.print(_table(turned))
-    elif len(rows) <= MOST_TURNED and _width(list(zip(*turned, strict=True))) <= console.width:
-        console.print(_table([head, *rows]))
-    elif parts:
-        for part in parts:
-            console.print(_table(part))
-            console.print()
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)  # no frame, which grep would meet
+    for number, name in enumerate(head):
+        cells = [row[number] for row in rows]
+        numeric = number > 0 and all(map(NUMBER.fullmatch, cells))  # the first column names the rows, even by numbers
+        width = max(map(cell_len, [name, *cells]))
+        prose = width > LEAST_WORDS and any(map(_is_prose, cells))
+        table.add_column(
+            Text(name),
+            justify="right" if numeric else "left",
+            min_width=LEAST_WORDS if prose else width,
+            no_wrap=not prose,
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*map(Text, row))
+    if console.measure(table, options=console.options.update(width=UNBROKEN)).minimum <= console.width:
+        console.print(table)
     else:
         _print_blocks(console, head, rows)
 
 
-def _names(columns: Columns) -> int:
-    """How many columns it takes to tell the rows apart."""
-    return next((count for count, (_, *cells) in enumerate(columns, start=1) if len({*cells}) == len(cells)), 1)
-
-
-def _parts(columns: Columns, *, width: int) -> Sequence[Columns]:
-    """The columns in as many tables as the width needs, each with the names of the rows; none where some would not fit."""
-    names, parts = columns[: _names(columns)], list[list[Sequence[str]]]()
-    for column in columns[len(names) :]:
-        if not parts or _width([*parts[-1], column]) > width:
-            parts.append([*names])
-        parts[-1].append(column)
-    return [] if any(_width(part) > width for part in parts) else parts or [columns]
+def _is_prose(cell: str) -> bool:
+    """Return True for words that are longer than a broken column has to be."""
+    return cell_len(cell) > LEAST_WORDS and " " in cell
 
 
 def _print_blocks(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    width = max(LEAST_WORDS, console.width)
     for name, *cells in rows:
         console.print(Text(name or head[0], style="bold"), soft_wrap=True)
         for about, cell in zip(head[1:], cells, strict=True):
-            words, width = f"{about}: {cell}" if about else cell, max(LEAST_WORDS, console.width)
             if cell:
+                words = f"{about}: {cell}" if about else cell
                 lines = textwrap.fill(words, width, initial_indent="  ", subsequent_indent="    ")
                 console.print(Text(lines), soft_wrap=True)
 
 
-def _is_prose(cells: Iterable[str]) -> bool:
-    """Whether a column may be broken: it holds words that are longer than a broken one has to be."""
-    return any(cell_len(cell) > LEAST_WORDS and " " in cell for cell in cells)
-
-
-def _least(cells: Iterable[str]) -> int:
-    return LEAST_WORDS if _is_prose(cells := list(cells)) else max(map(cell_len, cells))
-
-
-def _width(columns: Columns) -> int:
-    """The columns of a terminal that a table takes at least."""
-    return sum(map(_least, columns)) + GAP * (len(columns) - 1)
-
-
-def _table(columns: Columns) -> Table:
-    """Rows without a cell beside their name are left out."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False)
-    for number, (name, *cells) in enumerate(columns):
-        numeric = number > 0 and all(NUMBER.fullmatch(cell) for cell in cells)
-        table.add_column(Text(name), justify="right" if numeric else "left", min_width=_least((name, *cells)), overflow="fold")
-    for row in list(zip(*columns, strict=True))[1:]:
-        if any(row[_names(columns) :]) or len(row) == _names(columns):
-            table.add_row(*map(Text, row))
-    return table
-
-
 def print_markdown(text: str) -> None:
     """Print a report: its tables as aligned tables, the rest rendered. The report's file has it in Markdown."""
-    console = Console()
+    console = stdout_console()
     for block in re.split(r"\n{2,}", text.strip()):
         lines = block.splitlines()
         if len(lines) > 1 and lines[0].startswith("|"):
@@ -288,7 +309,8 @@ def print_markdown(text: str) -> None:
         else:
             with console.capture() as captured:
                 console.print(Markdown(block))
-            print(*(line.rstrip() for line in captured.get().splitlines()), sep="\n")  # rich fills lines with blanks
+            for line in captured.get().splitlines():
+                print(line.rstrip())  # rich fills lines with blanks
         console.print()
 
 

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.cli.errors import Problem
+from pipelines.errors import Problem
 from pipelines.home import Home
 
 FILES = Path(__file__).parent
@@ -26,7 +26,7 @@ class Cluster:
 
     @property
     def folder(self) -> Path:
-        """What the services keep, and their logs."""
+        """The services' files and their logs."""
         return self.home.root / "cluster"
 
     @property
@@ -50,7 +50,7 @@ class Cluster:
         return f"http://127.0.0.1:{self.port}"
 
     def environment(self) -> dict[str, str]:
-        """What web server, daemon and workers run in: the caller's environment, and the services."""
+        """The environment of web server, daemon and workers: the caller's, and the services."""
         return {
             **os.environ,
             "AMEMGYM_HOME": str(self.home.root),
@@ -72,22 +72,28 @@ class Cluster:
         (self.folder / "url").write_text(self.url, encoding="utf-8")
 
 
-def check_runs_at_once() -> None:
-    """Raise Problem where the variable is set to what Dagster takes for no run, for runs without end, or for no number."""
-    given = os.environ.get(RUNS_AT_ONCE)
-    if given is not None and not (given.strip().isdecimal() and int(given) > 0):
+def runs_at_once() -> int:
+    """Return the number of runs that all workers carry out at once; 1 where the variable is not set.
+
+    Raises Problem where it is set to what Dagster takes for no run, for runs without end, or for no number.
+    """
+    given = os.environ.get(RUNS_AT_ONCE, "1")
+    if not given.strip().isdecimal() or int(given) < 1:
         raise Problem(
             f"{RUNS_AT_ONCE} is {given!r}; give the pool processes of all workers, 1 or more, as in {RUNS_AT_ONCE}=8."
         )
+    return int(given)
 
 
 def program(name: str) -> str:
     """A server's program. Raises Problem with the packages to install."""
-    folders = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
-    found = shutil.which(name) or next((path for folder in folders if (path := shutil.which(name, path=folder))), None)
-    if found is None:
-        raise Problem(f"There is no {name}; install Redis and PostgreSQL (on Debian: apt-get install redis-server postgresql).")
-    return found
+    # Debian keeps the servers of PostgreSQL out of PATH, a folder for each version.
+    versions = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
+    for folders in (None, *versions):
+        found = shutil.which(name, path=folders)
+        if found is not None:
+            return found
+    raise Problem(f"There is no {name}; install Redis and PostgreSQL (on Debian: apt-get install redis-server postgresql).")
 
 
 def module(name: str) -> list[str]:
@@ -96,7 +102,7 @@ def module(name: str) -> list[str]:
 
 
 def server_user() -> str | None:
-    """As whom Postgres runs: it refuses to run as root."""
+    """Return the user that Postgres runs as, where the caller is root, which it refuses; else None."""
     return "postgres" if os.getuid() == 0 else None
 
 

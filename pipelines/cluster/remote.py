@@ -8,12 +8,12 @@ from itertools import groupby
 from typing import Any
 
 from assets.reporting.plurals import counted
-from pipelines.cli.errors import Problem
 from pipelines.cluster.web_server import WebServer
+from pipelines.errors import Problem
 from pipelines.jobs import Phase
 
 POLL_SECONDS = 2.0
-TRIES = 3
+TRIES = 3  # as often as Dagster tries a run (dagster.yaml)
 REPOSITORIES = """
 { repositoriesOrError { __typename ... on RepositoryConnection { nodes { name location { name } } }
   ... on PythonError { message } } }"""
@@ -41,13 +41,13 @@ COMPLETED = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED")
 
 @dataclass(frozen=True)
 class Deployment:
-    """The project behind a Dagster web server. `tell` is given a line now and then."""
+    """The project behind a Dagster web server. `report` is given a line now and then."""
 
     url: str
-    tell: Callable[[str], None]
+    report: Callable[[str], None]
 
     def make(self, phases: Sequence[Phase]) -> str:
-        """Run the phases one after another, equal jobs together; the release's folder. Raises Problem."""
+        """Run the phases one after another, equal jobs together; return the release's folder. Raises Problem."""
         folder = ""
         for job, members in groupby(phases, key=lambda phase: phase.job):
             group = list(members)
@@ -70,7 +70,7 @@ class Deployment:
         return {"repositoryLocationName": nodes[0]["location"]["name"], "repositoryName": nodes[0]["name"]}
 
     def launch(self, phase: Phase) -> str:
-        """Start the phase's run; its id. Raises Problem."""
+        """Start the phase's run and return its id. Raises Problem."""
         tags = [{"key": "dagster/partition", "value": phase.partition}]
         params = {
             "selector": {"jobName": phase.job, **self._repository},
@@ -81,22 +81,25 @@ class Deployment:
 
     def _run(self, phase: Phase) -> str:
         run_id = self.launch(phase)
-        self.tell(f"{phase.job} of {phase.partition}: run {run_id}")
+        self.report(f"{phase.job} of {phase.partition}: run {run_id}")
         run = self._last_try(run_id)
         if run["status"] != "SUCCESS":
             raise Problem(f"{phase.job} of {phase.partition} did not succeed; see {self._server.address}/runs/{run['runId']}")
-        entries = [entry for made in run["assetMaterializations"] for entry in made["metadataEntries"]]
-        return next((entry.get("path") or entry.get("text") or "" for entry in entries if entry["label"] == "folder"), "")
+        for made in run["assetMaterializations"]:
+            for entry in made["metadataEntries"]:
+                if entry["label"] == "folder":
+                    return entry.get("path") or entry.get("text") or ""
+        return ""
 
     def _last_try(self, run_id: str) -> dict[str, Any]:
-        """Wait for the run, or for the one that was started in its place."""
+        """Wait until the run, or the one that was started in its place, has ended, and return it."""
         while True:
             again = self._runs({"tags": [{"key": "dagster/root_run_id", "value": run_id}]})
             runs = again or self._runs({"runIds": [run_id]})
             if not runs:
                 raise Problem(f"Run {run_id} is no longer known on {self._server.address}; somebody deleted it.")
             run = runs[0]
-            tags = {tag["key"]: tag["value"] for tag in run["tags"]}
+            tags = _tags(run)
             ended = run["status"] in ("SUCCESS", "CANCELED")
             if ended or (run["status"] == "FAILURE" and tags.get("dagster/will_retry") == "false"):
                 return run
@@ -110,7 +113,7 @@ class Deployment:
         params = {"selector": selector, "partitionNames": list(partitions)}
         backfill_id: str = self._server.launch(LAUNCH_BACKFILL, key="backfillId", what=job, params=params)["backfillId"]
         page = f"{self._server.address}/runs/b/{backfill_id}"
-        self.tell(f"{job}: {counted(len(partitions), 'work unit')}, {page}")
+        self.report(f"{job}: {counted(len(partitions), 'work unit')}, {page}")
         made = self._made(backfill_id, job=job)
         lost = self._lost(backfill_id) if made < len(partitions) and tries > 1 else []
         if made + len(lost) < len(partitions):
@@ -119,17 +122,20 @@ class Deployment:
             self._backfill(job, lost, tries=tries - 1)
 
     def _made(self, backfill_id: str, *, job: str) -> int:
-        """Tell the counts whenever they change; how many partitions were made when it is over.
+        """Wait until a backfill is over, reporting its counts; return the number of partitions that were made.
 
         Its status alone is no answer: a backfill of which one run is tried again counts as failed, and may as over.
         """
         before = ""
         while True:
             found = self._server.ask(BACKFILL, key="partitionStatusCounts", id=backfill_id)
-            counts = {count["runStatus"].lower(): count["count"] for count in found["partitionStatusCounts"] if count["count"]}
+            counts: dict[str, int] = {}
+            for status in found["partitionStatusCounts"]:
+                if status["count"]:
+                    counts[status["runStatus"].lower()] = status["count"]
             now = ", ".join(f"{count} {name}" for name, count in counts.items())
             if now != before:
-                self.tell(f"{job}: {now}")
+                self.report(f"{job}: {now}")
             completed = found["status"] in COMPLETED and counts.keys() <= ENDED
             if completed or found["status"] in GIVEN_UP:
                 return counts.get("success", 0)
@@ -138,8 +144,15 @@ class Deployment:
 
     def _lost(self, backfill_id: str) -> list[str]:
         """The work units whose process died last: Dagster starts no run again whose backfill it already takes for over."""
-        marks = {"dagster/backfill": backfill_id, "dagster/will_retry": "true"}
-        chosen = {"statuses": ["FAILURE"], "tags": [{"key": key, "value": value} for key, value in marks.items()]}
-        runs = self._server.ask(DIED, key="results", filter=chosen)["results"]
-        tags = [{tag["key"]: tag["value"] for tag in run["tags"]} for run in runs]
-        return [one["dagster/partition"] for one in tags if "dagster/auto_retry_run_id" not in one]
+        marks = [{"key": "dagster/backfill", "value": backfill_id}, {"key": "dagster/will_retry", "value": "true"}]
+        chosen = {"statuses": ["FAILURE"], "tags": marks}
+        lost: list[str] = []
+        for run in self._server.ask(DIED, key="results", filter=chosen)["results"]:
+            tags = _tags(run)
+            if "dagster/auto_retry_run_id" not in tags:
+                lost.append(tags["dagster/partition"])
+        return lost
+
+
+def _tags(run: dict[str, Any]) -> dict[str, str]:
+    return {tag["key"]: tag["value"] for tag in run["tags"]}

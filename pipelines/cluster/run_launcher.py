@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import dagster as dg
-from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 
@@ -28,10 +28,12 @@ class WorkerCheckingRunLauncher(CeleryRunLauncher):
         self._inspected_at = float("-inf")
         self._active: set[str] | None = None
 
-    def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
-        """Celery's state of the task, and whether a worker names it."""
+    def check_run_worker_health(self, run: dg.DagsterRun) -> Any:
+        """Celery's state of the task, as a tuple of Dagster's; failed where Celery says running and no worker names it."""
         health = super().check_run_worker_health(run)
-        if health.status != WorkerStatus.RUNNING:
+        # Dagster exports neither the tuple's class nor that of its status.
+        status = type(health.status)
+        if health.status != status.RUNNING:
             return health
         active = self._active_tasks()
         if active is None:
@@ -42,7 +44,7 @@ class WorkerCheckingRunLauncher(CeleryRunLauncher):
         self._missed[run.run_id] = self._missed.get(run.run_id, 0) + 1
         if self._missed[run.run_id] < MAX_MISSED_CHECKS:
             return health
-        return CheckRunHealthResult(WorkerStatus.FAILED, "No Celery worker has this run; the one that had it was lost.")
+        return health._replace(status=status.FAILED, msg="No Celery worker has this run; the one that had it was lost.")
 
     def _active_tasks(self) -> set[str] | None:
         """The tasks that workers have; None when no worker answers. One inspection serves all runs of a round."""
@@ -51,6 +53,8 @@ class WorkerCheckingRunLauncher(CeleryRunLauncher):
             workers: Mapping[str, list[dict[str, Any]]] | None = celery.control.inspect(
                 timeout=INSPECT_TIMEOUT_SECONDS
             ).active()
-            self._active = {str(task["id"]) for tasks in workers.values() for task in tasks} if workers else None
+            self._active = None
+            if workers:
+                self._active = {str(task["id"]) for task in chain.from_iterable(workers.values())}
             self._inspected_at = time.monotonic()
         return self._active

@@ -15,10 +15,10 @@ from typing import Any
 import psycopg2
 import redis
 
-from pipelines.cli.errors import Problem
 from pipelines.cluster.layout import DATABASE, FILES, Cluster, module, program, server_user
+from pipelines.errors import Problem
 
-START_SECONDS = 60.0
+START_SECONDS = 60.0  # a Postgres that was killed reads its log first
 STOP_SECONDS = 10.0
 CHECK_SECONDS = 1.0
 DAGSTER_PROCESSES = "pipelines.cluster.worker|dagster._daemon|pipelines.ui.server"
@@ -70,7 +70,8 @@ class Services:
     """The processes of one cluster, in the order in which they are started."""
 
     def __init__(self, cluster: Cluster, *, report: Callable[[str], None]) -> None:
-        self._cluster, self._report = cluster, report
+        self._cluster = cluster
+        self._report = report
         self._stopping = threading.Event()
         self.services: list[Service] = []
 
@@ -163,7 +164,8 @@ def _redis(cluster: Cluster) -> Service:
 
 
 def _postgres(cluster: Cluster) -> Service:
-    folder, user = cluster.folder / "postgres", server_user()
+    folder = cluster.folder / "postgres"
+    user = server_user()
     if user is not None:
         shutil.chown(cluster.sockets, user)
     if not (folder / "PG_VERSION").exists():

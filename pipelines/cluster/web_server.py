@@ -1,18 +1,20 @@
 """Dagster's web server, asked through GraphQL: questions wait while it is away, launches are sent once."""
 
-import re
 import time
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from textwrap import shorten
 from typing import Any, cast
 
 import httpx2
 
-from pipelines.cli.errors import Problem
+from pipelines.errors import Problem
+from pipelines.redaction import public_address
 
 PAUSE_SECONDS = 2.0
 TIMEOUT_SECONDS = 300.0
 MOST_CHARACTERS = 300  # of what Dagster says
+REFUSALS = (400, 403, 421)  # of the guard before Dagster, each with a sentence
 NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout)
 
 
@@ -27,11 +29,11 @@ class WebServer:
 
     @property
     def address(self) -> str:
-        """For sentences and pages: without a login that the address may hold."""
-        return re.sub(r"//.*@", "//", self.url).rstrip("/")
+        """The address without a login, for sentences and pages."""
+        return public_address(self.url).rstrip("/")
 
     def ask(self, query: str, *, key: str, **variables: Any) -> dict[str, Any]:
-        """The answer to a question, as soon as it has the key: an error of Dagster's is like an outage. Raises Problem."""
+        """Return the answer to a question as soon as it has the key; an error of Dagster's is waited out. Raises Problem."""
         give_up = time.monotonic() + self.timeout
         while True:
             try:
@@ -67,9 +69,12 @@ class WebServer:
         time.sleep(self.pause)
 
     def _post(self, query: str, variables: dict[str, Any]) -> dict[str, Any]:
-        """What the query's only field holds. Raises Problem for what waiting cannot mend, else httpx2.HTTPError."""
+        """Return the value of the query's only field. Raises Problem for what waiting cannot mend, else httpx2.HTTPError."""
         try:
-            answer = self.client.post(f"{self.url.rstrip('/')}/graphql", json={"query": query, "variables": variables})
+            answer = self._send(query, variables)
+            if answer.status_code == HTTPStatus.FORBIDDEN and answer.cookies:
+                # Whoever lacks the token of the server's start is refused and given it (pipelines/ui/request_guard.py).
+                answer = self._send(query, variables)
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
             answer = None
         if answer is None:  # not in the handler: the error's words repeat the address
@@ -83,7 +88,12 @@ class WebServer:
             raise httpx2.HTTPStatusError(f"status {answer.status_code}", request=answer.request, response=answer)
         if content.get("errors"):
             raise Problem(f"Dagster on {self.address} refused: {content['errors'][0]['message']}")
+        if answer.status_code in REFUSALS and answer.headers.get("content-type", "").startswith("text/plain"):
+            raise Problem(f"{self.address} refused: {shorten(answer.text, MOST_CHARACTERS, placeholder=' ...')}")
         raise Problem(f"{self.address} does not answer as Dagster does (status {answer.status_code}); check the address.")
+
+    def _send(self, query: str, variables: dict[str, Any]) -> httpx2.Response:
+        return self.client.post(f"{self.url.rstrip('/')}/graphql", json={"query": query, "variables": variables})
 
 
 def _content(answer: httpx2.Response) -> dict[str, Any]:
@@ -97,5 +107,8 @@ def _content(answer: httpx2.Response) -> dict[str, Any]:
 def _error_text(answer: dict[str, Any]) -> str:
     errors = cast(list[dict[str, str]], answer.get("errors") or [answer])
     # That of a database comes with the statement and all its values.
-    messages = ((error.get("message") or answer["__typename"]).partition("[SQL:")[0] for error in errors)
-    return "; ".join(shorten(message, MOST_CHARACTERS, placeholder=" ...") for message in messages)
+    messages: list[str] = []
+    for error in errors:
+        words = error.get("message") or answer["__typename"]
+        messages.append(shorten(words.partition("[SQL:")[0], MOST_CHARACTERS, placeholder=" ..."))
+    return "; ".join(messages)

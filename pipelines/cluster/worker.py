@@ -7,8 +7,8 @@ from typing import Any
 import dagster_celery.make_app
 import dagster_celery.tasks
 
-from pipelines.cli.errors import Problem
-from pipelines.cluster.layout import check_runs_at_once
+from pipelines.cluster.layout import runs_at_once
+from pipelines.errors import Problem
 
 VARIABLE = "AMEMGYM_BROKER"
 # Acknowledging late and rejecting what a lost worker had must stay off: a run delivered twice says it succeeded, and hangs.
@@ -25,7 +25,7 @@ BROKER = os.environ.get(VARIABLE, "").strip()
 if not BROKER:
     raise SystemExit(f"{VARIABLE} is not set; give the address of the broker that all share, as in redis://host:6379/0.")
 try:
-    check_runs_at_once()
+    runs_at_once()
 except Problem as problem:
     raise SystemExit(str(problem)) from problem
 # At INFO, where Celery's own lines are, the client writes every call's whole address, and an address may hold a secret.

@@ -4,13 +4,15 @@ The pages keep their names, so that links from one to another hold. What a link 
 stay. A link to nothing ends it with exit status 1. `make docs` makes the site of them with Zensical.
 """
 
+import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from pipelines.docs_site.notebook import page_of
 from pipelines.docs_site.reference import PAGES
 
 ROOT = Path(__file__).parents[2]
@@ -50,13 +52,17 @@ def lay_out(pages: Path) -> Iterator[str]:
 
 
 def sources() -> list[Path]:
-    """The files of the site in the repository: pages, and the pictures of the guide."""
-    top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-    return [*top, *(path for path in sorted((ROOT / "pipelines").rglob("*")) if path.suffix in KEPT)]
+    """Return the files of the site in the repository: pages, and the pictures of the guide."""
+    found = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
+    for path in sorted((ROOT / "pipelines").rglob("*")):
+        if path.suffix in KEPT:
+            found.append(path)
+    return found
 
 
 def dead_links(text: str, *, page: Path) -> Iterator[str]:
-    """A sentence for each link of a page to a file that is not in the repository."""
+    """Yield a sentence for each link of a page to a file that is not in the repository."""
+    # FENCE has a group, so that every second part is a block of code, whose brackets are no links.
     for part in FENCE.split(text)[::2]:
         for link in LINK.finditer(part):
             if not (page.parent / link["path"]).exists():
@@ -64,17 +70,56 @@ def dead_links(text: str, *, page: Path) -> Iterator[str]:
 
 
 def without_links_to_code(text: str, *, page: Path) -> str:
-    """The page's text; of a link to what is no page of the site, its words."""
+    """Return the page's text; of a link to what is no page of the site, its words."""
 
-    def kept(link: re.Match[str]) -> str:
+    def words(link: re.Match[str]) -> str:
         target = page.parent / link["path"]
+        if target.suffix == NOTEBOOK:
+            return link[0].replace(NOTEBOOK, ".md")
         if target.suffix in KEPT:
-            return link[0].replace(NOTEBOOK, ".md") if target.suffix == NOTEBOOK else link[0]
+            return link[0]
         name = target.resolve().relative_to(ROOT)
-        return f"`{name}`" if link["words"].strip("[`]") in str(name) else f"{link['words'][1:-1]} (`{name}`)"
+        if link["words"].strip("[`]") in str(name):
+            return f"`{name}`"
+        return f"{link['words'][1:-1]} (`{name}`)"
 
     parts = FENCE.split(text)
-    return "".join(part if number % 2 else LINK.sub(kept, part) for number, part in enumerate(parts))
+    for number in range(0, len(parts), 2):
+        parts[number] = LINK.sub(words, parts[number])
+    return "".join(parts)
+
+
+def page_of(notebook: Path, *, pictures: Path) -> str:
+    """Return the notebook as Markdown. The pictures of its cells are written into `pictures`, the folder of the page."""
+    parts: list[str] = []
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        parts += _parts(cell, pictures=pictures, name=notebook.stem)
+    return "\n".join(parts)
+
+
+def _parts(cell: Mapping[str, Any], *, pictures: Path, name: str) -> Iterator[str]:
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        yield f"{source}\n"
+        return
+    yield f"```python\n{source}\n```\n"
+    for output in cell["outputs"]:
+        data = output.get("data", {})
+        if "image/png" in data:
+            picture = pictures / f"{name}-{cell['id']}.png"
+            picture.write_bytes(b64decode(data["image/png"]))
+            yield f'<img src="{picture.name}" alt="What the cell above draws">\n'
+        elif "text/html" in data:
+            yield _table("".join(data["text/html"]))
+        else:
+            yield f"```text\n{''.join(output.get('text') or data['text/plain'])}\n```\n"
+
+
+def _table(html: str) -> str:
+    """Return the table on one line, as Markdown keeps it, and as plain as the site's style wants it."""
+    _, tag, rows = html[: html.index("</table>")].partition("<table")
+    rows = rows.partition(">")[2]
+    return f"{tag}>{''.join(line.strip() for line in rows.splitlines())}</table>\n"
 
 
 if __name__ == "__main__":

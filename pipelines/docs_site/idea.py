@@ -13,18 +13,20 @@ from html import escape
 from pathlib import Path
 
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
-from dataset_card.card.statements import data_json_path
-from dataset_card.reference.data_json import read_data_json
+from dataset_card.amemgym.reference.data_json import read_data_json
+from dataset_card.amemgym.statements import data_json_path
 
 PICTURE = Path(__file__).parents[1] / "guide" / "pictures" / "idea.svg"
 ALT = "One user's life in three moments: what they say, the state it shows, and the answer that is right then."
-MOST_SAID, MOST_ANSWERED = 88, 58
+# Letters for which the picture has room.
+MOST_SAID = 88
+MOST_ANSWERED = 58
 SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What the user says in a session, the state that it shows, and the answer that is right from then on.
+    """A session: the words of the user, the state that they show, and the answer that is right from then on.
 
     `changed` is the place of the new value in `state`; None at the start.
     """
@@ -45,7 +47,7 @@ class Story:
 
 
 def story_of(episodes: Sequence[Episode]) -> Story:
-    """The first story of three moments. Raises ValueError where no user has one."""
+    """Return the first story of three moments. Raises ValueError where no user has one."""
     for episode in episodes:
         for question in episode.questions:
             moments = _moments(episode, question)
@@ -55,32 +57,37 @@ def story_of(episodes: Sequence[Episode]) -> Story:
 
 
 def _moments(episode: Episode, question: EpisodeQuestion) -> list[Moment]:
-    """The start and each change; none from a period on in which two of the question's variables change."""
+    """Return the start and each change; none from a period on in which two of the question's variables change."""
     answers = {choice.choice_id: choice.answer for choice in question.answer_choices}
-    names, found = question.required_info, list[Moment]()
+    names = question.required_info
+    found: list[Moment] = []
     for number, golden in enumerate(question.golden):
-        new = {update.variable for update in episode.periods[number].updates} & set(names)
+        period = episode.periods[number]
+        new = {update.variable for update in period.updates} & set(names)
         if len(new) > 1:
             break
         if number and (not new or golden == question.golden[number - 1]):
             continue
-        told = new or set(names)
-        session = next((one for one in episode.periods[number].sessions if told & set(one.exposed_states)), None)
-        state = episode.periods[number].state
-        found.append(
-            Moment(
-                date=f"{session.session_time:%B %Y}" if session else "",
-                says=_statement(session.query) if session else "",
-                state=tuple(state[name].replace("_", " ") for name in names),
-                changed=names.index(next(iter(new))) if new else None,
-                answer=textwrap.shorten(answers[golden], MOST_ANSWERED, placeholder=" ..."),
-            )
+        date = ""
+        says = ""
+        for session in period.sessions:
+            if not (new or set(names)).isdisjoint(session.exposed_states):
+                date = f"{session.session_time:%B %Y}"
+                says = _statement(session.query)
+                break
+        moment = Moment(
+            date=date,
+            says=says,
+            state=tuple(period.state[name].replace("_", " ") for name in names),
+            changed=names.index(new.pop()) if new else None,
+            answer=textwrap.shorten(answers[golden], MOST_ANSWERED, placeholder=" ..."),
         )
+        found.append(moment)
     return found
 
 
 def _statement(query: str) -> str:
-    """The first sentence of a message that asks nothing, and the next ones as far as there is room."""
+    """Return the first sentence of a message that asks nothing, and the next ones as far as there is room."""
     said = ""
     for sentence in re.split(r"(?<=[.?]) ", query):
         if sentence.endswith("?"):
@@ -91,7 +98,10 @@ def _statement(query: str) -> str:
     return textwrap.shorten(said, MOST_SAID, placeholder=" ...")
 
 
-WIDTH, HEIGHT, COLUMN, MARGIN = 860, 422, 270, 25
+WIDTH = 860
+HEIGHT = 422
+COLUMN = 270
+MARGIN = 25
 WRAP = 31
 STYLE = """
 text { font: 14px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2933 }
@@ -107,12 +117,14 @@ text { font: 14px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f
 
 
 def picture(story: Story) -> str:
-    """The story as SVG, readable on light and on dark pages."""
-    moments = (part for number, moment in enumerate(story.moments) for part in _moment(moment, number))
-    parts = "\n".join([*_life_line(), *_question(story.question), *moments])
+    """Return the story as SVG, readable on light and on dark pages."""
+    parts = [*_life_line(), *_question(story.question)]
+    for number, moment in enumerate(story.moments):
+        parts += _moment(moment, number)
+    drawn = "\n".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" '
-        f'aria-label="{ALT}">\n<style>{STYLE}</style>\n{parts}\n</svg>\n'
+        f'aria-label="{ALT}">\n<style>{STYLE}</style>\n{drawn}\n</svg>\n'
     )
 
 
@@ -160,7 +172,7 @@ def _text(left: float, base: float, words: str, *, kind: str = "", middle: bool 
 
 
 def episodes_of(release: Path) -> list[Episode]:
-    """The users of a release of `demo`."""
+    """Return the users of a release of `demo`."""
     return read_data_json(release / data_json_path("demo"))
 
 

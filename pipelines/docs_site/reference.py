@@ -1,5 +1,6 @@
 """Reference pages as Markdown, read off what they describe: commands, recipe fields, assets, records."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,11 +9,13 @@ from typer.main import get_command
 from assets.engine.benchmark import Benchmark
 from assets.recipe.config_schema import recipe_fields
 from assets.recipe.registry import RECIPE_TYPES
+from assets.records.base import Record
 from dataset_card.card.fields import field_rows
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.cli.main import PANELS, app, load_command
 
 Cells = Sequence[str]
+MARKUP = re.compile(r"[\\`*_|<>\[\]]")
 JSON = (
     "Commands that print a table have `--json`: one JSON document on standard output, and nothing else there. "
     "Notices, progress and errors are on standard error, and the exit status is the same. "
@@ -21,7 +24,7 @@ JSON = (
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, in the order of the help."""
+    """Return every command with its arguments and options, in the order of the help."""
     # Commands of typer, whose annotations are only partly known to type checkers.
     group: Any = get_command(app)
     context = group.make_context("amemgym", ["--help"], resilient_parsing=True)
@@ -35,88 +38,100 @@ def commands_page() -> str:
 
 def _command(command: Any, name: str, *, context: Any) -> Iterator[str]:
     inner = command.context_class(command, info_name=name, parent=context)
-    yield from (f"### amemgym {name}", "", " ".join((command.help or "").split()), "")
+    yield from (f"### amemgym {name}", "", _help(command), "")
     subcommands = getattr(command, "commands", {})
     if not subcommands:
-        usage = " ".join(command.collect_usage_pieces(inner))
-        yield from ("```text", f"{inner.command_path} {usage}".strip(), "```", "")
+        yield from _usage(command, inner)
         yield from _parameters(command, inner)
     for below, subcommand in subcommands.items():
         deeper = subcommand.context_class(subcommand, info_name=below, parent=inner)
-        usage = " ".join(subcommand.collect_usage_pieces(deeper))
-        yield from ("```text", f"{deeper.command_path} {usage}".strip(), "```", "")
-        yield from (" ".join((subcommand.help or "").split()), "")
+        yield from _usage(subcommand, deeper)
+        yield from (_help(subcommand), "")
         yield from _parameters(subcommand, deeper)
 
 
+def _help(command: Any) -> str:
+    return " ".join((command.help or "").split())
+
+
+def _usage(command: Any, context: Any) -> Iterator[str]:
+    usage = " ".join(command.collect_usage_pieces(context))
+    yield from ("```text", f"{context.command_path} {usage}".strip(), "```", "")
+
+
 def _parameters(command: Any, context: Any) -> Iterator[str]:
-    records = [parameter.get_help_record(context) for parameter in command.get_params(context)]
-    rows = [(f"`{name}`", _plain(words)) for name, words in filter(None, records) if not name.startswith("--help")]
+    rows: list[Cells] = []
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        # Hidden parameters have no record.
+        if record and not record[0].startswith("--help"):
+            rows.append((_code(record[0]), _plain(record[1])))
     if rows:
-        yield from (*table(("argument or option", "meaning"), rows), "")
+        yield from table(("argument or option", "meaning"), rows)
 
 
 def recipe_page() -> str:
-    """Every field that a recipe may set, by benchmark."""
+    """Return every field that a recipe may set, by benchmark."""
     lines = ["# Recipe fields", "", "What a recipe file, `--set` and the launchpad of the asset `recipe` may say.", ""]
     for benchmark, kind in RECIPE_TYPES.items():
-        rows = [
-            (f"`{one.path}`", _plain(one.meaning), one.kind, one.unit, _plain(one.range), _plain(one.default))
-            for one in recipe_fields(kind)
-        ]
-        lines += [f"## {benchmark}", "", *table(("field", "meaning", "kind", "unit", "range", "default"), rows), ""]
+        rows: list[Cells] = []
+        for one in recipe_fields(kind):
+            rows.append((_code(one.path), _plain(one.meaning), one.kind, one.unit, _plain(one.range), _plain(one.default)))
+        lines += [f"## {benchmark}", "", *table(("field", "meaning", "kind", "unit", "range", "default"), rows)]
     return "\n".join(lines)
 
 
 def assets_page() -> str:
-    """The stages of every benchmark with what they need, make and ask, and the tables of its releases."""
+    """Return the stages of every benchmark with what they need, make and ask, and the tables of its releases."""
     lines = ["# Assets and tables", ""]
-    for benchmark in (entry.benchmark for entry in BENCHMARKS):
-        rows = [
-            (
-                f"`{stage.name}`",
-                _plain(stage.description.description),
-                ", ".join(f"`{need.name}`" for need in stage.direct_needs),
-                ", ".join(f"`{name}`" for name in stage.prompts),
-            )
-            for stage in benchmark.stages
-        ]
-        lines += [f"## {benchmark.name}", "", *table(("asset", "makes", "from", "prompts"), rows), ""]
-        lines += list(_tables(benchmark))
+    for entry in BENCHMARKS:
+        rows: list[Cells] = []
+        for stage in entry.benchmark.stages:
+            needs = ", ".join(_code(need.name) for need in stage.direct_needs)
+            prompts = ", ".join(map(_code, stage.prompts))
+            rows.append((_code(stage.name), _plain(stage.description.description), needs, prompts))
+        lines += [f"## {entry.benchmark.name}", "", *table(("asset", "makes", "from", "prompts"), rows)]
+        lines += _tables(entry.benchmark)
     return "\n".join(lines)
 
 
 def _tables(benchmark: Benchmark) -> Iterator[str]:
     for name, flat in benchmark.tables.items():
+        meaning = (flat.row.__doc__ or "").partition("\n")[0]
         yield from (f"### Table `{name}` of {benchmark.name}", "")
-        yield from (f"{(flat.row.__doc__ or '').partition(chr(10))[0]} Key: {', '.join(f'`{key}`' for key in flat.key)}.", "")
-        rows = [(f"`{row.name}`", row.kind, _plain(row.meaning)) for row in field_rows(flat.row)]
-        yield from (*table(("column", "type", "meaning"), rows), "")
+        yield from (f"{meaning} Key: {', '.join(map(_code, flat.key))}.", "")
+        yield from _fields("column", flat.row)
+
+
+def _fields(head: str, record: type[Record]) -> list[str]:
+    rows = [(_code(row.name), row.kind, _plain(row.meaning)) for row in field_rows(record)]
+    return table((head, "type", "meaning"), rows)
 
 
 def records_page() -> str:
-    """The fields of a finished item of every benchmark: a row of the nested Parquet."""
+    """Return the fields of a finished item of every benchmark: a row of the nested Parquet."""
     lines = ["# Records", "", "One row of a release's nested Parquet is everything about one item.", ""]
-    for benchmark in (entry.benchmark for entry in BENCHMARKS):
-        rows = [(f"`{row.name}`", row.kind, _plain(row.meaning)) for row in field_rows(benchmark.final.record)]
-        lines += [f"## {benchmark.name}: one {benchmark.noun}", "", *table(("field", "type", "meaning"), rows), ""]
+    for entry in BENCHMARKS:
+        benchmark = entry.benchmark
+        lines += [f"## {benchmark.name}: one {benchmark.noun}", "", *_fields("field", benchmark.final.record)]
     return "\n".join(lines)
 
 
 def table(head: Cells, rows: Sequence[Cells]) -> list[str]:
-    """A table of Markdown; cells hold Markdown."""
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+    """Return the lines of a table of Markdown, and an empty one; cells hold Markdown."""
+    lines: list[str] = []
+    for cells in (head, ["---"] * len(head), *rows):
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def _code(words: str) -> str:
+    return f"`{words}`"
 
 
 def _plain(words: str) -> str:
-    """Words that stay words in a cell."""
-    escaped = "".join(f"\\{letter}" if letter in "\\`*_|<>[]" else letter for letter in words)
-    return " ".join(escaped.split())
+    """Return words that stay words in a cell."""
+    return " ".join(MARKUP.sub(r"\\\g<0>", words).split())
 
 
-PAGES = {
-    "commands.md": commands_page,
-    "recipe.md": recipe_page,
-    "assets.md": assets_page,
-    "records.md": records_page,
-}
+PAGES = {"commands.md": commands_page, "recipe.md": recipe_page, "assets.md": assets_page, "records.md": records_page}

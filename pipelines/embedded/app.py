@@ -1,14 +1,17 @@
 """The embedded model as an OpenAI-compatible service: chat completions, embeddings and the list of models.
 
-`WRITERS` lists the function that answers each prompt.
+`writers` has the function that answers each prompt.
 """
 
 import asyncio
 import base64
 import json
+import math
 import secrets
 import struct
 from collections.abc import Awaitable, Callable
+from functools import cache
+from pkgutil import resolve_name
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -17,48 +20,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from pipelines.embedded.amemgym import (
-    answers,
-    events,
-    judges,
-    questions,
-    session_queries,
-    state_schema,
-    state_trajectory,
-    user_profiles,
-)
 from pipelines.embedded.assistant import chat, memory_tasks
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
-from pipelines.embedded.code_qa import telling as notes
-from pipelines.embedded.deep_research import manuals, telling
 from pipelines.embedded.memory_items import questions as memory_questions
 from pipelines.embedded.reader import DIMENSIONS, embedding
 from pipelines.embedded.task import PromptTask, recognise
 
 CHARACTERS_PER_TOKEN = 4  # for the token counts in replies
-WRITERS: dict[str, Callable[[PromptTask], Any]] = {
-    "user_profiles/complete": user_profiles.complete,
-    "questions/draft": questions.draft,
-    "state_schema/refine": state_schema.refine,
-    "state_schema/unify": state_schema.unify,
-    "state_schema/check": judges.check_schema,
-    "state_trajectory/initial": state_trajectory.initial,
-    "state_trajectory/update": state_trajectory.update,
-    "state_trajectory/check": judges.check_story,
-    "state_trajectory/retell": state_trajectory.retell,
-    "events/elaborate": events.elaborate,
-    "events/refine": events.refine,
-    "session_queries/initial": session_queries.initial,
-    "session_queries/update": session_queries.update,
-    "session_queries/refine": session_queries.refine,
-    "session_queries/check_exposure": judges.check_exposure,
-    "answers/draft": answers.draft,
-    "answers/refine": answers.refine,
-    "answers/check": judges.check_answers,
-    "answers/choose": judges.choose_answers,
-    "audits/options_only": judges.guess_blindly,
-    "audits/question_only": judges.guess_blindly,
-    "audits/profile_only": judges.guess_from_profile,
+Writer = Callable[[PromptTask], Any]
+# Of prompts that no benchmark has alone; each benchmark's own are in its entry.
+SHARED_WRITERS: dict[str, Writer] = {
     "evaluation/follow_up": chat.follow_up,
     "memories/extract_facts": memory_tasks.extract_facts,
     "memories/reconcile_memories": memory_tasks.reconcile,
@@ -72,28 +43,15 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     "memories/predict_episode": memory_tasks.predict_episode,
     "memories/distill_knowledge": memory_tasks.distill_knowledge,
     "evaluation/check_turn": memory_tasks.check_turn,
-    "evaluation/improve_policy": memory_tasks.improve_policy,
-    "evaluation/check_memory": memory_tasks.check_memory,
-    "dr_sources/tell": telling.tell,
-    "dr_sources/phrase": telling.phrase,
-    "dr_facts/extract": manuals.extract,
-    "dr_questions/word": memory_questions.word_research,
-    "dr_questions/check": memory_questions.check,
-    "code_documents/tell": notes.tell,
-    "code_documents/phrase": notes.phrase,
-    "code_documents/recover": notes.recover,
-    "code_questions/word": memory_questions.word_about_code,
-    "code_questions/check": memory_questions.check,
-    "memory_items/answer": memory_questions.answer,
-    "memory_items/ask": memory_questions.answer_from_memory,
-    "annotation/rate_exposure": judges.rate_exposure,
-    "annotation/rate_integrity": judges.rate_integrity,
-    "annotation/choose_truth": judges.choose_truth,
+    "evaluation/improve_policy": memory_tasks.extend_policy,
+    "evaluation/check_memory": memory_tasks.verify_claims,
+    "memory_items/answer": memory_questions.answer_from_documents,
+    "memory_items/ask": memory_questions.answer_from_recall,
 }
 
 
 class ContentPart(BaseModel):
-    """A part of a message; parts other than text are refused."""
+    """A part of a message. Other parts than text are refused, as the model reads nothing else."""
 
     type: Literal["text"]
     text: str
@@ -104,9 +62,11 @@ class RequestMessage(BaseModel):
     content: str | list[ContentPart] | None = None
 
     def as_text(self) -> dict[str, str]:
-        """The message with its text parts joined."""
+        """Return the message with its text parts joined."""
         content = self.content or ""
-        return {"role": self.role, "content": content if isinstance(content, str) else "".join(p.text for p in content)}
+        if not isinstance(content, str):
+            content = "".join(part.text for part in content)
+        return {"role": self.role, "content": content}
 
 
 class ReplyFormatSchema(BaseModel):
@@ -132,6 +92,12 @@ class ChatRequest(BaseModel):
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
 
+    @property
+    def schema_name(self) -> str | None:
+        """The name of the JSON schema that the reply is to have, if any."""
+        schema = self.response_format.json_schema if self.response_format else None
+        return schema.name if schema else None
+
 
 class EmbeddingRequest(BaseModel):
     model: str
@@ -152,8 +118,8 @@ class RequestRejected(Exception):
         self.body = {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
 
 
-def create_app(*, api_key: str | None = None, latency: float = 0.0) -> Starlette:
-    """The service. With an `api_key` every request needs it as its bearer token. `latency`: seconds before each reply."""
+def embedded_app(*, api_key: str | None = None, latency: float = 0.0) -> Starlette:
+    """Return the service. With an `api_key` every request needs it as its bearer token. `latency`: seconds before a reply."""
 
     def with_errors(handle: Handler) -> Handler:
         async def respond(request: Request) -> Response:
@@ -176,17 +142,34 @@ def create_app(*, api_key: str | None = None, latency: float = 0.0) -> Starlette
     )
 
 
-def answer(task: PromptTask) -> str:
-    """The reply's text; a prompt without a writer is answered as a plain chat.
+@cache
+def writers() -> dict[str, Writer]:
+    """Return the function that answers each prompt, by the prompt's name."""
+    # Late: it imports Dagster, which an evaluation does not need before the embedded model is asked.
+    from pipelines.benchmarks import BENCHMARKS
+
+    found = dict(SHARED_WRITERS)
+    for entry in BENCHMARKS:
+        if entry.writers:
+            found.update(resolve_name(entry.writers))
+    return found
+
+
+def write_reply(task: PromptTask) -> str:
+    """Return the reply's text; a prompt without a writer is answered as a plain chat.
 
     Raises ValueError, KeyError, TypeError or AttributeError when the messages lack the data that belongs to the prompt.
     """
-    reply = WRITERS.get(task.name, chat.reply)(task)
-    return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
+    write = writers().get(task.name, chat.reply)
+    reply = write(task)
+    if isinstance(reply, str):
+        return reply
+    return json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
 
 
 def _check_key(request: Request, api_key: str | None) -> None:
     given = request.headers.get("authorization", "").removeprefix("Bearer ")
+    # Compared in constant time: how long a refusal takes must not say how much of a key is right.
     if api_key is not None and not secrets.compare_digest(given.encode(), api_key.encode()):
         raise RequestRejected(401, "The API key is missing or wrong.", code="invalid_api_key")
 
@@ -196,7 +179,7 @@ async def _parse_body(request: Request, kind: type[Body]) -> Body:
         body = kind.model_validate_json(await request.body())
     except ValidationError as error:
         problem = error.errors()[0]
-        param = ".".join(str(part) for part in problem["loc"])
+        param = ".".join(map(str, problem["loc"]))
         raise RequestRejected(400, f"{param or 'The body'}: {problem['msg']}.", param=param or None) from error
     if not body.model.startswith(MODEL_FAMILY):
         message = f"The model {body.model!r} does not exist; this service is {model_name()!r}."
@@ -206,17 +189,18 @@ async def _parse_body(request: Request, kind: type[Body]) -> Body:
 
 async def _chat(request: Request) -> Response:
     body = await _parse_body(request, ChatRequest)
-    messages = [message.as_text() for message in body.messages]
-    schema = body.response_format.json_schema if body.response_format else None
-    task = recognise(messages, schema_name=schema.name if schema else None, seed=body.seed or 0)
+    messages = list(map(RequestMessage.as_text, body.messages))
+    task = recognise(messages, schema_name=body.schema_name, seed=body.seed or 0)
     try:
-        text = answer(task)
+        text = write_reply(task)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         # The messages lack data that belongs to the prompt of this name, or hold it in another shape.
         raise RequestRejected(400, f"The messages do not fit the task {task.name!r}: {error}.", param="messages") from error
     limit = body.max_completion_tokens or body.max_tokens
-    length = len(text) if limit is None else limit * CHARACTERS_PER_TOKEN
-    return JSONResponse(_completion(task, text[:length], truncated=len(text) > length))
+    sent = text
+    if limit is not None:
+        sent = text[: limit * CHARACTERS_PER_TOKEN]
+    return JSONResponse(_completion(task, sent, truncated=sent != text))
 
 
 def _completion(task: PromptTask, text: str, *, truncated: bool) -> dict[str, Any]:
@@ -245,21 +229,17 @@ def _completion(task: PromptTask, text: str, *, truncated: bool) -> dict[str, An
 
 
 def _count_tokens(text: str) -> int:
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
+    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
 async def _embed(request: Request) -> Response:
     body = await _parse_body(request, EmbeddingRequest)
     texts = [body.input] if isinstance(body.input, str) else body.input
     prompt_tokens = sum(map(_count_tokens, texts))
-    data = [
-        {
-            "object": "embedding",
-            "index": index,
-            "embedding": _encode_embedding(text, as_base64=body.encoding_format == "base64"),
-        }
-        for index, text in enumerate(texts)
-    ]
+    data: list[dict[str, Any]] = []
+    for index, text in enumerate(texts):
+        vector = _encode_embedding(text, as_base64=body.encoding_format == "base64")
+        data.append({"object": "embedding", "index": index, "embedding": vector})
     return JSONResponse(
         {
             "object": "list",
@@ -271,9 +251,11 @@ async def _embed(request: Request) -> Response:
 
 
 def _encode_embedding(text: str, *, as_base64: bool) -> list[float] | str:
-    """The vector as the OpenAI API sends it: numbers, or little-endian 32-bit floats in base64."""
+    """Return the vector as the OpenAI API sends it: numbers, or little-endian 32-bit floats in base64."""
     vector = embedding(text)
-    return base64.b64encode(struct.pack(f"<{DIMENSIONS}f", *vector)).decode() if as_base64 else vector
+    if not as_base64:
+        return vector
+    return base64.b64encode(struct.pack(f"<{DIMENSIONS}f", *vector)).decode()
 
 
 async def _models(_: Request) -> Response:

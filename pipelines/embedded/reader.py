@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -18,14 +18,16 @@ from pipelines.embedded.bank import Topic, load_bank
 
 
 def word_set(words: str) -> frozenset[str]:
-    """A set of words written as running text."""
+    """Return the set of words that are written as running text."""
     return frozenset(words.split())
 
 
 VALUE_SHARE = 0.25  # of a text's words that come from one value's vocabulary, in an average message
 UNKNOWN_WORD_WEIGHT = math.log(1 - VALUE_SHARE)  # of a word outside a value's vocabulary
-MIN_SCORE, MIN_LEAD = 4.0, 3.5  # log likelihood ratios: against the background, and against the next value
-INFORMATIVE_WEIGHT, MIN_INFORMATIVE_WORDS = 1.0, 2  # a reading needs so many words above this weight
+MIN_SCORE = 4.0  # log likelihood ratio against the background
+MIN_LEAD = 3.5  # log likelihood ratio against the next value
+INFORMATIVE_WEIGHT = 1.0
+MIN_INFORMATIVE_WORDS = 2  # above that weight: one rare word may have come by chance
 DIMENSIONS = 256  # of an embedding
 STOP_WORDS = word_set(
     """a an and are as at be been but by can could do does for from get gets got had has have how i if in into is it its
@@ -40,8 +42,8 @@ WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
 @cache
-def stem(word: str) -> str:
-    """The word without a common ending; crude, but the same for all forms of most words."""
+def word_stem(word: str) -> str:
+    """Cut a common ending off a word: crude, but the same for all forms of most words."""
     for suffix in SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:
             word = word[: -len(suffix)]
@@ -53,37 +55,36 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def stems(text: str) -> frozenset[str]:
-    """The stems of a text's words, stop words left out."""
-    return frozenset(stem(word) for word in WORD.findall(text.lower()) if word not in STOP_WORDS and len(word) > 2)
+    """Return the stems of a text's words, stop words left out."""
+    found: set[str] = set()
+    for word in WORD.findall(text.lower()):
+        if word not in STOP_WORDS and len(word) > 2:
+            found.add(word_stem(word))
+    return frozenset(found)
 
 
 @cache
 def background_counts() -> tuple[Counter[str], int]:
-    """How often each stem occurs in the whole bank, and how many occurrences there are."""
+    """Count how often each stem occurs in the whole bank, and how many occurrences there are."""
     counts: Counter[str] = Counter()
     for topic in load_bank().topics:
-        for phrase in _all_phrases(topic):
+        phrases = [*topic.questions, *topic.requests, *topic.phrases]
+        for variable in topic.variables:
+            phrases.extend([*variable.vague, *variable.vague_advice])
+        for phrase in phrases:
             counts.update(stems(phrase))
-    return counts, sum(counts.values())
-
-
-def _all_phrases(topic: Topic) -> list[str]:
-    phrases = [*topic.questions, *topic.requests]
-    for variable in topic.variables:
-        phrases.extend([*variable.vague, *variable.vague_advice])
-        phrases.extend(phrase for choice in variable.choices.values() for phrase in choice.phrases)
-    return phrases
+    return counts, counts.total()
 
 
 def rarity(word: str) -> float:
-    """The negative log frequency of a stem in the bank; rare words identify a subject better than common ones."""
+    """Return the negative log frequency of a stem in the bank; rare words identify a subject better than common ones."""
     counts, total = background_counts()
     return math.log(total / (counts[word] + 1))
 
 
 @cache
 def word_weights(name: str, value: str) -> dict[str, float]:
-    """The log likelihood ratio that each word of a value's vocabulary adds to the evidence for the value."""
+    """Return the log likelihood ratio that each word of a value's vocabulary adds to the evidence for the value."""
     counts: Counter[str] = Counter()
     for topic in load_bank().topics_with.get(name, ()):
         variable = topic.variable(name)
@@ -92,79 +93,103 @@ def word_weights(name: str, value: str) -> dict[str, float]:
                 counts.update(stems(phrase))
     counts.update(stems(value.replace("_", " ")))
     background, size = background_counts()
-    total = sum(counts.values())
-    return {
-        word: math.log(1 - VALUE_SHARE + VALUE_SHARE * (count / total) * size / (background[word] + 1))
-        for word, count in counts.items()
-    }
+    weights: dict[str, float] = {}
+    for word, count in counts.items():
+        share = count / counts.total()
+        # One more than counted: a word of the label alone does not occur in the bank.
+        weights[word] = math.log(1 - VALUE_SHARE + VALUE_SHARE * share * size / (background[word] + 1))
+    return weights
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """How much a text speaks for a value: the log likelihood ratio against the background, and the informative words."""
+class ValueEvidence:
+    """The evidence of a text for a value: the log likelihood ratio against the background, and the informative words."""
 
     value: str
     score: float
     words: int
 
 
-def evidence(text: str, *, name: str, values: Sequence[str]) -> list[Evidence]:
-    """The evidence for each value, best first; equal evidence in alphabetical order, whatever the order given."""
+def evidence(text: str, *, name: str, values: Sequence[str]) -> list[ValueEvidence]:
+    """Return the evidence for each value, best first; equal evidence in alphabetical order, whatever the order given."""
     bank_name = load_bank().resolve_name(name, frozenset(values)) or name
-    ranked = [_weigh(stems(text), word_weights(bank_name, value), value) for value in values]
+    ranked: list[ValueEvidence] = []
+    for value in values:
+        ranked.append(_weigh(stems(text), word_weights(bank_name, value), value))
     return sorted(ranked, key=lambda one: (-one.score, one.value))
 
 
-def _weigh(words: frozenset[str], vocabulary: dict[str, float], value: str) -> Evidence:
+def _weigh(words: frozenset[str], vocabulary: dict[str, float], value: str) -> ValueEvidence:
     hits = [vocabulary[word] for word in words if word in vocabulary]
     score = sum(hits) + UNKNOWN_WORD_WEIGHT * (len(words) - len(hits))
-    return Evidence(value, score, sum(hit > INFORMATIVE_WEIGHT for hit in hits))
+    informative = [weight for weight in hits if weight > INFORMATIVE_WEIGHT]
+    return ValueEvidence(value, score, len(informative))
+
+
+def score_values(text: str, *, name: str, values: Sequence[str]) -> dict[str, float]:
+    """Return how much the text speaks for each value, best first."""
+    return {one.value: one.score for one in evidence(text, name=name, values=values)}
 
 
 def log_share(text: str, *, name: str, value: str) -> float:
-    """The logarithm of the value's share in the evidence for all values that the variable has in the bank."""
-    bank = load_bank()
-    values = bank.values.get(bank.resolve_name(name, frozenset({value})) or "", (value,))
-    scores = {one.value: one.score for one in evidence(text, name=name, values=values)}
+    """Return the logarithm of the value's share in the evidence for all values that the variable has in the bank."""
+    values = load_bank().values_around(name, value) or (value,)
+    scores = score_values(text, name=name, values=values)
+    # Scores are taken relative to the highest, as exponentials of long texts' scores would overflow.
     highest = max(scores.values())
-    rest = math.log(sum(math.exp(score - highest) for score in scores.values())) if len(scores) > 1 else 0.0
-    return scores[value] - highest - rest
+    total = sum(math.exp(score - highest) for score in scores.values())
+    return scores[value] - highest - math.log(total)
 
 
 def read_value(text: str, *, name: str, values: Sequence[str]) -> str | None:
-    """The value of the variable that the text supports clearly, or None."""
+    """Return the value of the variable that the text supports clearly, or None."""
+    # One order of the values for all callers, so that the cache serves them all.
     return _read_value(text, name, tuple(sorted(values)))
+
+
+def read_values(text: str, choices: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the values that the text supports clearly, by variable; variables that it leaves open are missing."""
+    found: dict[str, str] = {}
+    for name, values in choices.items():
+        value = read_value(text, name=name, values=values)
+        if value is not None:
+            found[name] = value
+    return found
 
 
 @lru_cache(maxsize=20_000)
 def _read_value(text: str, name: str, values: tuple[str, ...]) -> str | None:
     ranked = evidence(text, name=name, values=values)
-    best, second = ranked[0], ranked[1] if len(ranked) > 1 else Evidence("", -math.inf, 0)
+    best = ranked[0]
+    lead = math.inf
+    if len(ranked) > 1:
+        lead = best.score - ranked[1].score
     vocabulary = word_weights(load_bank().resolve_name(name, frozenset(values)) or name, best.value)
+    # A value that the bank does not have is known by the words of its label alone, which may be one.
     needed = min(MIN_INFORMATIVE_WORDS, max(1, len(vocabulary)))
-    clear = best.score >= MIN_SCORE and best.score - second.score >= MIN_LEAD and best.words >= needed
-    return best.value if clear else None
+    is_clear = best.score >= MIN_SCORE and lead >= MIN_LEAD and best.words >= needed
+    return best.value if is_clear else None
 
 
 def find_topic(text: str) -> Topic | None:
-    """The topic that a message asks about: by its question word for word, else by the rare words of its subject."""
+    """Return the topic that a message asks about: by its question word for word, else by the rare words of its subject."""
     bank = load_bank()
-    asked = next((topic for question, topic in bank.topic_of_question.items() if question in text), None)
-    if asked is not None:
-        return asked
-    scores = {topic.topic: _topic_score(stems(text), topic) for topic in bank.topics}
-    best = max(bank.topics, key=lambda topic: scores[topic.topic])
-    return best if scores[best.topic] else None
+    for question, topic in bank.topic_of_question.items():
+        if question in text:
+            return topic
+    words = stems(text)
+    best = max(bank.topics, key=lambda topic: _topic_score(words, topic))
+    return best if _topic_score(words, best) else None
 
 
 def _topic_score(words: frozenset[str], topic: Topic) -> float:
-    # The name counts twice: cooking is a hobby near many topics, but the subject of one.
+    # The name counts beside the hobbies: cooking is a hobby near many topics, but the subject of one.
     shared = [*(words & stems(topic.topic.replace("_", " "))), *(words & stems(" ".join(topic.fits.hobbies)))]
-    return sum(rarity(word) for word in shared)
+    return sum(map(rarity, shared))
 
 
 def embedding(text: str) -> list[float]:
-    """A vector of length 1: hashed counts of stems, so that texts with common words lie close.
+    """Return a vector of length 1: hashed counts of stems, so that texts with common words lie close.
 
     A text without informative words gets a fixed vector.
     """

@@ -2,44 +2,47 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from assets.llm.structured_output import extract_json, schema_of_model
-from assets.llm.text import count_tokens, spells
 from assets.memory_items.ablation import ReaderReply
-from assets.memory_items.answers import TypedAnswer, is_right
 from assets.memory_items.documents import SizedItem, Turn
-from assets.memory_items.final_ablation import stated
+from assets.memory_items.final_ablation import SENTENCE_END, stated
 from assets.memory_items.tasks import MemoryTask
 from assets.recipe.recipe import Recipe
-from assets.records.columnar import from_table
+from assets.records.answers import TypedAnswer, is_right
 from assets.reporting.plurals import counted
+from assets.text.words import count_tokens, spells
 from dataset_card.card.header import nested_path
 from dataset_card.release.manifest import read_manifest
-from pipelines.evaluation.contract import MemoryEvent, Task
-from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.folder import FinishedRun
+from pipelines.errors import EvaluationError
+from pipelines.evaluation.folder import FinishedRun, read_table
 from pipelines.evaluation.forecast import ItemSize
-from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory, answer_in_conditions
+from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory, answer_in_conditions, recall_and_answer
+from pipelines.evaluation.metrics.control import asks_control
+from pipelines.evaluation.metrics.evidence import Evidence, PerceivedTexts
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.reasoning import Answer, ReadableTask
-from pipelines.evaluation.records import AnswerRow, AnswersStep, DialogueTurn, RunManifest, Status
+from pipelines.evaluation.reasoning import Answer, ReadableTask, text_of, value_in_reply
+from pipelines.evaluation.records import OF_MEMORY, AnswerRow, AnswersStep, DialogueTurn, RunManifest, Status
 from pipelines.evaluation.report.page import Json, PageItem
 from pipelines.evaluation.run import ENDS_ITEM, DatasetInfo, ItemRows, ItemStopped, Run
 from pipelines.evaluation.sources import release_recipe
-from pipelines.evaluation.spending import StepUsage
+from pipelines.evaluation.spending import StepUsage, memory_call
+from pipelines.memories.contract import MemoryEvent, Task, lines_of
+from pipelines.memories.hosting import HostedMemory
 from prompts.catalogue import load_prompt
 from prompts.template import Message
 
 R = TypeVar("R", bound=MemoryTask)
 ASK = "memory_items/ask"
 NOUN = "task"
-BUDGET = 4_000  # of recalled text: less than the shortest task, so that a memory has to choose
+NEAR = 20  # items among which another one is looked for
+# Of recalled text: less than the shortest task, so that a memory has to choose, and enough for a search by words to reach some.
+BUDGET = 6_000
 
 
 @dataclass(frozen=True)
@@ -53,15 +56,18 @@ class DocumentItem:
     def item_id(self) -> str:
         return f"{self.task.task_id} at {self.sized.target_tokens}"
 
-    def batches(self) -> Iterator[list[MemoryEvent]]:
-        """What is written, turn by turn."""
+    @property
+    def batches(self) -> list[list[MemoryEvent]]:
+        """The documents as they are written, turn by turn."""
+        batches = list[list[MemoryEvent]]()
         for turn in self.sized.turns:
-            yield [MemoryEvent(one.perceived, "document") for one in turn.documents]
+            batches.append([MemoryEvent(document.perceived, "document") for document in turn.documents])
+        return batches
 
     @property
     def events(self) -> list[MemoryEvent]:
         """All that is written, in order."""
-        return [event for batch in self.batches() for event in batch]
+        return sum(self.batches, list[MemoryEvent]())
 
     @property
     def facts(self) -> list[str]:
@@ -69,37 +75,58 @@ class DocumentItem:
         documents = list(self.sized.documents)
         return [stated(fact, documents).perceived for fact in self.task.hops]
 
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The sentences that state these facts, among those of all documents."""
+        sentences = dict[str, list[str]]()
+        for document in self.sized.documents:
+            sentences[document.perceived] = SENTENCE_END.split(document.text)
+        documents = list(self.sized.documents)
+        needed = dict[str, list[str]]()
+        for fact in self.task.hops:
+            needed.setdefault(fact.document_id, []).append(stated(fact, documents).text)
+        return Evidence(PerceivedTexts.of(self.events, parts=sentences), list(needed.values()))
+
     @property
     def values(self) -> list[str]:
-        """What has to be remembered of these facts, in the words of the documents."""
+        """The parts of these facts that have to be remembered, in the words of the documents."""
         texts = {document.document_id: document.text for document in self.sized.documents}
         return [texts[fact.document_id][fact.start : fact.end] for fact in self.task.hops]
 
     def asked(self, *, language: str) -> ReadableTask[str]:
-        """The question with what is in sight; read as "" where the reasoner says that nothing tells."""
+        """Return the question with what is in sight; read as "" where the reasoner says that nothing tells."""
         prompt = load_prompt(ASK).render(question=self.task.question, language=language)
-        turns = self.sized.turns[len(self.sized.turns) - self.task.eviction.visible_turns :]
-        window = [*(one for turn in turns for one in turn.documents), *self.task.shown_with_question]
+        window = list[Message]()
+        # Not [-n:], which would be all turns where none is visible.
+        for turn in self.sized.turns[len(self.sized.turns) - self.task.eviction.visible_turns :]:
+            for document in turn.documents:
+                window.append(Message("user", document.perceived))
+        for document in self.task.shown_with_question:
+            window.append(Message("user", document.perceived))
         task = Task(
-            text="\n\n".join(part.content for part in prompt.messages),
+            text=text_of(prompt.messages),
             query=self.task.question,
-            window=tuple(Message("user", one.perceived) for one in window),
+            window=tuple(window),
             schema_name="memory_items_ask",
             json_schema=schema_of_model(ReaderReply).json_schema,
         )
         return ReadableTask(task, read_answer)
 
     def row(self, given: Answer[str], *, asked: str) -> AnswerRow:
-        """The answer's row, graded by program."""
-        answer, value, values = self.task.answer, given.value, self.values
-        found = sum(any(spells(text, value) for text in given.recalled) for value in values)
+        """Return the answer's row, graded by program."""
+        answer = self.task.answer
+        values = self.values
+        found = 0
+        for value in values:
+            found += any(spells(text, value) for text in given.recalled)
+        evidence = self.evidence.columns(given.recalled) if given.kind in OF_MEMORY else {}
         return AnswerRow(
             user_id=self.task.task_id,
             period=len(self.sized.turns) - 1,
             item=self.task.task_id,
             expected=answer.value,
-            given=value or "",
-            status=_status(answer, value),
+            given=given.value or "",
+            status=_status(answer, given.value),
             options=len(answer.options),
             shown=0,
             required=len(values),
@@ -109,6 +136,7 @@ class DocumentItem:
             written_tokens=self.sized.tokens,
             length=self.sized.target_tokens,
             fact_recall=round(found / len(values), 6),
+            **evidence,
             **given.columns,
         )
 
@@ -120,12 +148,36 @@ def _status(answer: TypedAnswer, given: str | None) -> Status:
 
 
 def read_answer(reply: str) -> str:
-    """The answer in a reply, "" for null. Raises ValueError for a reply that is none."""
-    content = extract_json(reply)
+    """Return the answer in a reply, "" for null. Raises ValueError for a reply that is none."""
+    content = extract_json(reply, keys=("answer",))
     try:
         return ReaderReply.model_validate(content).answer or ""
     except ValidationError as error:
         raise ValueError('Answer with one JSON object that has the key "answer".') from error
+
+
+def read_document_tasks(folder: Path, record: type[MemoryTask]) -> "DocumentTasks":
+    """Return the tasks of a verified release; `record` is that of its benchmark's finished items. Raises EvaluationError."""
+    manifest = read_manifest(folder)
+    recipe = release_recipe(folder, Recipe)
+    rows = read_task_rows(folder / nested_path(manifest.variant), record)
+    items = list[DocumentItem]()
+    for row in rows:
+        for sized in row.lengths:
+            items.append(DocumentItem(row, sized))
+    info = DatasetInfo(
+        benchmark=recipe.benchmark,
+        name=f"{manifest.variant} {manifest.version}",
+        digest=manifest.digest,
+        language=recipe.language_name,
+        noun=NOUN,
+        users=tuple(row.task_id for row in rows),
+        roles=("assistant", "memory", "embedding"),
+        prompts=("evaluation/remember", "evaluation/ask_again", "memories/", ASK),
+        tokens=BUDGET,
+    )
+    # The shortest first: an endpoint that refuses long texts ends items late.
+    return DocumentTasks(info, tuple(sorted(items, key=lambda item: item.sized.target_tokens)))
 
 
 @dataclass(frozen=True)
@@ -134,25 +186,6 @@ class DocumentTasks:
 
     info: DatasetInfo
     documents: tuple[DocumentItem, ...]
-
-    @classmethod
-    def of_release(cls, folder: Path, record: type[MemoryTask]) -> "DocumentTasks":
-        """The tasks of a verified release; `record` is that of its benchmark's finished items. Raises EvaluationError."""
-        manifest, recipe = read_manifest(folder), release_recipe(folder, Recipe)
-        rows = read_rows(folder / nested_path(manifest.variant), record)
-        items = [DocumentItem(row, sized) for row in rows for sized in row.lengths]
-        info = DatasetInfo(
-            benchmark=recipe.benchmark,
-            name=f"{manifest.variant} {manifest.version}",
-            digest=manifest.digest,
-            language=recipe.language_name,
-            noun=NOUN,
-            users=tuple(row.task_id for row in rows),
-            roles=("assistant", "memory", "embedding"),
-            prompts=("evaluation/remember", "evaluation/ask_again", "memories/", ASK),
-            tokens=BUDGET,
-        )
-        return cls(info, tuple(sorted(items, key=lambda item: item.sized.target_tokens)))
 
     @property
     def items(self) -> tuple[str, ...]:
@@ -167,16 +200,23 @@ class DocumentTasks:
                 f"{self.info.name} has {counted(len(known), NOUN)}; --users {users} cannot be taken from them."
             )
         kept = known[:users]
-        items = (item for item in self.documents if item.task.task_id in kept)
+        items = [item for item in self.documents if item.task.task_id in kept]
         return DocumentTasks(replace(self.info, users=kept), tuple(items))
 
+    def replaying(self, recorded: FinishedRun) -> "DocumentTasks":
+        raise self._only_in_dialogues("--replay")
+
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
-        if whole or options.of_dialogues:
-            wrong = "--assistant" if whole else options.of_dialogues[0]
-            raise EvaluationError(
-                f"{wrong} is for AMemGym, where there are dialogues; {self.info.name} has documents, which --memory is for."
-            )
+        if whole:
+            raise self._only_in_dialogues("--assistant")
+        if options.of_dialogues:
+            raise self._only_in_dialogues(options.of_dialogues[0])
         return {"mode": "documents"}
+
+    def _only_in_dialogues(self, option: str) -> EvaluationError:
+        return EvaluationError(
+            f"{option} is for AMemGym, where there are dialogues; {self.info.name} has documents, which --memory is for."
+        )
 
     def sizes(self, manifest: RunManifest) -> Iterator[ItemSize]:
         for item in self.documents:
@@ -187,6 +227,7 @@ class DocumentTasks:
                 questions=[item.sized.tokens],
                 question_tokens=count_tokens(item.task.question),
                 steps=1,
+                controls=len(self.controls(manifest, item.item_id)),
             )
 
     async def evaluate(self, run: Run, item_id: str, rows: ItemRows) -> None:
@@ -194,36 +235,77 @@ class DocumentTasks:
 
     async def _asked(self, run: Run, item: DocumentItem) -> AnswersStep:
         """Write everything to a new memory, then ask it. Raises ItemStopped."""
-        task_id, task = item.task.task_id, item.asked(language=self.info.language)
-        host, place = run.host(task_id), "the beginning"
+        task_id = item.task.task_id
+        task = item.asked(language=self.info.language)
+        host = run.host(task_id)
+        place = "the beginning"
         try:
             memory = await host.new_memory()
-            for number, batch in enumerate(item.batches()):
+            for number, batch in enumerate(item.batches):
                 place = f"turn {number}"
-                await memory.write(batch)
+                with memory_call("write"):
+                    await memory.write(batch)
             place = "the question"
             given = await answer_in_conditions(
                 task,
                 ReasonerWithMemory(run.reasoner("interview", item_id=task_id), memory),
                 run.bare(task_id),
                 facts=item.facts,
-                everything=[event.line for event in item.events],
+                everything=lines_of(item.events),
                 manifest=run.manifest,
             )
+            controls = await self._asked_controls(run, item, memory)
         except ENDS_ITEM as error:
             raise ItemStopped(place, error) from error
         finally:
-            host.close()
-        answers = tuple(item.row(one, asked=task.task.text) for one in given)
-        usage = StepUsage(lost_writes=host.lost_writes)
-        return AnswersStep(answers=answers, seconds=(given[0].seconds,), usage=usage)
+            await host.close()
+        rows = [*(item.row(one, asked=task.task.text) for one in given), *controls]
+        return AnswersStep(answers=tuple(rows), seconds=(given[0].seconds,), usage=StepUsage(lost_writes=host.lost_writes))
+
+    async def _asked_controls(self, run: Run, item: DocumentItem, memory: HostedMemory) -> list[AnswerRow]:
+        """Ask the memory what is asked of another task, if this run has such a control."""
+        stranger = self._stranger_of(item)
+        if stranger is None or not asks_control(run.manifest):
+            return []
+        task = stranger.asked(language=self.info.language)
+        subject = ReasonerWithMemory(run.reasoner("interview", item_id=item.task.task_id), memory)
+        given = await recall_and_answer(task, subject, tokens=run.manifest.tokens, kind="permuted")
+        return [stranger.row(given, asked=task.task.text)]
+
+    def _stranger_of(self, item: DocumentItem) -> DocumentItem | None:
+        """Return the next item of another task whose answer stands nowhere in this one's documents; None where none is near."""
+        place = self.documents.index(item)
+        texts = "\n".join(event.text for event in item.events).casefold()
+        for offset in range(1, 1 + min(len(self.documents), NEAR)):
+            other = self.documents[(place + offset) % len(self.documents)]
+            is_other = other.task.task_id != item.task.task_id
+            if is_other and other.task.answer.value.casefold() not in texts:
+                return other
+        return None
+
+    def controls(self, manifest: RunManifest, item_id: str) -> list[AnswerRow]:
+        stranger = self._stranger_of(self._item(item_id))
+        if stranger is None or not asks_control(manifest):
+            return []
+        nothing = Answer[str](None, "", 0, "", kind="permuted")
+        return [stranger.row(nothing, asked=stranger.task.question)]
 
     def _item(self, item_id: str) -> DocumentItem:
         return next(item for item in self.documents if item.item_id == item_id)
 
     def unasked(self, manifest: RunManifest, item_id: str, answers: Sequence[AnswerRow], *, reason: str) -> list[AnswerRow]:
-        item, nothing = self._item(item_id), Answer[str](None, "", 0, reason)
-        return [] if answers else [item.row(nothing, asked=item.task.question)]
+        # All answers of an item are one step: there are all of them, or none.
+        if answers:
+            return []
+        item = self._item(item_id)
+        return [item.row(Answer[str](None, "", 0, reason), asked=item.task.question)]
+
+    def graded(self, manifest: RunManifest, row: AnswerRow) -> AnswerRow:
+        item = self._item(f"{row.user_id} at {row.length}")
+        answer = item.task.answer
+        given = value_in_reply(item.asked(language=self.info.language), row)
+        changes = {"expected": answer.value, "given": given or "", "status": _status(answer, given)}
+        return row.model_copy(update=changes)
 
     def events(self, turns: Sequence[DialogueTurn]) -> Iterator[EventRow]:
         for item in self.documents:
@@ -239,31 +321,29 @@ class DocumentTasks:
 
     def page_items(self, run: FinishedRun) -> list[PageItem]:
         """Titles alone: the texts of long tasks would make a page that no browser opens; they are in events.parquet."""
-        return [
-            PageItem(
-                item.task.task_id,
-                name=f"{item.task.task_id} at {item.sized.target_tokens:,}",
-                length=item.sized.target_tokens,
-                questions=[{"id": item.task.task_id, "query": item.task.question, "required": [], "options": []}],
-                periods=[_shown_turn(turn) for turn in item.sized.turns],
-            )
-            for item in self.documents
-        ]
+        items = list[PageItem]()
+        for item in self.documents:
+            task_id = item.task.task_id
+            length = item.sized.target_tokens
+            question: Json = {"id": task_id, "query": item.task.question, "required": [], "options": []}
+            periods = [_shown_turn(turn) for turn in item.sized.turns]
+            page = PageItem(task_id, f"{task_id} at {length:,}", questions=[question], periods=periods, length=length)
+            items.append(page)
+        return items
 
 
 def _shown_turn(turn: Turn) -> Json:
-    documents: list[Json] = [
-        {"at": one.title, "event": f"{one.role}, {counted(one.tokens, 'token')}", "exposed": {}, "turns": []}
-        for one in turn.documents
-    ]
+    documents = list[Json]()
+    for one in turn.documents:
+        event = f"{one.role}, {counted(one.tokens, 'token')}"
+        documents.append({"at": one.title, "event": event, "exposed": {}, "turns": []})
     return {"end": "", "state": {}, "sessions": documents}
 
 
-def read_rows(path: Path, record: type[R]) -> list[R]:
-    """The rows of a release's table, one at least. Raises EvaluationError for a table that holds other things."""
-    parquet: Any = pq  # typed in part only
+def read_task_rows(path: Path, record: type[R]) -> list[R]:
+    """Return the rows of a release's table, one at least. Raises EvaluationError for a table that holds other things."""
     try:
-        rows = from_table(parquet.read_table(path), record_type=record)
+        rows = read_table(path, kind=record)
     except (OSError, KeyError, ValueError) as error:
         raise EvaluationError(f"{path} cannot be read as tasks over documents: {str(error).splitlines()[0]}.") from error
     if not rows:

@@ -1,32 +1,43 @@
 """A run's folder: its manifest first, checkpoints while it lasts, tables and results at the end. Never changed afterwards."""
 
+import glob
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow.parquet as pq
+from filelock import AsyncFileLock, Timeout
 
 from assets.records.base import Record
 from assets.records.columnar import from_table
 from assets.records.json_text import parse_json
 from assets.reporting.plurals import counted
 from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
-from pipelines.evaluation.errors import EvaluationError
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.isolated import EventRow, MemoryRow
-from pipelines.evaluation.metrics.results import Latency, Results, memory_rows
+from pipelines.evaluation.metrics.latency import Latency
+from pipelines.evaluation.metrics.results import Results, memory_rows
 from pipelines.evaluation.records import FORMAT, AnswerRow, DialogueTurn, RunManifest
 from pipelines.home import Home
 from pipelines.resources.storage.key_value import KeyValueStore
 
 R = TypeVar("R", bound=Record)
-MANIFEST, RESULTS, LATENCY, REPORT, PAGE = "manifest.json", "results.json", "latency.json", "report.md", "report.html"
+MANIFEST = "manifest.json"
+RESULTS = "results.json"
+LATENCY = "latency.json"
+REPORT = "report.md"
+PAGE = "report.html"
+CODE = "code"  # folder of the memory's own code, where it is not ours
+VERIFICATION = "verification.json"
+LOCK = "steps.sqlite.lock"  # beside the checkpoints, and removed with them
 
 
 def runs_folder(home: Home) -> Path:
-    """The folder of all runs, each in a folder named after its id."""
+    """Return the folder of all runs, each in a folder named after its id."""
     return home.root / "runs"
 
 
@@ -39,7 +50,7 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether the results are there, of all items; they are written last. A damaged file is made again."""
+        """True when the results are there, of all items; they are written last. A damaged file is made again."""
         try:
             return not parse_json((self.path / RESULTS).read_bytes()).get("errors")
         except (FileNotFoundError, ValueError, AttributeError):
@@ -47,7 +58,7 @@ class RunFolder:
 
     @property
     def made_at(self) -> datetime:
-        """When the results were written, in UTC; a run that is shown again says so."""
+        """The time when the results were written, in UTC; a run that is shown again says so."""
         return datetime.fromtimestamp((self.path / RESULTS).stat().st_mtime, UTC)
 
     def keep_trace(self, item_id: str, text: str) -> None:
@@ -56,13 +67,41 @@ class RunFolder:
         name = re.sub(r"[^A-Za-z0-9_.-]+", "-", item_id)
         self.write(f"error-{name}.txt", text.rstrip() + "\n")
 
+    @asynccontextmanager
+    async def alone(self, notice: Callable[[str], None]) -> AsyncGenerator[None]:
+        """Wait until no other process works on the run, and hold it; `notice` is told that somebody is waited for.
+
+        Two at once would take different times for the same answers, and write over each other's files.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        path = self.path / LOCK
+        lock = AsyncFileLock(path, fallback_to_soft=False)
+        try:
+            await lock.acquire(timeout=0)
+        except Timeout:
+            notice(f"{self.path.name} is being run by another process; waiting for it.")
+            await lock.acquire()
+        try:
+            yield
+        finally:
+            if self.finished:
+                path.unlink(missing_ok=True)
+            await lock.release()
+
     def begin(self, manifest: Record) -> None:
         """Write the manifest; one that is there is the same, because its digest names the folder."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.write(MANIFEST, manifest.model_dump_json(indent=2) + "\n")
 
+    def keep_code(self, files: Mapping[str, Path]) -> None:
+        """Keep the memory's code as it is now, for whoever wants to know what was evaluated."""
+        for name, path in files.items():
+            place = self.path / CODE / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_durably(place, path.read_bytes())
+
     async def read_step(self, key: str, kind: type[R]) -> R | None:
-        """A finished step of an earlier, interrupted try; None when it is still to do."""
+        """Return a finished step of an earlier, interrupted try; None when it is still to do."""
         content = await self._steps.get(key)
         return None if content is None else kind.model_validate_json(content)
 
@@ -101,17 +140,18 @@ class RunFolder:
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """All of a run, as its folder holds it."""
+    """All of a run, as its folder holds it. `problems`: sentences on why its scores cannot be believed, as it was verified."""
 
     manifest: RunManifest
     answers: Sequence[AnswerRow]
     turns: Sequence[DialogueTurn]
     results: Results
     latency: Latency
+    problems: Sequence[str] = ()
 
 
 def read_run(name: str, *, runs: Path) -> FinishedRun:
-    """A finished run by its folder or id (its beginning is enough). Raises EvaluationError."""
+    """Return a finished run by its folder or id (its beginning is enough). Raises EvaluationError."""
     path = find_run(name, runs=runs)
     if not (path / RESULTS).exists():
         raise EvaluationError(f"The run {path.name} is not finished; give the same evaluate command again to go on with it.")
@@ -135,17 +175,29 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
         raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
 
 
+def run_folder_of(source: str, *, runs: Path) -> Path | None:
+    """Return the folder of the run of this folder or id (its beginning is enough); None for what names no run, or several."""
+    if (Path(source) / "answers.parquet").is_file():
+        return Path(source)
+    if not source or "/" in source:
+        return None
+    matching = [path.parent for path in runs.glob(f"{glob.escape(source)}*/{RESULTS}")]
+    exact = [path for path in matching if path.name == source]
+    found = exact or matching
+    return found[0] if len(found) == 1 else None
+
+
 def find_run(name: str, *, runs: Path) -> Path:
-    """The folder of a run by its path or id (its beginning is enough). Raises EvaluationError."""
+    """Return the folder of a run by its path or id (its beginning is enough). Raises EvaluationError."""
     if (Path(name) / MANIFEST).is_file():
         return Path(name)
-    matching = sorted(path.parent for path in runs.glob(f"*/{MANIFEST}") if path.parent.name.startswith(name))
+    every = sorted(path.parent for path in runs.glob(f"*/{MANIFEST}"))
+    matching = [path for path in every if path.name.startswith(name)]
     if len(matching) == 1:
         return matching[0]
-    known = ", ".join(path.name for path in matching or sorted(path.parent for path in runs.glob(f"*/{MANIFEST}"))) or "none"
-    raise EvaluationError(
-        f"{name!r} names {counted(len(matching), 'run') if matching else 'no run'} in {runs}; there are {known}."
-    )
+    found = counted(len(matching), "run") if matching else "no run"
+    known = ", ".join(path.name for path in matching or every) or "none"
+    raise EvaluationError(f"{name!r} names {found} in {runs}; there are {known}.")
 
 
 def write_table(path: Path, rows: Sequence[Record], *, kind: type[Record]) -> None:
@@ -157,7 +209,7 @@ def write_table(path: Path, rows: Sequence[Record], *, kind: type[Record]) -> No
 
 
 def read_table(path: Path, *, kind: type[R]) -> list[R]:
-    """The rows of such a file."""
+    """Return the rows of such a file."""
     # Its annotations are only partly known to type checkers.
     parquet: Any = pq
     return from_table(parquet.read_table(path), record_type=kind)

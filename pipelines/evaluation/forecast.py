@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
 from assets.reporting.plurals import counted
-from pipelines.evaluation.memories.registry import WRITING_CALLS
 from pipelines.evaluation.records import RunManifest
+from pipelines.memories.registry import writing_calls
 from pipelines.resources.ledger.prices import Prices
 
-# Common lengths in tokens: of a reply, a message of the simulated user, an answer, instructions.
-REPLY, FOLLOW_UP, CHOICE, INSTRUCTIONS = 250, 40, 8, 250
+# Common lengths in tokens.
+REPLY = 250
+FOLLOW_UP = 40  # of a message of the simulated user
+CHOICE = 8  # of an answer
+STATES = 40  # of an answer to a state probe
+INSTRUCTIONS = 250
 WORDS = {
     "dialogue": "replies",
     "memory": "memory writes",
@@ -19,21 +23,22 @@ WORDS = {
     "interview": "questions and states",
     "baselines": "baselines and conditions of isolated scores",
 }
+# Whose price a purpose's calls have.
 ROLES = {"dialogue": "assistant", "memory": "memory", "simulator": "user", "interview": "assistant", "baselines": "assistant"}
 
 
 def calls_of(calls: float, *, reading: float, writing: float) -> Usage:
-    """So many calls, of so many tokens each on the average."""
+    """Return so many calls, of so many tokens each on the average."""
     return Usage(calls=round(calls), input_tokens=int(calls * reading), output_tokens=int(calls * writing))
 
 
 @dataclass(frozen=True)
 class ItemSize:
-    """What one item will ask, whatever the benchmark. Lists hold the tokens that were perceived before each call.
+    """The questions and events of one item, whatever the benchmark. Lists hold the tokens that were perceived before each call.
 
     `written`: events, of `event_tokens` each. `replies` of a dialogue, with `simulated` messages of the user, which are checked
     against `schema_tokens`. `questions` and state `probes`, of `question_tokens` and `probe_tokens` beside what is recalled.
-    `bounds`: questions that are asked of the reasoner alone. `steps`: checkpoints.
+    `bounds`: questions that are asked of the reasoner alone, `controls`: those of others. `steps`: checkpoints.
     """
 
     written: int
@@ -47,32 +52,36 @@ class ItemSize:
     probes: Sequence[int] = ()
     probe_tokens: int = 0
     bounds: int = 0
+    controls: int = 0
 
     def volumes(self, manifest: RunManifest) -> dict[str, Usage]:
-        """Calls by purpose. A memory is taken to give back all that it may, so that tokens are an upper limit."""
-
-        def recalled(held: Sequence[int], budget: int = manifest.tokens) -> float:
-            return _mean([min(tokens, budget) for tokens in held])
-
-        asked, task = len(self.questions), INSTRUCTIONS + self.question_tokens
-        writes = WRITING_CALLS.get(manifest.memory.kind, 0.0) * self.written
-        everything = sum(self.questions) if "everything" in manifest.conditions else 0
-        interview = calls_of(asked, reading=recalled(self.questions) + task, writing=CHOICE)
-        for budget in manifest.curve:
-            interview += calls_of(asked, reading=recalled(self.questions, budget) + task, writing=CHOICE)
-        interview += calls_of(len(self.probes), reading=recalled(self.probes) + INSTRUCTIONS + self.probe_tokens, writing=40)
+        """Return the calls by purpose. A memory is taken to give back all that it may, so that tokens are an upper limit."""
+        asked = len(self.questions)
+        task = INSTRUCTIONS + self.question_tokens
+        probe = INSTRUCTIONS + self.probe_tokens
+        interview = calls_of(len(self.probes), reading=_recalled(self.probes, manifest.tokens) + probe, writing=STATES)
+        for budget in (manifest.tokens, *manifest.curve):
+            interview += calls_of(asked, reading=_recalled(self.questions, budget) + task, writing=CHOICE)
+        interview += calls_of(self.controls, reading=_recalled(self.questions[-1:], manifest.tokens) + task, writing=CHOICE)
+        writes = writing_calls(manifest.memory.kind) * self.written
+        replying = _recalled(self.replies, manifest.tokens) + INSTRUCTIONS
+        # Each message of the simulated user is written, and then checked against the schema.
+        simulating = INSTRUCTIONS + 2 * self.schema_tokens + REPLY
+        baselines = calls_of(self.bounds + asked * len(manifest.conditions), reading=task, writing=CHOICE)
+        if "everything" in manifest.conditions:
+            baselines += Usage(input_tokens=sum(self.questions))
         return {
-            "dialogue": calls_of(len(self.replies), reading=recalled(self.replies) + INSTRUCTIONS, writing=REPLY),
+            "dialogue": calls_of(len(self.replies), reading=replying, writing=REPLY),
             "memory": calls_of(writes, reading=2 * (INSTRUCTIONS + self.event_tokens), writing=REPLY / 2),
-            "simulator": calls_of(2 * self.simulated, reading=INSTRUCTIONS + 2 * self.schema_tokens + REPLY, writing=FOLLOW_UP),
+            "simulator": calls_of(2 * self.simulated, reading=simulating, writing=FOLLOW_UP),
             "interview": interview,
-            "baselines": calls_of(self.bounds + asked * len(manifest.conditions), reading=task, writing=CHOICE)
-            + Usage(input_tokens=everything),
+            "baselines": baselines,
         }
 
 
-def _mean(values: Sequence[int]) -> float:
-    return sum(values) / max(1, len(values))
+def _recalled(held: Sequence[int], budget: int) -> float:
+    """Return the mean of what is recalled, of what was perceived before each call."""
+    return sum(min(tokens, budget) for tokens in held) / max(1, len(held))
 
 
 @dataclass(frozen=True)
@@ -87,23 +96,29 @@ class EvaluationForecast:
     usd: float | None
 
     @property
+    def usage(self) -> Usage:
+        """Chat completions of the run and their tokens; embeddings are not among them."""
+        return sum(self.sizes.values(), Usage())
+
+    @property
     def calls(self) -> int:
-        """Chat completions of the run; embeddings are not among them."""
-        return sum(size.calls for size in self.sizes.values())
+        return self.usage.calls
 
     @property
     def tokens(self) -> int:
         """Input and output tokens in all."""
-        return sum(size.input_tokens + size.output_tokens for size in self.sizes.values())
+        return self.usage.input_tokens + self.usage.output_tokens
 
     @property
     def sentence(self) -> str:
-        parts = ", ".join(f"{size.calls:,} {WORDS[purpose]}" for purpose, size in self.sizes.items() if size.calls)
-        sent, got = (sum(getattr(size, name) for size in self.sizes.values()) for name in ("input_tokens", "output_tokens"))
+        parts = list[str]()
+        for purpose, size in self.sizes.items():
+            if size.calls:
+                parts.append(f"{size.calls:,} {WORDS[purpose]}")
         price = "at an unknown price" if self.usd is None else f"${self.usd:,.2f}"
         return (
-            f"About {counted(self.calls, 'model call')} ({parts}), fewer where replies are cached; at most about "
-            f"{_millions(sent)} input and {_millions(got)} output tokens, {price}."
+            f"About {counted(self.calls, 'model call')} ({', '.join(parts)}), fewer where replies are cached; at most about "
+            f"{_millions(self.usage.input_tokens)} input and {_millions(self.usage.output_tokens)} output tokens, {price}."
         )
 
     def warning(self, budget: Budget) -> str:
@@ -113,17 +128,20 @@ class EvaluationForecast:
         return "This is more than the budget: the run may pause before it is finished." if too_dear or too_long else ""
 
 
-def forecast(items: Iterable[ItemSize], manifest: RunManifest, *, prices: Prices) -> EvaluationForecast:
+def forecast_run(items: Iterable[ItemSize], manifest: RunManifest, *, prices: Prices) -> EvaluationForecast:
     """Count what the run will ask. The calls of memories that are not ours are not counted."""
-    sizes, steps = dict.fromkeys(WORDS, Usage()), 0
+    sizes = dict.fromkeys(WORDS, Usage())
+    steps = 0
     for item in items:
-        sizes = {purpose: sizes[purpose] + volume for purpose, volume in item.volumes(manifest).items()}
         steps += item.steps
+        for purpose, volume in item.volumes(manifest).items():
+            sizes[purpose] += volume
     total: float | None = 0.0
     for purpose, size in sizes.items():
-        price = prices.of(manifest.models[ROLES[purpose]], size) if size.calls else None
-        if price is not None:
-            total = None if total is None or price.usd is None else total + price.usd
+        if size.calls:
+            usd = prices.of(manifest.models[ROLES[purpose]], size).usd
+            # One unknown price makes the sum unknown.
+            total = None if total is None or usd is None else total + usd
     return EvaluationForecast(sizes, steps, total)
 
 

@@ -4,28 +4,30 @@ S - N is what the memory brings; (S - N) / (O - N) is how much of what a perfect
 task is asked and graded, which facts it needs, and who shares an episode, such as a user: items of one are resampled together.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, Protocol, TypeVar, get_args
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 from pydantic import Field
 
 from assets.llm.ports import RequestFailed
 from assets.records.base import Record
-from assets.records.estimate import Estimate
+from assets.records.estimate import LEAST_ROOM, Estimate
 from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Sums, Tallies, divided, share
-from pipelines.evaluation.contract import Task, cut_to_budget, newest_within
-from pipelines.evaluation.hosting import HostedMemory
-from pipelines.evaluation.reasoning import CONTEXT_TOKENS, Answer, GiveAnswer, ReadableTask, Reasoner, ask, gather_all
+from pipelines.evaluation.reasoning import CONTEXT_TOKENS, Answer, ReadableTask, Reasoner, ask, gather_or_cancel
 from pipelines.evaluation.records import CALL_FAILED, AskKind, RunManifest
+from pipelines.evaluation.spending import memory_call
+from pipelines.memories.contract import Task, cut_to_budget, newest_within
+from pipelines.memories.hosting import HostedMemory
 
 T = TypeVar("T")
 Condition = Literal["memory", "none", "facts", "everything"]
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 KIND_OF: dict[str, AskKind] = {"none": "no_memory", "facts": "facts", "everything": "everything"}  # beside the memory's own
-ROOM_FOR_TASK = 8_000  # tokens of the context
+ROOM_FOR_TASK = 8_000  # tokens of the context, for the question with its options and what is still in sight
 
 
 class MemoryRow(Record):
@@ -42,18 +44,24 @@ class MemoryRow(Record):
     budget: int = Field(description="tokens that the memory was given")
     recalled: tuple[str, ...] = Field(description="what it gave back, cut to the budget")
     recalled_tokens: int = Field(description="tokens of that, by our estimate")
+    facts: tuple[str, ...] = Field(default=(), description="the needed facts that O was given, cut to the budget")
     right_with_memory: bool = Field(description="S: answered rightly; an answer that cannot be read is wrong")
     right_with_none: bool | None = Field(default=None, description="N: the same without any recalled text")
     right_with_facts: bool | None = Field(default=None, description="O: the same with the needed facts alone")
     right_with_everything: bool | None = Field(default=None, description="F: the same with all that was written")
 
     def right(self, condition: Condition) -> bool | None:
-        """Whether it was right in this condition; None where that was not asked."""
+        """Return True where it was right in this condition; None where that was not asked."""
         return getattr(self, f"right_with_{condition}")
+
+    @property
+    def complete(self) -> bool:
+        """Return True where every condition was asked."""
+        return None not in map(self.right, CONDITIONS)
 
 
 def contents_of(*, facts: Sequence[str], everything: Sequence[str], tokens: int) -> dict[str, Sequence[str]]:
-    """What fills the recall slot in each condition without the memory.
+    """Return the texts that fill the recall slot in each condition without the memory.
 
     The reasoner's context alone bounds everything; the oldest go first.
     """
@@ -65,7 +73,7 @@ def contents_of(*, facts: Sequence[str], everything: Sequence[str], tokens: int)
 
 
 class Recalling(Protocol):
-    """What is asked: recalls for a query, and answers from recalled texts. A whole agent recalls nothing."""
+    """The side that is asked: it recalls for a query, and answers from recalled texts. A whole agent recalls nothing."""
 
     async def recall(self, query: str, *, tokens: int) -> Sequence[str]: ...
 
@@ -80,32 +88,15 @@ class ReasonerWithMemory:
     memory: HostedMemory | None
 
     async def recall(self, query: str, *, tokens: int) -> Sequence[str]:
-        return await self.memory.recall(query, tokens=tokens) if self.memory else []
+        if self.memory is None:
+            return []
+        # Only the first recall after a write waits for it, which is no time of a search.
+        await self.memory.settle()
+        with memory_call("recall"):
+            return await self.memory.recall(query, tokens=tokens)
 
     async def answer(self, recalled: Sequence[str], task: Task) -> str:
         return await self.reasoner.answer(recalled, task)
-
-
-async def ask_or_give_up(
-    task: ReadableTask[T], give_answer: GiveAnswer, kind: AskKind, *, recalled: Sequence[str] = (), budget: int = 0
-) -> Answer[T]:
-    """The answer, given from these texts of the memory; none where the endpoint refuses this very request. Others go on."""
-    try:
-        answer = await ask(task, give_answer)
-    except RequestFailed as failed:
-        answer = Answer[T](None, "", 1, f"{CALL_FAILED}: {failed}")
-    return replace(answer, kind=kind, recalled=tuple(recalled), budget=budget)
-
-
-async def answer_from_memory(
-    task: ReadableTask[T], subject: Recalling, *, tokens: int, kind: AskKind = "question"
-) -> Answer[T]:
-    """The answer from what is recalled; none where the endpoint refuses that, as it may refuse an embedding."""
-    try:
-        recalled = await subject.recall(task.task.query, tokens=tokens)
-    except RequestFailed as failed:
-        return Answer(None, "", 1, f"{CALL_FAILED}: {failed}", kind=kind, budget=tokens)
-    return await ask_or_give_up(task, partial(subject.answer, recalled), kind, recalled=recalled, budget=tokens)
 
 
 async def answer_in_conditions(
@@ -117,16 +108,47 @@ async def answer_in_conditions(
     everything: Sequence[str],
     manifest: RunManifest,
 ) -> list[Answer[T]]:
-    """The answer from the memory first, then those in the run's other conditions, and at the budgets of its curve."""
+    """Return the answer from the memory first, then those in the run's other conditions, and at the budgets of its curve."""
     contents = contents_of(facts=facts, everything=everything, tokens=manifest.tokens)
+    # The memory's own is the first, which callers tell apart by its place.
+    asked = [recall_and_answer(task, subject, tokens=manifest.tokens)]
+    for condition in manifest.conditions:
+        kind = KIND_OF[condition]
+        asked.append(_answer_in(task, bare, contents[condition], kind=kind, budget=manifest.tokens))
+    for tokens in manifest.curve:
+        asked.append(recall_and_answer(task, subject, tokens=tokens, kind="at_budget"))
+    return await gather_or_cancel(asked)
 
-    async def without(condition: str) -> Answer[T]:
-        give = partial(bare.answer, contents[condition])
-        return await ask_or_give_up(task, give, KIND_OF[condition], budget=manifest.tokens)
 
-    own = answer_from_memory(task, subject, tokens=manifest.tokens)
-    curve = [answer_from_memory(task, subject, tokens=tokens, kind="at_budget") for tokens in manifest.curve]
-    return await gather_all([own, *map(without, manifest.conditions), *curve])
+async def _answer_in(task: ReadableTask[T], bare: Recalling, texts: Sequence[str], *, kind: AskKind, budget: int) -> Answer[T]:
+    """Return the answer in a condition without the memory. Rows keep the needed facts; everything is in events.parquet."""
+    answer = await answer_from(task, bare, texts, kind=kind, budget=budget)
+    return replace(answer, recalled=tuple(texts)) if kind == "facts" else answer
+
+
+async def recall_and_answer(task: ReadableTask[T], subject: Recalling, *, tokens: int, kind: AskKind = "question") -> Answer[T]:
+    """Return the answer from what is recalled; none where the endpoint refuses that, as it may refuse an embedding."""
+    try:
+        recalled = await subject.recall(task.task.query, tokens=tokens)
+    except RequestFailed as failed:
+        return replace(_refused(failed), kind=kind, budget=tokens)
+    answer = await answer_from(task, subject, recalled, kind=kind, budget=tokens)
+    return replace(answer, recalled=tuple(recalled))
+
+
+async def answer_from(
+    task: ReadableTask[T], subject: Recalling, texts: Sequence[str], *, kind: AskKind, budget: int = 0
+) -> Answer[T]:
+    """Return the answer from these texts; none where the endpoint refuses this very request. Other requests go on."""
+    try:
+        answer = await ask(task, partial(subject.answer, texts))
+    except RequestFailed as failed:
+        answer = _refused(failed)
+    return replace(answer, kind=kind, budget=budget)
+
+
+def _refused(failed: RequestFailed) -> Answer[Any]:
+    return Answer(None, "", 1, f"{CALL_FAILED}: {failed}")
 
 
 class EventRow(Record):
@@ -157,9 +179,6 @@ class IsolatedScores(Record):
     gain_share: Estimate
 
 
-LEAST_ROOM = 0.1  # between two scores, for a quotient over their difference
-
-
 def right(condition: Condition) -> Metric:
     """The share right in this condition."""
     return share(condition, "items")
@@ -177,30 +196,41 @@ def gain_share(sums: Sums) -> Array:
 
 
 def isolated_scores(rows: Sequence[MemoryRow], *, seed: int, unasked: Sequence[str] = ()) -> IsolatedScores | None:
-    """The scores of these rows, which are of one memory and one budget; None where no row has every condition.
+    """Return the scores of these rows, which are of one memory and one budget; None where no row has every condition.
 
     `unasked`: the cluster of each question that the memory failed before it was asked.
     """
-    complete = [row for row in rows if all(row.right(condition) is not None for condition in CONDITIONS)]
+    complete = [row for row in rows if row.complete]
     if not complete:
         return None
-    clusters = list(dict.fromkeys([*(row.cluster for row in complete), *unasked]))
-    counts: Sums = {name: np.zeros((len(clusters), 1)) for name in ("items", *CONDITIONS)}
-    for row in complete:
-        place = clusters.index(row.cluster), 0
-        counts["items"][place] += 1
-        for condition in CONDITIONS:
-            counts[condition][place] += bool(row.right(condition))
-    for cluster in unasked:
-        counts["items"][clusters.index(cluster), 0] += 1
-    sample = Sample.of(Tallies(tuple(clusters), counts), seed=seed)
+    items = len(complete) + len(unasked)
+    sample = Sample.of(_tallies(complete, unasked), seed=seed)
+    shares = {condition: sample.estimate(right(condition), within=UNIT) for condition in CONDITIONS}
     found = IsolatedScores(
-        items=len(complete) + len(unasked),
+        items=items,
         unasked=len(unasked),
-        **{condition: sample.estimate(right(condition), within=UNIT) for condition in CONDITIONS},
+        **shares,
         gain=sample.estimate(gain, within=GAIN),
         gain_share=sample.estimate(gain_share, within=UNIT),
     )
+    if not unasked:
+        return found
     # The reasoner was not asked these without the memory either; over the others alone N, O and F would be of other items.
-    unknown = (*CONDITIONS[1:], "gain", "gain_share") if unasked else ()
+    unknown = (*CONDITIONS[1:], "gain", "gain_share")
     return found.model_copy(update=dict.fromkeys(unknown, Estimate(value=None, low=None, high=None)))
+
+
+def _tallies(complete: Sequence[MemoryRow], unasked: Sequence[str]) -> Tallies:
+    """Count items, and right ones by condition, for each cluster."""
+    found = dict[str, Counter[str]]()
+    for row in complete:
+        own = found.setdefault(row.cluster, Counter())
+        own["items"] += 1
+        for condition in CONDITIONS:
+            own[condition] += bool(row.right(condition))
+    for cluster in unasked:
+        found.setdefault(cluster, Counter())["items"] += 1
+    counts = dict[str, Array]()
+    for name in ("items", *CONDITIONS):
+        counts[name] = np.array([[own[name]] for own in found.values()], dtype=float)
+    return Tallies(tuple(found), counts)

@@ -1,37 +1,40 @@
 """A run before its first call: everything that decides its results, and the name that follows from it."""
 
 import re
+from collections.abc import Mapping
 from importlib.metadata import version as installed_version
 from typing import Any
 
-from assets.recipe.recipe import Budget, Recipe
+from assets.recipe.model_policy import Models
+from assets.recipe.recipe import Budget
+from assets.records.base import Name, Record
 from dataset_card.release.digests import canonical_digest
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.isolated import CONDITIONS
-from pipelines.evaluation.memories.registry import memory_version, source_digest
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.records import MemorySpec, RunManifest
+from pipelines.evaluation.records import RunManifest
 from pipelines.evaluation.run import BenchmarkTasks
-from pipelines.resources.cache.reply_cache import Place
+from pipelines.memories.code_identity import memory_version, source_digest
+from pipelines.memories.contract import MAX_REPLY_TOKENS, MemorySpec
+from pipelines.memories.registry import boundary_of, is_ours
 from prompts.catalogue import load_prompt, prompt_names
 
 DISTRIBUTION = "amemgym-synth"
-CHECK_RECIPE = Recipe(variant="memory-check", benchmark="evaluation")  # what the calls of a check are counted under
 
 
-def recipe_of(manifest: RunManifest, *, budget: Budget) -> Recipe:
-    """The models of a simulated user and its judge as a recipe: for `assets.llm.structured_output.ask`, and for the ledger.
+class RunAccount(Record):
+    """The account of calls outside generation: the name of their run as the variant, and what that may cost."""
 
-    The run's id is its variant, so that it has a budget and ledger entries of its own.
-    """
-    roles = {"user_simulator": "user", "judge": "judge"}
-    models = {role: {"model": manifest.models[own]} for role, own in roles.items() if own in manifest.models}
-    fields: dict[str, Any] = {"models": models, "gates": {"max_reasks": 1}, "budget": budget}
-    return Recipe(variant=manifest.run_id, benchmark="evaluation", seed=manifest.seed, sample=manifest.attempt, **fields)
+    variant: Name
+    budget: Budget = Budget()
+    models: Models = Models()
+
+    @property
+    def item_fingerprint(self) -> str:
+        return self.sha256()[:16]
 
 
-async def places_of(models: dict[str, str], place: Place) -> tuple[str, ...]:
-    """What serves the models of all roles; nothing for the embedded model."""
-    return tuple(sorted({await place.of(name) for name in models.values()} - {""}))
+MEMORY_CHECK = RunAccount(variant="memory-check")
 
 
 def manifest_of(
@@ -42,13 +45,27 @@ def manifest_of(
     models: dict[str, str],
     places: tuple[str, ...] = (),
 ) -> RunManifest:
-    """The run's manifest; equal plans have equal ids. Raises EvaluationError for options or a memory that cannot be used."""
+    """Return the run's manifest; equal plans have equal ids.
+
+    Raises EvaluationError for options or a memory that cannot be used.
+    """
     options.check()
-    info, own = tasks.info, tasks.own_settings(options, whole=spec.whole)
+    info = tasks.info
+    own = tasks.own_settings(options, whole=spec.whole)
+    tokens = info.tokens if options.tokens is None else options.tokens
+    # In the order of names, whatever the file's; a setting of nothing is one that is left out.
     settings = {name: value for name, value in sorted(spec.settings.items()) if value is not None}
     if options.wording == "paper" and spec.kind == "awi":
         settings["wording"] = "paper"
-    tokens = info.tokens if options.tokens is None else options.tokens
+    conditions = list[str]()
+    # A whole agent does not answer with our reasoner, so that there is nothing to compare it with.
+    if not spec.whole:
+        conditions = [name for name in CONDITIONS if name in options.conditions]
+    # A run with another prompt is another run.
+    prompts = dict[str, str]()
+    for name in prompt_names():
+        if name.startswith(info.prompts):
+            prompts[name] = load_prompt(name).fingerprint
     content: dict[str, Any] = {
         "benchmark": info.benchmark,
         "noun": info.noun,
@@ -58,18 +75,42 @@ def manifest_of(
         "language": info.language,
         "memory": {**spec.model_dump(), "settings": settings},
         "memory_version": memory_version(spec.kind),
-        "memory_source": source_digest(spec.kind),
+        "memory_source": source_digest(spec.code),
+        "boundary": boundary_of(spec, in_process=options.in_process),
         "tokens": tokens,
         "curve": sorted({*options.curve} - {tokens}),
-        "conditions": () if spec.whole else tuple(name for name in CONDITIONS if name in options.conditions),
+        "conditions": tuple(conditions),
         "models": models,
         "places": places,
         "seed": options.seed,
         "attempt": options.attempt,
-        "prompts": {name: load_prompt(name).fingerprint for name in prompt_names() if name.startswith(info.prompts)},
+        "prompts": prompts,
         "generator": f"{DISTRIBUTION} {installed_version(DISTRIBUTION)}",
         **own,
     }
+    content |= _unusual_options(options, spec=spec, models=models)
+    # The id begins with words, for whoever looks into the folder of runs.
     title = f"{info.name} {spec.name} {'off-policy' if own['mode'] == 'off-policy' else ''}"
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", title).strip("-")
-    return RunManifest(run_id=f"{slug}-{canonical_digest(content)[:12]}", **content)
+    run_id = f"{slug}-{canonical_digest(content)[:12]}"
+    # The memory keeps its location, by which it is reached and which no file holds.
+    memory = spec.model_copy(update={"settings": settings})
+    return RunManifest(run_id=run_id, **content).model_copy(update={"memory": memory})
+
+
+def _unusual_options(options: EvaluationOptions, *, spec: MemorySpec, models: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of options that most runs leave alone: without them a run has the id that it had before they came.
+
+    Raises EvaluationError for an option that means nothing for this memory.
+    """
+    fields: dict[str, Any] = {}
+    extra_body = options.extra_body_of(models)
+    if extra_body:
+        fields["extra_body"] = extra_body
+    if options.settle and spec.whole:
+        raise EvaluationError("--settle waits before a memory is asked; a whole agent waits itself, before it answers.")
+    if options.settle and not is_ours(spec.kind):
+        fields["settle"] = options.settle
+    if options.reply_tokens != MAX_REPLY_TOKENS:
+        fields["reply_tokens"] = options.reply_tokens
+    return fields

@@ -6,17 +6,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from assets.llm.ports import LanguageModel
-from assets.llm.text import count_tokens
+from assets.llm.structured_output import UnusableReply, finished_text
 from assets.llm.usage import Usage
-from pipelines.evaluation.contract import Task, chat_request, cut_to_budget
-from pipelines.evaluation.records import AskKind
+from assets.text.words import count_tokens
+from pipelines.evaluation.records import CALL_FAILED, AnswerRow, AskKind
 from pipelines.evaluation.spending import count_usage, priced_fields
+from pipelines.memories.contract import Task, chat_request, cut_to_budget
 from prompts.catalogue import load_prompt
 from prompts.template import Message
 
 T = TypeVar("T")
 NOTHING_RECALLED = "(nothing yet)"
-CONTEXT_TOKENS = 110_000
+CONTEXT_TOKENS = 110_000  # leaves a window of 128,000 room for the reply: our counts of tokens are estimates
+REPLY_ROOM = "--reply-tokens"
 GiveAnswer = Callable[[Task], Awaitable[str]]
 
 
@@ -29,19 +31,19 @@ class Reasoner:
     seed: int
 
     async def answer(self, recalled: Sequence[str], task: Task) -> str:
-        """The reply of a chat whose instructions hold the recalled texts, and whose last message is the task."""
-        request = chat_request(self.name, self.messages(recalled, task), seed=self.seed, task=task)
-        return (await self.model.complete(request)).text
+        """Return the reply of a chat whose instructions hold the recalled texts, and whose last message is the task.
 
-    def messages(self, recalled: Sequence[str], task: Task) -> tuple[Message, ...]:
-        """What is sent to the model."""
-        room = CONTEXT_TOKENS - count_tokens(task.text) - sum(count_tokens(message.content) for message in task.window)
-        memories = "\n".join(cut_to_budget(recalled, max(0, room)))
-        head, last = (
-            load_prompt("evaluation/remember").render(memories=memories or NOTHING_RECALLED, message=task.text).messages
-        )
+        Raises UnusableReply for an answer that was cut off or refused; what is said in a dialogue is taken as it came.
+        """
+        room = CONTEXT_TOKENS - count_tokens(task.text)
+        for message in task.window:
+            room -= count_tokens(message.content)
+        memories = "\n".join(cut_to_budget(recalled, max(0, room))) or NOTHING_RECALLED
+        head, last = load_prompt("evaluation/remember").render(memories=memories, message=task.text).messages
         # Rendering strips a message; the task's own words go out as they came.
-        return (head, *task.window, Message(last.role, task.text))
+        messages = (head, *task.window, Message(last.role, task.text))
+        reply = await self.model.complete(chat_request(self.name, messages, seed=self.seed, task=task))
+        return reply.text if task.json_schema is None else finished_text(reply, field=REPLY_ROOM)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class ReadableTask(Generic[T]):
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """What was understood (None: nothing), the last reply word for word, how often was asked, and what was wrong.
+    """The value that was understood (None: nothing), the last reply word for word, the number of tries, and what was wrong.
 
     `usage` and `seconds` are those of all its calls; no seconds where they were not measured. `kind` is what it counts as, and
     `recalled` what the memory gave for it, within which `budget`.
@@ -77,39 +79,68 @@ class Answer(Generic[T]):
     @property
     def columns(self) -> dict[str, Any]:
         """The fields of an answer's row that are the same on every benchmark."""
-        said = {"kind": self.kind, "reason": self.problem, "reply": self.reply, "tries": self.tries}
-        return {**said, "memories": self.recalled, "budget": self.budget, **priced_fields(self.usage)}
+        return {
+            "kind": self.kind,
+            "reason": self.problem,
+            "reply": self.reply,
+            "tries": self.tries,
+            "memories": self.recalled,
+            "budget": self.budget,
+            **priced_fields(self.usage),
+        }
 
 
 async def ask(question: ReadableTask[T], give_answer: GiveAnswer) -> Answer[T]:
     """Ask; once more if the answer cannot be read; then give up. An unread answer is not a lucky one: it counts as wrong."""
     with count_usage() as count:
-        answer = await _ask_twice(question, give_answer)
-    return replace(answer, usage=count.usage, seconds=count.measured)
+        value, first, problem = await _tried(question, question.task, give_answer)
+        reply = first
+        again = bool(problem)
+        if again:
+            repeated = repeated_after(question.task, last_answer=first, problem=problem)
+            value, reply, problem = await _tried(question, repeated, give_answer)
+        if problem:
+            value = question.salvage(first, reply)
+    return Answer(value, reply, 1 + again, problem, count.usage, count.measured)
 
 
-async def _ask_twice(question: ReadableTask[T], give_answer: GiveAnswer) -> Answer[T]:
-    first = await give_answer(question.task)
+async def _tried(question: ReadableTask[T], task: Task, give_answer: GiveAnswer) -> tuple[T | None, str, str]:
+    """Return the answer's value, the reply, and what is wrong with it; of a reply that is no answer only the latter."""
     try:
-        return Answer(question.read(first), first, 1, "")
-    except ValueError as problem:
-        task = repeated_after(question.task, last_answer=first, problem=str(problem))
-    second = await give_answer(task)
+        reply = await give_answer(task)
+    except UnusableReply as unusable:
+        return None, "", f"{unusable} {unusable.remedy}".strip()
     try:
-        return Answer(question.read(second), second, 2, "")
+        return question.read(reply), reply, ""
     except ValueError as problem:
-        return Answer(question.salvage(first, second), second, 2, str(problem))
+        return None, reply, str(problem)
+
+
+def value_in_reply(task: ReadableTask[T], row: AnswerRow) -> T | None:
+    """Return what is read in the row's reply; None where there is nothing to read."""
+    if not row.tries or row.reason.startswith(CALL_FAILED):
+        return None
+    try:
+        return task.read(row.reply)
+    except ValueError:
+        # The first reply of the two is not kept.
+        return task.salvage("", row.reply)
 
 
 def repeated_after(task: Task, *, last_answer: str, problem: str) -> Task:
-    """The task once more, after an answer that could not be read."""
+    """Return the task once more, after an answer that could not be read."""
     prompt = load_prompt("evaluation/ask_again").render(question=task.text, last_answer=last_answer, problem=problem)
-    return replace(task, text="\n\n".join(message.content for message in prompt.messages))
+    return replace(task, text=text_of(prompt.messages))
 
 
-async def gather_all(work: Iterable[Awaitable[T]]) -> list[T]:
-    """All results in order. The first error ends the rest and comes out as itself, not in a group."""
-    tasks = [asyncio.ensure_future(awaitable) for awaitable in work]
+def text_of(messages: Iterable[Message]) -> str:
+    """Return the messages as the text of one, because a task is a single message of the user."""
+    return "\n\n".join(message.content for message in messages)
+
+
+async def gather_or_cancel(work: Iterable[Awaitable[T]]) -> list[T]:
+    """Return all results in order. The first error ends the rest and comes out as itself, not in a group."""
+    tasks = list(map(asyncio.ensure_future, work))
     try:
         return list(await asyncio.gather(*tasks))
     finally:

@@ -1,24 +1,27 @@
-"""What a run on any benchmark writes: turns of dialogues, answers, what it was made from."""
+"""The records of a run on any benchmark: turns of dialogues, answers, what it was made from."""
 
+import json
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
+from assets.recipe.extra_body import ExtraBody, extra_body_field
 from assets.records.base import Record
+from assets.records.public_names import shared_model
 from pipelines.evaluation.spending import Checkpoint
+from pipelines.memories.contract import MAX_REPLY_TOKENS, MemorySpec, RecallQuery, Wording
 
 AskKind = Literal[
-    "question", "at_budget", "state", "state_or_unknown", "upper_bound", "options_only", "no_memory", "facts", "everything"
+    "question", "at_budget", "state", "upper_bound", "options_only", "no_memory", "facts", "everything", "permuted"
 ]
+OF_MEMORY: tuple[AskKind, ...] = ("question", "at_budget")  # questions that were answered from the memory
 Status = Literal["right", "wrong", "unknown", "unscored"]
 Failure = Literal["", "write", "read", "utilization", "undiagnosed"]
 Mode = Literal["on-policy", "off-policy", "documents"]
 Probes = Literal["question", "variable", "all"]
-Wording = Literal["own", "paper"]
-FORMAT: Literal[3] = 3  # of a run's folder
+FORMAT: Literal[5] = 5  # of a run's folder
 CALL_FAILED = "call_failed"  # how the reason of an answer begins whose call the endpoint did not serve
-Setting = str | int | float | bool | None
 
 
 class DialogueTurn(Record):
@@ -62,21 +65,30 @@ class AnswerRow(Record):
     asked: str = Field(default="", description="what was asked, word for word; stands below what was recalled")
     probe: str = Field(default="", description="of a state probe: the question whose variables were asked together")
     budget: int = Field(default=0, description="tokens that the memory was given; 0 where none was asked")
-    memories: tuple[str, ...] = Field(default=(), description="what the memory gave back, cut to the budget")
+    memories: tuple[str, ...] = Field(
+        default=(), description="what the memory gave back, cut to the budget; of facts: what stood in its place"
+    )
     written: int = Field(default=0, description="events that had been written to the memory")
     written_tokens: int = Field(default=0, description="tokens of these, where they are documents")
     length: int = Field(default=0, description="length that was wanted of all documents, in tokens; 0 where there is none")
     fact_recall: float = Field(default=0.0, description="share of a document task's needed values in what was recalled")
+    evidence: int = Field(default=0, description="messages or documents that told the needed values")
+    evidence_recalled: int = Field(default=0, description="of these, how many stand word for word in what was recalled")
+    recalled_events: int = Field(
+        default=0, description="all messages or documents of which something stands word for word in what was recalled"
+    )
+    rewritten: int = Field(default=0, description="recalled texts in which nothing stands word for word that was perceived")
     known: bool | None = Field(default=None, description="of a question: whether all its state probes were right")
     failure: Failure = Field(default="", description="of a wrong answer: the stage that lost it (section 3.3)")
-    failure_if_unsure: Failure = Field(default="", description="the same by the probes that allow: don't know")
-    write_share: float = Field(default=0.0, description="write failure, corrected for guessed probes")
-    read_share: float = Field(default=0.0, description="read failure, so corrected")
-    utilization_share: float = Field(default=0.0, description="utilization failure, so corrected")
     calls: int = Field(default=0, description="model calls of the ask")
     input_tokens: int = Field(default=0, description="tokens sent")
     output_tokens: int = Field(default=0, description="tokens received")
     nano_usd: int | None = Field(default=0, description="price in billionths of a dollar; none where it is unknown")
+
+    @property
+    def question_key(self) -> tuple[str, int, int, str]:
+        """The user or task, length, period and item: the same for one question in all conditions."""
+        return self.user_id, self.length, self.period, self.item
 
 
 class DialogueStep(Checkpoint):
@@ -102,28 +114,20 @@ class ErrorRow(Record):
     sentence: str
 
 
-class MemorySpec(Record):
-    """What is evaluated: its name in reports, its kind, the kind's settings. `whole`: an agent with a reasoner of its own.
-
-    Kinds are built in, an entry point's name, `FILE.py:CLASS`, or a service's address.
-    """
-
-    name: str
-    kind: str
-    settings: dict[str, Setting] = Field(default_factory=dict[str, Setting])
-    whole: bool = False
+def _is_usual_room(tokens: int) -> bool:
+    return tokens == MAX_REPLY_TOKENS
 
 
 class RunManifest(Record):
     """All that decides a run's results; its digest names the run.
 
     `users`: ids of those who are resampled together, which `noun` names. `memory_version`: the packages that bring the memory;
-    `memory_source`: a digest of its code. `places`: what served the models; none for the embedded model, whose name says what
-    it is. `conditions`: those beside the memory's own, for isolated scores. `curve`: further budgets at which the questions are
-    asked.
+    `memory_source`: a digest of its code; `boundary`: what keeps that code in, "" for code of ours. `places`: what served the
+    models; none for the embedded model, whose name says what it is. `conditions`: those beside the memory's own, for isolated
+    scores. `curve`: further budgets at which the questions are asked.
     """
 
-    format: Literal[3] = FORMAT
+    format: Literal[5] = FORMAT
     run_id: str
     benchmark: str
     noun: str
@@ -134,6 +138,7 @@ class RunManifest(Record):
     memory: MemorySpec
     memory_version: str
     memory_source: str
+    boundary: str
     tokens: int
     curve: tuple[int, ...]
     conditions: tuple[str, ...]
@@ -149,12 +154,27 @@ class RunManifest(Record):
     rounds_update: int = 0
     replayed_run: str = ""
     probes: Probes = "question"
-    unknown_probe: bool = False
     baselines: bool = False
     wording: Wording = "own"
+    # Of memories of others: seconds that writes take until they can be recalled.
+    settle: float = Field(default=0.0, exclude_if=lambda seconds: not seconds)
+    recall_query: RecallQuery = "question-and-options"
+    # By role; runs without any have the manifest, and the id, from before there were such fields.
+    extra_body: dict[str, ExtraBody] = extra_body_field()
+    # Tokens that a reply may have, likewise.
+    reply_tokens: int = Field(default=MAX_REPLY_TOKENS, exclude_if=_is_usual_room)
+
+    def model_of(self, role: str) -> str:
+        """Return the role's model, with the fields that are added to its requests."""
+        added = self.extra_body.get(role)
+        return f"{self.models[role]} with {json.dumps(added)}" if added else self.models[role]
+
+    def shared(self) -> Self:
+        """The manifest as files hold it: of a model that is a local file, only the file's name."""
+        return self.model_copy(update={"models": {role: shared_model(name) for role, name in self.models.items()}})
 
     @property
     def asks(self) -> str:
-        """Where models are asked, for a reader."""
+        """The places that models are asked at, for a reader."""
         addresses = dict.fromkeys(place.partition(" ")[0] for place in self.places)
         return " and ".join(addresses) or "the embedded model in this process"

@@ -1,30 +1,24 @@
 """A run on any benchmark: every item at once, each in its own steps. A memory that fails ends its item alone; steps stay."""
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, Self, TypeVar
 
-from assets.engine.ports import StageProgress
-from assets.engine.progress import ProgressLog
-from assets.engine.stage_runner import REPORT_SECONDS
-from assets.llm.async_calls import wait_for_shielded_calls
+from assets.llm.async_calls import PAID_CALLS_SECONDS, wait_for_shielded_calls
 from assets.llm.ports import CallLabels, RequestFailed
 from assets.llm.usage import Meter, MeteredModel
-from assets.recipe.recipe import Recipe
+from assets.recipe.model_policy import AskSettings, Models
 from assets.records.base import ItemFailed
-from pipelines.evaluation.contract import MemoryTools
 from pipelines.evaluation.folder import FinishedRun, RunFolder
 from pipelines.evaluation.forecast import ItemSize
-from pipelines.evaluation.hosting import MemoryFailed, MemoryHost
 from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory
-from pipelines.evaluation.memories.registry import host_memory
-from pipelines.evaluation.metrics.results import latency_of, score
+from pipelines.evaluation.metrics.latency import latency_of
+from pipelines.evaluation.metrics.results import score
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.reasoning import Reasoner, gather_all
+from pipelines.evaluation.reasoning import Reasoner, gather_or_cancel
 from pipelines.evaluation.records import (
     CALL_FAILED,
     AnswerRow,
@@ -35,12 +29,14 @@ from pipelines.evaluation.records import (
     RunManifest,
 )
 from pipelines.evaluation.report.page import PageItem
-from pipelines.evaluation.spending import STAGE, Checkpoint, CountedModel, Purpose, StepUsage, count_usage
+from pipelines.evaluation.spending import ROLE_OF_PURPOSE, STAGE, Checkpoint, CountedModel, Purpose, StepUsage, count_usage
+from pipelines.memories.contract import MemoryTools
+from pipelines.memories.hosting import MemoryFailed, MemoryHost
+from pipelines.memories.registry import CONFINED, Confinement, host_memory
+from pipelines.opening.models import ModelPorts
 from pipelines.resources.llm.embeddings import ModelEmbedder
-from pipelines.resources.open import ModelPorts
 
 S = TypeVar("S", bound=Checkpoint)
-PAID_CALLS_SECONDS = 20.0  # that a run which stops waits for calls that are paid for
 # A user's next message waits for the last; these would only delay it.
 BACKGROUND: tuple[Purpose, ...] = ("interview", "baselines", "recall")
 # What ends one item: its memory, or a request that the endpoint refuses while it serves others.
@@ -67,7 +63,7 @@ class ItemRows:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What names a data set, and what its benchmark decides for every run.
+    """The names of a data set, and what its benchmark decides for every run.
 
     `noun`: what those are called who are resampled together, in the singular; `users`: their ids. `roles`: those that models
     play. `prompts`: how the names of the prompts begin that decide answers. `tokens`: what a memory may give back for one
@@ -87,7 +83,7 @@ class DatasetInfo:
 
 
 class BenchmarkTasks(Protocol):
-    """What a benchmark gives the runner: what is written when, what is asked, what is right, and the facts that it takes.
+    """The side of a benchmark: what is written when, what is asked, what is right, and the facts that it takes.
 
     An item is what is worked on by itself, such as a user, or a research task at one length.
     """
@@ -101,34 +97,46 @@ class BenchmarkTasks(Protocol):
         ...
 
     def first(self, users: int | None) -> Self:
-        """The tasks of the first so many users. Raises EvaluationError when there are fewer."""
+        """Return the tasks of the first so many users. Raises EvaluationError when there are fewer."""
+        ...
+
+    def replaying(self, recorded: FinishedRun) -> Self:
+        """Return the tasks with the dialogues of a run. Raises EvaluationError where it is of other items."""
         ...
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> Mapping[str, object]:
-        """Fields of the manifest that the benchmark decides, its mode among them.
+        """Return the fields of the manifest that the benchmark decides, its mode among them.
 
         Raises EvaluationError for what it cannot do; `whole`: an agent is asked, which brings its own reasoner.
         """
         ...
 
     def sizes(self, manifest: RunManifest) -> Iterable[ItemSize]:
-        """What each item takes, from which the forecast counts calls and tokens."""
+        """Return the size of each item, from which the forecast counts calls and tokens."""
         ...
 
     async def evaluate(self, run: "Run", item_id: str, rows: ItemRows) -> None:
-        """All steps of one item, into `rows`. Raises ItemStopped with what was done until then in `rows`."""
+        """Do all steps of one item, into `rows`. Raises ItemStopped with what was done until then in `rows`."""
         ...
 
     def unasked(self, manifest: RunManifest, item_id: str, answers: Sequence[AnswerRow], *, reason: str) -> list[AnswerRow]:
-        """An unscored row for each question of the item that is not among the answers."""
+        """Return an unscored row for each question of the item that is not among the answers."""
+        ...
+
+    def controls(self, manifest: RunManifest, item_id: str) -> list[AnswerRow]:
+        """Return an unscored row for each question of another user that the item's memory is asked as a control."""
+        ...
+
+    def graded(self, manifest: RunManifest, row: AnswerRow) -> AnswerRow:
+        """Return the row as its reply is graded by the data now; as it is where nothing can be graded again."""
         ...
 
     def events(self, turns: Sequence[DialogueTurn]) -> Iterable[EventRow]:
-        """All that was perceived, by user and length in order of time."""
+        """Return all that was perceived, by user and length in order of time."""
         ...
 
     def page_items(self, run: FinishedRun) -> list[PageItem]:
-        """The items as the page of a run shows them."""
+        """Return the items as the page of a run shows them."""
         ...
 
 
@@ -139,10 +147,10 @@ class Run:
     manifest: RunManifest
     tasks: BenchmarkTasks
     models: ModelPorts
-    recipe: Recipe
     folder: RunFolder
     items_at_once: int = 32
     deadline: float = 300.0
+    confinement: Confinement = CONFINED
     report: Callable[[str], None] = field(default=lambda step: None)
     meter: Meter = field(default_factory=Meter)
 
@@ -152,43 +160,60 @@ class Run:
         talking = min(self.items_at_once, len(self.tasks.items))
         return asyncio.Semaphore(max(1, self.models.at_once // 4, self.models.at_once - talking))
 
+    @property
+    def seed(self) -> int:
+        """The seed of calls: each attempt has its own."""
+        return self.manifest.seed + self.manifest.attempt
+
     @cached_property
-    def slots(self) -> asyncio.Semaphore:
-        """Slots for items that are worked on at the same time."""
-        return asyncio.Semaphore(self.items_at_once)
+    def asking(self) -> AskSettings:
+        """The settings with which the simulated user and its judge are asked."""
+        models = dict[str, dict[str, object]]()
+        for field_name, role in (("user_simulator", "user"), ("judge", "judge")):
+            if role in self.manifest.models:
+                extra_body = self.manifest.extra_body.get(role, {})
+                models[field_name] = {"model": self.manifest.models[role], "extra_body": extra_body}
+        # Unlike other calls, these tell attempts apart by `sample`.
+        return AskSettings(Models.model_validate(models), max_reasks=1, seed=self.manifest.seed, sample=self.manifest.attempt)
 
     def model(self, purpose: Purpose, *, item_id: str) -> CountedModel:
-        """The run's model for this purpose, counted and labelled with the item."""
+        """Return the run's model for this purpose, counted and labelled with the item."""
         asked = self.models.embeddings if purpose == "embeddings" else self.models.chat
         model = MeteredModel(asked, CallLabels(stage=f"{STAGE} {purpose}", item_id=item_id), self.meter)
         slots = self.background_calls if purpose in BACKGROUND else nullcontext()
-        return CountedModel(model, self.models.prices, purpose, slots)
+        extra_body = self.manifest.extra_body.get(ROLE_OF_PURPOSE.get(purpose, ""), {})
+        return CountedModel(model, self.models.prices, purpose, slots, extra_body, self.manifest.reply_tokens)
 
     def tools(self, item_id: str) -> MemoryTools:
-        """What a memory of the item may use."""
+        """Return the models that a memory of the item may use."""
         return MemoryTools(
             model=self.model("memory", item_id=item_id),
             embedder=ModelEmbedder(self.model("embeddings", item_id=item_id)),
             model_name=self.manifest.models["memory"],
             embedding_model=self.manifest.models.get("embedding", ""),
-            seed=self.manifest.seed + self.manifest.attempt,
+            seed=self.seed,
         )
 
     def host(self, item_id: str) -> MemoryHost:
-        """What makes and calls the memories of the item."""
-        return host_memory(self.manifest.memory, self.tools(item_id), deadline=self.deadline)
+        """Return the host that makes and calls the memories of the item."""
+        return host_memory(
+            self.manifest.memory,
+            self.tools(item_id),
+            confinement=self.confinement,
+            deadline=self.deadline,
+            settle=self.manifest.settle,
+        )
 
     def bare(self, item_id: str) -> ReasonerWithMemory:
-        """The reasoner without a memory, for baselines and the conditions of isolated scores."""
+        """Return the reasoner without a memory, for baselines and the conditions of isolated scores."""
         return ReasonerWithMemory(self.reasoner("baselines", item_id=item_id), None)
 
     def reasoner(self, purpose: Purpose, *, item_id: str) -> Reasoner:
-        """The reasoner, which is the same for every memory."""
-        model, seed = self.model(purpose, item_id=item_id), self.manifest.seed + self.manifest.attempt
-        return Reasoner(model, self.manifest.models["assistant"], seed)
+        """Return the reasoner, which is the same for every memory."""
+        return Reasoner(self.model(purpose, item_id=item_id), self.manifest.models["assistant"], self.seed)
 
     async def step(self, key: str, kind: type[S], work: Callable[[], Awaitable[S]]) -> S:
-        """The step from its checkpoint; where there is none it is done now and stored, with what its calls used."""
+        """Return the step from its checkpoint; where there is none, do it now and store it with the usage of its calls."""
         done = await self.folder.read_step(key, kind)
         if done is None:
             with count_usage(alone=True) as used:
@@ -199,88 +224,48 @@ class Run:
         return done
 
 
-class StepProgress:
-    """How far a run is by its finished steps, told to `show` twice a second; `calls`: what all `steps` are expected to take."""
-
-    def __init__(
-        self, manifest: RunManifest, *, meter: Meter, steps: int, calls: float, show: Callable[[StageProgress], None]
-    ) -> None:
-        self._manifest, self._meter, self._show = manifest, meter, show
-        self._done, self._steps, self._began = 0, steps, time.monotonic()
-        self._log = ProgressLog(meter, first_line="", expected=calls / max(1, steps), alike=True)
-
-    def step(self, key: str) -> None:
-        """Count a step that is done."""
-        self._done += 1
-
-    @asynccontextmanager
-    async def shown(self) -> AsyncGenerator[None]:
-        """Show it as long as this lasts, and as finished where it ends well."""
-
-        async def regularly() -> None:
-            while True:
-                self._tell(max(self._steps, self._done + 1))
-                await asyncio.sleep(REPORT_SECONDS)
-
-        telling = asyncio.create_task(regularly())
-        try:
-            yield
-        finally:
-            telling.cancel()
-        self._tell(self._done)
-
-    def _tell(self, total: int) -> None:
-        meter, manifest = self._meter, self._manifest
-        progress = StageProgress(
-            stage=manifest.memory.name,
-            unit=manifest.dataset,
-            done=self._done,
-            total=total,
-            calls=meter.usage.calls,
-            repeated=meter.repeated,
-            seconds=time.monotonic() - self._began,
-            noun="step",
-        )
-        self._show(self._log.update(progress))
-
-
 class ItemStopped(Exception):
     """An item cannot go on at this place, such as a period; `error` says why, and what was done until then stays."""
 
     def __init__(self, place: str, error: Exception) -> None:
         super().__init__(str(error))
-        self.place, self.error = place, error
+        self.place = place
+        self.error = error
 
 
-async def evaluate(run: Run) -> FinishedRun:
+async def evaluate_run(run: Run) -> FinishedRun:
     """Do what is left to do of the run, score it, and leave it scored. Items that the memory fails are error rows."""
     rows = {item_id: ItemRows() for item_id in run.tasks.items}
-    errors = await _each_item(run, rows)
-    for error in errors:
-        own, reason = rows[error.item_id], f"{CALL_FAILED}: {error.sentence}"
-        own.answers += run.tasks.unasked(run.manifest, error.item_id, own.answers, reason=reason)
-    answers = [answer for own in rows.values() for answer in own.answers]
-    turns = [turn for own in rows.values() for turn in own.turns]
-    usage = sum((own.usage for own in rows.values()), StepUsage())
-    results = score(run.manifest, answers, turns, usage=usage, errors=errors)
-    latency = latency_of([own.seconds for own in rows.values()], seed=run.manifest.seed)
-    return FinishedRun(run.manifest, answers, turns, results, latency)
-
-
-async def _each_item(run: Run, rows: Mapping[str, ItemRows]) -> list[ErrorRow]:
-    """Work on all items. A row for each that could not be finished; any other error ends the run."""
-
-    async def one(item_id: str) -> ErrorRow | None:
-        async with run.slots:
-            try:
-                await run.tasks.evaluate(run, item_id, rows[item_id])
-            except ItemStopped as stopped:
-                sentence = f"{run.manifest.noun.capitalize()} {item_id}, {stopped.place}: {stopped.error}"
-                run.folder.keep_trace(item_id, f"{sentence}\n{getattr(stopped.error, 'trace', '')}")
-                return ErrorRow(item_id=item_id, sentence=sentence)
-        return None
-
+    # All items wait here, so that whichever is done makes room for the next.
+    slots = asyncio.Semaphore(run.items_at_once)
     try:
-        return [error for error in await gather_all(map(one, rows)) if error]
+        found = await gather_or_cancel(_evaluate_item(run, item_id, own, slots=slots) for item_id, own in rows.items())
     finally:
+        # Replies that are paid for reach the cache, whatever ended the run.
         await wait_for_shielded_calls(seconds=PAID_CALLS_SECONDS)
+    errors = list(filter(None, found))
+    answers = list[AnswerRow]()
+    turns = list[DialogueTurn]()
+    seconds = list[list[float | None]]()
+    usage = StepUsage()
+    for own in rows.values():
+        answers += own.answers
+        turns += own.turns
+        seconds.append(own.seconds)
+        usage += own.usage
+    results = score(run.manifest, answers, turns, usage=usage, errors=errors)
+    latency = latency_of(seconds, memory=usage.memory_seconds, seed=run.manifest.seed)
+    return FinishedRun(run.manifest.shared(), answers, turns, results, latency)
+
+
+async def _evaluate_item(run: Run, item_id: str, rows: ItemRows, *, slots: asyncio.Semaphore) -> ErrorRow | None:
+    """Evaluate one item into its rows. Return a row for what ended the item; any other error ends the run."""
+    try:
+        async with slots:
+            await run.tasks.evaluate(run, item_id, rows)
+    except ItemStopped as stopped:
+        sentence = f"{run.manifest.noun.capitalize()} {item_id}, {stopped.place}: {stopped.error}"
+        run.folder.keep_trace(item_id, f"{sentence}\n{getattr(stopped.error, 'trace', '')}")
+        rows.answers += run.tasks.unasked(run.manifest, item_id, rows.answers, reason=f"{CALL_FAILED}: {sentence}")
+        return ErrorRow(item_id=item_id, sentence=sentence)
+    return None

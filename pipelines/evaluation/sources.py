@@ -1,27 +1,52 @@
-"""Releases to evaluate on: found as every command finds them, with errors that an evaluation's user can mend."""
+"""Data sets to evaluate on: a release of any benchmark, found as every command finds it, or a file of a benchmark's form."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TypeVar
 
 from assets.recipe.loading import RecipeError, build_recipe, expect_recipe
 from assets.recipe.recipe import Recipe
-from dataset_card.hub.port import HubError
+from dataset_card.errors import HubError
 from dataset_card.release.manifest import ManifestError, ReleaseError, read_recipe_fields
-from dataset_card.release.store import ReleaseStore
-from pipelines.evaluation.errors import EvaluationError
-from pipelines.releases import whole_release
-from pipelines.resources.storage.errors import StoreError
+from dataset_card.release_store.store import ReleaseStore
+from pipelines.errors import EvaluationError, StoreError
+from pipelines.evaluation.run import BenchmarkTasks
+from pipelines.opening.releases import whole_release
 
 R = TypeVar("R", bound=Recipe)
 
 
-def release_folder(source: str, *, release_store: ReleaseStore, settings: Iterable[str] = ()) -> Path:
-    """The folder of a whole release. Raises EvaluationError with one sentence.
+def open_tasks(source: str, *, release_store: ReleaseStore, settings: Mapping[str, object] | None = None) -> BenchmarkTasks:
+    """Return the tasks of a release of any benchmark, or of a file, which `settings` are for.
 
-    `settings`: what somebody gave that a release has itself.
+    Raises EvaluationError with one sentence; everything has been read and checked then, and nothing asked of a model.
     """
-    if given := ", ".join(settings):
+    # Late: the entries name stages, which import Dagster; the runner itself needs none of it.
+    from pipelines.benchmarks import BENCHMARKS
+
+    for entry in BENCHMARKS:
+        if entry.files and source.endswith(entry.files):
+            return resolve_name(entry.file_tasks)(Path(source), settings or {})
+    # A release says itself what it is of.
+    folder = release_folder(source, release_store=release_store, settings=settings or ())
+    name = release_recipe(folder, Recipe).benchmark
+    known = list[str]()
+    for entry in BENCHMARKS:
+        if entry.tasks:
+            known.append(entry.benchmark.name)
+            if entry.benchmark.name == name:
+                return resolve_name(entry.tasks)(folder, entry.benchmark.final.record)
+    raise EvaluationError(f"{folder} is a release of {name!r}; what can be evaluated is of {', '.join(known)}.")
+
+
+def release_folder(source: str, *, release_store: ReleaseStore, settings: Iterable[str] = ()) -> Path:
+    """Return the folder of a whole release. Raises EvaluationError with one sentence.
+
+    `settings`: names that somebody gave and a release has itself.
+    """
+    given = ", ".join(settings)
+    if given:
         raise EvaluationError(f"{source} has its own {given}; they are set for a bare data.json only.")
     try:
         return whole_release(source, release_store=release_store)
@@ -30,7 +55,7 @@ def release_folder(source: str, *, release_store: ReleaseStore, settings: Iterab
 
 
 def release_recipe(folder: Path, kind: type[R]) -> R:
-    """The recipe of a release. Raises EvaluationError for one that cannot be read, or is of another benchmark than `kind`."""
+    """Return the recipe of a release. Raises EvaluationError for one that cannot be read, or is not of the `kind`."""
     try:
         return expect_recipe(build_recipe(read_recipe_fields(folder)), kind)
     except (RecipeError, ManifestError) as error:

@@ -1,24 +1,36 @@
-"""What calls take, counted where they are made: for the step and for the answer that the running task works for."""
+"""Usage of model calls, and seconds of the memory's own: counted for the step and for the answer that the task works for."""
 
-from collections.abc import Generator
+import time
+from collections.abc import Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainSerializer
+from pydantic import Field, JsonValue, PlainSerializer
 
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
 from assets.llm.usage import NANO, Usage, usage_of
 from assets.records.base import Record
+from pipelines.memories.contract import MAX_REPLY_TOKENS
 from pipelines.resources.ledger.prices import Prices
 
 Purpose = Literal["dialogue", "memory", "simulator", "interview", "baselines", "embeddings", "recall", "improvement"]
+# Calls of purposes that are not here are made as the run's AskSettings say.
+ROLE_OF_PURPOSE: Mapping[Purpose, str] = {
+    "dialogue": "assistant",
+    "interview": "assistant",
+    "baselines": "assistant",
+    "memory": "memory",
+    "improvement": "memory",
+    "embeddings": "embedding",
+}
+MemoryCall = Literal["write", "recall", "fork"]
 STAGE = "evaluation"
 
 
 def priced_fields(usage: Usage) -> dict[str, Any]:
-    """The fields of a usage that results and their rows store."""
+    """Return the fields of a usage that results and their rows store."""
     return {
         "calls": usage.calls,
         "input_tokens": usage.input_tokens,
@@ -32,52 +44,65 @@ PricedUsage = Annotated[Usage, PlainSerializer(priced_fields)]
 
 
 class StepUsage(Record):
-    """What a step used by purpose, and how many writes were lost."""
+    """Usage of a step by purpose, the number of its lost writes, and the seconds of each measured call of the memory."""
 
     spending: dict[str, PricedUsage] = Field(default_factory=dict[str, Usage])
     lost_writes: int = 0
+    memory_seconds: dict[MemoryCall, tuple[float, ...]] = Field(default_factory=dict[MemoryCall, tuple[float, ...]])
 
     def __add__(self, other: "StepUsage") -> "StepUsage":
-        names = sorted({*self.spending, *other.spending})
-        return StepUsage(
-            spending={name: self.spending.get(name, Usage()) + other.spending.get(name, Usage()) for name in names},
-            lost_writes=self.lost_writes + other.lost_writes,
-        )
+        spending = dict[str, Usage]()
+        # In the order of names, so that equal runs write equal bytes.
+        for name in sorted({*self.spending, *other.spending}):
+            spending[name] = self.spending.get(name, Usage()) + other.spending.get(name, Usage())
+        seconds = dict(self.memory_seconds)
+        for call, own in other.memory_seconds.items():
+            seconds[call] = (*seconds.get(call, ()), *own)
+        return StepUsage(spending=spending, lost_writes=self.lost_writes + other.lost_writes, memory_seconds=seconds)
 
 
 class Checkpoint(Record):
-    """A finished step and what it used, stored so that a run can go on after it."""
+    """A finished step and its usage, stored so that a run can go on after it."""
 
     usage: StepUsage = Field(default_factory=StepUsage)
 
 
 @dataclass
 class UsageCounter:
-    """A running count by purpose. Time is that of chat completions; `untimed`: those that a cache answered unmeasured."""
+    """A running count by purpose. Time is that of chat completions; `untimed`: those that a cache answered unmeasured.
+
+    `repeated`: calls of every kind that a cache answered.
+    """
 
     by_purpose: dict[str, Usage] = field(default_factory=dict[str, Usage])
     seconds: float = 0.0
     untimed: int = 0
+    repeated: int = 0
+    memory_seconds: dict[MemoryCall, list[float]] = field(default_factory=dict[MemoryCall, list[float]])
 
     def add(self, purpose: Purpose, usage: Usage, *, reply: ModelReply) -> None:
         self.by_purpose[purpose] = self.by_purpose.get(purpose, Usage()) + usage
+        self.repeated += reply.repeated
         if purpose != "embeddings":
             self.seconds += reply.seconds
             self.untimed += reply.repeated
 
     @property
     def usage(self) -> Usage:
-        """What the calls of all purposes used together."""
+        """The calls of all purposes together."""
         return sum(self.by_purpose.values(), Usage())
 
     def stored(self) -> StepUsage:
-        """What was counted, as a step stores it."""
-        return StepUsage(spending=dict(self.by_purpose))
+        """Return the count as a step stores it."""
+        seconds: dict[MemoryCall, tuple[float, ...]] = {call: tuple(own) for call, own in self.memory_seconds.items()}
+        return StepUsage(spending=dict(self.by_purpose), memory_seconds=seconds)
 
     @property
     def measured(self) -> float | None:
         """Seconds of the model's replies, one call after another; None where a part of it was not measured."""
-        return None if self.untimed or not self.by_purpose else self.seconds
+        if self.untimed or not self.by_purpose:
+            return None
+        return self.seconds
 
 
 # A step's task counts for the step, and an answer's for both; a task inherits the counts of the one that starts it.
@@ -86,26 +111,49 @@ _COUNTERS: ContextVar[tuple[UsageCounter, ...]] = ContextVar("_COUNTERS", defaul
 
 @contextmanager
 def count_usage(*, alone: bool = False) -> Generator[UsageCounter, None, None]:
-    """The count of all calls that are made inside, by this task and those that it starts. `alone`: they count nowhere else."""
+    """Count all calls that are made inside, by this task and those that it starts. `alone`: they count nowhere else."""
     count = UsageCounter()
-    token = _COUNTERS.set((count,) if alone else (*_COUNTERS.get(), count))
+    outer = () if alone else _COUNTERS.get()
+    token = _COUNTERS.set((*outer, count))
     try:
         yield count
     finally:
         _COUNTERS.reset(token)
 
 
+@contextmanager
+def memory_call(call: MemoryCall) -> Generator[None, None, None]:
+    """Measure a call of the memory by the clock, waiting for its models included; none that the reply cache helped."""
+    with count_usage() as count:
+        began = time.perf_counter()
+        yield
+        seconds = round(time.perf_counter() - began, 6)
+    if not count.repeated:
+        for outer in _COUNTERS.get():
+            outer.memory_seconds.setdefault(call, []).append(seconds)
+
+
 @dataclass(frozen=True)
 class CountedModel:
-    """A model for one purpose, whose calls are counted and priced as if no cache had answered them. A call waits for a slot."""
+    """A model for one purpose, whose calls are counted and priced as if no cache had answered them. A call waits for a slot.
+
+    `extra_body`: the fields that the purpose's role adds to each request; `reply_tokens`: those of a reply, where they are not
+    the usual ones.
+    """
 
     model: LanguageModel
     prices: Prices
     purpose: Purpose
     slots: AbstractAsyncContextManager[None]
+    extra_body: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    reply_tokens: int = MAX_REPLY_TOKENS
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """Pass the call on, and count what it used."""
+        """Pass the call on, and count its usage."""
+        if self.extra_body:
+            request = replace(request, extra_body={**self.extra_body, **request.extra_body})
+        if self.reply_tokens != MAX_REPLY_TOKENS and request.max_output_tokens:
+            request = replace(request, max_output_tokens=self.reply_tokens)
         async with self.slots:
             reply = await self.model.complete(request)
         usd = self.prices.of(request.model, usage_of(reply)).usd

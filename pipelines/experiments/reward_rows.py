@@ -14,19 +14,19 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from assets.llm.text import count_tokens, words_of
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.reporting.intervals import rounded, tail_share
-from pipelines.evaluation.errors import EvaluationError
+from assets.text.words import count_tokens, words_of
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import MANIFEST, RESULTS, read_table
 from pipelines.evaluation.isolated import EventRow, MemoryRow
 from pipelines.evaluation.records import RunManifest
 
 Split = Literal["train", "test"]
-SPLITS = ("item_split", "memory_split")
+SPLITS = ("item_split", "memory_split")  # new questions for known memories, and new memories
 TEST_SHARE = 5  # one of so many is for testing
-RESAMPLES = 1000
+RESAMPLES = 1000  # fewer than for other intervals, as each compares all pairs of rows
 
 
 class RewardRow(Record):
@@ -43,7 +43,7 @@ class RewardRow(Record):
     memory_split: Split = Field(description="a split in which no memory is in both parts")
 
 
-# What can be told of a row without understanding it; more of it should be better.
+# Read off a row without understanding it; more of it should be better.
 BASELINES: Mapping[str, Callable[[RewardRow], float]] = {
     "compression": lambda one: one.row.recalled_tokens / max(1, one.written_tokens),
     "length": lambda one: float(one.row.recalled_tokens),
@@ -52,7 +52,7 @@ BASELINES: Mapping[str, Callable[[RewardRow], float]] = {
 
 
 class Floor(Record):
-    """How well a trivial baseline tells the rows of a split's test part that kept what was needed: an area under the curve.
+    """The area under the curve of a trivial baseline, on a split's test part: does it find the rows that kept what was needed?
 
     Whether more or less of it is better was learned from the other part. `items`: clusters in the test part.
     """
@@ -65,43 +65,52 @@ class Floor(Record):
 
 
 def reward_rows(runs: Sequence[Path]) -> list[RewardRow]:
-    """The rows of all runs, in an order that follows from them alone. Raises EvaluationError."""
-    manifests = [(path, _manifest(path)) for path in runs]
-    memories = {manifest.memory.name for _, manifest in manifests}
-    tested = set(sorted(memories, key=_digest)[: max(1, len(memories) // TEST_SHARE)]) if len(memories) > 1 else set[str]()
-    rows = [row for path, manifest in manifests for row in _rows_of(path, manifest, tested)]
+    """Return the rows of all runs, in an order that follows from them alone. Raises EvaluationError."""
+    manifests = {path: _manifest(path) for path in runs}
+    memories = {manifest.memory.name for manifest in manifests.values()}
+    tested: set[str] = set()
+    if len(memories) > 1:  # a single one cannot be in both parts
+        tested.update(sorted(memories, key=_digest)[: max(1, len(memories) // TEST_SHARE)])
+    rows: list[RewardRow] = []
+    for path in runs:
+        rows.extend(_rows_of(path, manifests[path], tested))
     return sorted(rows, key=lambda one: (one.benchmark, one.release, one.memory, one.row.model_dump_json()))
 
 
 def floors(rows: Sequence[RewardRow], *, seed: int) -> list[Floor]:
-    """Each baseline on the test part of each split, where both parts have rows of both labels."""
-    labelled = [row for row in rows if row.kept is not None]
+    """Measure each baseline on the test part of each split, where both parts have rows of both labels."""
     found: list[Floor] = []
     for split in SPLITS:
-        train = [row for row in labelled if getattr(row, split) == "train"]
-        test = [row for row in labelled if getattr(row, split) == "test"]
-        if any(len({row.kept for row in part}) < 2 for part in (train, test)):
+        parts: dict[Split, list[RewardRow]] = {"train": [], "test": []}
+        for row in rows:
+            if row.kept is not None:
+                parts[getattr(row, split)].append(row)
+        if not (_has_both_labels(parts["train"]) and _has_both_labels(parts["test"])):
             continue
+        test = parts["test"]
+        items = len(set(map(_cluster, test)))
         for name, score in BASELINES.items():
-            sign = 1 if (area_under(train, score, seed=seed).value or 0) >= 0.5 else -1
-
-            def signed(row: RewardRow, score: Callable[[RewardRow], float] = score, sign: int = sign) -> float:
-                return sign * score(row)
-
-            items = len({_cluster(row) for row in test})
-            found.append(
-                Floor(baseline=name, split=split, rows=len(test), items=items, area=area_under(test, signed, seed=seed))
-            )
+            more_is_better = (area_under(parts["train"], score, seed=seed).value or 0) >= 0.5
+            area = area_under(test, score, seed=seed, sign=1 if more_is_better else -1)
+            found.append(Floor(baseline=name, split=split, rows=len(test), items=items, area=area))
     return found
 
 
-def area_under(rows: Sequence[RewardRow], score: Callable[[RewardRow], float], *, seed: int) -> Estimate:
-    """The chance that a row that kept what was needed scores above one that did not, with its interval over items."""
-    clusters = sorted({_cluster(row) for row in rows})
-    place = {cluster: number for number, cluster in enumerate(clusters)}
-    scores = np.asarray([score(row) for row in rows])
+def _has_both_labels(rows: Sequence[RewardRow]) -> bool:
+    return len({row.kept for row in rows}) == 2
+
+
+def area_under(
+    rows: Sequence[RewardRow], score: Callable[[RewardRow], float], *, seed: int, sign: Literal[1, -1] = 1
+) -> Estimate:
+    """Return the chance that a row that kept what was needed scores above one that did not, with its interval over items.
+
+    `sign` -1: a lower score is the better one.
+    """
+    clusters = sorted(set(map(_cluster, rows)))
+    scores = np.asarray([sign * score(row) for row in rows])
     kept = np.asarray([bool(row.kept) for row in rows])
-    places = np.asarray([place[_cluster(row)] for row in rows])
+    places = np.searchsorted(clusters, list(map(_cluster, rows)))
     wins = np.zeros((len(clusters), len(clusters)))
     pairs = np.zeros_like(wins)
     for index in np.flatnonzero(kept):
@@ -114,7 +123,9 @@ def area_under(rows: Sequence[RewardRow], score: Callable[[RewardRow], float], *
     weights = (
         np.random.Generator(np.random.PCG64(seed)).multinomial(count, np.full(count, 1 / count), size=RESAMPLES).astype(float)
     )
-    above, below = ((weights @ part * weights).sum(axis=-1) for part in (wins, pairs))
+    above = (weights @ wins * weights).sum(axis=-1)
+    below = (weights @ pairs * weights).sum(axis=-1)
+    # A resample may have no pair of rows to compare.
     drawn = above[below > 0] / below[below > 0]
     low, high = np.quantile(drawn, [tail_share(count), 1 - tail_share(count)])
     return Estimate(value=rounded(wins.sum() / pairs.sum()), low=rounded(low), high=rounded(high))
@@ -153,7 +164,7 @@ def _rows_of(path: Path, manifest: RunManifest, tested: set[str]) -> Iterator[Re
 
 
 def _written(events: Sequence[EventRow]) -> dict[tuple[str, int], list[int]]:
-    """Tokens of the first so many events of each cluster and length."""
+    """Return the tokens of the first so many events of each cluster and length."""
     tokens: dict[tuple[str, int], list[int]] = {}
     for event in events:
         tokens.setdefault((event.cluster, event.length), []).append(count_tokens(event.text))
@@ -161,7 +172,7 @@ def _written(events: Sequence[EventRow]) -> dict[tuple[str, int], list[int]]:
 
 
 def _overlap(query: str, recalled: str) -> float:
-    """The share of the question's words that are in the recalled text."""
+    """Return the share of the question's words that are in the recalled text."""
     words = set(words_of(query))
     return len(words & set(words_of(recalled))) / max(1, len(words))
 

@@ -1,1 +1,1 @@
-"""What a variant will cost, forecast from what earlier runs used."""
+"""The cost of a variant, forecast from what earlier runs used."""

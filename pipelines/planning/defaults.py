@@ -1,10 +1,11 @@
-"""What a user takes where the ledger knows nothing yet: measured on the embedded model, scaled by the recipe's counts."""
+"""Defaults for a user where the ledger knows nothing yet: measured on the embedded model, scaled by the recipe's counts."""
 
 from pathlib import Path
 
 import yaml
 from pydantic import Field
 
+from assets.engine.stage import amount
 from assets.records.base import Record
 from pipelines.planning.prompt_calls import PROMPT_CALLS, PromptUsage, RecipeSize, UserUsage
 
@@ -29,21 +30,21 @@ class MeasuredVariant(Record):
 
 
 class CallTime(Record):
-    """How long a call takes where nobody has measured it: `base_seconds`, then reading and writing at these rates."""
+    """The time of a call where nobody has measured it: `base_seconds`, then reading and writing at these rates."""
 
     base_seconds: float = Field(gt=0)
     prefill_tokens_per_second: float = Field(gt=0)
     decode_tokens_per_second: float = Field(gt=0)
 
     def seconds(self, use: PromptUsage) -> float:
-        """Mean seconds of a call with the mean tokens of these calls."""
+        """Return the mean seconds of a call with the mean tokens of these calls."""
         calls = max(use.calls, 1e-9)
         reading = use.input_tokens / calls / self.prefill_tokens_per_second
         return self.base_seconds + reading + use.output_tokens / calls / self.decode_tokens_per_second
 
 
 class ErrorMargin(Record):
-    """By what factors a forecast may miss for a reason that no spread between users shows."""
+    """Factors by which a forecast may miss for a reason that no spread between users shows."""
 
     low: float = Field(gt=0, le=1)
     high: float = Field(ge=1)
@@ -57,16 +58,16 @@ class Defaults(Record):
     measured: dict[str, MeasuredVariant]
 
     def nearest(self, size: RecipeSize) -> tuple[str, MeasuredVariant]:
-        """The measured variant that is most like the size."""
+        """Return the measured variant that is most like the size."""
         return min(self.measured.items(), key=lambda item: item[1].size.distance(size))
 
     def user(self, size: RecipeSize) -> UserUsage:
-        """What an average user of this size takes: calls follow the counts, tokens per call stay."""
+        """Return the usage of an average user of this size: calls follow the counts, tokens per call stay."""
         _, measured = self.nearest(size)
         usage: dict[str, PromptUsage] = {}
         for name, mean in measured.prompts.items():
-            scale = PROMPT_CALLS[name].scale
-            calls = mean.calls * scale(size) / scale(measured.size)
+            per_item = PROMPT_CALLS[name].per_item
+            calls = mean.calls * amount(per_item, size) / amount(per_item, measured.size)
             usage[name] = PromptUsage(calls, calls * mean.input_tokens, calls * mean.output_tokens)
         return usage
 

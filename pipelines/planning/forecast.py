@@ -1,25 +1,21 @@
-"""The forecast: calls, tokens, money and time of each stage, each with an interval that covers nine cases in ten."""
+"""The forecast of making a variant, stage by stage: calls, tokens, money and time, each with an interval."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from assets.amemgym.recipe import AMemGymRecipe
+from assets.engine.benchmark import Benchmark
+from assets.engine.stage import amount
 from assets.llm.ports import BATCH_SHARE
 from assets.llm.usage import Usage
+from assets.recipe.recipe import Recipe
+from pipelines.errors import Problem
 from pipelines.planning.defaults import CallTime, ErrorMargin
-from pipelines.planning.prompt_calls import PROMPT_CALLS, STAGES, PromptUsage, UserUsage, stage_of
+from pipelines.planning.prompt_calls import NOTHING_USED, PromptUsage
 from pipelines.resources.ledger.prices import Prices
 from prompts.catalogue import load_prompt
 
-Figures = NDArray[np.float64]
-FIGURES = ("calls", "input_tokens", "output_tokens", "cost_usd", "work", "chain")
-DRAWS = 2000
-LOW, HIGH = 0.05, 0.95
-NO_MARGIN = ErrorMargin(low=1.0, high=1.0)
+WIDENED = ErrorMargin(low=0.7, high=1.8)
 
 
 @dataclass(frozen=True)
@@ -44,80 +40,109 @@ class StageForecast:
 
 
 @dataclass(frozen=True)
-class Basis:
-    """What a forecast rests on: users of earlier runs, or one average user, and how far that may be from the truth.
-
-    `tried` users are worked on per user wanted; `seconds` are measured times of a call by prompt.
-    """
-
-    source: str
-    users: Sequence[UserUsage]
-    tried: float
-    margin: ErrorMargin
-    call_time: CallTime
-    seconds: Mapping[str, float]
-
-
-@dataclass(frozen=True)
 class Terms:
-    """On what terms the calls are made: prices, and how many calls and users at once."""
+    """The terms on which calls are made: prices, and how many calls and users at once."""
 
     prices: Prices
     calls_at_once: int
     users_at_once: int
 
 
-def forecast(recipe: AMemGymRecipe, basis: Basis, *, terms: Terms) -> list[StageForecast]:
-    """One forecast per stage, then the whole under the name of the variant.
+@dataclass(frozen=True)
+class Forecast:
+    """The forecast of a variant: its stages, then the whole. `source`: what that rests on.
 
-    Users are drawn from those observed with the weights of a Bayesian bootstrap, so that few observed users give a
-    wide interval. The draws come from a fixed seed: the same ledger gives the same forecast.
+    `notes` are sentences about how to read it, and `comparison` is one about what somebody else needed, if there is one.
     """
-    users = np.stack([_figures(user, recipe=recipe, basis=basis, terms=terms) for user in basis.users])
-    wanted = math.ceil(recipe.num_users * basis.tried)
-    rng = np.random.default_rng(0)
-    weights = rng.dirichlet(np.ones(len(users)), size=DRAWS)
-    drawn = rng.multinomial(wanted, weights).astype(np.float64)
-    totals = np.tensordot(drawn, users, axes=1)  # draws x stages x figures
-    mean = users.mean(axis=0) * wanted
-    waves = math.ceil(wanted / terms.users_at_once) / wanted
 
-    def time(figures: Figures) -> Figures:
-        """All calls at the limit of calls in flight, or the users' chains of calls, whatever takes longer."""
-        return np.maximum(figures[..., 4] / terms.calls_at_once, figures[..., 5] * waves)
+    stages: Sequence[StageForecast]
+    source: str
+    notes: tuple[str, ...] = ()
+    comparison: str = ""
 
-    def total(name: str, pick: Callable[[Figures], Figures]) -> StageForecast:
-        ranges = [
-            _range(pick(totals[..., index]), mid=float(pick(mean[..., index])), margin=basis.margin) for index in range(4)
-        ]
-        seconds = _range(pick(time(totals)), mid=float(pick(time(mean))), margin=basis.margin)
-        cost = None if math.isnan(ranges[3].mid) else ranges[3]
-        return StageForecast(name, ranges[0], ranges[1], ranges[2], cost, seconds)
-
-    stages = [total(name, lambda figures, index=index: figures[..., index]) for index, name in enumerate(STAGES)]
-    return [*stages, total(recipe.variant, lambda figures: figures.sum(axis=-1))]
+    @property
+    def whole(self) -> StageForecast:
+        return self.stages[-1]
 
 
-def _figures(user: UserUsage, *, recipe: AMemGymRecipe, basis: Basis, terms: Terms) -> Figures:
-    """Stages by figures, for one user. An unknown cost is nan, and so is every sum with it."""
-    figures = np.zeros((len(STAGES), len(FIGURES)))
-    for prompt, use in user.items():
-        seconds = basis.seconds.get(prompt) or basis.call_time.seconds(use)
-        spec = recipe.models.for_role(load_prompt(prompt).role)
-        depth = use.calls if PROMPT_CALLS[prompt].in_sequence else min(1.0, use.calls)
-        share = BATCH_SHARE if spec.transport == "batch" else 1.0
-        models = recipe.models.judge.panel if spec is recipe.models.judge else (spec.model,)
-        if recipe.audit.model and stage_of(prompt) == "audits":
-            models = (recipe.audit.model,)
-        # Judges take turns, so that each has its share of the calls.
-        cost = share * sum(cost_of(use, prices=terms.prices, model=model) for model in models) / len(models)
-        own = (use.calls, use.input_tokens, use.output_tokens, cost, use.calls * seconds, depth * seconds)
-        figures[STAGES.index(stage_of(prompt))] += own
-    return figures
+@dataclass(frozen=True)
+class _StageCalls:
+    """The usage of one prompt of a stage for the whole variant."""
+
+    stage: str
+    prompt: str
+    use: PromptUsage
 
 
-def cost_of(use: PromptUsage, *, prices: Prices, model: str) -> float:
-    """The cost of all calls, priced as so many average ones; prefix caching, which makes them cheaper, is not counted."""
+def estimate(benchmark: Benchmark, recipe: Recipe, *, call_time: CallTime, terms: Terms) -> Forecast:
+    """Return the forecast by what the stages say of their calls. Raises Problem where one that asks cannot say it."""
+    by_stage: dict[str, list[_StageCalls]] = {}
+    whole: list[_StageCalls] = []
+    for calls in _stage_calls(benchmark, recipe):
+        if math.isnan(calls.use.calls):
+            raise Problem(
+                f"How many calls {recipe.variant!r} takes is not known before it is made: the stage {calls.stage!r} cannot say "
+                "how often it asks. Make a few items first, and see what they took with: amemgym ledger"
+            )
+        if calls.use.calls:
+            by_stage.setdefault(calls.stage, []).append(calls)
+            whole.append(calls)
+    by_stage[recipe.variant] = whole
+    stages = [_sum(name, own, recipe, call_time=call_time, terms=terms) for name, own in by_stage.items()]
+    margin = f"{WIDENED.low:g} to {WIDENED.high:g} times that"
+    return Forecast(stages, f"the recipe's counts, if all goes well at once; intervals are {margin}")
+
+
+def _stage_calls(benchmark: Benchmark, recipe: Recipe) -> Iterator[_StageCalls]:
+    for stage in benchmark.stages:
+        for prompt in stage.prompts:
+            known = stage.calls.get(prompt)
+            if known is None:
+                yield _StageCalls(stage.name, prompt, PromptUsage(math.nan, math.nan, math.nan))
+                continue
+            calls = amount(known.per_item, recipe) * recipe.num_items
+            reading = amount(known.reading, recipe)
+            writing = amount(known.writing, recipe)
+            yield _StageCalls(stage.name, prompt, PromptUsage(calls, calls * reading, calls * writing))
+
+
+def _sum(name: str, calls: Sequence[_StageCalls], recipe: Recipe, *, call_time: CallTime, terms: Terms) -> StageForecast:
+    use = NOTHING_USED
+    cost = 0.0
+    work = 0.0
+    for one in calls:
+        use += one.use
+        cost += cost_of(one.prompt, one.use, recipe=recipe, prices=terms.prices)
+        work += one.use.calls * call_time.seconds(one.use)
+    return StageForecast(
+        name,
+        calls=_widened(use.calls),
+        input_tokens=_widened(use.input_tokens),
+        output_tokens=_widened(use.output_tokens),
+        cost_usd=None if math.isnan(cost) else _widened(cost),
+        seconds=_widened(work / terms.calls_at_once),
+    )
+
+
+def _widened(value: float) -> Range:
+    return Range(value * WIDENED.low, value, value * WIDENED.high)
+
+
+def cost_of(prompt: str, use: PromptUsage, *, recipe: Recipe, prices: Prices, model: str | None = None) -> float:
+    """Return the cost of all calls, priced as so many average ones; nan where a price is unknown.
+
+    Prefix caching, which makes them cheaper, is not counted. `model` asks in place of those that the recipe names.
+    """
+    spec = recipe.models.for_role(load_prompt(prompt).role)
+    models = recipe.models.judge.panel if spec is recipe.models.judge else (spec.model,)
+    if model is not None:
+        models = (model,)
+    share = BATCH_SHARE if spec.transport == "batch" else 1.0
+    # Judges take turns, so that each has its share of the calls.
+    return share * sum(_price(use, prices=prices, model=each) for each in models) / len(models)
+
+
+def _price(use: PromptUsage, *, prices: Prices, model: str) -> float:
     if not use.calls:
         return 0.0
     average = Usage(
@@ -125,8 +150,3 @@ def cost_of(use: PromptUsage, *, prices: Prices, model: str) -> float:
     )
     price = prices.of(model, average).usd
     return math.nan if price is None else price * use.calls
-
-
-def _range(draws: Figures, *, mid: float, margin: ErrorMargin) -> Range:
-    low, high = np.quantile(draws, (LOW, HIGH))
-    return Range(float(low) * margin.low, mid, float(high) * margin.high)

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import yaml
 
-from assets.amemgym.recipe import AMemGymRecipe
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import expect_recipe, load_recipe
 from pipelines.embedded.bank import model_name
 from pipelines.home import home
 from pipelines.planning.defaults import FILE, CallTime, Defaults, ErrorMargin, MeasuredVariant, PromptMean
 from pipelines.planning.observed import ObservedRuns, observed_runs
-from pipelines.planning.prompt_calls import PROMPT_CALLS, RecipeSize
+from pipelines.planning.prompt_calls import NOTHING_USED, PROMPT_CALLS, RecipeSize
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
 
 VARIANTS = ("demo", "base", "extra")
@@ -28,24 +28,26 @@ CALL_TIME = CallTime(base_seconds=0.5, prefill_tokens_per_second=5000, decode_to
 
 
 def measured(runs: ObservedRuns) -> MeasuredVariant:
-    """The mean calls per user and tokens per call of each prompt."""
+    """Return the mean calls per user and tokens per call of each prompt."""
     prompts: dict[str, PromptMean] = {}
     for name in PROMPT_CALLS:
-        uses = [user[name] for user in runs.users if name in user]
-        calls = sum(use.calls for use in uses)
-        if calls:
+        use = NOTHING_USED
+        for user in runs.users:
+            use += user.get(name, NOTHING_USED)
+        if use.calls:
             prompts[name] = PromptMean(
-                calls=round(calls / len(runs.users), 2),
-                input_tokens=round(sum(use.input_tokens for use in uses) / calls),
-                output_tokens=round(sum(use.output_tokens for use in uses) / calls),
+                calls=round(use.calls / len(runs.users), 2),
+                input_tokens=round(use.input_tokens / use.calls),
+                output_tokens=round(use.output_tokens / use.calls),
             )
     return MeasuredVariant(size=runs.size, users=len(runs.users), tried=round(runs.tried, 2), prompts=prompts)
 
 
-def defaults_of(runs: Sequence[ObservedRuns], sizes: dict[str, RecipeSize]) -> Defaults:
-    """The defaults from runs of the embedded model. Raises SystemExit naming a variant that has not been made."""
+def defaults_of(runs: Sequence[ObservedRuns]) -> Defaults:
+    """Return the defaults from runs of the embedded model. Raises SystemExit naming a variant that has not been made."""
     variants: dict[str, MeasuredVariant] = {}
-    for variant, size in sizes.items():
+    for variant in VARIANTS:
+        size = RecipeSize.of(expect_recipe(load_recipe(variant), AMemGymRecipe))
         own = [run for run in runs if run.size == size and run.models == (model_name(), model_name())]
         if not own:
             raise SystemExit(f"The ledger has no finished users of {variant!r} on {model_name()}; generate it first.")
@@ -59,10 +61,7 @@ def main() -> None:
         runs = asyncio.run(observed_runs(ledger))
     finally:
         ledger.close()
-    defaults = defaults_of(
-        runs, {variant: RecipeSize.of(expect_recipe(load_recipe(variant), AMemGymRecipe)) for variant in VARIANTS}
-    )
-    FILE.write_text(HEAD + yaml.safe_dump(defaults.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
+    FILE.write_text(HEAD + yaml.safe_dump(defaults_of(runs).model_dump(mode="json"), sort_keys=False), encoding="utf-8")
     print(f"Wrote {FILE}.")
 
 

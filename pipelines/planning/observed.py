@@ -1,20 +1,35 @@
-"""What a forecast rests on: earlier runs in the ledger that are like it, user by user, else the shipped defaults."""
+"""The basis of a forecast: earlier runs in the ledger that are like it, user by user, else the shipped defaults."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from assets.amemgym.recipe import AMemGymRecipe
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.model_policy import Models
 from assets.reporting.plurals import counted
-from pipelines.planning.defaults import Defaults, load_defaults
-from pipelines.planning.forecast import NO_MARGIN, Basis
+from pipelines.planning.defaults import CallTime, Defaults, ErrorMargin, load_defaults
 from pipelines.planning.prompt_calls import ALWAYS_CALLED, PromptUsage, RecipeSize, UserUsage, fingerprints
 from pipelines.resources.ledger.ledger import RECIPES, TABLE, Ledger
 from pipelines.resources.storage.database import Connection
 
-FEW_USERS = 5
+FEW_USERS = 5  # below which the spread between users is not known
+NO_MARGIN = ErrorMargin(low=1.0, high=1.0)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The basis of a forecast: users of earlier runs, or one average user, and how far that may be from the truth.
+
+    `tried` users are worked on per user wanted; `seconds` are measured times of a call by prompt.
+    """
+
+    source: str
+    users: Sequence[UserUsage]
+    tried: float
+    margin: ErrorMargin
+    call_time: CallTime
+    seconds: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -28,22 +43,25 @@ class ObservedRuns:
 
 
 def model_names(models: Models) -> tuple[str, str]:
-    """The names of the models that write and judge."""
+    """Return the names of the models that write and judge."""
     return models.writer.model, models.judge.model
 
 
 async def observed_runs(ledger: Ledger) -> list[ObservedRuns]:
-    """The ledger's finished users by size and models, under the prompts as they are now.
+    """Return the ledger's finished users by size and models, under the prompts as they are now.
 
     Repeated requests count once, so that an interrupted run and the one that finished it are one.
     """
-    recipes, found = await ledger.recipes.run(_recipes), list[ObservedRuns]()
-    uses = await ledger.calls.run(_uses)
+    recipes = await ledger.recipes.run(_recipes)
+    uses = await ledger.calls.run(lambda connection: _uses(connection, rows=ledger.sound_rows(connection)))
     groups: dict[tuple[str, tuple[str, str]], list[str]] = {}
     for key, recipe in recipes.items():
         groups.setdefault((RecipeSize.of(recipe).sha256(), model_names(recipe.models)), []).append(key)
+    found: list[ObservedRuns] = []
     for (_, models), keys in groups.items():
-        seen = {user: use for key in keys for user, use in uses.get(key, {}).items()}
+        seen: dict[str, dict[str, PromptUsage]] = {}
+        for key in keys:
+            seen.update(uses.get(key, {}))
         finished = [use for use in seen.values() if use.keys() >= ALWAYS_CALLED]
         if finished:
             wanted = max(recipes[key].num_users for key in keys)
@@ -52,12 +70,13 @@ async def observed_runs(ledger: Ledger) -> list[ObservedRuns]:
 
 
 async def observed_seconds(ledger: Ledger, *, model: str) -> dict[str, float]:
-    """Mean seconds of a paid call of the model, by prompt."""
+    """Return the mean seconds of a paid call of the model, by prompt."""
 
     def read(connection: Connection) -> dict[str, float]:
         query = (
             f"SELECT prompt, AVG(seconds) FROM {TABLE} "
-            "WHERE model = ? AND cache_hit = 0 AND outcome <> 'error' AND seconds > 0 GROUP BY prompt"
+            f"WHERE model = ? AND cache_hit = 0 AND outcome <> 'error' AND seconds > 0 AND {ledger.sound_rows(connection)} "
+            "GROUP BY prompt"
         )
         return dict(connection.execute(query, (model,)))
 
@@ -74,12 +93,13 @@ def _recipes(connection: Connection) -> dict[str, AMemGymRecipe]:
     return found
 
 
-def _uses(connection: Connection) -> dict[str, dict[str, dict[str, PromptUsage]]]:
-    """Uses by recipe, user and prompt."""
-    marks = list(fingerprints().values())
+def _uses(connection: Connection, *, rows: str) -> dict[str, dict[str, dict[str, PromptUsage]]]:
+    """Return uses by recipe, user and prompt; `rows`: the SQL condition of the ledger's rows that count."""
+    current = list(fingerprints().values())
+    marks = ", ".join("?" * len(current))
     once = (
         f"SELECT recipe, user_id, prompt, MAX(input_tokens) AS sent, MAX(output_tokens) AS received FROM {TABLE} "
-        f"WHERE outcome <> 'error' AND fingerprint IN ({', '.join('?' for _ in marks)}) "
+        f"WHERE outcome <> 'error' AND fingerprint IN ({marks}) AND {rows} "
         "GROUP BY recipe, user_id, prompt, request"
     )
     query = (
@@ -87,26 +107,28 @@ def _uses(connection: Connection) -> dict[str, dict[str, dict[str, PromptUsage]]
         "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
     found: dict[str, dict[str, dict[str, PromptUsage]]] = {}
-    for recipe, user, prompt, calls, sent, received in connection.execute(query, marks):
+    for recipe, user, prompt, calls, sent, received in connection.execute(query, current):
         found.setdefault(recipe, {}).setdefault(user, {})[prompt] = PromptUsage(calls, sent, received)
     return found
 
 
 async def basis_for(recipe: AMemGymRecipe, ledger: Ledger | None) -> Basis:
-    """Earlier runs of the same prompts and counts with the same models; with other models; else the defaults.
+    """Return earlier runs of the same prompts and counts with the same models; with other models; else the defaults.
 
     The first is taken as it is when it has at least five users; all else is widened by the defaults' margin.
     """
-    defaults, size, models = load_defaults(), RecipeSize.of(recipe), model_names(recipe.models)
+    defaults = load_defaults()
+    size = RecipeSize.of(recipe)
+    models = model_names(recipe.models)
     alike: list[ObservedRuns] = []
     seconds: dict[str, float] = {}
     if ledger is not None:
         alike = [runs for runs in await observed_runs(ledger) if runs.size == size]
         seconds = await observed_seconds(ledger, model=models[0])
-    same = [runs for runs in alike if runs.models == models]
-    if same or alike:
-        runs = max(same or alike, key=lambda each: len(each.users))
-        return _of_runs(runs, defaults, seconds=seconds, same_models=bool(same))
+    if alike:
+        # Runs by the same models come before others, however few users they have.
+        runs = max(alike, key=lambda each: (each.models == models, len(each.users)))
+        return _of_runs(runs, defaults, seconds=seconds, same_models=runs.models == models)
     name, measured = defaults.nearest(size)
     source = f"the shipped defaults, measured on {counted(measured.users, 'user')} of {name} with the embedded model"
     return Basis(source, [defaults.user(size)], measured.tried, defaults.margin, defaults.call_time, seconds)

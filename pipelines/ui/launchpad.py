@@ -7,21 +7,21 @@ from urllib.parse import urlencode
 
 import yaml
 
-from assets.engine.overrides import lay_overrides
 from assets.engine.ports import AssetValues
+from assets.engine.recipe_asset import lay_overrides
 from assets.recipe import loading
 from assets.recipe.config_schema import NOT_FOR_PEOPLE
 from assets.recipe.loading import RecipeError, check_variant, load_recipe, variants
 from assets.recipe.partitions import PARTITION_TAG
-from assets.recipe.recipe import Recipe
+from assets.recipe.recipe import Recipe, variant_problem
 from pipelines.benchmarks import benchmark_of
 from pipelines.jobs import GENERATE_AND_RELEASE, phases_op
 
-NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,38}[a-z0-9])?")
+NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,38}[a-z0-9])?")  # a file's name everywhere, and a partition of Dagster
 
 
 def present_recipe(variant: str, values: AssetValues) -> Recipe:
-    """The recipe that a run without config would follow: the file, and the overrides of the last run. Raises RecipeError."""
+    """Return the recipe that a run without config would follow: file, and overrides of the last run. Raises RecipeError."""
     check_variant(variant)
     recipe_asset = benchmark_of(load_recipe(variant)).key("recipe")
     laid = lay_overrides(values, recipe_asset, variant, given={})
@@ -29,11 +29,13 @@ def present_recipe(variant: str, values: AssetValues) -> Recipe:
 
 
 def launchpad_address(variant: str, values: AssetValues) -> str:
-    """The path of the job's launchpad with the variant's partition and present values. Raises RecipeError."""
+    """Return the path of the job's launchpad with the variant's partition and present values. Raises RecipeError."""
     recipe = present_recipe(variant, values)
     benchmark = benchmark_of(recipe)
-    job, asset = benchmark.key(GENERATE_AND_RELEASE), benchmark.key("recipe")
+    job = benchmark.key(GENERATE_AND_RELEASE)
+    asset = benchmark.key("recipe")
     fields = present_values(recipe)
+    # A job over several work units is one op, which starts the runs of its phases.
     ops = {phases_op(job): {"config": {asset: fields}}} if benchmark.partitions.sharded else {asset: {"config": fields}}
     config = yaml.safe_dump({"ops": ops}, sort_keys=False, allow_unicode=True)
     query = {"config": config, "tags[0][key]": PARTITION_TAG, "tags[0][value]": variant}
@@ -41,7 +43,7 @@ def launchpad_address(variant: str, values: AssetValues) -> str:
 
 
 def present_values(recipe: Recipe) -> dict[str, Any]:
-    """The recipe's fields as the launchpad takes them, without what is empty, and without lists of groups of fields."""
+    """Return the recipe's fields as the launchpad takes them, without what is empty, and without lists of groups of fields."""
     return _filled(recipe.model_dump(mode="json"), "")
 
 
@@ -61,7 +63,7 @@ def _filled(fields: dict[str, Any], above: str) -> dict[str, Any]:
 def begin_variant(name: str, *, like: str) -> Path:
     """Write a recipe file that says what another one says. Raises RecipeError for a name that cannot be, or a bad disk."""
     check_variant(like)
-    if not NAME.fullmatch(name):
+    if not NAME.fullmatch(name) or variant_problem(name):
         raise RecipeError(f"{name!r} cannot name a variant; take small letters, digits, - and _, at most 40.")
     if name in variants():
         raise RecipeError(f"There is a variant {name!r} already; choose another name.")

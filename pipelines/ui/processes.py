@@ -11,6 +11,7 @@ import time
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 SECONDS_TO_END = 10.0  # for runs under way, before they are killed
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, `kill`, and a terminal that was closed
@@ -21,14 +22,14 @@ class Ending(BaseException):
     """The command was told to end."""
 
 
-def run_until_ended(listening: socket.socket, environment: Mapping[str, str]) -> int:
-    """Serve Dagster and our pages on this socket until one of ENDING; the exit status.
+def run_until_ended(listening: socket.socket, environment: Mapping[str, str], *, host: str) -> int:
+    """Serve Dagster and our pages on this socket, which `host` was asked for, until one of ENDING; the exit status.
 
     The server holds the other end of a pipe, so that it ends, with all that it started, even where this process is killed.
     """
     with _told_to_end() as ended:
         server = subprocess.Popen(  # noqa: S603 (our own words)
-            [sys.executable, "-m", "pipelines.ui.server", str(listening.fileno())],
+            [sys.executable, "-m", "pipelines.ui.server", str(listening.fileno()), host],
             cwd=ROOT,
             env=environment,
             stdin=subprocess.PIPE,
@@ -65,8 +66,10 @@ def _told_to_end() -> Generator[threading.Event, None, None]:
         ended.set()
         raise Ending
 
-    heard = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, end) for number in heard}
+    before: dict[signal.Signals, Any] = {}
+    for number in ENDING:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            before[number] = signal.signal(number, end)
     try:
         yield ended
     finally:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from validation.code_qa.reexecution import ToldCall, digest_of, false_calls
+from assets.code_qa.packages.reading import text_digest
+from assets.isolation.boundary import NoBoundary
+from validation.code_qa.behaviours import ToldCall, false_calls
 
 parquet: Any = pq  # typed in part only
 
@@ -26,13 +28,16 @@ def main(release: Path) -> int:
     false: list[str] = []
     for file in rows(release, "files"):
         texts[file["task_id"]][file["path"]] = file["text"]
-        if digest_of(file["text"]) != file["content"]:
+        if text_digest(file["text"]) != file["content"]:
             false.append(f"{file['path']} of {file['task_id']} is not what its digest is of")
     calls: defaultdict[str, dict[ToldCall, None]] = defaultdict(dict)
     for row in rows(release, "behaviours"):
         calls[row["task_id"]][ToldCall(row["call"], row["outcome"], row["result"])] = None
-    for task_id, told in calls.items():
-        false += [f"{task_id}: {sentence}" for sentence in false_calls(list(told), texts[task_id])]
+    try:
+        for task_id, told in calls.items():
+            false += [f"{task_id}: {sentence}" for sentence in false_calls(list(told), texts[task_id])]
+    except NoBoundary as error:
+        sys.exit(str(error))
     for sentence in false:
         print(sentence)
     count = sum(map(len, calls.values()))

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from dataset_card.release.manifest import Manifest, read_manifest
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support.commands import amemgym
@@ -68,7 +68,7 @@ class Made:
 @contextmanager
 def served(profile: FaultProfile) -> Generator[tuple[str, Provider]]:
     """The embedded model on a port, with these faults."""
-    provider = Provider(create_app(), profile)
+    provider = Provider(embedded_app(), profile)
     with on_a_port(provider) as url:
         yield url, provider
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import fmean
 
 from assets.amemgym.records.episode import Episode
-from assets.llm.text import count_tokens
-from dataset_card.reference.data_json import read_data_json
+from assets.text.words import count_tokens
+from dataset_card.amemgym.reference.data_json import read_data_json
 from pipelines.embedded.amemgym.plausibility import exclusive_pairs, parse_profile, unfit_values
 from pipelines.embedded.bank import Topic, load_bank
 from tests.bench.runs import Row, generate

@@ -20,12 +20,12 @@ from assets.engine.ports import SnapshotRef
 from assets.engine.provenance import Provenance, ReportValue
 from assets.engine.serialized_record import serialized_rows
 from assets.recipe.loading import load_recipe
-from dataset_card.amemgym import AMEMGYM_RELEASE
-from dataset_card.release.asset import release_content
-from dataset_card.release.folder import write_release
+from dataset_card.amemgym.release import AMEMGYM_RELEASE
 from dataset_card.release.rows import FinishedRows, gated_stages
+from dataset_card.release_store.asset import release_content
+from dataset_card.release_store.folder import write_release
 from pipelines.home import Home
-from pipelines.resources.open import open_run_context
+from pipelines.opening.models import open_run_context
 from pipelines.resources.storage.file_store import LocalFiles
 from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.resources.storage.snapshots import ParquetSnapshots, load_ref

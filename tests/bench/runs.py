@@ -4,8 +4,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +19,22 @@ from tests.support.commands import AMEMGYM, clean_environment, free_port
 
 IN_FLIGHT = 64
 LATENCY = ("--latency", "0.3", "--prefill", "5000", "--decode", "80")
+SAMPLED = 0.1  # seconds between two looks at a running process
 Row = tuple[str, float, str]
 
 
 @dataclass(frozen=True)
 class Run:
-    """One `amemgym generate`: when it began, wall and processor seconds, peak memory in MB, and the data folder it filled."""
+    """One `amemgym generate`: when it began, wall and processor seconds, peaks, and the data folder it filled.
+
+    `megabytes` and `open_files` are peaks; files are counted every tenth of a second.
+    """
 
     began: float
     seconds: float
     processor: float
     megabytes: float
+    open_files: int
     folder: Path
 
     def calls(self) -> list[tuple[float, float]]:
@@ -83,11 +89,34 @@ def generate(folder: Path, *words: str, url: str | None = None, in_flight: int =
     place = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any"} if url else {}
     environment = clean_environment(folder, AMEMGYM_MAX_IN_FLIGHT=str(in_flight), **place)
     line = [*AMEMGYM, "generate", *words, *(["--model", model_name()] if url else [])]
-    at, began = time.time(), time.monotonic()
-    process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 0, f"{' '.join(words)} did not end well"
-    return Run(at, time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, folder)
+    return measured(line, environment=environment, folder=folder)
+
+
+def measured(line: Sequence[str], *, environment: Mapping[str, str], folder: Path) -> Run:
+    """Run a program to its end. Where it fails, the bench ends with what the program said."""
+    at, began, open_files = time.time(), time.monotonic(), 0
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=said)
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            open_files = max(open_files, open_files_of(process.pid))
+            time.sleep(SAMPLED)
+        seconds = time.monotonic() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            raise SystemExit(f"{said.read()}\n{' '.join(line)} ended with {process.returncode}; what it said stands above.")
+    return Run(at, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, open_files, folder)
+
+
+def open_files_of(pid: int) -> int:
+    """Return how many files, sockets and pipes a process has open; 0 when it has just ended."""
+    try:
+        return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return 0
 
 
 def least_seconds(calls: Sequence[tuple[float, float]], *, seconds: float, work: float, slots: int) -> float:

@@ -1,194 +1,169 @@
-"""`python -m tests.bench.scaling [USERS ...]`: time and memory of making many users, the model's work left out.
+"""`python -m tests.bench.scaling [USERS ...]`: what many users take, with the embedded model and without any model.
 
-Forty users of demo's shape are made once by the embedded model, 300 and 3000 users by default are copies of them under ids
-of their own. The work store gets what every stage made of each copy. Then `amemgym generate` runs in a process of its own:
-it samples, finds the stages' work, writes snapshots, checks, reports and releases, and asks no model. What it takes is
-the pipeline's own share. CPU seconds count, because other programs may be busy too.
+Three hundred users of demo's shape are made by the embedded model. The users counted on the command line are copies of them
+(tests/bench/copies.py). `amemgym generate` samples them, finds the stages' work, writes snapshots, checks, reports and
+releases, and asks no model: that is the pipeline's own share. Each measured run is a process of its own. Seconds on a core
+count, because other programs may be busy too.
 """
 
 import argparse
-import asyncio
-import os
-import subprocess
+import shutil
 import sys
 import tempfile
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import log
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import dagster as dg
 import yaml
+from rich.console import Console
+from rich.table import Table
 
-from assets.amemgym.personas.sampling import with_pool_digest
-from assets.amemgym.personas.stage import draw_unit
-from assets.amemgym.pipeline import STAGES
-from assets.amemgym.recipe import AMemGymRecipe
-from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
-from assets.engine.item_tasks import ItemTasks
-from assets.engine.ports import SnapshotRef
-from assets.engine.provenance import Provenance
-from assets.engine.recipe_asset import with_embedded_model
-from assets.engine.serialized_record import serialized_rows
-from assets.engine.stage import Stage
-from assets.llm.usage import Meter
-from assets.recipe.loading import expect_recipe, load_recipe, units
-from assets.records.base import ItemRecord
-from pipelines.home import Home, home
-from pipelines.resources.open import open_run_context
-from pipelines.resources.storage.io_manager import open_asset_values
-from pipelines.resources.storage.open_stores import snapshot_files
-from pipelines.resources.storage.snapshots import ParquetSnapshots
-from tests.support.commands import clean_environment
+from pipelines.home import Home
+from tests.bench.copies import COPIES, LIVES
+from tests.bench.runs import Run, measured
+from tests.support.commands import AMEMGYM, clean_environment
 
-LIVES, COPIES = 40, "copies"
-AT_ONCE = 200
+NUM_LIVES = 300
 DEMO = Path(__file__).parents[2] / "pipelines" / "recipes" / "demo.yaml"
-Originals = dict[str, dict[str, str]]
+# By the number of users: a run, and how long each of its steps was under way.
+Measured = Mapping[int, tuple[Run, Mapping[str, float]]]
 
 
-@dataclass(frozen=True)
-class Taken:
-    """What a process took: seconds on a core, peak memory in MB."""
-
-    users: int
-    seconds: float
-    megabytes: float
-
-
-def written_recipe(folder: Path, name: str, **fields: object) -> None:
-    """A recipe of demo's shape, alone in a folder of its own."""
+def write_recipe(folder: Path, name: str, **fields: object) -> None:
+    """Write a recipe of demo's shape, alone in a folder of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     recipe = {**yaml.safe_load(DEMO.read_text(encoding="utf-8")), **fields}
     (folder / f"{name}.yaml").write_text(yaml.safe_dump(recipe), encoding="utf-8")
 
 
-def process(place: Home, recipes: Path, *line: str) -> tuple[float, float]:
-    """Run a module in a process of its own; CPU seconds and peak MB."""
-    environment = clean_environment(place.root, AMEMGYM_RECIPES=str(recipes))
-    running = subprocess.Popen([sys.executable, "-m", *line], env=environment, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(running.pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 0, f"{' '.join(line)} did not end well"
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+def run(folder: Path, recipes: Path, *line: str) -> Run:
+    """Run a program with this data folder and these recipes."""
+    return measured(line, environment=clean_environment(folder, AMEMGYM_RECIPES=str(recipes)), folder=folder)
 
 
-def originals(place: Home) -> Originals:
-    """What every stage made of the finished lives, as JSON by stage and user."""
-    store, value = ParquetSnapshots(snapshot_files(place)), open_asset_values(place).find("episodes", "lives")
-    refs: Iterable[SnapshotRef] = value.snapshots["lives"].values() if isinstance(value, Provenance) else []
-    found: Originals = {}
-    for stage in STAGES:
-        rows: list[Any] = [one for ref in refs for one in store.read(ref, stage.name, record=stage.record).values()]
-        found[stage.name] = {one.user_id: one.model_dump_json() for one in rows}
-    return {name: {user: rows[user] for user in found["episodes"]} for name, rows in found.items()}
+def make_lives(folder: Path) -> None:
+    """Make the users that are copied, unless an earlier call did, and show what they took."""
+    target = folder / LIVES
+    if (target / "releases" / LIVES).exists():
+        return
+    write_recipe(folder / "recipes", LIVES, num_users=NUM_LIVES, num_reserve=NUM_LIVES // 10)
+    made = run(target, folder / "recipes", *AMEMGYM, "generate", LIVES)
+    given, got = made.tokens_per_user()
+    say(f"{NUM_LIVES} users with the embedded model: {spent(made)}")
+    say(f"  a user: {made.calls_per_user():.1f} calls, {given:,.0f} tokens in and {got:,.0f} out")
+    say(f"  KB a user: {on_disk(target, users=NUM_LIVES)}")
 
 
-def original_of(user_id: str) -> str:
-    return user_id.rpartition("+")[0]
-
-
-def copied_pool(path: Path, lives: Originals, *, count: int) -> None:
-    """So many personas: those of the lives, by turns, under ids of their own."""
-    personas = [Persona.model_validate_json(one).model_dump() for one in lives["personas"].values()]
-    fields = [{"uuid": one.pop("user_id"), **{name: one[name] for name in PERSONA_COLUMNS[1:]}} for one in personas]
-    copies = (
-        {
-            **(one := fields[number % len(fields)]),
-            "uuid": f"{one['uuid']}+{number:07d}",
-            "persona": f"{one['persona']} {number}.",
-        }
-        for number in range(count)
-    )
-    writer: Any = None
-    while rows := list(islice(copies, 10_000)):
-        table = pa.Table.from_pylist(rows)
-        writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")
-        writer.write_table(table)
-    writer.close()
-
-
-def copying(stage: Stage[ItemRecord], lives: Originals) -> Stage[ItemRecord]:
-    """The stage, giving what it once made of a copy's original; its work has the same keys."""
-
-    async def copy(*inputs: ItemRecord, **_: object) -> ItemRecord:
-        user_id = inputs[0].item_id
-        return stage.record.model_validate_json(lives[stage.name][original_of(user_id)].replace(original_of(user_id), user_id))
-
-    return replace(stage, make=copy, needs=tuple(copying(need, lives) for need in stage.needs))
-
-
-async def fill(place: Home, lives: Originals) -> None:
-    """Keep every stage's work of all copies, so that a run finds it."""
-    with open_run_context(place) as shop:
-        file = with_embedded_model(expect_recipe(load_recipe(COPIES), AMemGymRecipe), embedded_model=shop.embedded_model)
-        recipe = with_pool_digest(file)
-        stages = [copying(stage, lives) for stage in STAGES if stage.name == "episodes"]
-        for unit in units(recipe):
-            drawn = list(draw_unit(recipe, unit))
-            for start in range(0, len(unit.items), AT_ONCE):
-                part = drawn[start : start + AT_ONCE]
-                tasks = ItemTasks(recipe, shop, Meter(), "personas", {"personas": dict(serialized_rows(part))})
-                await asyncio.gather(*(tasks.record(stages[0], position) for position, _ in part))
-
-
-def prepare(folder: Path, users: int, *, per_shard: int | None) -> tuple[Home, Path]:
-    """Everything that a run over so many copies starts from: its data folder and its recipe."""
-    place, recipes, pool = Home(folder / f"home-{users}"), folder / f"recipes-{users}", folder / f"pool-{users}.parquet"
+def fill(folder: Path, users: int, *, per_shard: int | None) -> tuple[Path, Path]:
+    """Return a data folder that holds all work of so many copies, made unless an earlier call did, and their recipe's."""
+    filled, recipes, pool = folder / f"filled-{users}", folder / f"recipes-{users}", folder / f"pool-{users}.parquet"
     counts = {"num_users": users, "num_reserve": users // 10, "users_per_shard": per_shard}
-    written_recipe(recipes, COPIES, **counts, pool={"paths": [str(pool)]})
-    if not place.root.exists():
-        process(place, recipes, "tests.bench.scaling", "--fill", str(folder / "lives"), str(pool))
-    return place, recipes
+    write_recipe(recipes, COPIES, **counts, pool={"paths": [str(pool)]})
+    if not filled.exists():
+        unfinished = filled.with_suffix(".unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        run(unfinished, recipes, sys.executable, "-m", "tests.bench.copies", str(folder / LIVES), str(pool))
+        unfinished.rename(filled)
+    return filled, recipes
 
 
-def filled(place: Home, *, source: Home, pool: Path) -> None:
-    """In a process of its own: the pool of copies, and every stage's work of each."""
-    lives = originals(source)
-    recipe = load_recipe(COPIES)
-    copied_pool(pool, lives, count=recipe.num_items + 2 * recipe.num_reserve)
-    asyncio.run(fill(place, lives))
+def measure(folder: Path, users: int, *, per_shard: int | None) -> tuple[Run, Mapping[str, float]]:
+    """Make so many copies from the beginning, and show what that took."""
+    filled, recipes = fill(folder, users, per_shard=per_shard)
+    target = folder / f"home-{users}"
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(filled, target)
+    made = run(target, recipes, *AMEMGYM, "generate", COPIES)
+    say(f"{users:,} users, no model: {spent(made)}")
+    say(f"  KB a user: {on_disk(target, users=users)}")
+    return made, step_seconds(target)
 
 
-def kilobytes(place: Home, users: int) -> dict[str, float]:
-    """What lies on the disk, by the name of the file or folder at the top, per user."""
-    sizes = {
-        top: sum(one.stat().st_size for one in (top.rglob("*") if top.is_dir() else [top])) for top in place.root.iterdir()
-    }
-    return {top.name: size / 1000 / users for top, size in sorted(sizes.items())}
+def say(sentence: str) -> None:
+    """Print at once, because the next size may take an hour."""
+    print(sentence, flush=True)
 
 
-def main(sizes: list[int], *, folder: Path, per_shard: int | None) -> None:
-    written_recipe(folder / "recipes", "lives", num_users=LIVES, num_reserve=10)
-    if not (folder / "lives").exists():
-        process(Home(folder / "lives"), folder / "recipes", "pipelines", "generate", "lives")
-    found: list[Taken] = []
-    for users in sizes:
-        place, recipes = prepare(folder, users, per_shard=per_shard)
-        found.append(Taken(users, *process(place, recipes, "pipelines", "generate", COPIES)))
-        print(f"{users} users: {found[-1].seconds:.1f} s on a core, peak {found[-1].megabytes:.0f} MB", flush=True)
-        print("  KB per user:", ", ".join(f"{name} {size:.1f}" for name, size in kilobytes(place, users).items()), flush=True)
-    for few, many in pairwise(found):
-        more = (many.users - few.users) / 1000
-        print(f"a user more: {(many.seconds - few.seconds) / more:.1f} ms, {(many.megabytes - few.megabytes) / more:.1f} KB")
-        print(f"exponent of time: {log(many.seconds / few.seconds) / log(many.users / few.users):.2f}")
+def spent(made: Run) -> str:
+    """Say what a run took."""
+    return (
+        f"{made.processor:.1f} s on a core, {made.seconds:.0f} s in all, peak {made.megabytes:,.0f} MB, "
+        f"{made.open_files} files open at once"
+    )
 
 
-def arguments() -> argparse.Namespace:
+def on_disk(folder: Path, *, users: int) -> str:
+    """Say how many kilobytes a user takes in each file or folder at the top."""
+    sizes: list[str] = []
+    for top in sorted(folder.iterdir()):
+        files = [top] if top.is_file() else [one for one in top.rglob("*") if one.is_file()]
+        size = sum(one.stat().st_size for one in files)
+        sizes.append(f"{top.name} {size / 1000 / users:.1f}")
+    return ", ".join(sizes)
+
+
+def step_seconds(folder: Path) -> dict[str, float]:
+    """Return by step how long it was under way, by the clock, in all work units together."""
+    found: defaultdict[str, float] = defaultdict(float)
+    with dg.DagsterInstance.from_config(str(Home(folder).dagster)) as instance:
+        for dagster_run in instance.get_runs():
+            for entry in instance.all_logs(dagster_run.run_id, of_type=dg.DagsterEventType.STEP_SUCCESS):
+                event = entry.get_dagster_event()
+                found[str(event.step_key)] += event.step_success_data.duration_ms / 1000
+    return dict(found)
+
+
+def show_growth(found: Measured) -> None:
+    """Show what a user more takes between two sizes, and the power of the number of users with which time grows."""
+    for few, many in pairwise(sorted(found)):
+        before, after = found[few][0], found[many][0]
+        more = (many - few) / 1000
+        say(
+            f"from {few:,} to {many:,} users, a user more: {(after.processor - before.processor) / more:.1f} ms on a core, "
+            f"{(after.megabytes - before.megabytes) / more:.1f} KB of memory; "
+            f"time grows with the power {power(few, many, before.processor, after.processor):.2f}"
+        )
+
+
+def power(few: int, many: int, before: float, after: float) -> float:
+    """Return the exponent of growth between two sizes: 1 is linear."""
+    return log(after / before) / log(many / few)
+
+
+def show_steps(found: Measured) -> None:
+    """Show the steps' seconds by the clock, the slowest of the largest run first."""
+    sizes = sorted(found)
+    table = Table("step, seconds by the clock", *(f"{users:,}" for users in sizes), "power")
+    for step, slowest in slowest_first(found[sizes[-1]][1]):
+        seconds = [found[users][1].get(step, 0.0) for users in sizes]
+        growth = ""
+        if len(sizes) > 1 and seconds[-2]:
+            growth = f"{power(sizes[-2], sizes[-1], seconds[-2], slowest):.2f}"
+        table.add_row(step, *(f"{one:.1f}" for one in seconds), growth)
+    Console(width=100).print(table)
+
+
+def slowest_first(steps: Mapping[str, float]) -> Sequence[tuple[str, float]]:
+    return sorted(steps.items(), key=lambda one: -one[1])
+
+
+def main() -> None:
+    """Make the lives, measure each size, show how the sizes compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[300, 3000])
-    parser.add_argument("--keep", type=Path, help="a folder for all that is made, which a later call goes on with")
+    parser.add_argument("--keep", type=Path, help="a folder for all that is made: a later call finds lives and copies there")
     parser.add_argument("--users-per-shard", type=int)
-    parser.add_argument("--fill", nargs=2, type=Path, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.keep or Path(temporary)
+        make_lives(folder)
+        found = {users: measure(folder, users, per_shard=given.users_per_shard) for users in sorted(given.sizes)}
+    show_growth(found)
+    show_steps(found)
 
 
 if __name__ == "__main__":
-    given = arguments()
-    if given.fill:
-        filled(home(), source=Home(given.fill[0]), pool=given.fill[1])
-    else:
-        with tempfile.TemporaryDirectory() as temporary:
-            main(given.sizes, folder=given.keep or Path(temporary), per_shard=given.users_per_shard)
+    main()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.simulated_provider.provider import Provider
@@ -18,11 +18,11 @@ class Lab:
     """The embedded model under the names of others, so that calls have prices. `asked` counts requests by their content."""
 
     asked: Counter[bytes] = field(default_factory=Counter[bytes])
-    provider: ASGIApp = field(default_factory=lambda: Provider(create_app(), FaultProfile()))
+    provider: ASGIApp = field(default_factory=lambda: Provider(embedded_app(), FaultProfile()))
 
     def turn(self, profile: FaultProfile) -> None:
         """Change the fault profile from now on."""
-        self.provider = Provider(create_app(), profile)
+        self.provider = Provider(embedded_app(), profile)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Note what is asked and pass it on; whoever hung up is not waited for."""

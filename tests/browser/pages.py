@@ -20,7 +20,8 @@ TOOLBAR = 130  # pixels above the graph
 # A page on a loaded machine takes its time.
 expect.set_options(timeout=20_000)
 ENDED = re.compile(r"^(Success|Failure|Canceled)$")
-# As root, Chromium starts without its sandbox only. What it would fetch for itself, it cannot resolve.
+# As root, Chromium starts without its sandbox only. What it would fetch for itself, it cannot resolve. Names that end in
+# .example lead to this machine, as a foreign page's DNS may make its own name do.
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -29,7 +30,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP *.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 
 

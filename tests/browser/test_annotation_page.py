@@ -14,9 +14,10 @@ from playwright.sync_api import Browser, Page, Route, expect
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.question import AnswerChoice
 from pipelines.experiments.annotation.folder import StudyFolder, import_answers
-from pipelines.experiments.annotation.page import annotation_page, create_app
+from pipelines.experiments.annotation.page import annotation_page, study_app
 from pipelines.experiments.annotation.results import collect_answers, result_of
 from pipelines.experiments.annotation.study import Target
+from pipelines.ui.request_guard import RequestGuard
 from tests.browser.pages import Visit, visit
 from tests.experiments.annotation.making import begin_study, source
 from tests.support.scenario import episode, varied
@@ -46,7 +47,7 @@ def served(folder: StudyFolder) -> Generator[str, None, None]:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()  # a visitor who comes before the server waits
-        server = uvicorn.Server(uvicorn.Config(create_app(folder), log_level="error"))
+        server = uvicorn.Server(uvicorn.Config(RequestGuard(study_app(folder), host="127.0.0.1"), log_level="error"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

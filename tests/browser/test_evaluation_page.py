@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from pipelines.evaluation.folder import PAGE, FinishedRun
-from pipelines.evaluation.records import MemorySpec
-from pipelines.experiments.compare import compare
-from pipelines.experiments.leaderboard import write_leaderboard
+from pipelines.experiments.scoring.compare import compare_runs
+from pipelines.experiments.scoring.leaderboard import write_leaderboard
+from pipelines.memories.contract import MemorySpec
 from tests.browser.pages import Visit, visit
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 
@@ -23,7 +23,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the runs of a forgetful and of a searching assistant, whose replies are hostile, and their board."""
     place = tmp_path_factory.mktemp("home")
     runs = [_run(place / "runs", "none"), _run(place / "runs", "rag", topk=3)]
-    write_leaderboard(compare(runs), runs=place / "runs")
+    write_leaderboard(compare_runs(runs), runs=place / "runs")
     return place
 
 

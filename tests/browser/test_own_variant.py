@@ -5,7 +5,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Generator
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,8 +12,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.pages import metadata, outcome, visit
-from tests.support.commands import AMEMGYM, clean_environment, free_port
-from tests.support.ui_server import UiServer, listen_to_signals, members, ui_server
+from tests.support.commands import AMEMGYM, clean_environment, free_port, listen_to_signals
+from tests.support.processes import children, members
+from tests.support.ui_server import UiServer, ui_server
 
 pytestmark = pytest.mark.browser
 R = TypeVar("R")
@@ -73,7 +73,7 @@ def test_all_that_was_started_ends_with_the_command(number: signal.Signals, tmp_
         )
     try:
         # Asked anew each time: a child that is gone at once, such as one that looks up the platform, is not the server.
-        server = _until(lambda: (child := _child(process.pid)) and len(members(child)) >= 4 and child)
+        server = _until(lambda: _group_of_four(process.pid))
         os.kill(process.pid, number)
         status = process.wait(30)
         _until(lambda: not members(server))
@@ -82,10 +82,11 @@ def test_all_that_was_started_ends_with_the_command(number: signal.Signals, tmp_
     assert status == (-signal.SIGKILL if number == signal.SIGKILL else 0)
 
 
-def _child(process: int) -> int:
-    """The process that this one started; 0 before there is one."""
-    with suppress(OSError, IndexError):
-        return int(Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()[0])
+def _group_of_four(process: int) -> int:
+    """The child that leads a group of at least four processes; 0 before there is one."""
+    for child in children(process):
+        if len(members(child)) >= 4:
+            return child
     return 0
 
 

@@ -12,11 +12,11 @@ from assets.memory_items.report import ConditionLine, LengthLine, MemoryItemsRep
 from assets.records.estimate import Estimate
 from dataset_card.diff.page import diff_page
 from pipelines.evaluation.folder import PAGE
-from pipelines.evaluation.records import MemorySpec
 from pipelines.experiments.annotation.page import annotation_page
-from pipelines.experiments.compare import compare
-from pipelines.experiments.leaderboard import write_leaderboard
+from pipelines.experiments.scoring.compare import compare_runs
+from pipelines.experiments.scoring.leaderboard import write_leaderboard
 from pipelines.home import Home
+from pipelines.memories.contract import MemorySpec
 from pipelines.ui.pages import index_page
 from tests.browser.pages import Visit, visit
 from tests.dataset_card.diff.test_compare import BOTH, THIRD, diff, retold
@@ -24,8 +24,8 @@ from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 from tests.experiments.annotation.making import TWO, begin_study
 from tests.support import scenario
 from tests.validation.test_report_page import hostile
-from validation.amemgym.report.page import render_page
-from validation.memory_items.report import render_page as render_page_of_items
+from validation.amemgym.report.page import render_quality_page
+from validation.memory_items.report import render_document_page
 
 pytestmark = pytest.mark.browser
 WIDTHS = (390, 768, 1400)
@@ -76,11 +76,11 @@ def report_of_items() -> MemoryItemsReport:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One page of each kind."""
     place = tmp_path_factory.mktemp("pages")
-    (place / "quality.html").write_text(render_page(hostile()), encoding="utf-8")
-    (place / "items.html").write_text(render_page_of_items(report_of_items()), encoding="utf-8")
+    (place / "quality.html").write_text(render_quality_page(hostile()), encoding="utf-8")
+    (place / "items.html").write_text(render_document_page(report_of_items()), encoding="utf-8")
     run = finish(run_of(place / "runs", HonestModel()))
     searching = finish(run_of(place / "runs", HonestModel(), spec=MemorySpec(name="rag", kind="rag", settings={"topk": 3})))
-    write_leaderboard(compare([run, searching]), runs=place / "runs")
+    write_leaderboard(compare_runs([run, searching]), runs=place / "runs")
     study = begin_study(place / "study")
     (place / "annotation.html").write_text(annotation_page(study.study(), study.sheet(TWO[0])), encoding="utf-8")
     (place / "pages.html").write_text(index_page(Home(place), problem="There is a variant 'demo' already."), encoding="utf-8")

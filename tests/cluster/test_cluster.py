@@ -20,6 +20,7 @@ from pipelines.embedded.bank import model_name
 from pipelines.home import Home
 from tests.bench.runs import provider
 from tests.support.commands import AMEMGYM, clean_environment, free_port
+from tests.support.processes import children, command_of
 
 ROOT = Path(__file__).parents[2]
 IN_FLIGHT = 16
@@ -93,9 +94,9 @@ def until(done: Callable[[], bool], *, alive: "subprocess.Popen[bytes]") -> None
 
 def child(parent: int, mark: str) -> int:
     """The child process whose command holds the mark."""
-    for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
-        if mark in Path(f"/proc/{pid}/cmdline").read_text():
-            return int(pid)
+    for pid in children(parent):
+        if mark in command_of(pid):
+            return pid
     raise AssertionError(f"There is no {mark} among the processes.")
 
 

@@ -38,7 +38,7 @@ def test_a_unit_that_died_as_the_last_of_its_backfill_is_asked_for_again() -> No
 
     with on_a_port(Starlette(routes=[Route("/graphql", answer, methods=["POST"])])) as url:
         units = [Phase("generate_unit", unit) for unit in ("crowd-0000", "crowd-0001")]
-        Deployment(url.removesuffix("/v1"), tell=print).make(units)
+        Deployment(url.removesuffix("/v1"), report=print).make(units)
     assert answers == []
     assert [ask["params"]["partitionNames"] for ask in asked if "params" in ask] == [
         ["crowd-0000", "crowd-0001"],

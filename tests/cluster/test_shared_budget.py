@@ -6,8 +6,8 @@ from pathlib import Path
 
 import psycopg2
 
-from pipelines.cluster.budget import SharedBudgetCounter
 from pipelines.resources.ledger.ledger import Ledger, Spent
+from pipelines.resources.ledger.shared_budget import SharedBudgetCounter
 
 # The first transaction from now on loses its connection while it is committed.
 LOSE_ONE_COMMIT = """

@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 
 from assets.llm.ports import ModelReply
-from pipelines.cluster.concurrency_limit import divide_slots
 from pipelines.cluster.layout import Cluster
-from pipelines.cluster.postgres import open_postgres
+from pipelines.errors import StoreError
 from pipelines.planning.observed import observed_runs, observed_seconds
-from pipelines.resources.cache.export import export, prune, shares
+from pipelines.resources.cache.export import delete_replies, shares, write_copy
 from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.cache.reply_cache import open_replies
 from pipelines.resources.ledger.ledger import Spent
-from pipelines.resources.ledger.queries import Grouping, summary
+from pipelines.resources.ledger.queries import Grouping, sum_calls
 from pipelines.resources.llm.batch.store import BatchStore
 from pipelines.resources.storage.database import VARIABLE
-from pipelines.resources.storage.errors import StoreError
+from pipelines.resources.storage.postgres import open_postgres
 from tests.cluster.sessions import end_sessions
 from tests.pipelines.cache import test_places
 from tests.pipelines.ledger.ledger_stores import LedgerStores, UsingModel, call, open_stores
@@ -34,11 +33,11 @@ def told(stores: LedgerStores, folder: Path) -> list[Any]:
 
     async def read() -> list[Any]:
         groupings: tuple[Grouping, ...] = ("stage", "model", "prompt", "variant")
-        sums = [sorted(map(str, await summary(stores.ledger, by=by))) for by in groupings]
+        sums = [sorted(map(str, await sum_calls(stores.ledger, by=by))) for by in groupings]
         seen = [await observed_runs(stores.ledger), await observed_seconds(stores.ledger, model="gpt-4.1")]
         kept = [(share.model, share.replies, share.size) for share in await shares(stores.replies)]
-        copied = await export(stores.replies, folder / "copy.sqlite")
-        taken = await prune(stores.replies, model="gpt-4.1", older_than_days=None)
+        copied = await write_copy(stores.replies, folder / "copy.sqlite")
+        taken = await delete_replies(stores.replies, model="gpt-4.1", older_than_days=None)
         left = await shares(stores.replies)
         return [sums, await stores.ledger.spent("small", before=Spent()), seen, kept, copied, taken, left]
 
@@ -183,9 +182,3 @@ def test_a_database_that_cannot_be_used_is_named_without_its_password(
 def test_a_database_is_shown_without_its_password() -> None:
     database = open_postgres("postgresql://me:hush@host/x", schema="calls")
     assert "hush" not in f"{database!r} {database}"
-
-
-def test_shares_follow_need_and_nobody_waits_while_another_has_more() -> None:
-    assert divide_slots(10, {"a": 2, "b": 20, "c": 20}) == {"a": 2, "b": 4, "c": 4}
-    assert divide_slots(9, {"a": 0, "b": 1}) == {"a": 4, "b": 5}
-    assert sum(divide_slots(1, {"a": 5, "b": 5}, rotation=turn)["a"] for turn in range(10)) == 5

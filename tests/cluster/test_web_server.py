@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx2
 import pytest
 import uvicorn
 from starlette.applications import Starlette
@@ -19,11 +20,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from pipelines.cli.errors import Problem
 from pipelines.cluster.layout import FILES, Cluster
 from pipelines.cluster.remote import Deployment
 from pipelines.cluster.web_server import WebServer
+from pipelines.errors import Problem
 from pipelines.jobs import Phase
+from pipelines.ui.request_guard import RequestGuard
 from tests.cluster.sessions import end_sessions
 from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support.commands import clean_environment, free_port
@@ -44,10 +46,14 @@ class Page:
         return self.script.pop(0) if len(self.script) > 1 else self.script[0]
 
 
+def page_app(page: Page) -> Starlette:
+    return Starlette(routes=[Route("/graphql", page.answer, methods=["POST"])])
+
+
 @pytest.fixture
 def page() -> Iterator[tuple[Page, WebServer]]:
     page = Page()
-    with on_a_port(Starlette(routes=[Route("/graphql", page.answer, methods=["POST"])])) as url:
+    with on_a_port(page_app(page)) as url:
         server = WebServer(url.removesuffix("/v1"), timeout=0.3, pause=0.01)
         with closing(server.client):
             yield page, server
@@ -92,7 +98,7 @@ def test_a_launch_is_not_repeated(answer: Response, words: str, page: tuple[Page
 
 def test_a_launch_that_did_not_reach_the_server_is_sent_when_it_is_there() -> None:
     page = Page([JSONResponse({"data": {"field": {"run": {"runId": "1"}}}})])
-    app = uvicorn.Server(uvicorn.Config(Starlette(routes=[Route("/graphql", page.answer, methods=["POST"])]), lifespan="off"))
+    app = uvicorn.Server(uvicorn.Config(page_app(page), lifespan="off"))
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))  # and does not listen before the server starts
         server = WebServer(f"http://127.0.0.1:{bound.getsockname()[1]}", timeout=30, pause=0.05)
@@ -105,6 +111,26 @@ def test_a_launch_that_did_not_reach_the_server_is_sent_when_it_is_there() -> No
         app.should_exit = True
         serving.join()
     assert page.asked == 1
+
+
+def test_a_launch_brings_the_token_of_the_servers_start_and_is_made_once() -> None:
+    page = Page([JSONResponse({"data": {"field": {"run": {"runId": "1"}}}})])
+    with on_a_port(RequestGuard(page_app(page), host="127.0.0.1")) as url:
+        server = WebServer(url.removesuffix("/v1"), timeout=0.3, pause=0.01)
+        with closing(server.client):
+            assert server.launch("mutation", key="run", what="generate") == {"run": {"runId": "1"}}
+            assert page.asked == 1
+            server.launch("mutation", key="run", what="generate")
+    assert page.asked == 2
+
+
+def test_a_server_that_does_not_go_by_this_name_says_what_to_set() -> None:
+    page = Page([JSONResponse(WELL)])
+    with on_a_port(RequestGuard(page_app(page), host="gpu-box")) as url:
+        server = WebServer(url.removesuffix("/v1"), client=httpx2.Client(headers={"host": "that-host:3000"}))
+        with closing(server.client), pytest.raises(Problem, match=r"refused: .* 'that-host:3000'; .* AMEMGYM_HOSTS=that-host"):
+            server.launch("mutation", key="run", what="generate")
+    assert page.asked == 0
 
 
 @pytest.mark.parametrize(
@@ -142,7 +168,7 @@ def test_a_launch_succeeds_after_a_restart_of_the_database(database: str, server
     command = [sys.executable, "-m", "pipelines.ui.server", str(FILES / "workspace.yaml"), "127.0.0.1", str(port)]
     process = subprocess.Popen(command, env=around)
     try:
-        deployment = Deployment(f"http://127.0.0.1:{port}", tell=print)
+        deployment = Deployment(f"http://127.0.0.1:{port}", report=print)
         first = deployment.launch(Phase("resolve_recipe", "demo"))
         end_sessions(database)
         assert deployment.launch(Phase("resolve_recipe", "demo")) != first

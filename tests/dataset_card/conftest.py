@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dataset_card.release.folder import Release, write_release
+from dataset_card.release_store.folder import Release, write_release
 from tests.support.releases import content
 
 

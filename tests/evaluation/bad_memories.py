@@ -2,11 +2,14 @@
 
 import asyncio
 import os
+import subprocess
+import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from pipelines.evaluation.contract import MemoryEvent
+from pipelines.memories.contract import MemoryEvent
 
 
 class Plain:
@@ -98,6 +101,94 @@ class Blocks(Plain):
         time.sleep(30)  # noqa: ASYNC251
 
 
+class CancelsItself(Plain):
+    async def recall(self, query: str, *, tokens: int) -> Any:
+        raise asyncio.CancelledError
+
+
+class CancelsItsTask(Plain):
+    """As a cancelled scope does, whose end nobody awaits."""
+
+    async def recall(self, query: str, *, tokens: int) -> Any:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        return self.lines
+
+
+class CancelsItsLoop(Plain):
+    async def recall(self, query: str, *, tokens: int) -> Any:
+        for task in asyncio.all_tasks():
+            task.cancel()
+        await asyncio.sleep(0)
+
+
+class RunsALoopOfItsOwn(Plain):
+    def recall(self, query: str, *, tokens: int) -> Any:
+        return asyncio.run(self.found())
+
+    async def found(self) -> list[str]:
+        await asyncio.sleep(0)
+        return self.lines
+
+
+class ComesLater(Plain):
+    """As a service that indexes in the background."""
+
+    def __init__(self, *, lag: float = 0.05) -> None:
+        super().__init__()
+        self.lag = lag
+        self.indexed = 0.0
+
+    def write(self, events: Sequence[MemoryEvent]) -> None:
+        super().write(events)
+        self.indexed = time.monotonic() + self.lag
+
+    def recall(self, query: str, *, tokens: int) -> Any:
+        return self.lines if time.monotonic() >= self.indexed else []
+
+
+class SettlesItself(ComesLater):
+    def __init__(self) -> None:
+        super().__init__(lag=1_000)
+
+    async def settle(self) -> None:
+        await asyncio.sleep(0)
+        self.indexed = 0.0
+
+
+class IsSlow(Plain):
+    def recall(self, query: str, *, tokens: int) -> Any:
+        time.sleep(0.15)
+        return self.lines
+
+
+class PrintsAndLeavesThreads(Plain):
+    """Prints by Python and by another program, and leaves threads that never end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        print("a memory is made")
+        subprocess.run(["echo", "a memory is made by a shell"], check=True)
+        threading.Thread(target=threading.Event().wait, daemon=False).start()
+        self.pool = ThreadPoolExecutor()
+        self.pool.submit(threading.Event().wait)
+
+    def recall(self, query: str, *, tokens: int) -> Any:
+        print("recalling")
+        return self.lines
+
+
+class ForksToAnId(Plain):
+    def fork(self) -> Any:
+        return "session-2"
+
+
+class GivesAFarSurrogate(Plain):
+    def recall(self, query: str, *, tokens: int) -> Any:
+        return [*self.lines, "word " * 200_000 + "\ud83d"]
+
+
 class IsItsOwnFork(Plain):
     def fork(self) -> "Plain":
         return self
@@ -115,6 +206,38 @@ class SharesItsLines(Plain):
         copy = SharesItsLines()
         copy.lines = self.lines
         return copy
+
+
+class SharesItsStore(Plain):
+    """Its copies have the newest events for themselves, and a store of the older ones in common."""
+
+    newest = 20
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store: list[str] = []
+
+    def write(self, events: Sequence[MemoryEvent]) -> None:
+        super().write(events)
+        self.store += self.lines[: -self.newest]
+        self.lines = self.lines[-self.newest :]
+
+    def recall(self, query: str, *, tokens: int) -> Any:
+        return [*self.store, *self.lines]
+
+    def fork(self) -> "Plain":
+        copy = SharesItsStore()
+        copy.store = self.store
+        copy.lines = list(self.lines)
+        return copy
+
+
+class SharesItsStoreAcrossUsers(SharesItsStore):
+    everything: list[str] = []  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store = SharesItsStoreAcrossUsers.everything
 
 
 class ForgetsInFork(Plain):

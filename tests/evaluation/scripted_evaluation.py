@@ -12,19 +12,18 @@ from typing import Any
 
 from assets.amemgym.records.episode import Episode
 from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Vector
-from assets.recipe.recipe import Budget
-from dataset_card.reference.settings import DataSettings
-from pipelines.evaluation.amemgym.dataset import UNKNOWN, AMemGymDataset
+from dataset_card.amemgym.reference.settings import DataSettings
+from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
-from pipelines.evaluation.command import write_files
+from pipelines.evaluation.command import evaluate_and_write
 from pipelines.evaluation.folder import FinishedRun, RunFolder
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.plan import manifest_of, recipe_of
-from pipelines.evaluation.records import MemorySpec
-from pipelines.evaluation.run import BenchmarkTasks, Run, evaluate
+from pipelines.evaluation.plan import manifest_of
+from pipelines.evaluation.run import BenchmarkTasks, Run
+from pipelines.memories.contract import MemorySpec
+from pipelines.opening.models import ModelPorts
 from pipelines.resources.ledger.prices import OwnPrice, Prices
 from pipelines.resources.llm.embeddings import pack_vector
-from pipelines.resources.open import ModelPorts
 from tests.support.coroutines import run
 from tests.support.scenario import episode as scenario_episode
 from tests.support.scenario import varied
@@ -98,10 +97,10 @@ def choose(request: ModelRequest) -> object:
 
 
 def tell_states(request: ModelRequest) -> object:
-    """The believed values; for others "cannot tell" where it is offered, else the first value."""
+    """The believed values; for others the first value."""
     known = believed(request)
     offered: dict[str, list[str]] = json.loads(fenced(request.messages[-1].content, "state_schema"))
-    return {n: known[n] if known.get(n) in v else UNKNOWN if UNKNOWN in v else v[0] for n, v in offered.items()}
+    return {name: known[name] if known.get(name) in values else values[0] for name, values in offered.items()}
 
 
 def facts(request: ModelRequest) -> object:
@@ -184,14 +183,10 @@ def run_of(
         manifest=manifest,
         tasks=data,
         models=ModelPorts(chat=model, embeddings=LetterVectors(), prices=PRICES, at_once=64),
-        recipe=recipe_of(manifest, budget=Budget()),
         folder=RunFolder(folder / manifest.run_id),
     )
 
 
 def finish(work: Run) -> FinishedRun:
     """The finished run, with its files written."""
-    work.folder.begin(work.manifest)
-    finished = run(evaluate(work))
-    write_files(work, finished)
-    return finished
+    return run(evaluate_and_write(work))

@@ -7,8 +7,8 @@ import pytest
 
 from assets.llm.ports import EndpointError
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.memories.registry import find_memory
 from pipelines.evaluation.run import Run
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.support.waiting import LONG
 

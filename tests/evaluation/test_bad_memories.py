@@ -2,25 +2,34 @@
 
 import asyncio
 import gc
+import json
+import subprocess
 import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.errors import EvaluationError
+from dataset_card.amemgym.reference.data_json import data_json
+from pipelines.errors import EvaluationError
+from pipelines.evaluation.command import broken_promises
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.hosting import CodeThread, MemoryFailed, MemoryHost
-from pipelines.evaluation.memories.check import check_memory
-from pipelines.evaluation.memories.registry import find_memory, source_digest
 from pipelines.evaluation.report.markdown import run_report
-from pipelines.experiments.ranking import best_first, leaderboard, ranks
-from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
+from pipelines.experiments.scoring.ranking import best_first, leaderboard_table, ranked
+from pipelines.memories.check import check_memory
+from pipelines.memories.code_identity import source_digest
+from pipelines.memories.code_thread import CodeThread
+from pipelines.memories.hosting import MemoryFailed, MemoryHost
+from pipelines.memories.registry import Confinement, find_memory, host_memory
+from tests.evaluation.scripted_evaluation import HonestModel, episode, finish, run_of, tasks
 from tests.evaluation.test_memories import tools
+from tests.support.commands import AMEMGYM, clean_environment
 from tests.support.coroutines import run
 from tests.support.waiting import LONG, until
 
 FILE = Path(__file__).with_name("bad_memories.py")
+# Its classes share this process: what they keep there, and its environment.
+HERE = Confinement(in_process=True)
 FAILING = {
     "CrashesAtFirst": "failed in '__init__': RuntimeError: no disk",
     "CrashesInWrite": "failed in 'write': KeyError: 'boat'",
@@ -33,12 +42,18 @@ FAILING = {
     "GivesSurrogates": "half of a surrogate pair from 'recall'",
     "Hangs": "not done with 'recall' after 4 seconds",
     "Blocks": "not done with 'recall' after 4 seconds",
+    "CancelsItself": "failed in 'recall': RuntimeError: it cancelled its own call",
+    "CancelsItsTask": "failed in 'recall': RuntimeError: it cancelled its own call",
+    "CancelsItsLoop": "failed in 'recall': RuntimeError: it cancelled its own call",
+    "ForksToAnId": "gave a value of type str as its fork",
     "IsItsOwnFork": "gave itself as its fork",
     "ForksToNothing": "gave nothing as its fork",
     "HasNoRecall": "has no method 'recall'",
 }
 LEAKING = {
     "SharesItsLines": "its fork sees what was written later",
+    "SharesItsStore": "its fork sees what was written later",
+    "SharesItsStoreAcrossUsers": "a new memory recalls what another one was told",
     "ForgetsInFork": "its fork has forgotten",
     "SharesAcrossUsers": "a new memory recalls what another one was told",
     "RemembersQuestions": "recalling changes what it recalls",
@@ -72,7 +87,8 @@ def test_a_memory_that_fails_is_an_error_row_with_its_place_and_its_questions_co
 
 
 def test_a_memory_that_crashes_on_one_of_two_users_is_right_on_half_and_what_was_not_asked_is_not_known(tmp_path: Path) -> None:
-    finished = finish(run_of(tmp_path, HonestModel(), spec=find_memory(f"{FILE}:CrashesForOneUser"), curve=(500,)))
+    work = run_of(tmp_path, HonestModel(), spec=find_memory(f"{FILE}:CrashesForOneUser"), curve=(500,))
+    finished = finish(replace(work, confinement=HERE))
     results = finished.results
     scores = results.isolated
 
@@ -88,6 +104,90 @@ def test_a_memory_that_crashes_on_one_of_two_users_is_right_on_half_and_what_was
     assert f"({scores.unasked} of {scores.items} never asked, counted as wrong)" in run_report(finished)
 
 
+def test_a_plain_memory_may_run_a_loop_of_its_own(tmp_path: Path) -> None:
+    finished = evaluated("RunsALoopOfItsOwn", tmp_path)
+
+    assert finished.results.errors == ()
+    assert finished.results.metrics["overall"].value == 1
+
+
+def test_a_memory_that_recalls_later_is_found_out_before_the_first_question() -> None:
+    spec = find_memory(f"{FILE}:ComesLater?lag=0.5")
+    verdicts = run(check_memory(spec, tools(HonestModel())))
+
+    assert verdicts[-1].broken
+    assert "recalls only after" in verdicts[-1].sentence
+    assert "--settle 2" in verdicts[-1].sentence
+
+
+@pytest.mark.parametrize(("name", "settle"), [("ComesLater", 0.1), ("SettlesItself", 0.0), ("SettlesItself", 0.01)])
+def test_a_memory_that_recalls_later_is_right_with_the_seconds_that_it_takes_or_with_settle(
+    name: str, settle: float, tmp_path: Path
+) -> None:
+    spec = find_memory(f"{FILE}:{name}")
+    finished = finish(
+        run_of(tmp_path, HonestModel(), data=tasks("ada"), spec=spec, conditions=(), baselines=False, settle=settle)
+    )
+
+    assert [one.broken for one in run(check_memory(spec, tools(HonestModel()), settle=settle)) if one.broken] == []
+    assert finished.manifest.settle == settle
+    assert finished.results.errors == ()
+    assert finished.results.metrics["overall"].value == 1
+
+
+def test_a_run_stops_where_the_canary_does_not_come_back_in_time(tmp_path: Path) -> None:
+    spec = find_memory(f"{FILE}:ComesLater?lag=1000")
+    with pytest.raises(EvaluationError, match=r"does not recall after 0\.01 seconds what it is told, .*; raise --settle"):
+        finish(run_of(tmp_path, HonestModel(), data=tasks("ada"), spec=spec, settle=0.01))
+    with pytest.raises(EvaluationError, match=r"does not recall after 0\.01 seconds"):
+        run(check_memory(spec, tools(HonestModel()), settle=0.01))
+    assert not list(tmp_path.rglob("results.json"))
+
+
+def test_a_run_without_settling_has_the_id_that_it_had_before(tmp_path: Path) -> None:
+    plain = run_of(tmp_path, HonestModel(), settle=5.0)
+
+    assert plain.manifest.run_id == run_of(tmp_path, HonestModel()).manifest.run_id, "a memory of ours needs none"
+    assert "settle" not in plain.manifest.model_dump()
+
+
+def test_calls_that_wait_for_their_turn_are_not_late_and_behind_a_late_one_all_end() -> None:
+    async def recalls(name: str, deadline: float) -> list[object]:
+        host = host_memory(find_memory(f"{FILE}:{name}"), tools(HonestModel()))
+        memory = await host.new_memory()
+        host.deadline = deadline
+        found = await asyncio.gather(*(memory.recall("boat", tokens=100) for _ in range(12)), return_exceptions=True)
+        await host.close()
+        return list(found)
+
+    assert run(recalls("IsSlow", 1.5)) == [[]] * 12, "they take 1.8 seconds together"
+    assert {str(late) for late in run(recalls("Blocks", 0.2))} == {
+        "Memory 'Blocks' was not done with 'recall' after 0.2 seconds."
+    }
+
+
+def test_what_lies_behind_the_budget_is_not_looked_at() -> None:
+    async def recalled() -> list[str]:
+        host = host_memory(find_memory(f"{FILE}:GivesAFarSurrogate"), tools(HonestModel()))
+        return await (await host.new_memory()).recall("boat", tokens=3)
+
+    assert run(recalled())[0].split() == ["word"] * 3
+
+
+def test_the_process_of_a_memory_that_prints_and_leaves_threads_ends_with_json_alone_on_standard_output(tmp_path: Path) -> None:
+    data = tmp_path / "data.json"
+    data.write_bytes(data_json([episode("ada")]))
+    words = ("evaluate", str(data), "--memory", f"{FILE}:PrintsAndLeavesThreads", "--in-process", "--conditions", "", "--json")
+    ended = subprocess.run(
+        [*AMEMGYM, *words], env=clean_environment(tmp_path / "home"), capture_output=True, text=True, timeout=5 * LONG
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    [found] = json.loads(ended.stdout)["runs"]
+    assert found["results"]["errors"] == []
+    assert {"a memory is made", "a memory is made by a shell", "recalling"} <= set(ended.stderr.splitlines())
+
+
 @pytest.mark.parametrize("name", [*LEAKING, "GivesNothing", "Hangs"])
 def test_the_check_finds_what_is_broken_in_seconds(name: str) -> None:
     spec = find_memory(f"{FILE}:{name}")
@@ -97,30 +197,47 @@ def test_the_check_finds_what_is_broken_in_seconds(name: str) -> None:
     assert LEAKING.get(name, "Memory") in verdicts[-1].sentence
 
 
+def test_the_check_before_a_run_keeps_to_the_deadline_of_the_run(tmp_path: Path) -> None:
+    work = run_of(tmp_path, HonestModel(), data=tasks("ada"), spec=find_memory(f"{FILE}:Hangs"), conditions=())
+    [broken] = run(broken_promises(replace(work, deadline=4), notice=print))
+
+    assert "was not done with" in broken
+    assert "after 4 seconds" in broken
+
+
 def test_a_plain_memory_without_fork_passes_and_is_written_anew_for_each_copy(tmp_path: Path) -> None:
     spec = find_memory(f"{FILE}:Plain")
     verdicts = run(check_memory(spec, tools(HonestModel())))
 
-    assert [verdict.what for verdict in verdicts if verdict.broken] == []
+    assert [verdict.sentence for verdict in verdicts] == [""] * len(verdicts), "that it gives all is no fault: the runner cuts"
     assert evaluated("Plain", tmp_path).results.metrics["overall"].value == 1
 
 
+@pytest.mark.parametrize("in_process", [False, True])
 @pytest.mark.parametrize(
-    ("code", "reason"), [("1 / 0", "ZeroDivisionError"), ("{}['a']", "KeyError"), ("raise SystemExit(3)", "SystemExit")]
+    ("code", "reason"),
+    [
+        ("1 / 0\nclass Mine: ...", "ZeroDivisionError"),
+        ("raise SystemExit(3)\nclass Mine: ...", "SystemExit"),
+        ("Mine = 5", "it is a value of type int"),
+        ("Mine = None", "it is a value of type NoneType"),
+    ],
 )
-def test_a_file_that_fails_while_it_is_imported_is_told_in_one_sentence(code: str, reason: str, tmp_path: Path) -> None:
-    path = tmp_path / f"fails_with_{reason.lower()}.py"
-    path.write_text(f"{code}\nclass Mine: ...\n", encoding="utf-8")
-    with pytest.raises(EvaluationError, match=f"has no usable class 'Mine': {reason}"):
-        source_digest(f"{path}:Mine")
+def test_a_file_without_a_usable_class_is_told_in_one_sentence(
+    code: str, reason: str, in_process: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / f"holds_{len(code)}.py"
+    path.write_text(f"{code}\n", encoding="utf-8")
 
+    async def made() -> None:
+        host = host_memory(find_memory(f"{path}:Mine"), tools(HonestModel()), confinement=Confinement(in_process))
+        try:
+            await host.new_memory()
+        finally:
+            await host.close()
 
-@pytest.mark.parametrize("value", ["5", "None", "Good()"])
-def test_a_name_that_is_no_class_is_told(value: str, tmp_path: Path) -> None:
-    path = tmp_path / f"holds_{value.strip('()').lower()}.py"
-    path.write_text(f"class Good: ...\nmine = {value}\n", encoding="utf-8")
-    with pytest.raises(EvaluationError, match="has no usable class 'mine': it is a value of type"):
-        source_digest(f"{path}:mine")
+    with pytest.raises((EvaluationError, MemoryFailed), match=f"has no usable class 'Mine': {reason}"):
+        run(made())
 
 
 def test_methods_and_errors_that_fail_themselves_are_errors_of_the_memory() -> None:
@@ -134,7 +251,7 @@ def test_methods_and_errors_that_fail_themselves_are_errors_of_the_memory() -> N
             raise Unsaid
 
     async def made() -> None:
-        await MemoryHost.of_others("hides", lambda _: Hides(), tools(HonestModel())).new_memory()
+        await MemoryHost.in_thread("hides", lambda _: Hides(), tools(HonestModel())).new_memory()
 
     with pytest.raises(MemoryFailed, match=r"failed in 'write': .*Unsaid"):
         run(made())
@@ -152,9 +269,10 @@ def test_edited_code_is_another_run(tmp_path: Path) -> None:
 def test_the_same_command_tries_only_users_with_errors_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, spec = HonestModel(), find_memory(f"{FILE}:CrashesOnAFullDisk")
     monkeypatch.setenv("DISK_IS_FULL", "yes")
-    assert len(finish(run_of(tmp_path, HonestModel(), spec=spec)).results.errors) == 2
+    first = replace(run_of(tmp_path, HonestModel(), spec=spec), confinement=HERE)
+    assert len(finish(first).results.errors) == 2
     monkeypatch.delenv("DISK_IS_FULL")
-    again = finish(run_of(tmp_path, asked, spec=spec))
+    again = finish(replace(run_of(tmp_path, asked, spec=spec), confinement=HERE))
 
     assert again.results.errors == ()
     assert again.results.metrics["overall"].value == 1
@@ -168,13 +286,13 @@ def test_refusing_to_answer_neither_leads_the_board_nor_is_ranked(tmp_path: Path
     board = best_first([refusing, honest])
 
     assert board[0] is honest
-    assert ranks(board)[refusing.manifest.run_id] == "-"
-    assert "100.0 % (!)" in leaderboard([refusing, honest])
+    assert [one.rank for one in ranked([refusing, honest])] == ["1", "-"]
+    assert "100.0 % (!)" in leaderboard_table([refusing, honest])
 
 
 def test_equal_scores_share_a_rank(tmp_path: Path) -> None:
     alike = [finish(run_of(tmp_path, HonestModel(), attempt=attempt)) for attempt in range(2)]
-    assert set(ranks(best_first(alike)).values()) == {"1"}
+    assert {one.rank for one in ranked(alike)} == {"1"}
 
 
 def test_a_sleeping_memory_holds_up_nobody_else() -> None:
@@ -188,7 +306,7 @@ def test_a_sleeping_memory_holds_up_nobody_else() -> None:
             return ["woken"] if woken.wait(LONG) else []
 
     async def both() -> list[str]:
-        host = MemoryHost.of_others("sleeps", lambda _: Sleeps(), tools(HonestModel()))
+        host = MemoryHost.in_thread("sleeps", lambda _: Sleeps(), tools(HonestModel()))
         memory = await host.new_memory()
         recalling = asyncio.ensure_future(memory.recall("boat", tokens=100))
         await until(asleep.is_set)
@@ -196,7 +314,7 @@ def test_a_sleeping_memory_holds_up_nobody_else() -> None:
         try:
             return await recalling
         finally:
-            host.close()
+            await host.close()
 
     assert run(both()) == ["woken"]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import ModelRequest
+from assets.recipe.amemgym import AMemGymRecipe
 from pipelines.evaluation.amemgym.dialogue import SimulatedMessage, SimulatedUser, breach, next_message
 from pipelines.evaluation.metrics.results import fidelity_of
 from prompts.template import Message
@@ -21,7 +21,7 @@ HISTORY = [Message("user", SESSION.query), Message("assistant", "Which evenings?
 def message_of(model: HonestModel) -> SimulatedMessage:
     """The next message in the session of period 2."""
     recipe = AMemGymRecipe(variant="evaluation", gates={"max_reasks": 0})  # pyright: ignore[reportArgumentType]
-    return run(next_message(SimulatedUser(EPISODE, recipe, "English", model), SESSION, HISTORY, period=2))
+    return run(next_message(SimulatedUser(EPISODE, recipe.asking, "English", model), SESSION, HISTORY, period=2))
 
 
 def revealing(*values: str) -> Callable[[ModelRequest], object]:

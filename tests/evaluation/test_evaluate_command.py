@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from assets.llm.ports import EndpointError
 from assets.recipe.recipe import Recipe
-from dataset_card.reference.data_json import data_json
-from dataset_card.reference.settings import DataSettings, settings_bytes, settings_path
-from dataset_card.release.folder import write_release
+from dataset_card.amemgym.reference.data_json import data_json
+from dataset_card.amemgym.reference.settings import DataSettings, settings_bytes, settings_path
 from dataset_card.release.manifest import RECIPE
-from pipelines.cli.errors import Problem, sentence_of
+from dataset_card.release_store.folder import write_release
 from pipelines.cli.main import app
+from pipelines.errors import EvaluationError, Problem, sentence_of, user_errors
 from pipelines.evaluation.amemgym.dataset import load_dataset
 from pipelines.evaluation.command import refuse_broken
-from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.sources import release_recipe
 from pipelines.home import Home
 from pipelines.resources.storage.open_stores import open_release_store
@@ -70,7 +70,7 @@ def test_a_data_json_is_evaluated_reported_and_compared(data: Path) -> None:
 
 
 def test_the_size_of_the_run_is_told_before_its_first_call(data: Path) -> None:
-    with pytest.raises(Problem, match="reply cache has no reply"):
+    with pytest.raises(EndpointError, match="reply cache has no reply"):
         CliRunner().invoke(app, ["evaluate", str(data), "--memory", "full-history", "--offline"], catch_exceptions=False)
     manifests = list((data.parent / "home" / "runs").glob("*/manifest.json"))
 
@@ -120,7 +120,7 @@ def test_a_problem_is_one_sentence_before_the_first_call(data: Path, arguments: 
 
 
 def test_a_model_that_needs_a_key_is_not_looked_for_in_the_recipe_where_none_is_set(data: Path) -> None:
-    with pytest.raises(Problem, match=r"does not know the model 'gpt-4\.1'.* set OPENAI_API_KEY, or AMEMGYM_BASE_URL"):
+    with pytest.raises(user_errors(), match=r"does not know the model 'gpt-4\.1'.* set OPENAI_API_KEY, or AMEMGYM_BASE_URL"):
         output_of("evaluate", data, "--memory", "full-history", "--model", "gpt-4.1")
 
 

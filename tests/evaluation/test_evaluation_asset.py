@@ -13,7 +13,7 @@ from assets.reporting.asset_description import IN_PLACE
 from assets.reporting.page_style import PREFIX
 from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
 from dataset_card.release.content import ReleaseContent
-from dataset_card.release.folder import write_release
+from dataset_card.release_store.folder import write_release
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.definitions import defs
 from pipelines.evaluation_assets import evaluation_asset, evaluation_check
@@ -75,8 +75,9 @@ def test_another_benchmarks_asset_evaluates_its_release(home: Path) -> None:
     assert "memory_none" not in shown
 
 
-def test_two_assistants_of_one_name_are_both_shown(home: Path) -> None:
+def test_two_assistants_of_one_name_are_both_shown(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = home / "bm25.yaml"
+    monkeypatch.setenv("AMEMGYM_MEMORIES", f"/elsewhere/mine.py:Mine, {own}")
     own.write_text("kind: bm25\nsettings: {topk: 4}\n", encoding="utf-8")
     result = materialized(memories=["bm25", str(own)])
     [event] = result.asset_materializations_for_node("evaluation")
@@ -93,9 +94,16 @@ def test_two_assistants_of_one_name_are_both_shown(home: Path) -> None:
     ("config", "sentence"),
     [
         ({"memories": ["brain"]}, "There is no memory 'brain'"),
+        ({"memories": ["mine.py:Mine"]}, "only where AMEMGYM_MEMORIES lists it word for word; start Dagster with"),
+        ({"memories": ["bm25", "mine.yaml"]}, "The memory 'mine.yaml' is code or a file"),
+        ({"memories": ["provider+mine:Mine"]}, "The memory 'provider+mine:Mine' is code or a file"),
+        ({"memories": ["mcp+file:///mine.py"]}, "The memory 'mcp+file:"),
         ({"users": 9}, "has 2 users"),
         ({"version": "7.0.0"}, "has no version 7.0.0; there are 0.1.0."),
         ({"memories": []}, "No memory is given"),
+        ({"memories": ["http://otter:narwhal@host"]}, "may hold no password and no query here"),
+        ({"memories": ["mcp+http://host/mcp?key=narwhal"]}, "as in http://host#Authorization=Basic $MY_LOGIN"),
+        ({"memories": ["http://host#X-Steal=$OPENAI_API_KEY"]}, "is sent variables of the environment"),
         ({"seed": -1}, "is 0 or more, not -1"),
         ({"max_cost_usd": 0.0}, "A budget of 0 lets no call through"),
         ({"max_tokens": -5}, "A budget of -5 lets no call through"),
@@ -109,6 +117,7 @@ def test_a_problem_ends_the_run_with_one_sentence(config: dict[str, Any], senten
     assert data is not None
     assert data.description is not None
     assert sentence in data.description
+    assert "narwhal" not in data.description
 
 
 @pytest.mark.parametrize("benchmark", [entry.benchmark for entry in BENCHMARKS], ids=lambda benchmark: benchmark.name)

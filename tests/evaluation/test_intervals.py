@@ -5,7 +5,7 @@ import pytest
 
 from assets.records.estimate import Estimate
 from assets.reporting.intervals import UNIT, Sample, Tallies, share, unseen_share
-from pipelines.experiments.paired import Paired, paired
+from pipelines.experiments.scoring.paired import Paired, paired
 
 OVERALL = share("right", "scored")
 

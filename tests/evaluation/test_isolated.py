@@ -1,8 +1,8 @@
 """Isolated scores: what goes into the recall slot in each condition, and what the differences come to."""
 
-from pipelines.evaluation.contract import MemoryEvent, Task
 from pipelines.evaluation.isolated import MemoryRow, ReasonerWithMemory, contents_of, isolated_scores
 from pipelines.evaluation.reasoning import ReadableTask, Reasoner, ask
+from pipelines.memories.contract import MemoryEvent, Task
 from tests.evaluation.scripted_evaluation import HonestModel
 from tests.evaluation.test_memories import memory_of
 from tests.support.coroutines import run

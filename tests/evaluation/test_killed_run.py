@@ -6,13 +6,13 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from dataset_card.reference.data_json import data_json
+from dataset_card.amemgym.reference.data_json import data_json
 from pipelines.cli.main import app
 from pipelines.embedded.bank import model_name
 from pipelines.evaluation.folder import LATENCY
 from tests.evaluation.scripted_evaluation import episode
 from tests.pipelines.chained import IN_FLIGHT, endpoint
-from tests.support.commands import amemgym, kill, own_surroundings
+from tests.support.commands import amemgym, finish, kill, own_surroundings
 
 SERVED = ("--model", model_name(), "--embedding-model", model_name())
 USERS = ("ada", "ben", "cleo", "dan", "eve", "fay")
@@ -55,3 +55,19 @@ def test_a_killed_evaluation_goes_on_and_a_replay_needs_no_model(tmp_path: Path)
         for folder in (home / "runs").iterdir():
             folder.rename(tmp_path / "moved")
         assert finished(home, (*words, "--offline"), there.surroundings) == whole
+
+
+def test_equal_evaluations_at_once_come_to_one_run_and_the_same_figures(tmp_path: Path) -> None:
+    data, home = tmp_path / "data.json", tmp_path / "home"
+    data.write_bytes(data_json([episode(name) for name in USERS[:2]]))
+    with endpoint(latency=0.2) as there:
+        words = ("evaluate", str(data), "--memory", "awe-2-0-30", *SERVED, "--json")
+        processes = [amemgym(home, *words, **there.surroundings) for _ in range(2)]
+        ended = [finish(process) for process in processes]
+
+    assert [status for status, _ in ended] == [0, 0], ended
+    shown = [output[output.index("{") :] for _, output in ended]
+    assert shown[0] == shown[1]
+    assert sum("is being run by another process; waiting for it." in output for _, output in ended) == 1
+    [folder] = (home / "runs").iterdir()
+    assert not list(folder.glob("steps.sqlite*"))

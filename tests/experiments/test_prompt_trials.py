@@ -10,8 +10,7 @@ from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.records.user import UserRecord
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.llm.ports import ModelRequest
-from pipelines.cli.prompts import calibration
-from pipelines.experiments.prompt_trials.judging import Verdict, judge_cases, load_cases
+from pipelines.experiments.prompt_trials.judging import Verdict, calibration, judge_cases, load_cases
 from pipelines.experiments.prompt_trials.trial import Side, Trial, run_trial
 from prompts.catalogue import load_prompt, override_prompts
 from prompts.template import parse_prompt

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.errors import EvaluationError
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import read_table, write_table
 from pipelines.evaluation.isolated import EventRow, MemoryRow
-from pipelines.evaluation.memories.registry import MemorySpec
 from pipelines.experiments.reward_rows import BASELINES, RewardRow, area_under, floors, reward_rows
+from pipelines.memories.registry import MemorySpec
 from tests.evaluation.test_plan import manifest
 
 ITEMS = 40

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines.cli.main import app
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from tests.pipelines.llm.scripted_server import on_a_port
 
 KEY = "key-of-the-tests"
@@ -20,7 +20,7 @@ OWN_VARIABLES = ("AMEMGYM_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_BASE_URL", "OPEN
 @pytest.fixture(scope="session")
 def endpoint() -> Iterator[str]:
     """The address of the embedded model."""
-    with on_a_port(create_app(api_key=KEY)) as url:
+    with on_a_port(embedded_app(api_key=KEY)) as url:
         yield url
 
 

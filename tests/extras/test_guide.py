@@ -13,6 +13,7 @@ SAID = {
     "check": "Nothing stands against a release",
     "expectations": "has at most 2000 characters",
     "stage": "mottos of demo: 1 of 1 user",
+    "benchmark": "coins_tossed of coins: 3 of 3 coins",
     "memory": "demo-0.1.0-RareWords",
 }
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from inspect_ai.log import read_eval_log
 from inspect_ai.scorer import CORRECT
 
-from pipelines.experiments.inspect_log import write_inspect_log
+from pipelines.export.inspect_log import write_inspect_log
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 
 

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 from assets.llm.ports import EndpointError, ModelRequest
 from pipelines.cli.main import app
 from pipelines.embedded.bank import model_name
-from pipelines.evaluation.contract import MemoryEvent
 from pipelines.evaluation.folder import read_run
-from pipelines.evaluation.hosting import HostedMemory
-from pipelines.evaluation.memories.registry import find_memory, host_memory, memory_version
-from pipelines.evaluation.records import MemorySpec
+from pipelines.memories.code_identity import memory_version
+from pipelines.memories.contract import MemoryEvent, MemorySpec
+from pipelines.memories.hosting import HostedMemory
+from pipelines.memories.registry import find_memory, host_memory
 from tests.evaluation.scripted_evaluation import HonestModel
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run

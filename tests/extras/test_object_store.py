@@ -12,8 +12,8 @@ from pyarrow import fs
 from typer.testing import CliRunner
 
 from pipelines.cli.main import app
+from pipelines.errors import StoreError
 from pipelines.home import Home
-from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.file_store import FileStore
 from pipelines.resources.storage.object_store import ObjectStore
 from pipelines.resources.storage.open_stores import value_files

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from tests.faults.runs import Row, digest, end, start
 from tests.pipelines.llm.scripted_server import on_a_port
 
@@ -35,7 +35,7 @@ def of_shape(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     @cache
     def make(shape: str) -> str:
         home = tmp_path_factory.mktemp("undisturbed")
-        with on_a_port(create_app()) as url:
+        with on_a_port(embedded_app()) as url:
             ended = end(start(home, url, shape=shape))
         assert ended.status == 0, ended.output
         return digest(home, shape)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.home import Home
-from pipelines.resources.doctor import examine
+from pipelines.opening.doctor import examine
 from tests.faults.runs import Row, digest, end
 from tests.support.commands import amemgym
 

@@ -16,7 +16,7 @@ import pytest
 
 from assets.engine.cancellation import STOPPED as OF_A_RUN
 from pipelines.cli import STOPPED
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from tests.faults.runs import Row, digest, end, place_of, row, start
 from tests.pipelines.llm.scripted_server import on_a_port
@@ -42,7 +42,7 @@ def test_kill(
     moment: int,
 ) -> None:
     undisturbed = of_shape(shape)
-    proxy = FaultProxy(create_app(latency=latency), rate=0.0)
+    proxy = FaultProxy(embedded_app(latency=latency), rate=0.0)
     calls = random.Random(f"{how} {moment}").randint(1, CALLS[shape])
     with on_a_port(proxy) as url:
         process = start(tmp_path, url, shape=shape)
@@ -81,7 +81,7 @@ def start_job(home: Path, url: str) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM", "SIGINT"])
 def test_kill_of_a_job_of_dagster(tmp_path: Path, note: Callable[[Row], None], undisturbed: str, how: str) -> None:
-    proxy = FaultProxy(create_app(), rate=0.0)
+    proxy = FaultProxy(embedded_app(), rate=0.0)
     with on_a_port(proxy) as url:
         process = start_job(tmp_path, url)
         while process.poll() is None and proxy.counts["passed"] < 100:

@@ -12,7 +12,7 @@ from statistics import median_low
 import pytest
 
 from assets.engine.provenance import Provenance
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from pipelines.home import Home
 from pipelines.resources.llm.settings import EndpointSettings
@@ -95,7 +95,7 @@ def episodes(home: Path) -> int:
 
 @pytest.mark.parametrize("of", LARGE)
 def test_a_large_run_holds_no_more_at_its_end_than_before(tmp_path: Path, note: Callable[[Row], None], of: str) -> None:
-    proxy = FaultProxy(create_app(), rate=0.0)
+    proxy = FaultProxy(embedded_app(), rate=0.0)
     wanted = {"num_users": USERS, "num_reserve": 20, **LARGE[of]}
     with on_a_port(proxy) as url:
         process = start(
@@ -123,7 +123,7 @@ def test_a_large_run_holds_no_more_at_its_end_than_before(tmp_path: Path, note: 
 
 
 def test_ten_runs_in_one_process_hold_no_more_than_three(tmp_path: Path, note: Callable[[Row], None]) -> None:
-    proxy = FaultProxy(create_app(), rate=0.0)
+    proxy = FaultProxy(embedded_app(), rate=0.0)
     held: list[Held] = []
     own_threads: list[int] = []
     with on_a_port(proxy) as url:

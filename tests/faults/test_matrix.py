@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from tests.faults.runs import Row, digest, end, row, start
 from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support.fault_proxy import KINDS, OTHER_WORDS, OWN, FaultProxy
@@ -30,7 +30,7 @@ def test_fault(tmp_path: Path, note: Note, undisturbed: str, kind: str, share: s
     rate, seconds = SHARES[share]
     if share == "half a percent" and kind not in OWN:
         pytest.skip("strikes too few tries to tell anything; 5 % does")
-    proxy = FaultProxy(create_app(), kind, rate=rate, seconds=seconds, seed=19)
+    proxy = FaultProxy(embedded_app(), kind, rate=rate, seconds=seconds, seed=19)
     with on_a_port(proxy) as url:
         runs = [end(start(tmp_path, url))]
         if seconds and runs[-1].status != 0:
@@ -45,7 +45,7 @@ def test_fault(tmp_path: Path, note: Note, undisturbed: str, kind: str, share: s
 
 
 def test_two_first_runs_on_a_new_home(tmp_path: Path, note: Note, undisturbed: str) -> None:
-    proxy = FaultProxy(create_app(), rate=0.0)
+    proxy = FaultProxy(embedded_app(), rate=0.0)
     with on_a_port(proxy) as url:
         both = [end(process) for process in [start(tmp_path, url) for _ in range(2)]]
     for number, one in enumerate(both):
@@ -57,7 +57,7 @@ def test_two_first_runs_on_a_new_home(tmp_path: Path, note: Note, undisturbed: s
 @pytest.mark.parametrize("name", SURROUNDINGS)
 def test_surroundings(tmp_path: Path, note: Note, undisturbed: str, name: str) -> None:
     environment, words = SURROUNDINGS[name]
-    proxy = FaultProxy(create_app(), rate=0.0)
+    proxy = FaultProxy(embedded_app(), rate=0.0)
     with on_a_port(proxy) as url:
         ended = end(start(tmp_path, url, *words, **environment))
     note(row(name, tmp_path, proxy, ended))

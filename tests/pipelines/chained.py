@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support.simulated_provider.exchange import hang
@@ -54,10 +54,13 @@ class Endpoint:
 
 
 @contextmanager
-def endpoint() -> Generator[Endpoint]:
-    """One that can stop answering, so that a command cannot end before it is stopped, however late that is."""
+def endpoint(*, latency: float = 0.0) -> Generator[Endpoint]:
+    """One that can stop answering, so that a command cannot end before it is stopped, however late that is.
+
+    `latency`: seconds before each reply.
+    """
     key = "sk-test-0123456789"
-    app = Counted(create_app(api_key=key))
+    app = Counted(embedded_app(api_key=key, latency=latency))
     with on_a_port(app) as url:
         limit = {"AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)}
         yield Endpoint(app, {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": key, **limit})

@@ -13,7 +13,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from dataset_card.release.asset import when_report_passes
+from dataset_card.release_store.asset import when_report_passes
 from pipelines.automation import ALERT_VARIABLE, alert_on_failure
 from pipelines.benchmarks import BENCHMARKS
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from dataset_card.reference.data_json import read_data_json
+from dataset_card.amemgym.reference.data_json import read_data_json
 from dataset_card.release.manifest import read_manifest
 from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import released_versions

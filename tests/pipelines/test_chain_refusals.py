@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from tests.pipelines.chained import SMALL, Counted
 from tests.pipelines.llm.scripted_server import on_a_port
@@ -41,7 +41,7 @@ def test_overrides_that_are_refused_do_not_stay(tmp_path: Path) -> None:
 
 
 def test_a_wrong_key_ends_the_run_with_one_sentence_that_does_not_tell_the_key(tmp_path: Path) -> None:
-    with on_a_port(Counted(create_app(api_key="sk-right-0123456789"))) as url:
+    with on_a_port(Counted(embedded_app(api_key="sk-right-0123456789"))) as url:
         given = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "sk-wrong-9876543210"}
         status, output = amemgym_here(tmp_path, "generate", "demo", *SMALL, "--model", model_name(), **given)
     assert status == 1

@@ -11,8 +11,8 @@ import yaml
 
 from assets.recipe.loading import RECIPES
 from dataset_card.release.verify import verify_release
-from pipelines.cli.errors import Problem
 from pipelines.cluster.web_server import WebServer
+from pipelines.errors import Problem
 from tests.support.commands import priced_embedded_model
 from tests.support.ui_server import ui_server
 
@@ -112,32 +112,62 @@ def test_a_run_that_stopped_at_its_budget_goes_on_from_there_with_a_higher_one_a
     assert calls == requests > 0
 
 
-DEMO = {"dagster/partition": "demo"}
+ALL, DEMO = "generate_and_release", {"dagster/partition": "demo"}
 
 
 @pytest.mark.parametrize(
-    ("tags", "config", "sentence"),
+    ("job", "tags", "config", "sentence"),
     [
-        ({}, {}, "This run has no partition, so it is not told what to make; launch it for one, such as demo."),
-        (DEMO, {"recipe": {"num_users": 0}}, "num_users is 0, and has to be 1 or more"),
+        (ALL, {}, {}, "This run has no partition, so it is not told what to make; launch it for one, such as demo."),
+        (ALL, DEMO, {"recipe": {"num_users": 0}}, "num_users is 0, and has to be 1 or more"),
         (
-            {"dagster/partition": "demo"},
+            ALL,
+            DEMO,
             {"recipe": {"gates": {"votes_needed": 9}}},
             "gates.votes_needed is 9, but gates.votes is",
         ),
+        (ALL, DEMO, {"release": {"version": "one"}}, "'one' is no version; give three numbers such as 0.1.0"),
         (
-            {"dagster/partition": "demo"},
-            {"release": {"version": "one"}},
-            "'one' is no version; give three numbers such as 0.1.0",
+            "evaluate",
+            DEMO,
+            {"evaluation": {"memories": ["bm25", "/srv/mine.py:Mine"]}},
+            "The memory '/srv/mine.py:Mine' is code or a file, which Dagster evaluates only where AMEMGYM_MEMORIES lists it",
+        ),
+        (
+            "evaluate",
+            DEMO,
+            {"evaluation": {"memories": ["http://127.0.0.1:9/x#X-Steal=$OPENAI_API_KEY"]}},
+            "is sent variables of the environment, which Dagster does only where AMEMGYM_MEMORIES lists the address",
+        ),
+        (
+            "evaluate",
+            DEMO,
+            {"evaluation": {"memories": ["http://otter:narwhal@127.0.0.1:9/x"]}},
+            "may hold no password and no query here, because Dagster keeps what stands in a launchpad, this one too",
+        ),
+        (
+            "evaluate",
+            DEMO,
+            {"evaluation": {"memories": [{"env": "PATH"}]}},
+            "The config of evaluation names the variable PATH of the environment",
         ),
     ],
-    ids=["no partition", "impossible field", "impossible together", "version"],
+    ids=[
+        "no partition",
+        "impossible field",
+        "impossible together",
+        "version",
+        "memory",
+        "variables in headers",
+        "login in an address",
+        "variable as a memory",
+    ],
 )
 def test_what_no_run_could_make_is_refused_when_it_is_launched(
-    dagster: WebServer, tags: dict[str, str], config: dict[str, object], sentence: str
+    dagster: WebServer, job: str, tags: dict[str, str], config: dict[str, object], sentence: str
 ) -> None:
     params = {
-        "selector": {"jobName": "generate_and_release", **REPOSITORY},
+        "selector": {"jobName": job, **REPOSITORY},
         "runConfigData": {"ops": {name: {"config": fields} for name, fields in config.items()}},
         "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
     }

@@ -16,7 +16,9 @@ from dagster._core.run_coordinator import QueuedRunCoordinator
 from dagster._utils.tags import TagConcurrencyLimitsCounter
 
 from pipelines.automation import PARTITION_TAG
+from pipelines.errors import Problem
 from pipelines.home import Home, prepare_dagster_home
+from pipelines.ui.server import serve_alone
 from tests.support.commands import free_port
 
 ROOT = Path(__file__).parent.parent.parent
@@ -62,13 +64,22 @@ def test_two_runs_of_one_partition_take_turns_where_no_pool_makes_them(path: Pat
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "many", "2.5", ""])
-def test_a_web_server_of_a_cluster_that_runs_nothing_or_anything_at_once_says_so_in_one_sentence(number: str) -> None:
-    around = {**os.environ, "AMEMGYM_RUNS_AT_ONCE": number}
+def test_a_web_server_of_a_cluster_refuses_to_run_nothing_or_anything_at_once(
+    number: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AMEMGYM_RUNS_AT_ONCE", number)
+    with pytest.raises(Problem) as refused:
+        serve_alone(Path("pipelines/cluster/workspace.yaml"), host="127.0.0.1", port=free_port())
+    assert str(refused.value).startswith(f"AMEMGYM_RUNS_AT_ONCE is {number!r}; give")
+
+
+def test_a_web_server_of_a_cluster_ends_with_the_sentence_of_its_refusal() -> None:
+    around = {**os.environ, "AMEMGYM_RUNS_AT_ONCE": "many"}
     command = [sys.executable, "-m", "pipelines.ui.server", "pipelines/cluster/workspace.yaml", "127.0.0.1", str(free_port())]
     ended = subprocess.run(command, env=around, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert ended.returncode == 1
     [sentence] = ended.stderr.splitlines()
-    assert sentence.startswith(f"AMEMGYM_RUNS_AT_ONCE is {number!r}; give")
+    assert sentence.startswith("AMEMGYM_RUNS_AT_ONCE is 'many'; give")
 
 
 def test_a_new_installation_runs_on_sqlite_and_lets_runs_that_ask_a_model_take_turns(tmp_path: Path) -> None:

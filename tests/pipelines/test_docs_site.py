@@ -12,8 +12,7 @@ from assets.recipe.registry import RECIPE_TYPES
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.cli.main import COMMANDS
 from pipelines.docs_site import idea
-from pipelines.docs_site.__main__ import CONFIGURATION, ROOT, dead_links, lay_out, sources, without_links_to_code
-from pipelines.docs_site.notebook import page_of
+from pipelines.docs_site.__main__ import CONFIGURATION, ROOT, dead_links, lay_out, page_of, sources, without_links_to_code
 from pipelines.docs_site.reference import assets_page, commands_page, recipe_page, records_page, table
 from tests.support import scenario
 
@@ -44,8 +43,8 @@ def test_a_link_that_leads_nowhere_is_told_with_its_page() -> None:
 @pytest.mark.parametrize(
     ("link", "shown"),
     [
-        ("[`contract.py`](../evaluation/contract.py)", "`pipelines/evaluation/contract.py`"),
-        ("[the contract](../evaluation/contract.py)", "the contract (`pipelines/evaluation/contract.py`)"),
+        ("[`contract.py`](../memories/contract.py)", "`pipelines/memories/contract.py`"),
+        ("[the contract](../memories/contract.py)", "the contract (`pipelines/memories/contract.py`)"),
         ("[a stage](stage.md#2)", "[a stage](stage.md#2)"),
         ("![life](pictures/life.png)", "![life](pictures/life.png)"),
         ("[the notebook](notebook.ipynb)", "[the notebook](notebook.md)"),
@@ -90,7 +89,7 @@ def test_reference_pages_name_every_command_field_stage_table_and_column() -> No
 
 
 def test_rows_of_a_table_have_as_many_cells_as_its_head() -> None:
-    assert table(("a", "b"), [("1", "2")]) == ["| a | b |", "| --- | --- |", "| 1 | 2 |"]
+    assert table(("a", "b"), [("1", "2")]) == ["| a | b |", "| --- | --- |", "| 1 | 2 |", ""]
     for line in recipe_page().splitlines():
         if line.startswith("| `"):
             assert len(re.findall(r"(?<!\\)\|", line)) == 7, line

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.reading import read_rows
-from pipelines.resources.storage.errors import StoreError
+from pipelines.errors import StoreError
+from pipelines.opening.reading import read_rows
 from tests.support.commands import clean_environment
 
 OWN = """

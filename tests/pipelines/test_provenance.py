@@ -10,10 +10,12 @@ import pytest
 
 from assets.engine.ports import VALUES, StageProgress
 from assets.engine.provenance import Provenance, ResolvedRecipe
+from assets.recipe.loading import load_recipe
 from dataset_card.release.manifest import read_manifest
+from pipelines.benchmarks import benchmark_of
 from pipelines.definitions import defs
 from pipelines.home import home
-from pipelines.resources.open import open_run_context
+from pipelines.opening.models import open_run_context
 from pipelines.resources.storage.io_manager import AssetValueIOManager, open_asset_values
 from pipelines.resources.storage.open_stores import open_release_store
 from tests.support.commands import amemgym_here
@@ -45,16 +47,31 @@ class Project:
 
     def run(self, job: str, *, report: Any = None, **recipe: object) -> dg.ExecuteInProcessResult:
         config = {"ops": {"recipe": {"config": recipe}}} if recipe else {}
+        return self.run_configured(job, config, report=report)
+
+    def run_configured(
+        self, job: str, config: dict[str, Any], *, report: Any = None, variant: str = "demo"
+    ) -> dg.ExecuteInProcessResult:
         with open_run_context(home(), report=report) as run_context:
             resources = {**self.resources, "run_context": run_context}
             return defs.resolve_job_def(job).execute_in_process(
-                config, instance=self.instance, partition_key="demo", resources=resources, raise_on_error=False
+                config, instance=self.instance, partition_key=variant, resources=resources, raise_on_error=False
             )
 
     def seeds(self) -> dict[str, int]:
         """The seed of the recipe under which each asset was made last."""
         found = {name: self.values.find(name, "demo") for name in ("personas", "questions", "events", "answers", "episodes")}
         return {name: value.recipe.seed for name, value in found.items() if isinstance(value, Provenance)}
+
+    def salt(self, variant: str, **given: object) -> str | None:
+        """Resolve the recipe of a variant, and return its salt."""
+        benchmark = benchmark_of(load_recipe(variant))
+        asset = benchmark.key("recipe")
+        config = {"ops": {asset: {"config": given}}} if given else {}
+        assert self.run_configured(benchmark.key("resolve_recipe"), config, variant=variant).success
+        resolved = self.values.find(asset, variant)
+        assert isinstance(resolved, ResolvedRecipe)
+        return resolved.recipe.salt
 
 
 def reason(result: dg.ExecuteInProcessResult) -> str:
@@ -150,6 +167,18 @@ def test_what_a_release_was_made_from_is_in_its_manifest(project: Project) -> No
     }
 
 
+def test_a_salt_is_drawn_once_and_stays_whatever_is_overridden_or_reset(project: Project) -> None:
+    drawn = project.salt("dr-base")
+    assert drawn is not None
+    assert len(drawn) == 32
+    assert project.salt("dr-base", num_tasks=7) == drawn
+    assert project.salt("dr-base", reset_overrides=True) == drawn
+    assert project.salt("code-base") not in (None, drawn)
+    assert project.salt("base") not in (None, drawn), "The embedded model writes the same for everybody."
+    assert project.salt("dr-base", salt="of my own") == project.salt("dr-base") == "of my own"
+    assert (project.salt("demo"), project.salt("dr-demo")) == ("", "dr-demo")
+
+
 def test_overrides_stay_until_they_are_overridden_or_reset(project: Project) -> None:
     def overrides() -> dict[str, Any]:
         value = project.values.find("recipe", "demo")
@@ -182,7 +211,7 @@ def test_the_command_line_goes_on_from_the_last_overrides_and_says_which_it_repl
     assert "Overrides of the last run: num_periods, num_changes_per_period; --reset" in output.replace("\n", " ")
 
 
-@pytest.mark.parametrize("content", ["Recipe\n{}\n", "ResolvedRecipe\n{\nsha256 0\n"], ids=["earlier version", "damaged"])
+@pytest.mark.parametrize("content", ["Recipe\n{}\n", "ResolvedRecipe\n{\nsha256 0\n"], ids=["without a digest", "damaged"])
 def test_a_recipe_value_that_cannot_be_read_is_told_and_made_anew(project: Project, content: str) -> None:
     stored = project.folder / "values" / "recipe" / "demo.json"
     stored.parent.mkdir(parents=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from assets.llm.text import runs_of_words
+from assets.text.words import runs_of_words
 from tests.recorded.recording import OUTCOME, recorded_prompts
 from tests.support.commands import clean_environment
 

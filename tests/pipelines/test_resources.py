@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from assets.engine.ports import RunContext
-from pipelines.resources.dagster_resources import configured_resources
+from pipelines.opening.dagster_resources import configured_resources
 from tests.pipelines.llm.batched import a_line
 from tests.pipelines.llm.scripted_server import KEY, ScriptedServer, on_a_port
 from tests.support.commands import own_surroundings
@@ -102,6 +102,7 @@ def test_a_run_takes_the_endpoint_of_its_config_and_sends_the_key_to_its_own_add
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
+        ({"endpoint": "http://user:wombat@host/v1"}, "may hold no login and no query, because Dagster keeps"),
         ({"endpoint": "here"}, "run_context cannot be used: endpoint: must be an address such as https://host/v1."),
         ({"timeout_seconds": 0.0}, "run_context cannot be used: timeout_seconds: "),
     ],

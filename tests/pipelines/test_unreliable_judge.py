@@ -13,7 +13,6 @@ from assets.amemgym.audits.rates import GateErrors, gate_error_rates, recovery_r
 from assets.amemgym.audits.stage import AUDITS, audit_user
 from assets.amemgym.events import EVENTS
 from assets.amemgym.questions import QUESTIONS
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import Decoy, UserAudit
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerSet
@@ -23,6 +22,7 @@ from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.ports import RunContext
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.policies import GatePolicy
 from assets.records.estimate import Estimate
 from assets.reporting.user_share import Outcome, share_by_user

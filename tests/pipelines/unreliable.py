@@ -6,7 +6,7 @@ from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.recipe.policies import GatePolicy
-from pipelines.embedded.app import answer
+from pipelines.embedded.app import write_reply
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from tests.support.simulated_provider.fault_profile import FaultLog, FaultProfile, ReplyFaults, task_of
 
@@ -19,7 +19,7 @@ class Unreliable:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         chat = ApiCompatibility().body(request)
-        text = answer(task_of(chat))
+        text = write_reply(task_of(chat))
         choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         completion = {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
         damaged = ReplyFaults(self.profile, log=FaultLog()).apply(chat, completion, meant=chat, path=("", 0))

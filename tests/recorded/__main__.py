@@ -19,8 +19,8 @@ from tests.recorded.recording import OUTCOME, RECIPES, REPLIES, commands, keep_p
 def main(place: Path, *, replay: bool) -> None:
     """Run the commands in this process, which imports everything once."""
     os.environ |= {"AMEMGYM_HOME": str(place), "AMEMGYM_RECIPES": str(RECIPES)}
-    from pipelines.cli.errors import Problem
     from pipelines.cli.main import app
+    from pipelines.errors import Problem
 
     with override_prompts(recorded_prompts() if replay else []):
         for words in commands(place, replay=replay):

@@ -5,20 +5,20 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-from assets.code_qa.ablation import certify
 from assets.code_qa.behaviours import execute_behaviours
 from assets.code_qa.decisions import decide
 from assets.code_qa.documents import write_notes
-from assets.code_qa.instances import accept
-from assets.code_qa.lengths import fill_lengths
-from assets.code_qa.questions import ask_question
-from assets.code_qa.recipe import CodeQaRecipe
+from assets.code_qa.instances import accept_code_task
+from assets.code_qa.lengths import arrange_notes
+from assets.code_qa.questions import ask_code_question
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeDecisions, CodeDocuments, CodeQuestion, CodeTask
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.sources import draw_sources, with_package_digests
 from assets.code_qa.team.relations import OUTCOME
+from assets.memory_items.final_ablation import certify_lengths
 from assets.memory_items.tasks import TaskAblation, TaskLengths
+from assets.recipe.code_qa import CodeQaRecipe
 from assets.recipe.loading import units
 from assets.records.base import ItemRecord
 from tests.support.coroutines import run
@@ -78,10 +78,10 @@ async def make(sources: CodeSources) -> MadeQuestion:
     behaviours = await execute_behaviours(sources, recipe=recipe, model=model)
     decisions = await decide(sources, behaviours, recipe=recipe, model=model)
     documents = await write_notes(sources, behaviours, decisions, recipe=recipe, model=model)
-    question = await ask_question(sources, behaviours, decisions, documents, recipe=recipe, model=model)
-    lengths = await fill_lengths(documents, question, recipe=recipe, model=model)
-    ablation = await certify(question, lengths, recipe=recipe, model=model)
-    instance = await accept(sources, behaviours, question, lengths, ablation, recipe=recipe, model=model)
+    question = await ask_code_question(sources, behaviours, decisions, documents, recipe=recipe, model=model)
+    lengths = await arrange_notes(sources, documents, question, recipe=recipe, model=model)
+    ablation = await certify_lengths(question, lengths, recipe=recipe, model=model)
+    instance = await accept_code_task(sources, behaviours, question, lengths, ablation, recipe=recipe, model=model)
     return MadeQuestion(sources, behaviours, decisions, documents, question, lengths, ablation, instance)
 
 

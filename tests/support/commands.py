@@ -35,8 +35,24 @@ def clean_environment(home: Path | None = None, **further: str) -> dict[str, str
 
 def amemgym(home: Path, *words: str, **further: str) -> subprocess.Popen[str]:
     """Start the command in a process of its own; both its outputs come out of one pipe."""
-    environment = clean_environment(home, **further)
-    return subprocess.Popen([*AMEMGYM, *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen(
+        [*AMEMGYM, *words],
+        env=clean_environment(home, **further),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=listen_to_signals,
+    )
+
+
+def listen_to_signals() -> None:
+    """For a new process: a job in a shell's background inherits that SIGINT is ignored, one under `nohup` SIGHUP.
+
+    SIGTERM as well, to which Dagster gives what SIGINT has.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:

@@ -1,11 +1,13 @@
 """A proxy before a model's app that spoils one kind of thing, seeded, for all calls or a share of them: see `KINDS`."""
 
 import asyncio
+import gzip
 import json
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -27,6 +29,12 @@ Chat = dict[str, Any]
 Spoil = Callable[[Chat], CapturedResponse]
 HTML = CapturedResponse(200, b"<html>Welcome to the cafe's network</html>", ((b"content-type", b"text/html"),))
 SLOW_SECONDS = 3.0
+
+
+@cache
+def bomb() -> CapturedResponse:
+    """Two hundred KB that unpack to 200 MB."""
+    return CapturedResponse(200, gzip.compress(bytes(200 << 20)), ((b"content-encoding", b"gzip"),))
 
 
 def _without_reply(status: int, message: str, *, code: str | None = None, **headers: str) -> Spoil:
@@ -51,6 +59,18 @@ def _with_usage(tokens: int) -> Spoil:
 def _halved(completion: Chat) -> CapturedResponse:
     whole = completion["choices"][0]["message"]["content"]
     return _with_content(whole[: len(whole) // 2])(completion)
+
+
+def _with_a_null(completion: Chat) -> CapturedResponse:
+    """The words with a NUL at the beginning of their first text, as JSON spells it."""
+    whole = completion["choices"][0]["message"]["content"]
+    return _with_content(whole.replace('": "', '": "\\u0000', 1))(completion)
+
+
+def _with_half_a_character(completion: Chat) -> CapturedResponse:
+    whole = completion["choices"][0]["message"]["content"]
+    spoiled = _with_content(whole.replace('": "', '": "@HALF@', 1))(completion)
+    return replace(spoiled, body=spoiled.body.replace(b"@HALF@", b"\\ud83d"))
 
 
 def _as_response(body: Mapping[str, Any]) -> CapturedResponse:
@@ -83,11 +103,14 @@ PASSING: dict[str, Spoil] = {
     "null_words": _with_content(None),
     "rubbish_words": _with_content("Service temporarily degraded."),
     "half_of_the_words": _halved,
+    "null_character": _with_a_null,
+    "half_a_character": _with_half_a_character,
+    "bomb": lambda completion: bomb(),
 }
 ON_THE_WIRE = ("hangs", "drops", "half_a_body", "slow")
 KINDS: tuple[str, ...] = (*OWN, *PASSING, *ON_THE_WIRE)
 # Words that cannot be used are complained about, and the reply to a complaint is another.
-OTHER_WORDS = {"empty_words", "null_words", "rubbish_words", "half_of_the_words"}
+OTHER_WORDS = {"empty_words", "null_words", "rubbish_words", "half_of_the_words", "null_character", "half_a_character"}
 
 
 @dataclass

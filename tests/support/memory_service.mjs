@@ -1,5 +1,6 @@
-// A memory service in another language: BM25's poor cousin, a session a list. `node memory_service.mjs fork|none|id`
+// A memory service in another language: BM25's poor cousin, a session a list. `node memory_service.mjs fork|none|id|settle`
 // id: its fork keeps the id of the session that it was to copy, as a service does that has no copies.
+// settle: what was written is found only after the route `settle`.
 import { createServer } from "node:http";
 
 const sessions = new Map();
@@ -16,6 +17,13 @@ const routes = {
 };
 if (process.argv[2] === "none") delete routes["/fork"];
 if (process.argv[2] === "id") routes["/fork"] = ({ session, into }) => { alias.set(into, alias.get(session) ?? session); return {}; };
+if (process.argv[2] === "settle") {
+  delete routes["/fork"];
+  const write = routes["/write"];
+  const waiting = new Map();
+  routes["/write"] = (body) => { waiting.set(body.session, [...(waiting.get(body.session) ?? []), body]); return {}; };
+  routes["/settle"] = ({ session }) => { (waiting.get(session) ?? []).forEach(write); waiting.delete(session); return {}; };
+}
 
 const server = createServer(async (request, response) => {
   const route = routes[request.url];

@@ -17,10 +17,10 @@ from assets.amemgym.records.report import (
 )
 from assets.records.estimate import Estimate
 from assets.records.report import GateLine, RuleLine
-from dataset_card.amemgym import AMEMGYM_RELEASE
+from dataset_card.amemgym.release import AMEMGYM_RELEASE
 from dataset_card.release.content import ReleaseContent
-from dataset_card.release.folder import write_release
 from dataset_card.release.manifest import CARD, ManifestUsage
+from dataset_card.release_store.folder import write_release
 from tests.support import gate_votes, scenario
 
 
@@ -72,12 +72,12 @@ def report(**changes: Any) -> QualityReport:
             GateErrorRate(gate="exposure", error="false_accept", kind="", decoys=40, errors=2, readings=44, share=share)
         ],
         "rules": [RuleLine(stage="episodes", rule="r", truth="Values | stay", blocking=True, users=1, violations=0)],
-        "wall": [
+        "shortcuts": [
             _shortcut("longest", "taking the longest option", (0.6, None, None), verdict="crossed"),
-            _shortcut("initial", "saying what was true at first", (0.5, 0.4, 0.625), verdict="told"),
+            _shortcut("initial", "saying what was true at first", (0.5, 0.4, 0.625), verdict="unlimited"),
         ],
         "ceiling": Estimate(value=0.95, low=0.9, high=1.0),
-        "motion": StateMovement(
+        "movement": StateMovement(
             choice_shares=((0.5, 0.25, 0.25), (0.25, 0.5, 0.25)),
             choices_reached=0.6,
             evenness=0.5,
@@ -85,18 +85,18 @@ def report(**changes: Any) -> QualityReport:
             returns=0.0,
             golden_changes=(0.75,),
         ),
-        "places": [
-            OptionPosition(place=place, options=4, right=0.25 * place, right_length=9, other_length=8) for place in (1, 2)
+        "positions": [
+            OptionPosition(position=number, options=4, right=0.25 * number, right_length=9, other_length=8) for number in (1, 2)
         ],
         "coverage": [CoverageLine(column="sex", distance=0.25, by_chance=0.4, groups=())],
     }
     return QualityReport.model_validate({**fields, **changes})
 
 
-def _shortcut(cue: str, meaning: str, share: tuple[float | None, ...], *, verdict: Verdict) -> ShortcutLine:
+def _shortcut(name: str, meaning: str, share: tuple[float | None, ...], *, verdict: Verdict) -> ShortcutLine:
     value, low, high = share
-    limit = 1.0 if verdict == "told" else 0.45
+    limit = 1.0 if verdict == "unlimited" else 0.45
     accuracy = Estimate(value=value, low=low, high=high)
     return ShortcutLine(
-        cue=cue, meaning=meaning, items=4, accuracy=accuracy, random=0.4, luck=0.5, limit=limit, verdict=verdict
+        shortcut=name, meaning=meaning, items=4, accuracy=accuracy, random=0.4, luck=0.5, limit=limit, verdict=verdict
     )

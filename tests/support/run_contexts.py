@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.engine.ports import RunContext, SnapshotRef
 from assets.engine.provenance import Provenance
 from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult, StageRunner
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import units
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.coroutines import run

@@ -8,7 +8,6 @@ braces, pipes, line breaks and letters from several alphabets, and one option no
 from datetime import date, datetime
 from typing import Any, TypeVar
 
-from assets.amemgym.recipe import AMemGymRecipe, PoolSpec
 from assets.amemgym.records.episode import Episode, join_periods, join_questions
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerChoice, QuestionAnswers
@@ -21,6 +20,7 @@ from assets.amemgym.records.state import (
     StateVariable,
     TrajectoryPeriod,
 )
+from assets.recipe.amemgym import AMemGymRecipe, PoolSpec
 from assets.records.base import Record
 
 R = TypeVar("R", bound=Record)

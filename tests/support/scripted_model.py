@@ -69,4 +69,4 @@ async def ask_test_prompt(
     """Ask with a prompt that no file holds."""
     messages = (Message("system", "Answer."), Message("user", question))
     prompt = RenderedPrompt(name, "writer", "steady", "f" * 12, messages)
-    return await ask_structured(model, prompt=prompt, reply=reply, convert=convert, recipe=recipe, sample=sample)
+    return await ask_structured(model, prompt=prompt, reply=reply, convert=convert, settings=recipe.asking, sample=sample)

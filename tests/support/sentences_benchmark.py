@@ -16,7 +16,7 @@ from assets.records.base import GateRecord, ItemRecord, Record
 from assets.records.common_tables import FailureRow, GateVoteRow
 from dataset_card.release.content import ReleaseFormat
 from tests.support.scripted_model import ScriptedModel, ask_test_prompt
-from validation.benchmark import Validation
+from validation.report.validation import Validation
 from validation.rules import Rule, expect
 
 
@@ -120,7 +120,7 @@ ARITHMETIC = Benchmark(
     recipe=ArithmeticRecipe,
     stages=(SENTENCES, NUMBERS, DOUBLES),
     tables={
-        "sentences": Table(SentenceRow, ("number_id",), words=frozenset({"text"})),
+        "sentences": Table(SentenceRow, ("number_id",)),
         "gate_records": Table(GateVoteRow, ("user_id", "number"), scored=False),
         "failures": Table(FailureRow, ("user_id",), scored=False),
     },

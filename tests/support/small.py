@@ -5,7 +5,6 @@ from datetime import date
 from itertools import pairwise
 from typing import Any
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.state import (
     JudgedSchema,
@@ -16,6 +15,7 @@ from assets.amemgym.records.state import (
     StateVariable,
     TrajectoryPeriod,
 )
+from assets.recipe.amemgym import AMemGymRecipe
 
 START = date(2020, 10, 1)
 # One vote on one text a call, no probes, and little patience: each test adds the part of the gates that it is about.

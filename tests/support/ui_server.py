@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.commands import AMEMGYM, clean_environment, free_port
+from tests.support.commands import AMEMGYM, clean_environment, free_port, listen_to_signals
+from tests.support.processes import members
 
 ROOT = Path(__file__).parent.parent.parent
 SECONDS_TO_START = 300.0
@@ -59,12 +60,6 @@ def ui_server(home: Path, surroundings: Mapping[str, str], *, workspace: Path | 
         _stop(process)
 
 
-def listen_to_signals() -> None:
-    """For a new process: a job in a shell's background inherits that SIGINT is ignored, one under `nohup` SIGHUP."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
 def _wait_for(server: UiServer, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < deadline:
@@ -87,14 +82,3 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             if not members(process.pid):
                 return
             time.sleep(0.1)
-
-
-def members(group: int) -> list[int]:
-    """The processes of a group that still run; what waits for its parent to notice its end does not."""
-    found: list[int] = []
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            state, _, owner = entry.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:3]
-            if int(owner) == group and state not in "ZX":
-                found.append(int(entry.parent.name))
-    return found

@@ -9,14 +9,14 @@ from typing import Any
 
 from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
-from assets.amemgym.recipe import AMemGymRecipe
-from assets.amemgym.records.rows import TABLES
+from assets.amemgym.tables import TABLES
 from assets.engine.ports import RunContext, SnapshotRef
 from assets.engine.serialized_record import serialized_rows
 from assets.llm.ports import ModelReply, ModelRequest
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import load_recipe, units
 from assets.records.base import Failure, ItemRecord, Record
-from pipelines.embedded.app import answer
+from pipelines.embedded.app import write_reply
 from pipelines.embedded.task import recognise
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.coroutines import run
@@ -33,7 +33,7 @@ class EmbeddedModel:
         """Its reply to the messages, which are all that it sees."""
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
         seed = request.seed + request.sample
-        return reply(answer(recognise(messages, schema_name=request.schema_name, seed=seed)))
+        return reply(write_reply(recognise(messages, schema_name=request.schema_name, seed=seed)))
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ IN_ANSWERS: Mapping[str, tuple[Defect, ...]] = {
         Defect("a snapshot with two equal answers", "reader", defects.like_the_second("answer"), "equal answers"),
     ),
     "stage audits": (
-        Defect("a question never guessed", "all_guessed", at(judgements=()), "other keys of q01"),
+        Defect("a question never guessed", "all_guessed", at(judgements=()), "at q01 are missing"),
         Defect(
             "a judgement of no option", "own_options", changed("judgements", 0, "expected", to=lambda _: "q01-c99"), "has not"
         ),

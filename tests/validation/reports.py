@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport, ShortcutLine
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import Failure
 from validation.amemgym.report.builder import FinishedUser, QualityReportBuilder
-from validation.amemgym.shortcuts import ShortcutBaselines
+from validation.amemgym.shortcuts.baselines import ShortcutBaselines
 from validation.report.builder import SharedLines
 
 

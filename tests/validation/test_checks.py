@@ -10,7 +10,7 @@ import pytest
 from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.records.persona import Persona
-from assets.amemgym.records.rows import TABLES
+from assets.amemgym.tables import TABLES
 from assets.engine.ports import VALUES
 from assets.engine.provenance import Provenance
 from assets.engine.serialized_record import serialized_rows
@@ -105,7 +105,7 @@ DOCS = Path("reports/demo/gx/uncommitted/data_docs/local_site/index.html")
 
 
 def line(**changes: Any) -> ColumnLine:
-    fields: dict[str, Any] = {"table": "users", "column": "age", "promise": "is 0 to 120", "rows": 20, "unexpected": 0}
+    fields: dict[str, Any] = {"table": "users", "column": "age", "expectation": "is 0 to 120", "rows": 20, "unexpected": 0}
     return ColumnLine.model_validate({**fields, **changes})
 
 
@@ -121,7 +121,7 @@ def test_a_table_whose_expectations_hold_passes_and_one_that_was_not_validated_d
 def test_a_broken_expectation_is_shown_with_its_rows() -> None:
     broken = table_result(
         "users",
-        [line(), line(column="name", promise="is not blank", unexpected=2, sample=("user_id: 7",))],
+        [line(), line(column="name", expectation="is not blank", unexpected=2, sample=("user_id: 7",))],
         asset="quality_report",
         data_docs=DOCS,
     )

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from assets.code_qa.instances import accept
+from assets.code_qa.instances import accept_code_task
 from assets.code_qa.team.relations import OUTCOME
 from assets.memory_items.documents import ItemDocument, Turn, tokens_of
 from assets.memory_items.facts import Statement
 from assets.records.base import ItemFailed, Record
+from tests.support.applied_rules import apply_rules
 from tests.support.code_questions import code_recipe, made_question
 from tests.support.coroutines import run
 from tests.support.research_tasks import EmbeddedModel
 from validation.code_qa.benchmark import RULES
-from validation.rules import apply_rules
 
 
 def broken(stage: str, **changed: Record) -> set[str]:
@@ -112,6 +112,17 @@ def test_an_answer_in_the_question_or_in_the_code_that_is_shown_is_caught() -> N
     assert "code_is_the_packages" in broken("code_questions", questions=telling)
 
 
+def test_an_outcome_that_can_be_worked_out_from_the_code_that_is_shown_is_caught() -> None:
+    made = made_question()
+    function = made.question.hops[-1].subject.partition("(")[0]
+    whole = made.sources.symbol(function).source
+    code: list[ItemDocument] = []
+    for one in made.question.code:
+        code.append(one.model_copy(update={"text": whole}) if one.document_id == f"code-{function}" else one)
+    showing = made.question.model_copy(update={"code": tuple(code)})
+    assert "outcomes_are_not_shown" in broken("code_questions", questions=showing)
+
+
 def test_an_answer_in_filler_is_caught() -> None:
     hop = made_question().question.hops[-1]
 
@@ -129,6 +140,18 @@ def test_a_title_that_tells_what_a_note_is_about_is_caught() -> None:
     assert broken("code_documents", documents=telling) == {"notes_are_dated"}
 
 
+def test_a_result_that_equals_a_part_of_the_day_is_not_in_the_title() -> None:
+    documents = made_question().documents
+    first = documents.documents[0]
+    placed = first.statements[0]
+    year = str(max(one.statement.as_of for one in first.statements).year)
+    assert year in first.title
+    of_the_year = placed.model_copy(update={"statement": placed.statement.model_copy(update={"value": year})})
+    told = first.model_copy(update={"statements": (of_the_year, *first.statements[1:])})
+    telling = documents.model_copy(update={"documents": (told, *documents.documents[1:])})
+    assert "notes_are_dated" not in broken("code_documents", documents=telling)
+
+
 def test_a_fact_that_no_reader_found_is_caught() -> None:
     documents = made_question().documents
     lost = documents.gate_records[0].model_copy(update={"accepted": False})
@@ -144,7 +167,7 @@ def test_code_that_is_changed_after_the_certificate_voids_it() -> None:
     question = made.question.model_copy(update={"code": other.code})
     with pytest.raises(ItemFailed, match="not certified"):
         run(
-            accept(
+            accept_code_task(
                 made.sources,
                 made.behaviours,
                 question,

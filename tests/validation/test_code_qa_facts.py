@@ -8,16 +8,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assets.code_qa.packages.reading import file_digest, with_content
-from assets.code_qa.recipe import CodeQaRecipe
+from assets.code_qa.packages.reading import text_digest, with_content
 from assets.code_qa.records.behaviours import Behaviour, CallResult, CodeBehaviours
-from assets.code_qa.records.sources import CodeFile, CodePackage, CodeSources, CodeSymbol, PackageSpec
+from assets.code_qa.records.sources import CodeFile, CodePackage, CodeSources, CodeSymbol
+from assets.recipe.code_qa import CodeQaRecipe, PackageSpec
 from tests.bench.code_behaviours import main
+from tests.support.applied_rules import apply_rules
 from validation.code_qa import behaviours as behaviour_rules
 from validation.code_qa import sources as source_rules
-from validation.code_qa.reexecution import ToldCall, false_calls
+from validation.code_qa.behaviours import ToldCall, false_calls
 from validation.code_qa.sources import packages_are_unchanged
-from validation.rules import apply_rules
 
 TEXT = "def f(x, y=1):\n    if x < 0:\n        raise ValueError(x)\n    return [x + y, 'a']\n"
 PACKAGE = CodePackage(name="m", version="1", license="MIT", origin="installed", content="c")
@@ -39,16 +39,14 @@ def behaviour(argument: str, text: str, *, outcome: str = "returns") -> Behaviou
 SOURCES = CodeSources(
     task_id="t",
     package=PACKAGE,
-    files=(CodeFile(path="m.py", module="m", text=TEXT, content=file_digest(TEXT)),),
+    files=(CodeFile(path="m.py", module="m", text=TEXT, content=text_digest(TEXT)),),
     symbols=(
         CodeSymbol(
             symbol_id="m.f",
             kind="function",
             path="m.py",
             line=1,
-            end_line=4,
             signature="def f(x, y=1)",
-            summary="",
             source=TEXT.strip(),
         ),
     ),
@@ -129,7 +127,7 @@ def test_released_code_that_reaches_outside_or_ends_the_process_makes_no_call_tr
 
 def test_a_release_is_executed_again_from_its_own_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def write(result: str) -> None:
-        file = {"task_id": "t", "path": "m.py", "module": "m", "text": TEXT, "content": file_digest(TEXT)}
+        file = {"task_id": "t", "path": "m.py", "module": "m", "text": TEXT, "content": text_digest(TEXT)}
         row = {"task_id": "t", "call": "m.f(1, y=2)", "outcome": "returns", "result": result}
         for table, only in (("files", file), ("behaviours", row)):
             pq.write_table(pa.Table.from_pylist([only]), tmp_path / f"{table}.parquet")  # pyright: ignore[reportUnknownMemberType]

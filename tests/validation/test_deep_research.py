@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from assets.deep_research.instances import accept
+from assets.deep_research.instances import accept_task
 from assets.memory_items.documents import ItemDocument, SizedItem, Turn, tokens_of
 from assets.memory_items.tasks import MemoryTask, TaskQuestion
 from assets.records.base import ItemFailed, Record
+from tests.support.applied_rules import apply_rules
 from tests.support.coroutines import run
 from tests.support.research_tasks import EmbeddedModel, made_task, small_recipe
 from validation.deep_research.benchmark import RULES
-from validation.rules import apply_rules
 
 
 def broken(stage: str, **changed: Record) -> set[str]:
@@ -129,7 +129,7 @@ def test_a_certificate_with_an_error_or_without_a_condition_is_none() -> None:
         void = task.ablation.model_copy(update={"certificates": (certified.model_copy(update={"outcomes": outcomes}),)})
         assert broken("dr_ablation", ablation=void) == {"certificates_hold"}
         with pytest.raises(ItemFailed, match="not certified"):
-            run(accept(task.question, task.lengths, void, recipe=small_recipe(), model=EmbeddedModel()))
+            run(accept_task(task.question, task.lengths, void, recipe=small_recipe(), model=EmbeddedModel()))
 
 
 def test_a_released_task_has_a_certificate_for_each_length() -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from assets.amemgym.pipeline import AMEMGYM, STAGES
-from assets.amemgym.records.rows import TABLES
+from assets.amemgym.tables import TABLES
 from assets.engine.serialized_record import serialized_rows
 from pipelines.resources.storage.snapshots import ParquetSnapshots, SnapshotError
+from tests.support.applied_rules import apply_rules
 from tests.support.small import START, excluding, schema_of, small_recipe, trajectory_of
 from tests.validation.clean_set import clean_set
 from tests.validation.defects import Defect
@@ -18,11 +19,10 @@ from tests.validation.defects_in_answers import IN_ANSWERS
 from tests.validation.defects_in_schemas import IN_SCHEMAS
 from tests.validation.defects_in_tables import IN_TABLES
 from tests.validation.defects_in_trajectories import IN_TRAJECTORIES
+from tests.validation.validated_tables import validate_tables
 from validation.amemgym.benchmark import RULES
 from validation.amemgym.tables import TABLE_EXPECTATIONS
 from validation.expectations.expectation import ColumnExpectation
-from validation.expectations.validate import validate_tables
-from validation.rules import apply_rules
 
 DEFECTS = {**IN_SCHEMAS, **IN_TRAJECTORIES, **IN_ANSWERS, **IN_TABLES}
 CASES = [pytest.param(place, one, id=f"{place}: {one.kind}") for place, defects in DEFECTS.items() for one in defects]
@@ -45,7 +45,7 @@ def found_in_columns(table: str, rows: list[Any], *, project: Path, only: str = 
     own = [one for one in suite_of(table) if f"{one.column} {one.statement}".startswith(only)]
     tables = {**clean.tables(), table: rows}
     lines = validate_tables(tables, {table: own}, AMEMGYM, TABLE_EXPECTATIONS, released=clean.released, project=project)
-    return {f"{line.column} {line.promise}": list(line.sample) for line in lines}
+    return {f"{line.column} {line.expectation}": list(line.sample) for line in lines}
 
 
 def found_by_reader(stage: str, rows: list[Any], folder: Path) -> dict[str, list[str]]:

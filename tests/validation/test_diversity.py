@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from assets.amemgym.personas.sampling import pool_counts
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.report import CoverageLine, Diversity
 from assets.llm.ports import BudgetReached, EndpointError, Vector
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.policies import DiversityPolicy
 from tests.support import scenario
 from tests.support.coroutines import run
@@ -57,20 +57,20 @@ def of(*asked: tuple[str, str], vectors: Mapping[str, Vector] | None = None, rec
 def test_the_same_words_in_another_order_are_near_duplicates() -> None:
     found = of(("ada", TEA), ("ada", "My evenings: which tea SUITS?"), ("ben", RUN))
     assert (found.near_within, found.near_across) == (pytest.approx(2 / 3, abs=1e-4), 0.0)
-    assert (found.twins[0].first, found.twins[0].likeness) == (TEA, 1.0)
+    assert (found.similar[0].first, found.similar[0].likeness) == (TEA, 1.0)
 
 
 def test_questions_of_two_users_are_told_apart_from_those_of_one() -> None:
     found = of(("ada", TEA), ("ben", TEA), ("cleo", RUN))
     assert (found.near_within, found.near_across) == (0.0, pytest.approx(2 / 3, abs=1e-4))
-    assert (found.twins[0].first_user, found.twins[0].second_user) == ("ada", "ben")
+    assert (found.similar[0].first_user, found.similar[0].second_user) == ("ada", "ben")
 
 
 def test_other_words_for_the_same_are_found_by_meaning_only() -> None:
     asked, vectors = (("ada", TEA), ("ben", BREWING), ("cleo", RUN)), {TEA: (1.0, 0.1), BREWING: (2.0, 0.2), RUN: (0.0, 1.0)}
     assert of(*asked).near_across == 0.0
     found = of(*asked, vectors=vectors)
-    assert (found.near_across, found.meaning, found.twins[0].likeness) == (pytest.approx(2 / 3, abs=1e-4), "meaning-1", 1.0)
+    assert (found.near_across, found.meaning, found.similar[0].likeness) == (pytest.approx(2 / 3, abs=1e-4), "meaning-1", 1.0)
 
 
 def test_each_question_counts_once_in_the_histogram() -> None:
@@ -79,7 +79,7 @@ def test_each_question_counts_once_in_the_histogram() -> None:
 
 def test_a_pair_of_words_that_many_users_share_is_shown_once() -> None:
     found = of(*((f"user-{number}", TEA) for number in range(9)), ("zoe", RUN))
-    assert [twins.likeness for twins in found.twins if twins.first == twins.second] == [1.0]
+    assert [pair.likeness for pair in found.similar if pair.first == pair.second] == [1.0]
 
 
 def test_a_single_question_has_no_twin() -> None:

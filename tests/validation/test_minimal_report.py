@@ -6,17 +6,17 @@ from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.engine.benchmark import Benchmark
 from assets.records.base import Failure, FailureReason
 from assets.records.report import MinimalReport
+from assets.reporting.user_share import Outcome, share_by_user
 from tests.support.coroutines import run
 from tests.support.run_contexts import materialized, run_context, sampled
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import small_recipe
-from validation.benchmark import Validation
 from validation.checks import benchmark_checks
 from validation.finished_items import FinishedItems
-from validation.memory_items.report import share_over_items
 from validation.report.asset import report_asset, report_on
 from validation.report.builder import commonest_messages
 from validation.report.page import problems, render_minimal_page
+from validation.report.validation import Validation
 from validation.rules import Rule, invariants
 
 RECIPE = small_recipe()
@@ -77,7 +77,9 @@ def test_a_replaced_item_s_reason_stands_with_the_message_that_most_of_them_have
 
 
 def test_a_share_of_nothing_or_of_everything_is_not_certain() -> None:
-    none, all_of_them = share_over_items([(0, 2)] * 6), share_over_items([(2, 2)] * 6)
+    outcomes = [Outcome(str(number // 2), hit=False) for number in range(12)]
+    none = share_by_user(outcomes)
+    all_of_them = share_by_user([one._replace(hit=True) for one in outcomes])
     assert (none.value, none.low, all_of_them.value, all_of_them.high) == (0, 0, 1, 1)
     assert none.high is not None
     assert none.high > 0.2

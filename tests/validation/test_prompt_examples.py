@@ -10,7 +10,7 @@ import pytest
 
 from assets.amemgym.pipeline import AMEMGYM
 from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of
-from assets.llm.text import runs_of_words
+from assets.text.words import runs_of_words
 from prompts.catalogue import load_prompt, prompt_names
 from prompts.template import Prompt
 from tests.recorded.recording import REPLIES, recorded_prompts
@@ -79,7 +79,9 @@ def test_a_reply_in_which_the_recorded_model_pasted_the_example_is_sent_back() -
     model = ScriptedModel({prompt.name: [pasted, {"variant_1": "Boil them together.", "variant_2": "Buy a timer."}]})
     rendered = prompt.render(question="How do I boil eggs?", required_info={}, variants={}, language="English")
     schema = ReplySchema[dict[str, str]](object_of({"variant_1": TEXT, "variant_2": TEXT}))
-    kept = run(ask_structured(model, prompt=rendered, reply=schema, convert=lambda reply: reply, recipe=small_recipe()))
+    kept = run(
+        ask_structured(model, prompt=rendered, reply=schema, convert=lambda reply: reply, settings=small_recipe().asking)
+    )
     assert kept["variant_2"] == "Buy a timer."
     (objection,) = model.objections(prompt.name)
     assert "It repeats the example" in objection

@@ -21,7 +21,7 @@ from tests.support.small import persona, small_recipe
 from tests.validation.random_questions import moved, random_users
 from tests.validation.reports import report_of, shortcut_lines
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION, RULES
-from validation.amemgym.report.builder import FinishedUser, users_of
+from validation.amemgym.report.builder import FinishedUser, finished_users
 from validation.amemgym.report.recovery import RecoveryCounter
 from validation.amemgym.texts import TextCounter
 from validation.finished_items import FinishedItems
@@ -51,7 +51,7 @@ def test_a_clean_set_is_reported_in_full(tmp_path: Path) -> None:
     assert (report.users, report.crossed, problems) == (2, (), [])
     assert [(line.stage, line.rule) for line in report.rules] == [(s, rule.name) for s, own in RULES.items() for rule in own]
     assert {line.users for line in report.rules} == {2}
-    assert {"options only", "question only", "profile only"} <= {line.cue for line in report.wall}
+    assert {"options only", "question only", "profile only"} <= {line.shortcut for line in report.shortcuts}
     assert [(line.direction, line.recovered.value) for line in report.recovery] == [
         ("state_from_answer", 1.0),
         ("answer_from_state", 1.0),
@@ -69,7 +69,7 @@ def test_a_replacement_who_joined_late_is_reported_like_any_other(tmp_path: Path
     finished = FinishedItems(shop, RECIPE, refs, AMEMGYM, items_at_once=1)
     users = [persona(number).user_id for number in (1, 2)]
     assert [failure.item_id for failure in finished.failures()] == [persona(0).user_id]
-    found = [user for portion in finished.portions() for user in users_of(portion)]
+    found = [user for portion in finished.portions() for user in finished_users(portion)]
     for own in ([one.episode for one in found], [one.audit for one in found], [one.persona for one in found]):
         assert [one.user_id for one in own if one] == users
     assert all(one.votes for one in found)
@@ -158,13 +158,13 @@ def test_the_leaks_of_first_drafts_and_of_finished_queries_are_reported() -> Non
     ]
     clean = gate_records()[1].model_copy(update={"item_id": "s02-01", "refinement": 0})
     queries = (
-        QueryReading(item_id="s00-01", told=True, leaked={"evenings": "Tue"}),
-        *(QueryReading(item_id=f"s0{number}-01", told=number > 1, leaked={}) for number in (1, 2, 3)),
+        QueryReading(item_id="s00-01", recovered=True, leaked={"evenings": "Tue"}),
+        *(QueryReading(item_id=f"s0{number}-01", recovered=number > 1, leaked={}) for number in (1, 2, 3)),
     )
     audit = UserAudit(user_id=USER_ID, queries=queries)
     leaks = report_of(scenario.recipe(), FinishedUser(scenario.episode(), votes=(*votes, clean), audit=audit)).leaks
     assert leaks is not None
-    assert (leaks.drafts.value, leaks.accepted.value, leaks.untold.value, leaks.queries) == (0.666667, 0.25, 0.25, 4)
+    assert (leaks.drafts.value, leaks.accepted.value, leaks.missed.value, leaks.queries) == (0.666667, 0.25, 0.25, 4)
 
 
 def test_the_report_says_what_a_judge_that_guesses_would_accept() -> None:
@@ -194,12 +194,12 @@ def test_figures_stand_beside_the_papers() -> None:
 
 
 def test_states_that_move_are_described() -> None:
-    motion = report_of(scenario.recipe(), FinishedUser(scenario.episode())).motion
-    assert motion is not None
-    assert motion.changes == {"1": 3}
-    assert motion.golden_changes == (1.0, 0.5)
-    assert motion.choice_shares[0] == (1.0,)
-    assert motion.choice_shares[2] == (0.0, 1.0)
+    movement = report_of(scenario.recipe(), FinishedUser(scenario.episode())).movement
+    assert movement is not None
+    assert movement.changes == {"1": 3}
+    assert movement.golden_changes == (1.0, 0.5)
+    assert movement.choice_shares[0] == (1.0,)
+    assert movement.choice_shares[2] == (0.0, 1.0)
 
 
 def results(report: QualityReport) -> dict[str, dg.AssetCheckResult]:
@@ -211,15 +211,15 @@ def results(report: QualityReport) -> dict[str, dg.AssetCheckResult]:
 def test_every_check_of_a_good_report_passes() -> None:
     report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
     assert {name: one.passed for name, one in results(report).items()} == dict.fromkeys(
-        ("all_users_finished", "rules_hold", "wall_holds"), True
+        ("all_users_finished", "rules_hold", "shortcuts_hold"), True
     )
 
 
 def test_a_shortcut_beyond_its_limit_blocks_the_release_and_the_worst_items_are_named() -> None:
     episodes = random_users(20, change=moved)
     report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
-    crossed = varied(report, wall=shortcut_lines(episodes, recipe=scenario.recipe(num_periods=10)))
-    check = results(crossed)["wall_holds"]
+    crossed = varied(report, shortcuts=shortcut_lines(episodes, recipe=scenario.recipe(num_periods=10)))
+    check = results(crossed)["shortcuts_hold"]
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.ERROR)
     assert "'place 2'" in str(check.description)
     assert "How early should I go?" in str(check.description)

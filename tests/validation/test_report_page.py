@@ -27,7 +27,7 @@ from tests.validation.random_questions import adding, random_users
 from tests.validation.reports import report_of, shortcut_lines
 from validation.amemgym.report.builder import FinishedUser
 from validation.amemgym.report.figures import figures
-from validation.amemgym.report.page import render_page, shortcuts_description
+from validation.amemgym.report.page import render_quality_page, shortcuts_description
 from validation.report.page import write_page
 
 HOSTILE = '</style><script src="http://evil.example/x.js">alert(1)</script><img src=x onerror=alert(2)>$\\frac{1}$ & "so" 毎晩'
@@ -72,26 +72,26 @@ def report(**changes: object) -> QualityReport:
 
 
 def without_pictures(**changes: object) -> QualityReport:
-    return report(**{"wall": (), "motion": None, "places": (), "gates": (), "diversity": None, **changes})
+    return report(**{"shortcuts": (), "movement": None, "positions": (), "gates": (), "diversity": None, **changes})
 
 
 def hostile() -> QualityReport:
     item = WorstItem(user_id=HOSTILE, question_id=HOSTILE, query=HOSTILE, text=HOSTILE, share=0.5)
     shares = Estimate(value=0.5, low=0.4, high=0.6)
-    crossed = [varied(line, worst=(item,), verdict="crossed") for line in report().wall]
-    twins = SimilarQuestions(first_user=HOSTILE, first=HOSTILE, second_user=HOSTILE, second=HOSTILE, likeness=1.0)
+    crossed = [varied(line, worst=(item,), verdict="crossed") for line in report().shortcuts]
+    pair = SimilarQuestions(first_user=HOSTILE, first=HOSTILE, second_user=HOSTILE, second=HOSTILE, likeness=1.0)
     return report(
         variant=HOSTILE,
         user_names={HOSTILE: HOSTILE},
         writer=HOSTILE,
         judges=(HOSTILE,),
-        wall=tuple(crossed),
+        shortcuts=tuple(crossed),
         replaced={HOSTILE: 1},
         rules=(RuleLine(stage="answers", rule="x", truth=HOSTILE, blocking=True, users=1, violations=1, examples=(HOSTILE,)),),
-        columns=(ColumnLine(table="users", column="name", promise=HOSTILE, rows=1, unexpected=1, sample=(HOSTILE,)),),
+        columns=(ColumnLine(table="users", column="name", expectation=HOSTILE, rows=1, unexpected=1, sample=(HOSTILE,)),),
         recovery=(RecoveryLine(direction="answer_from_state", items=2, recovered=shares, cannot_tell=0.0, worst=(item,)),),
         diversity=Diversity(
-            questions=2, threshold=0.9, meaning=HOSTILE, near_within=0, near_across=1, likeness=(0, 2), twins=(twins,)
+            questions=2, threshold=0.9, meaning=HOSTILE, near_within=0, near_across=1, likeness=(0, 2), similar=(pair,)
         ),
         coverage=(
             CoverageLine(
@@ -103,7 +103,7 @@ def hostile() -> QualityReport:
 
 @pytest.fixture(scope="module")
 def hostile_page() -> str:
-    return render_page(hostile())
+    return render_quality_page(hostile())
 
 
 def test_what_personas_and_models_wrote_stays_text(hostile_page: str) -> None:
@@ -122,7 +122,7 @@ def test_nothing_is_loaded_from_anywhere(hostile_page: str) -> None:
 
 
 def test_ids_are_unique_though_several_pictures_share_the_page() -> None:
-    page = Page(render_page(report()))
+    page = Page(render_quality_page(report()))
     assert len(page.ids) == len(set(page.ids))
     assert page.attributes.count(("role", "img")) == 5
 
@@ -136,18 +136,20 @@ def test_the_same_report_gives_the_same_bytes_whatever_matplotlib_is_set_to() ->
 
 
 def test_the_page_of_another_report_is_drawn_anew_after_that_of_one() -> None:
-    assert render_page(report()) == render_page(report())
-    assert render_page(without_pictures(users_wanted=1)) != render_page(report())
+    assert render_quality_page(report()) == render_quality_page(report())
+    assert render_quality_page(without_pictures(users_wanted=1)) != render_quality_page(report())
 
 
 def test_a_set_that_may_be_released_says_so_first() -> None:
     clean = without_pictures(users_wanted=1)
-    assert "Nothing stands against a release" in render_page(clean)
+    assert "Nothing stands against a release" in render_quality_page(clean)
 
 
 def test_a_shortcut_beyond_its_limit_heads_the_page_and_shows_its_worst_items() -> None:
     episodes = random_users(20, change=adding(" And so on, for a good while, come what may, and then some more of the same."))
-    text = " ".join(Page(render_page(without_pictures(wall=shortcut_lines(episodes, recipe=scenario.recipe())))).words)
+    text = " ".join(
+        Page(render_quality_page(without_pictures(shortcuts=shortcut_lines(episodes, recipe=scenario.recipe())))).words
+    )
     assert "Not to be released" in text
     assert "Without memory, 'longest' is right" in text
     assert "longest: the questions that give the right option away most" in text
@@ -159,13 +161,13 @@ def test_users_who_are_mentioned_have_their_names_and_others_are_not_listed() ->
     ids = [f"{number:032x}" for number in range(3)]
     users = [FinishedUser(scenario.episode(one)) for one in ids]
     worst = WorstItem(user_id=ids[1], question_id="q01", query="What now?", text="Rest.", share=1.0)
-    (line, *_) = report().wall
-    crossed = varied(line, cue="longest", worst=(worst,), verdict="crossed")
-    found = varied(report_of(scenario.recipe(), *users), wall=(crossed,), diversity=None)
+    (line, *_) = report().shortcuts
+    crossed = varied(line, shortcut="longest", worst=(worst,), verdict="crossed")
+    found = varied(report_of(scenario.recipe(), *users), shortcuts=(crossed,), diversity=None)
     name = users[1].episode.user_profile.name
     named = found.with_names(dict.fromkeys(ids, name))
     assert named.user_names == {ids[1]: name}
-    assert f'user <span title="{ids[1]}">{escape(name)}</span>' in render_page(named)
+    assert f'user <span title="{ids[1]}">{escape(name)}</span>' in render_quality_page(named)
     assert ids[1] not in shortcuts_description(named)
     assert f"Worst: user {name}, q01, 'What now?'" in shortcuts_description(named)
 
@@ -178,13 +180,13 @@ def test_a_report_knows_the_names_of_the_most_alike_questions_users() -> None:
 
 def test_a_set_without_users_has_a_page_too() -> None:
     empty = report_of(scenario.recipe())
-    assert "Only 0 users of 1 are finished." in render_page(empty)
+    assert "Only 0 users of 1 are finished." in render_quality_page(empty)
 
 
 def test_the_page_replaces_the_one_before_in_one_move(tmp_path: Path) -> None:
     path = tmp_path / "reports" / "demo.html"
     for variant in ("one", "two"):
-        assert write_page(render_page(without_pictures(variant=variant)), path) == path
+        assert write_page(render_quality_page(without_pictures(variant=variant)), path) == path
     assert "Quality report: two" in path.read_text(encoding="utf-8")
     assert [one.name for one in path.parent.iterdir()] == ["demo.html"]
 
@@ -202,7 +204,7 @@ def test_a_shortcut_above_its_limit_that_holds_has_its_reason(
     value: float, low: float | None, limit: float, word: str, words: str
 ) -> None:
     line = ShortcutLine(
-        cue="longest",
+        shortcut="longest",
         meaning="the longest",
         items=4,
         accuracy=Estimate(value=value, low=low, high=None if low is None else 0.5),

@@ -2,16 +2,17 @@
 
 import pytest
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.user import UserRecord
-from assets.llm.text import alike, spells
+from assets.recipe.amemgym import AMemGymRecipe
+from assets.text.words import alike, spells
 from tests.support import scenario
+from tests.support.applied_rules import apply_rules
 from tests.support.small import persona
 from tests.validation.clean_set import clean_set
 from tests.validation.defects import at
 from validation.amemgym.benchmark import RULES
-from validation.rules import Rule, apply_rules
+from validation.rules import Rule
 
 RECIPE = scenario.recipe()
 

@@ -1,1 +1,1 @@
-"""What must hold of AMemGym: a module of rules per stage, expectations of its tables, its quality report."""
+"""AMemGym: a module of rules per stage, expectations of its tables, its quality report."""

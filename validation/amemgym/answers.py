@@ -1,62 +1,69 @@
-"""What must hold of the answers and their keys."""
+"""Rules about the answers and their keys."""
 
 import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import contains
 
 from assets.amemgym.answers.variants import lived_variants
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import AnswerSet, QuestionAnswers
 from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateTrajectory
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
 from validation.amemgym.texts import answer_texts, options_are_told_apart, text_rules
 from validation.rules import AcceptingVotes, Rule, SetRule, Violation, expect, invariants
 
+# A stop inside a number or an abbreviation has no space after it.
 SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
-FAVOUR_LIMIT = 4.0  # standard deviations; by chance one position in some 30 000 lies beyond
+# In standard deviations. By chance one position in some 30,000 lies beyond.
+FAVOUR_LIMIT = 4.0
 
 
 def _answered(record: AnswerSet, schema: StateSchema) -> Iterator[tuple[SchemaQuestion, QuestionAnswers]]:
-    """The schema's questions that have answers, with them."""
+    """Yield each of the schema's questions that has answers, with its answers."""
     answers = {one.question_id: one for one in record.questions}
-    yield from ((one, answers[one.question_id]) for one in schema.questions if one.question_id in answers)
+    for question in schema.questions:
+        # A question without answers breaks a rule of its own.
+        if question.question_id in answers:
+            yield question, answers[question.question_id]
 
 
 def every_question_is_answered(record: AnswerSet, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
-    """The schema's questions are answered, and no other."""
-    answered, asked = [one.question_id for one in record.questions], [one.question_id for one in schema.questions]
+    answered = [one.question_id for one in record.questions]
+    asked = [one.question_id for one in schema.questions]
     yield from expect(answered == asked, f"answers the questions {answered}, the schema has {asked}")
 
 
 def questions_have_enough_options(record: AnswerSet, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Every question has the recipe's least number of options, and a golden one for every period."""
     for question in record.questions:
-        count, golden = len(question.choices), len(question.golden)
+        count = len(question.choices)
+        golden = len(question.golden)
         yield from expect(count >= recipe.min_variants_per_question, f"{question.question_id} has {counted(count, 'option')}")
         yield from expect(golden == recipe.num_periods + 1, f"{question.question_id} has {counted(golden, 'golden choice')}")
 
 
 def variants_are_legal(record: AnswerSet, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
-    """Each option is for one choice of each of the question's variables, in their order."""
     for question, answers in _answered(record, schema):
         choices = [schema.choices.get(name, []) for name in question.required_info]
         for option in answers.choices:
-            fits = [value in own for value, own in zip(option.state, choices, strict=False)]
-            if len(option.state) != len(choices) or not all(fits):
+            # A variant of the wrong length is none either, so the values are compared as far as they go.
+            fits = all(map(contains, choices, option.state))
+            if len(option.state) != len(choices) or not fits:
                 yield f"{option.choice_id} is for {list(option.state)}, which is no variant of its question"
 
 
 def golden_options_are_right(
     record: AnswerSet, schema: StateSchema, trajectory: StateTrajectory, _: AMemGymRecipe
 ) -> Iterator[str]:
-    """In every period exactly one option matches the state, and it is the golden one."""
     for question, answers in _answered(record, schema):
         fitting: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
         for option in answers.choices:
             fitting[option.state].append(option.choice_id)
-        for period, (variant, golden) in enumerate(zip(lived_variants(question, trajectory), answers.golden, strict=False)):
+        lived = lived_variants(question, trajectory)
+        # Keys that are too few or too many break a rule of their own.
+        for period, (variant, golden) in enumerate(zip(lived, answers.golden, strict=False)):
             if fitting[variant] != [golden]:
                 yield f"in period {period} the key of {question.question_id} is {golden}, right is {fitting[variant]}"
 
@@ -74,7 +81,6 @@ def types_say_what_occurred(
 
 
 def answers_passed_their_gates(record: AnswerSet, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Of the final text, as many judges as the recipe asks read the variant, and chose it for the variant."""
     gates: tuple[str, ...] = ("recovery", "choice") if recipe.gates.reverse else ("recovery",)
     votes = AcceptingVotes(record.gate_records)
     for question, answers in _answered(record, schema):
@@ -88,14 +94,16 @@ def answers_passed_their_gates(record: AnswerSet, schema: StateSchema, recipe: A
 
 def answers_are_a_few_sentences(record: AnswerSet, _: AMemGymRecipe) -> Iterator[str]:
     """An answer has two or three sentences; one more or fewer is accepted."""
-    for choice in (choice for question in record.questions for choice in question.choices):
-        if not 1 <= (count := len(SENTENCE_END.findall(choice.answer))) <= 4:
-            yield f"{choice.choice_id} has {count} sentences"
+    for question in record.questions:
+        for choice in question.choices:
+            count = len(SENTENCE_END.findall(choice.answer))
+            if not 1 <= count <= 4:
+                yield f"{choice.choice_id} has {count} sentences"
 
 
 @dataclass
 class PositionCount:
-    """How often the option at one position was shown and right, and how often it would be right by chance."""
+    """Options shown and right at one position, how many chance explains, and the first user with one that was right."""
 
     shown: int = 0
     right: int = 0
@@ -111,18 +119,22 @@ class NoPositionIsFavoured:
         self._positions: defaultdict[int, PositionCount] = defaultdict(PositionCount)
 
     def add(self, record: AnswerSet) -> None:
-        for question in (one for one in record.questions if one.golden):
+        for question in record.questions:
+            # Later keys depend on the first one, so they are no further draws.
+            if not question.golden:
+                continue
             chance = 1 / len(question.choices)
             for number, choice in enumerate(question.choices):
-                position, right = self._positions[number], choice.choice_id == question.golden[0]
+                position = self._positions[number]
+                right = choice.choice_id == question.golden[0]
                 position.shown += 1
                 position.right += right
                 position.expected += chance
                 position.variance += chance * (1 - chance)
-                position.first = position.first or (record.user_id if right else "")
+                if right and not position.first:
+                    position.first = record.user_id
 
     def violations(self) -> Iterator[Violation]:
-        """One for each position that is right too often."""
         for number, position in sorted(self._positions.items()):
             if position.right - position.expected > FAVOUR_LIMIT * math.sqrt(position.variance):
                 times = f"in {position.right} of {position.shown} questions, {position.expected:.1f} were expected"
@@ -156,10 +168,5 @@ RULES = (
     Rule("a_few_sentences", "Answers have two or three sentences.", answers_are_a_few_sentences, blocking=False),
     *text_rules("Answers", "answer", answer_texts, reads=("state_schema",)),
     Rule("options_apart", "Options of a question differ in more than a few words.", options_are_told_apart),
-    SetRule(
-        "no_favoured_position",
-        "No position is right more often than by chance.",
-        NoPositionIsFavoured,
-        blocking=False,
-    ),
+    SetRule("no_favoured_position", "No position is right more often than by chance.", NoPositionIsFavoured, blocking=False),
 )

@@ -1,41 +1,17 @@
-"""What must hold of AMemGym: its rules, what it expects of its tables, and its quality report."""
+"""AMemGym: its rules, the expectations of its tables, and its quality report."""
 
 from assets.amemgym.pipeline import AMEMGYM
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.engine.benchmark import Benchmark
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
-from validation.amemgym import (
-    answers,
-    audits,
-    episodes,
-    events,
-    personas,
-    questions,
-    session_queries,
-    state_schema,
-    state_trajectory,
-    user_profiles,
-)
-from validation.amemgym.report.page import render_page, report_metadata, shortcuts_outcome
+from validation.amemgym.personas import pool_is_unchanged
+from validation.amemgym.report.page import quality_metadata, render_quality_page, shortcuts_outcome
 from validation.amemgym.tables import TABLE_EXPECTATIONS
-from validation.benchmark import ReportCheck, ReportSpec, Validation
 from validation.report.builder import ReportBuilder
-from validation.rules import Rule
+from validation.report.validation import ReportCheck, ReportSpec, Validation, rules_by_stage
 
-# Each stage has a module of its name here that states its rules.
-RULES: dict[str, tuple[Rule, ...]] = {
-    "personas": personas.RULES,
-    "user_profiles": user_profiles.RULES,
-    "questions": questions.RULES,
-    "state_schema": state_schema.RULES,
-    "state_trajectory": state_trajectory.RULES,
-    "events": events.RULES,
-    "session_queries": session_queries.RULES,
-    "answers": answers.RULES,
-    "audits": audits.RULES,
-    "episodes": episodes.RULES,
-}
+RULES = rules_by_stage(AMEMGYM, "validation.amemgym")
 
 
 def report_builder(recipe: Recipe, *, items: int, benchmark: Benchmark) -> ReportBuilder:
@@ -49,13 +25,14 @@ AMEMGYM_VALIDATION = Validation(
     benchmark=AMEMGYM,
     rules=RULES,
     expectations=TABLE_EXPECTATIONS,
+    source_check=pool_is_unchanged,
     report=ReportSpec(
         builder=report_builder,
-        render=render_page,
-        metadata=report_metadata,
+        render=render_quality_page,
+        metadata=quality_metadata,
         checks=(
             ReportCheck(
-                "wall_holds",
+                "shortcuts_hold",
                 "No way to answer without memory gets further than the recipe's margins allow.",
                 shortcuts_outcome,
             ),

@@ -1,13 +1,13 @@
-"""What must hold of the finished episodes, judged by themselves alone."""
+"""Rules about the finished episodes, judged by themselves alone."""
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
-from assets.llm.text import words_of
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
+from assets.text.words import words_of
 from validation.rules import OneRowPerItem, Rule, SetRule, Violation, expect, invariants
 
 # The second word may be the first of another pair.
@@ -15,26 +15,26 @@ CAPITALISED = re.compile(r"(?<!\w)([A-ZÀ-ÖØ-Þ][\w'’-]+)(?= ([A-ZÀ-ÖØ-Þ
 
 
 def episode_has_all_questions(episode: Episode, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Nothing of what the recipe asks for is missing."""
     yield from expect(len(episode.questions) == recipe.num_questions, f"has {counted(len(episode.questions), 'question')}")
     yield from expect(len(episode.periods) == recipe.num_periods + 1, f"has {counted(len(episode.periods), 'period')}")
     yield from expect(episode.start_date == recipe.start_date, f"starts on {episode.start_date}, not {recipe.start_date}")
 
 
 def updates_are_counted(episode: Episode, _: AMemGymRecipe) -> Iterator[str]:
-    """The count of a variable is the number of its updates up to that period."""
     counts: Counter[str] = Counter()
     for index, period in enumerate(episode.periods):
-        counts.update(update.variable for update in period.updates)
+        for update in period.updates:
+            counts[update.variable] += 1
         for name in period.state:
-            if (count := period.update_counts.get(name)) != counts[name]:
+            count = period.update_counts.get(name)
+            if count != counts[name]:
                 yield f"period {index} counts {count} updates of {name!r}, there are {counts[name]}"
 
 
 class NobodyElsesName:
-    """Accumulator of the rule that no text has the full name of another user: what one user is told of stays there.
+    """Accumulator of the rule that no text has the full name of another user.
 
-    Of each user it remembers the name, and of the texts every two capitalised words in a row.
+    It remembers each user's name, and every two capitalised words in a row of the texts.
     """
 
     def __init__(self) -> None:
@@ -42,26 +42,31 @@ class NobodyElsesName:
         self._seen: defaultdict[str, set[str]] = defaultdict(set)
 
     def add(self, record: Episode) -> None:
-        if len(name := words_of(record.user_profile.name)) > 1:
+        name = words_of(record.user_profile.name)
+        # A first name alone is that of many people.
+        if len(name) > 1:
             self._users[f"{name[0]} {name[-1]}"].add(record.user_id)
-        for first, second in (pair for text in _texts(record) for pair in CAPITALISED.findall(text)):
-            self._seen[f"{words_of(first)[0]} {words_of(second)[-1]}"].add(record.user_id)
+        for text in _texts(record):
+            for first, second in CAPITALISED.findall(text):
+                self._seen[f"{words_of(first)[0]} {words_of(second)[-1]}"].add(record.user_id)
 
     def violations(self) -> Iterator[Violation]:
-        """One for each user whose texts have another's name."""
         for name in sorted(self._users.keys() & self._seen.keys()):
             for user in sorted(self._seen[name] - self._users[name]):
                 yield Violation(user, f"has the name of another user, {name!r}, in a text")
 
 
 def _texts(episode: Episode) -> Iterator[str]:
-    """The texts that were written for this user, the profile aside."""
+    """Yield the texts that were written for this user, without the profile."""
     for question in episode.questions:
         yield question.query
-        yield from (choice.answer for choice in question.answer_choices)
+        for choice in question.answer_choices:
+            yield choice.answer
     for period in episode.periods:
         yield period.period_summary or ""
-        yield from (text for session in period.sessions for text in (session.query, session.event or ""))
+        for session in period.sessions:
+            yield session.query
+            yield session.event or ""
 
 
 RULES = (

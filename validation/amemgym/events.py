@@ -1,13 +1,12 @@
-"""What must hold of the life events."""
+"""Rules about the life events."""
 
-import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import EventSet, StateTrajectory
-from assets.llm.text import alike
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
+from assets.text.words import alike
 from validation.amemgym.texts import event_texts, prose_rules
 from validation.rules import AcceptingVotes, Rule, expect
 
@@ -21,22 +20,30 @@ def every_period_has_events(record: EventSet, recipe: AMemGymRecipe) -> Iterator
 
 
 def events_cause_the_updates(record: EventSet, trajectory: StateTrajectory, _: AMemGymRecipe) -> Iterator[str]:
-    """Every update is caused by exactly one event, and no event is about a state that stays."""
-    updates = {period.index: {update.variable for update in period.updates} for period in trajectory.periods}
+    updates: defaultdict[int, set[str]] = defaultdict(set)
+    for period in trajectory.periods:
+        for update in period.updates:
+            updates[period.index].add(update.variable)
     for period in record.periods:
-        causes = Counter(itertools.chain.from_iterable(event.states for event in period.events))
-        changed, where = updates.get(period.index, set[str]()), f"period {period.index}"
-        unchanged, unexplained = sorted(set(causes) - changed), sorted(changed - set(causes))
-        doubled = sorted(name for name, count in causes.items() if count > 1)
+        where = f"period {period.index}"
+        changed = updates[period.index]
+        causes: Counter[str] = Counter()
+        for event in period.events:
+            causes.update(event.states)
+        unchanged = sorted(set(causes) - changed)
+        unexplained = sorted(changed - set(causes))
+        doubled = sorted([name for name, count in causes.items() if count > 1])
         yield from expect(not unchanged, f"{where} has an event for {unchanged}, which did not change")
         yield from expect(not unexplained, f"{where} changes {unexplained} without an event")
         yield from expect(not doubled, f"{where} has two events for {doubled}")
 
 
 def events_passed_their_gate(record: EventSet, trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Of the final text, as many judges as the recipe asks read exactly the new values, and nothing that it contradicts."""
-    votes, states = AcceptingVotes(record.gate_records), {period.index: period.state for period in trajectory.periods}
-    for period in record.periods if recipe.gates.consistency else ():
+    if not recipe.gates.consistency:
+        return
+    votes = AcceptingVotes(record.gate_records)
+    states = {period.index: period.state for period in trajectory.periods}
+    for period in record.periods:
         for event in period.events:
             new = {name: states[period.index][name] for name in event.states}
             count = votes.too_few("event", event.text, new, policy=recipe.gates)
@@ -46,7 +53,11 @@ def events_passed_their_gate(record: EventSet, trajectory: StateTrajectory, reci
 
 def events_differ(record: EventSet, _: AMemGymRecipe) -> Iterator[str]:
     """In the few years that a trajectory covers, the same thing happens once."""
-    for group in alike(event.text for period in record.periods for event in period.events):
+    texts: list[str] = []
+    for period in record.periods:
+        for event in period.events:
+            texts.append(event.text)
+    for group in alike(texts):
         yield f"{len(group)} events read {group[0][:80]!r}"
 
 

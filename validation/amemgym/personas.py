@@ -1,4 +1,4 @@
-"""What must hold of the sampled personas, and of the pool that they are drawn from."""
+"""Rules about the sampled personas, and the check that the pool they are drawn from is unchanged."""
 
 import hashlib
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ import dagster as dg
 
 from assets.amemgym.personas.sampling import pool_digest, pool_files
 from assets.amemgym.pipeline import AMEMGYM
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.user_profiles import complementary_info
-from assets.llm.text import folded
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import RecipeError
-from validation.rules import OneRowPerItem, Rule, SetRule, Violation, expect
+from assets.text.words import folded
+from validation.rules import NoTwoAlike, OneRowPerItem, Rule, SetRule, expect
 
 
 def persona_is_not_excluded(persona: Persona, recipe: AMemGymRecipe) -> Iterator[str]:
@@ -20,37 +20,24 @@ def persona_is_not_excluded(persona: Persona, recipe: AMemGymRecipe) -> Iterator
 
 
 def persona_has_words(persona: Persona, _: AMemGymRecipe) -> Iterator[str]:
-    """A persona has words to make a profile of."""
     yield from expect(bool(persona.persona or persona.professional_persona), "has no persona text")
 
 
-class PersonasDiffer:
-    """Accumulator of the rule that no two users have the same texts.
+def digest_of_texts(persona: Persona) -> bytes:
+    """Return a digest of the persona's texts, which would take too much memory themselves."""
+    return hashlib.sha256(folded(complementary_info(persona)).encode()).digest()
 
-    The pool may hold one person under two ids; such users would count double in every result.
-    """
 
-    def __init__(self) -> None:
-        self._first: dict[bytes, str] = {}
-        self._repeated: list[Violation] = []
-
-    def add(self, persona: Persona) -> None:
-        """Of the texts only a digest stays in memory."""
-        texts = hashlib.sha256(folded(complementary_info(persona)).encode()).digest()
-        first = self._first.setdefault(texts, persona.user_id)
-        if first != persona.user_id:
-            self._repeated.append(Violation(persona.user_id, f"has the same texts as {first}"))
-
-    def violations(self) -> Iterator[Violation]:
-        """One for each persona but the first of those with the same texts."""
-        yield from self._repeated
+def personas_differ() -> NoTwoAlike:
+    """The pool may hold one person under two ids; such users would count double in every result."""
+    return NoTwoAlike(key=digest_of_texts, sentence=lambda _, first: f"has the same texts as {first}")
 
 
 RULES = (
     Rule("no_excluded_persona", "No excluded persona is sampled.", persona_is_not_excluded),
     Rule("personas_tell_something", "Every persona has words to make a profile of.", persona_has_words),
     SetRule("one_row_per_user", "Every user is sampled once.", OneRowPerItem),
-    SetRule("personas_differ", "No two users have the same texts.", PersonasDiffer, blocking=False),
+    SetRule("personas_differ", "No two users have the same texts.", personas_differ, blocking=False),
 )
 
 
@@ -67,10 +54,12 @@ def pool_is_unchanged(recipe: AMemGymRecipe) -> dg.AssetCheckResult:
         digest = pool_digest(files)
     except RecipeError as error:
         return dg.AssetCheckResult(passed=False, description=str(error))
-    same, before = digest == recipe.pool.content, recipe.pool.content[:16]
-    changed = f"The pool has the digest {digest[:16]}, and {before} when the recipe was resolved; materialize the recipe again."
-    return dg.AssetCheckResult(
-        passed=same,
-        description=f"The pool has the digest {digest[:16]}, as the recipe says." if same else changed,
-        metadata={"files": len(files), "bytes": sum(path.stat().st_size for path in files)},
-    )
+    before = recipe.pool.content
+    sentence = f"The pool has the digest {digest[:16]}, as the recipe says."
+    if digest != before:
+        then = f"and {before[:16]} when the recipe was resolved; materialize the recipe again."
+        sentence = f"The pool has the digest {digest[:16]}, {then}"
+    size = 0
+    for path in files:
+        size += path.stat().st_size
+    return dg.AssetCheckResult(passed=digest == before, description=sentence, metadata={"files": len(files), "bytes": size})

@@ -1,23 +1,20 @@
-"""What must hold of the drafted questions."""
+"""Rules about the drafted questions."""
 
 from collections.abc import Iterator
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import QuestionSet
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
 from validation.amemgym.texts import prose_rules, question_texts
 from validation.rules import Rule, expect, invariants
 
 
 def questions_have_the_recipes_counts(record: QuestionSet, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Exactly the recipe's numbers of questions, info types and choices."""
     yield from expect(len(record.questions) == recipe.num_questions, f"has {counted(len(record.questions), 'question')}")
     for question in record.questions:
-        infos = question.required_info
-        yield from expect(
-            len(infos) == recipe.num_states_per_question, f"{question.question_id} has {counted(len(infos), 'type')}"
-        )
-        for info in infos:
+        types = len(question.required_info)
+        yield from expect(types == recipe.num_states_per_question, f"{question.question_id} has {counted(types, 'type')}")
+        for info in question.required_info:
             count = len(info.info_choices)
             yield from expect(count == recipe.num_choices_per_state, f"{info.info_type} has {counted(count, 'choice')}")
 

@@ -1,67 +1,86 @@
-"""What must hold of the sessions and their first utterances."""
+"""Rules about the sessions and their first utterances."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from operator import attrgetter
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import EventSet, Session, SessionSet, StateTrajectory
 from assets.amemgym.session_queries.stage import WEEKS_BEFORE_START
 from assets.amemgym.state_trajectory.stage import period_dates
-from assets.llm.text import alike
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
+from assets.text.words import alike
 from validation.amemgym.texts import query_texts, text_rules
 from validation.rules import AcceptingVotes, Rule, expect, invariants
 
 
 def _sessions(record: SessionSet) -> Iterator[Session]:
-    return (session for period in record.periods for session in period.sessions)
+    for period in record.periods:
+        yield from period.sessions
 
 
 def initial_queries_expose_few_states(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
-    """An initial query exposes one state or more, as many as the recipe allows at most."""
     for session in record.periods[0].sessions:
         count = len(session.exposed_states)
         yield from expect(count <= recipe.max_states_per_query, f"{session.query[:60]!r} exposes {counted(count, 'state')}")
 
 
 def sessions_lie_inside_their_period(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Sessions take place within their period, the initial ones in the weeks before the start date."""
+    """Sessions of a period lie between its dates; those of period 0 in the weeks before the recipe's start date."""
     for period in record.periods:
         start, end = period_dates(recipe, period.index)
-        start = start if period.index else recipe.start_date - timedelta(weeks=WEEKS_BEFORE_START)
+        # Period 0 holds the initial sessions. It ends at the start date, and the recipe gives it no beginning.
+        if not period.index:
+            start = recipe.start_date - timedelta(weeks=WEEKS_BEFORE_START)
         for session in period.sessions:
             if not start < session.session_time.date() < end:
                 yield f"the session of {session.session_time} lies outside period {period.index}"
 
 
 def sessions_expose_what_is_new(record: SessionSet, trajectory: StateTrajectory, _: AMemGymRecipe) -> Iterator[str]:
-    """The initial sessions expose the whole state, later ones exactly the updates of their period with the new values."""
-    sessions = {period.index: period.sessions for period in record.periods}
-    yield from (f"has sessions of period {index}, which there is not" for index in sessions if index >= len(trajectory.periods))
+    exposed: dict[int, dict[str, str]] = {}
+    for period in record.periods:
+        if period.index >= len(trajectory.periods):
+            yield f"has sessions of period {period.index}, which there is not"
+        exposed[period.index] = {}
+        for session in period.sessions:
+            exposed[period.index].update(session.exposed_states)
     for period in trajectory.periods:
-        due = {update.variable: update.new for update in period.updates} if period.index else period.state
-        exposed = {name: value for one in sessions.get(period.index, ()) for name, value in one.exposed_states.items()}
-        for name in sorted(due.keys() | exposed.keys()) if exposed != due else ():
-            value, right = exposed.get(name), due.get(name)
+        # The initial sessions tell the whole state, later ones what changed.
+        due = period.state
+        if period.index:
+            due = {update.variable: update.new for update in period.updates}
+        told = exposed.get(period.index, {})
+        for name in sorted(due.keys() | told.keys()):
+            value = told.get(name)
+            right = due.get(name)
             yield from expect(value == right, f"period {period.index} exposes {name!r} as {value!r}, it should be {right!r}")
 
 
 def sessions_cover_the_events(record: SessionSet, events: EventSet, _: AMemGymRecipe) -> Iterator[str]:
-    """Every event has its session, which exposes the states of that event; the initial sessions have none."""
-    due = {period.index: {(event.text, frozenset(event.states)) for event in period.events} for period in events.periods}
+    due: defaultdict[int, set[tuple[str, frozenset[str]]]] = defaultdict(set)
+    for period in events.periods:
+        due[period.index] = {(event.text, frozenset(event.states)) for event in period.events}
     for period in record.periods:
-        covered = {(one.event, frozenset(one.exposed_states)) for one in period.sessions}
         if not period.index:
-            yield from (f"an initial session has the event {event[:60]!r}" for event, _ in covered if event is not None)
+            yield from _initial_events(period.sessions)
             continue
-        wanted = due.get(period.index, set())
-        missing, foreign = sorted(text[:60] for text, _ in wanted - covered), len(covered - wanted)
+        wanted = due[period.index]
+        covered = {(one.event, frozenset(one.exposed_states)) for one in period.sessions}
+        missing = sorted([text[:60] for text, _ in wanted - covered])
+        foreign = len(covered - wanted)
         yield from expect(not missing, f"period {period.index} has no session for the events {missing}")
         yield from expect(not foreign, f"period {period.index} has {counted(foreign, 'session')} for none of its events")
 
 
+def _initial_events(sessions: Sequence[Session]) -> Iterator[str]:
+    for session in sessions:
+        if session.event is not None:
+            yield f"an initial session has the event {session.event[:60]!r}"
+
+
 def queries_passed_their_gate(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Of the final text, as many judges as the recipe asks read exactly the values that it should expose."""
     votes = AcceptingVotes(record.gate_records)
     for session in _sessions(record):
         count = votes.too_few("exposure", session.query, session.exposed_states, policy=recipe.gates)
@@ -70,8 +89,7 @@ def queries_passed_their_gate(record: SessionSet, recipe: AMemGymRecipe) -> Iter
 
 
 def queries_differ(record: SessionSet, _: AMemGymRecipe) -> Iterator[str]:
-    """A user does not open two sessions with the same words."""
-    for group in alike(session.query for session in _sessions(record)):
+    for group in alike(map(attrgetter("query"), _sessions(record))):
         yield f"{len(group)} sessions begin with {group[0][:60]!r}"
 
 

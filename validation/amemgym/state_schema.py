@@ -1,34 +1,41 @@
-"""What must hold of the state schemas."""
+"""Rules about the state schemas."""
 
 import json
 from collections import Counter
 from collections.abc import Iterator
+from operator import attrgetter
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import QuestionSet
 from assets.amemgym.records.state import JudgedSchema, StateSchema
 from assets.amemgym.state_schema import originals_of
-from assets.llm.text import alike, spells
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import duplicates
 from assets.reporting.plurals import counted
+from assets.text.words import alike, spells
 from validation.rules import AcceptingVotes, Rule, expect, invariants
 
 
 def every_original_type_is_mapped_once(schema: StateSchema, questions: QuestionSet, _: AMemGymRecipe) -> Iterator[str]:
-    """Every drafted info type is merged into exactly one variable."""
-    mapped = Counter(name for variable in schema.variables for name in variable.merged_from)
+    mapped: Counter[str] = Counter()
+    for variable in schema.variables:
+        mapped.update(variable.merged_from)
     drafted = originals_of(questions)
     for name in drafted:
         yield from expect(mapped[name] == 1, f"maps the drafted type {name!r} {mapped[name]} times")
-    yield from (f"maps {name!r}, which nobody drafted" for name in mapped if name not in drafted)
+    for name in mapped:
+        yield from expect(name in drafted, f"maps {name!r}, which nobody drafted")
 
 
 def questions_are_rewritten(schema: StateSchema, questions: QuestionSet, _: AMemGymRecipe) -> Iterator[str]:
-    """Each question keeps its id and words, and requires the variables that its types were merged into."""
-    drafted, present = {one.question_id: one.text for one in questions.questions}, {one.question_id for one in schema.questions}
-    yield from (f"question {name} is missing" for name in drafted if name not in present)
-    wanted: dict[str, list[str]] = {name: [] for name in drafted}
-    variable_of = {key: variable.name for variable in schema.variables for key in variable.merged_from}
+    drafted = {one.question_id: one.text for one in questions.questions}
+    present = {one.question_id for one in schema.questions}
+    wanted: dict[str, list[str]] = {}
+    for name in drafted:
+        yield from expect(name in present, f"question {name} is missing")
+        wanted[name] = []
+    variable_of: dict[str, str] = {}
+    for variable in schema.variables:
+        variable_of.update(dict.fromkeys(variable.merged_from, variable.name))
     for key, original in originals_of(questions).items():
         wanted[original.question_id].append(variable_of.get(key, ""))
     for question in schema.questions:
@@ -39,17 +46,13 @@ def questions_are_rewritten(schema: StateSchema, questions: QuestionSet, _: AMem
 
 
 def schema_has_the_recipes_choices(schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Every variable has the recipe's number of choices."""
     for variable in schema.variables:
         count = len(variable.choices)
         yield from expect(count == recipe.num_choices_per_state, f"{variable.name} has {counted(count, 'choice')}")
 
 
 def choices_passed_their_gate(schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
-    """As many judges as the recipe asks found none of the final choices denied by the profile.
-
-    The choices of a schema from elsewhere are nobody's to judge: they cannot be mended any more.
-    """
+    # The choices of a schema from elsewhere are not judged, since they cannot be mended any more.
     if not recipe.gates.consistency or not isinstance(schema, JudgedSchema):
         return
     count = AcceptingVotes(schema.gate_records).too_few("schema", json.dumps(schema.choices), {}, policy=recipe.gates)
@@ -57,15 +60,17 @@ def choices_passed_their_gate(schema: StateSchema, recipe: AMemGymRecipe) -> Ite
 
 
 def names_and_choices_differ(schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
-    """Two variables, or two choices of one, differ by more than case, spaces and underscores."""
-    yield from (f"the variables {group} read the same" for group in alike(one.name for one in schema.variables))
+    for group in alike(map(attrgetter("name"), schema.variables)):
+        yield f"the variables {group} read the same"
     for variable in schema.variables:
-        yield from (f"the choices {group} of {variable.name!r} read the same" for group in alike(variable.choices))
+        for group in alike(variable.choices):
+            yield f"the choices {group} of {variable.name!r} read the same"
 
 
 def every_variable_serves_a_question(schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
-    """What no question asks for is told in vain."""
-    yield from (f"no question needs {one.name!r}" for one in schema.variables if one.name not in schema.used)
+    """A variable that no question asks for is told in vain."""
+    for variable in schema.variables:
+        yield from expect(variable.name in schema.used, f"no question needs {variable.name!r}")
 
 
 def questions_name_variables_once(schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
@@ -78,8 +83,10 @@ def questions_name_variables_once(schema: StateSchema, _: AMemGymRecipe) -> Iter
 def question_spells_no_value(schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
     """A question that states a value can be answered without memory of it."""
     for question in schema.questions:
-        for value in (value for name in question.required_info for value in schema.choices.get(name, [])):
-            yield from expect(not spells(question.text, value), f"{question.question_id} gives {value!r} away")
+        for name in question.required_info:
+            for value in schema.choices.get(name, []):
+                if spells(question.text, value):
+                    yield f"{question.question_id} gives {value!r} away"
 
 
 RULES = (

@@ -1,34 +1,36 @@
-"""What must hold of the state trajectories; how well they move is judged with the stage's own measures."""
+"""Rules about the state trajectories. They judge how well states move by the stage's own measures."""
 
 from collections import Counter
 from collections.abc import Iterator
 from statistics import fmean
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import StateSchema, StateTrajectory
 from assets.amemgym.state_trajectory.quality import all_can_move, balance, golden_change_share, ping_pongs, unmoved
 from assets.amemgym.state_trajectory.stage import period_dates
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
 from validation.amemgym.texts import prose_rules, summary_texts
 from validation.rules import AcceptingVotes, Rule, expect, invariants
 
+# Below this, one value is held so long that naming it is nearly always right.
 LEAST_EVENNESS = 0.4
+# A single trajectory scatters around the recipe's share, since it has few questions.
 GOLDEN_CHANGES_OFF = 0.1
 
 
 def states_are_legal(trajectory: StateTrajectory, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
-    """Every state assigns exactly the schema's variables, each one of its choices."""
     for period in trajectory.periods:
-        missing, orphans = sorted(set(schema.choices) - set(period.state)), sorted(set(period.state) - set(schema.choices))
+        missing = sorted(schema.choices.keys() - period.state.keys())
+        orphans = sorted(period.state.keys() - schema.choices.keys())
         yield from expect(not missing, f"the state of period {period.index} lacks {missing}")
         yield from expect(not orphans, f"the state of period {period.index} has {orphans}, which the schema does not know")
         for name, value in period.state.items():
+            # A variable that the schema does not know was named above.
             if value not in schema.choices.get(name, [value]):
                 yield f"period {period.index} sets {name!r} to {value!r}, which is none of its choices"
 
 
 def periods_have_the_recipes_dates(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Periods chain from the start date in steps of the recipe's months."""
     yield from expect(len(trajectory.periods) == recipe.num_periods + 1, f"has {counted(len(trajectory.periods), 'period')}")
     yield from expect(trajectory.periods[0].end == recipe.start_date, "does not begin on the start date")
     for period in trajectory.periods[1:]:
@@ -45,61 +47,63 @@ def periods_change_about_as_much_as_wanted(trajectory: StateTrajectory, recipe: 
 
 
 def no_variable_changes_too_often(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
-    counts = Counter(update.variable for period in trajectory.periods for update in period.updates)
+    counts: Counter[str] = Counter()
+    for period in trajectory.periods:
+        for update in period.updates:
+            counts[update.variable] += 1
     for name, count in counts.items():
         yield from expect(count <= recipe.max_changes_per_state, f"{name} changes {counted(count, 'time')}")
 
 
 def every_variable_moves(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
-    """A variable that never changes tests no memory. Not asked where the recipe leaves no room for all to change."""
+    """A variable that never changes tests no memory."""
+    # Few changes over many variables leave no room for all to change.
     if all_can_move(len(trajectory.periods[0].state), recipe):
-        yield from (f"{name} never changes" for name in unmoved(trajectory.periods))
+        for name in unmoved(trajectory.periods):
+            yield f"{name} never changes"
 
 
 def no_value_returns_at_once(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
-    """A value left is not taken up again within two periods. Variables with two values can do nothing else."""
-    for pair in ping_pongs(trajectory.periods) if recipe.num_choices_per_state > 2 else ():
+    # A variable with two values can only go back.
+    if recipe.num_choices_per_state <= 2:
+        return
+    for pair in ping_pongs(trajectory.periods):
         yield f"{pair.variable} leaves {pair.value!r} in period {pair.left} and returns to it in period {pair.back}"
 
 
 def values_are_balanced(trajectory: StateTrajectory, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Where a variable has one value nearly all the time, guessing that value is nearly always right."""
     if all_can_move(len(schema.variables), recipe):
         evenness = fmean(balance(trajectory.periods, schema.choices).values())
         yield from expect(evenness >= LEAST_EVENNESS, f"has an evenness of {evenness:.2f}, wanted are {LEAST_EVENNESS} or more")
 
 
 def states_do_not_exclude_each_other(trajectory: StateTrajectory, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
-    """No state holds two values that nobody has at the same time."""
     for period in trajectory.periods:
-        yield from (f"period {period.index} holds {pair}, which exclude each other" for pair in schema.excluded(period.state))
+        for pair in schema.excluded(period.state):
+            yield f"period {period.index} holds {pair}, which exclude each other"
 
 
 def summaries_passed_their_gate(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
-    """As many judges as the recipe asks found nothing in the final text against state, profile or earlier summaries."""
+    if not recipe.gates.consistency:
+        return
     votes = AcceptingVotes(trajectory.gate_records)
-    for period in trajectory.periods[1:] if recipe.gates.consistency else ():
+    for period in trajectory.periods[1:]:
         count = votes.too_few("summary", period.summary or "", {}, policy=recipe.gates)
         if count is not None:
             yield f"the summary of period {period.index} has {counted(count, 'accepting vote')}"
 
 
 def right_answers_change_as_wanted(trajectory: StateTrajectory, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
-    """The share of right answers that change in a period is near the recipe's target, where it names one."""
-    share, target = (
-        golden_change_share(trajectory.periods, [one.required_info for one in schema.questions]),
-        recipe.golden_changes,
-    )
-    near = target is None or abs(share - target) <= GOLDEN_CHANGES_OFF
-    yield from expect(near, f"has another right answer in {share:.0%} of the cases, the recipe wants {target or 0:.0%}")
+    target = recipe.golden_changes
+    if target is None:
+        return
+    share = golden_change_share(trajectory.periods, [one.required_info for one in schema.questions])
+    near = abs(share - target) <= GOLDEN_CHANGES_OFF
+    yield from expect(near, f"has another right answer in {share:.0%} of the cases, the recipe wants {target:.0%}")
 
 
 RULES = (
-    Rule(
-        "states_follow",
-        "Each state is the one before with updates that change something, and periods chain.",
-        invariants,
-    ),
+    Rule("states_follow", "Each state is the one before with updates that change something, and periods chain.", invariants),
     Rule(
         "legal_states",
         "States assign the schema's variables, each one of its choices.",
@@ -130,11 +134,7 @@ RULES = (
     Rule("every_variable_moves", "Every variable changes at least once.", every_variable_moves, blocking=False),
     Rule("no_ping_pong", "No value left is taken up again within two periods.", no_value_returns_at_once, blocking=False),
     Rule(
-        "balanced_values",
-        "Each value has its share of the time.",
-        values_are_balanced,
-        blocking=False,
-        reads=("state_schema",),
+        "balanced_values", "Each value has its share of the time.", values_are_balanced, blocking=False, reads=("state_schema",)
     ),
     Rule(
         "golden_changes",

@@ -1,18 +1,18 @@
-"""What the columns of AMemGym's released tables must hold, beside what follows from the classes of their rows.
+"""Expectations of the columns of AMemGym's released tables, beside those that follow from the classes of their rows.
 
 A derived column lets expectations about columns reach what a row says of other rows and of its own lists. Its name is a
 sentence; where its values are true or false, they should be true in every row.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from operator import contains
 from typing import Any
 
 from assets.amemgym.episodes import EPISODES
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.tables import gate_record_rows, table_rows
 from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT
-from assets.records.base import Failure
+from assets.recipe.amemgym import AMemGymRecipe
+from assets.records.base import Failure, GateRecord, Record
 from assets.records.common_tables import failure_row
 from assets.reporting.gate_summary import votes_of
 from validation.expectations.validate import TableExpectations, Tables
@@ -20,7 +20,7 @@ from validation.rules import RecordsByStage
 
 
 def suite_parameters(recipe: AMemGymRecipe, users: int) -> dict[str, object]:
-    """What the suites in `validation/expectations/gx/expectations/amemgym` leave to the recipe."""
+    """Return the values that the suites in `validation/expectations/gx/expectations/amemgym` leave to the recipe."""
     states = recipe.num_periods + 1
     return {
         "users": users,
@@ -40,32 +40,28 @@ def suite_parameters(recipe: AMemGymRecipe, users: int) -> dict[str, object]:
 
 
 Facts = dict[str, object]
-# The tables whose rows others refer to.
-REFERENCED = ("state_variables", "states", "periods", "questions", "answer_choices")
 
 
-@dataclass(frozen=True)
 class ReferencedRows:
-    """What rows may refer to, by key. `released`: all users of the set, also those whose rows are elsewhere."""
+    """Values of rows that other rows refer to, by key. `released`: all users of the set, also those of other portions."""
 
-    released: frozenset[str]
-    choices: dict[tuple[str, str], frozenset[str]]
-    states: dict[tuple[str, int, str], str]
-    periods: frozenset[tuple[str, int]]
-    required: dict[tuple[str, str], tuple[str, ...]]
-    options: dict[tuple[str, str, str], tuple[str, ...]]
-
-
-def referenced_rows(tables: Tables, *, released: frozenset[str]) -> ReferencedRows:
-    rows: dict[str, Sequence[Any]] = {name: tables.get(name, ()) for name in REFERENCED}
-    return ReferencedRows(
-        released=released,
-        choices={(row.user_id, row.variable): frozenset(row.choices) for row in rows["state_variables"]},
-        states={(row.user_id, row.period, row.variable): row.value for row in rows["states"]},
-        periods=frozenset((row.user_id, row.period) for row in rows["periods"]),
-        required={(row.user_id, row.question_id): tuple(row.required_info) for row in rows["questions"]},
-        options={(row.user_id, row.question_id, row.choice_id): tuple(row.state) for row in rows["answer_choices"]},
-    )
+    def __init__(self, tables: Mapping[str, Sequence[Any]], *, released: frozenset[str]) -> None:
+        self.released = released
+        self.choices: dict[tuple[str, str], frozenset[str]] = {}
+        self.states: dict[tuple[str, int, str], str] = {}
+        self.periods: set[tuple[str, int]] = set()
+        self.required: dict[tuple[str, str], tuple[str, ...]] = {}
+        self.options: dict[tuple[str, str, str], tuple[str, ...]] = {}
+        for row in tables.get("state_variables", ()):
+            self.choices[row.user_id, row.variable] = frozenset(row.choices)
+        for row in tables.get("states", ()):
+            self.states[row.user_id, row.period, row.variable] = row.value
+        for row in tables.get("periods", ()):
+            self.periods.add((row.user_id, row.period))
+        for row in tables.get("questions", ()):
+            self.required[row.user_id, row.question_id] = tuple(row.required_info)
+        for row in tables.get("answer_choices", ()):
+            self.options[row.user_id, row.question_id, row.choice_id] = tuple(row.state)
 
 
 def _user_facts(row: Any, _: ReferencedRows) -> Facts:
@@ -85,59 +81,67 @@ def _state_variable_facts(row: Any, refs: ReferencedRows) -> Facts:
 
 
 def _period_facts(row: Any, refs: ReferencedRows) -> Facts:
-    first = row.period == 0
+    is_first = row.period == 0
+    lacks_both_or_none = (row.period_start is None) == is_first and (row.period_summary is None) == is_first
     return {
         "user exists": row.user_id in refs.released,
-        "period 0 and no other lacks start and summary": (row.period_start is None, row.period_summary is None)
-        == (first, first),
+        "period 0 and no other lacks start and summary": lacks_both_or_none,
     }
 
 
 def _state_facts(row: Any, refs: ReferencedRows) -> Facts:
     legal = refs.choices.get((row.user_id, row.variable), frozenset[str]())
     before = refs.states.get((row.user_id, row.period - 1, row.variable))
+    changed_from = None if before == row.value else before
     return {
         "period exists": (row.user_id, row.period) in refs.periods,
         "value is a choice of the variable": row.value in legal,
-        "old_value is the value before, where that differs": row.old_value == (None if before in (row.value, None) else before),
+        "old_value is the value before, where that differs": row.old_value == changed_from,
     }
 
 
 def _session_facts(row: Any, refs: ReferencedRows) -> Facts:
-    states = [refs.states.get((row.user_id, row.period, name)) for name in row.exposed_states]
+    right: dict[str, str | None] = {}
+    for name in row.exposed_states:
+        right[name] = refs.states.get((row.user_id, row.period, name))
     return {
         "period exists": (row.user_id, row.period) in refs.periods,
         "sessions of period 0 and no others lack an event": (row.event is None) == (row.period == 0),
         "number of exposed states": len(row.exposed_states),
-        "exposed values are those of the period": states == list(row.exposed_states.values()),
+        "exposed values are those of the period": right == row.exposed_states,
     }
 
 
 def _question_facts(row: Any, refs: ReferencedRows) -> Facts:
+    variables = {(row.user_id, name) for name in row.required_info}
+    golden = {(row.user_id, row.question_id, one) for one in row.golden}
     return {
         "user exists": row.user_id in refs.released,
         "number of variables": len(row.required_info),
         "number of options_left": len(row.options_left),
         "variables differ": len(set(row.required_info)) == len(row.required_info),
-        "variables exist": all((row.user_id, name) in refs.choices for name in row.required_info),
+        "variables exist": variables <= refs.choices.keys(),
         "number of golden choices": len(row.golden),
-        "golden choices exist": all((row.user_id, row.question_id, one) in refs.options for one in row.golden),
-        "golden choices match the states": all(_is_right(row, period, refs) for period in range(len(row.golden))),
+        "golden choices exist": golden <= refs.options.keys(),
+        "golden choices match the states": _golden_match_states(row, refs),
     }
 
 
-def _is_right(row: Any, period: int, refs: ReferencedRows) -> bool:
-    state = tuple(refs.states.get((row.user_id, period, name)) for name in row.required_info)
-    return refs.options.get((row.user_id, row.question_id, row.golden[period])) == state
+def _golden_match_states(row: Any, refs: ReferencedRows) -> bool:
+    for period, choice_id in enumerate(row.golden):
+        state = [refs.states.get((row.user_id, period, name)) for name in row.required_info]
+        if refs.options.get((row.user_id, row.question_id, choice_id)) != tuple(state):
+            return False
+    return True
 
 
 def _answer_choice_facts(row: Any, refs: ReferencedRows) -> Facts:
     names = refs.required.get((row.user_id, row.question_id), ())
     legal = [refs.choices.get((row.user_id, name), frozenset[str]()) for name in names]
+    fits = len(row.state) == len(legal) > 0 and all(map(contains, legal, row.state))
     return {
         "question exists": (row.user_id, row.question_id) in refs.required,
-        "state has a choice of each variable": len(row.state) == len(legal) > 0
-        and all(value in choices for value, choices in zip(row.state, legal, strict=True)),
+        "state has a choice of each variable": fits,
     }
 
 
@@ -163,27 +167,26 @@ FACTS: dict[str, Callable[[Any, ReferencedRows], Facts]] = {
 
 
 def derived_columns(tables: Tables, released: frozenset[str]) -> Callable[[str, Any], Facts]:
-    """For rows that refer to each other: a function of table and row that gives the values of the derived columns."""
-    refs = referenced_rows(tables, released=released)
+    """Return a function of table and row that gives the values of the derived columns, for rows that refer to each other."""
+    refs = ReferencedRows(tables, released=released)
     return lambda table, row: FACTS[table](row, refs)
 
 
 def item_rows(records: RecordsByStage, user_id: str) -> Tables:
-    """All rows of one finished user."""
+    """Return all rows of one finished user."""
     episode: Any = records[EPISODES.name][user_id]
-    votes = [vote for rows in records.values() if user_id in rows for vote in votes_of(rows[user_id])]
+    votes: list[GateRecord] = []
+    for rows in records.values():
+        if user_id in rows:
+            votes += votes_of(rows[user_id])
     return {**table_rows(episode), "gate_records": gate_record_rows(user_id, votes, released=True)}
 
 
 def failure_rows(failures: Sequence[Failure], released: frozenset[str]) -> Tables:
-    return {
-        "gate_records": [
-            row
-            for failure in failures
-            for row in gate_record_rows(failure.item_id, failure.gate_records, released=failure.item_id in released)
-        ],
-        "failures": [failure_row(failure) for failure in failures],
-    }
+    gate_records: list[Record] = []
+    for failure in failures:
+        gate_records += gate_record_rows(failure.item_id, failure.gate_records, released=failure.item_id in released)
+    return {"gate_records": gate_records, "failures": list(map(failure_row, failures))}
 
 
 TABLE_EXPECTATIONS = TableExpectations(suite_parameters, derived_columns, item_rows, failure_rows)

@@ -1,31 +1,36 @@
-"""The checks of generated texts as rules of the stages that make them, and their rates over finished users."""
+"""Check generated texts: as rules of the stages that make them, and as rates over finished users."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from assets.amemgym.answers.variants import answer_in_context
+from assets.amemgym.episode_parts import parts_of
 from assets.amemgym.events import event_in_context
 from assets.amemgym.questions import question_in_context
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerSet, QuestionSet
 from assets.amemgym.records.report import TextLine
-from assets.amemgym.records.state import Event, EventSet, SessionSet, StateSchema, StateTrajectory
+from assets.amemgym.records.state import EventSet, SessionSet, StateSchema, StateTrajectory
 from assets.amemgym.session_queries.drafts import query_in_context
 from assets.amemgym.state_trajectory.stage import summary_in_context
-from assets.amemgym.text_checks import CHECKS, TextCheck, TextInContext, TextKind, near_duplicates
 from assets.amemgym.user_profiles import profile_in_context
+from assets.recipe.amemgym import AMemGymRecipe
+from assets.text.text_checks import CHECKS, TextCheck, TextInContext, TextKind, near_duplicates
 from validation.rules import Rule
 
 SHOWN = 80  # characters of a text in a message
-EXAMPLES = 3
+EXAMPLES = 3  # of a fault; a pattern shows in them
+# A question is drafted without the choices that its variables have in the end; one of them in it is advice, as in the schema.
+ADVICE_IN_THE_END = ("question", "no_copied_value")
 Texts = Callable[..., Iterable[tuple[str, TextInContext]]]  # of a record, those read beside it, and the recipe
 
 
 def question_texts(record: QuestionSet, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
-    yield from ((one.question_id, question_in_context(one, recipe=recipe)) for one in record.questions)
+    for one in record.questions:
+        yield one.question_id, question_in_context(one, recipe=recipe)
 
 
 def profile_texts(record: UserProfile, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
@@ -49,39 +54,51 @@ def event_texts(record: EventSet, trajectory: StateTrajectory, recipe: AMemGymRe
 def query_texts(
     record: SessionSet, profile: UserProfile, schema: StateSchema, recipe: AMemGymRecipe
 ) -> Iterator[tuple[str, TextInContext]]:
-    for session in (session for period in record.periods for session in period.sessions):
-        yield (
-            f"{session.query[:SHOWN]!r}",
-            query_in_context(session.query, session.exposed_states, name=profile.name, choices=schema.choices, recipe=recipe),
-        )
+    for period in record.periods:
+        for session in period.sessions:
+            exposed = session.exposed_states
+            text = query_in_context(session.query, exposed, name=profile.name, choices=schema.choices, recipe=recipe)
+            yield f"{session.query[:SHOWN]!r}", text
 
 
 def answer_texts(record: AnswerSet, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
     required = {question.question_id: question.required_info for question in schema.questions}
     for question in record.questions:
-        choices = [value for name in required.get(question.question_id, ()) for value in schema.choices.get(name, ())]
+        choices = _choices_of(required.get(question.question_id, ()), schema.choices)
         for choice in question.choices:
             yield choice.choice_id, answer_in_context(choice.answer, choice.state, choices, recipe=recipe)
 
 
+def _choices_of(variables: Iterable[str], choices: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the choices of all these variables, one variable after the other."""
+    values: list[str] = []
+    for name in variables:
+        values += choices.get(name, ())
+    return values
+
+
 def text_rules(noun: str, kind: TextKind, texts: Texts, *, reads: tuple[str, ...] = ()) -> tuple[Rule, ...]:
-    """A rule for each check of this kind of text; `noun` begins the truth."""
-    return tuple(
-        Rule(check.name, f"{noun} {check.truth}.", _finder(texts, (check,)), check.blocking, reads) for check in CHECKS[kind]
-    )
+    """Return a rule for each check of this kind of text; `noun` begins the truth."""
+    rules: list[Rule] = []
+    for check in CHECKS[kind]:
+        rules.append(Rule(check.name, f"{noun} {check.truth}.", _finder(texts, [check]), check.blocking, reads))
+    return tuple(rules)
 
 
 def prose_rules(noun: str, kind: TextKind, texts: Texts, *, reads: tuple[str, ...] = ()) -> tuple[Rule, ...]:
-    """One rule for a kind of text that no assistant is scored on: all checks that block."""
-    checks = tuple(check for check in CHECKS[kind] if check.blocking)
+    """Return one rule of all checks that block, for a kind of text that no assistant is scored on."""
+    checks = [check for check in CHECKS[kind] if check.blocking]
     truth = f"{noun} are plain prose in the recipe's language, without values, identifiers, placeholders or contact data."
     return (Rule("plain_prose", truth, _finder(texts, checks), reads=reads),)
 
 
-def _finder(texts: Texts, checks: Iterable[TextCheck]) -> Callable[..., Iterator[str]]:
+def _finder(texts: Texts, checks: Sequence[TextCheck]) -> Callable[..., Iterator[str]]:
     def find(*records: Any) -> Iterator[str]:
         for where, one in texts(*records):
-            yield from (f"{where} {fault}" for check in checks if (fault := check.fault(one)))
+            for check in checks:
+                fault = check.fault(one)
+                if fault:
+                    yield f"{where} {fault}"
 
     return find
 
@@ -94,11 +111,14 @@ def options_are_told_apart(record: AnswerSet, _: AMemGymRecipe) -> Iterator[str]
 
 
 class TextCounter:
-    """How many texts of finished users fail each check; needs nothing but episodes, so that any data set can be counted."""
+    """Count the texts of finished users that fail each check. It needs episodes alone, so any data set can be counted."""
 
     def __init__(self, recipe: AMemGymRecipe) -> None:
         self._recipe = recipe
-        self._texts, self._faulty, self._users = Counter[str](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+        self._texts = Counter[str]()
+        # By kind of text and check.
+        self._faulty = Counter[tuple[str, str]]()
+        self._users = Counter[tuple[str, str]]()
         self._examples: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
 
     def add(self, episode: Episode) -> None:
@@ -106,11 +126,13 @@ class TextCounter:
         for one in self._contexts(episode):
             self._texts[one.kind] += 1
             for check in CHECKS[one.kind]:
-                if fault := check.fault(one):
+                fault = check.fault(one)
+                if fault:
                     self._count((one.kind, check.name), f"{episode.user_id}: {one.text[:SHOWN]!r} {fault}", seen)
+        # Every option of a pair counts once, however many others it is like.
         for question in episode.questions:
             answers = [choice.answer for choice in question.answer_choices]
-            for index in sorted({index for pair in near_duplicates(answers) for index in pair}):
+            for index in sorted(set(chain.from_iterable(near_duplicates(answers)))):
                 self._count(("answer", "options_apart"), f"{episode.user_id}: {answers[index][:SHOWN]!r}", seen)
 
     def _count(self, key: tuple[str, str], example: str, seen: set[tuple[str, str]]) -> None:
@@ -121,35 +143,40 @@ class TextCounter:
             self._examples[key].append(example)
 
     def _contexts(self, episode: Episode) -> Iterator[TextInContext]:
-        recipe, schema = self._recipe, episode.state_schema.choices
+        recipe = self._recipe
+        parts: dict[str, Any] = dict(parts_of(episode))
+        schema = parts["state_schema"]
+        trajectory = parts["state_trajectory"]
         for question in episode.questions:
-            choices = [value for name in question.required_info for value in schema[name]]
+            choices = _choices_of(question.required_info, schema.choices)
             yield TextInContext("question", question.query, recipe.language, others=choices, finder=recipe.gates.contact_data)
-            yield from (answer_in_context(one.answer, one.state, choices, recipe=recipe) for one in question.answer_choices)
-        for period in episode.periods:
-            if period.period_summary:
-                yield summary_in_context(period.period_summary, [one.new for one in period.updates], recipe=recipe)
-            for session in period.sessions:
-                name = episode.user_profile.name
-                yield query_in_context(session.query, session.exposed_states, name=name, choices=schema, recipe=recipe)
-                if session.event:
-                    event = Event(states=tuple(session.exposed_states), text=session.event)
-                    yield event_in_context(event, period.state, recipe=recipe)
+        for _, text in chain(
+            answer_texts(parts["answers"], schema, recipe),
+            summary_texts(trajectory, recipe),
+            event_texts(parts["events"], trajectory, recipe),
+            query_texts(parts["session_queries"], parts["user_profiles"], schema, recipe),
+        ):
+            yield text
 
     def lines(self) -> Iterator[TextLine]:
-        """A line per kind of text and check, in that order."""
+        """Yield a line per kind of text and check, in that order."""
         for kind, checks in CHECKS.items():
-            named = [(check.name, check.truth, check.blocking) for check in checks]
+            if not self._texts[kind]:
+                continue
+            for check in checks:
+                blocks = check.blocking and (kind, check.name) != ADVICE_IN_THE_END
+                yield self._line(kind, check.name, check.truth, blocking=blocks)
             if kind == "answer":
-                named.append(("options_apart", "differ in more than a few words", True))
-            for name, truth, blocking in named if self._texts[kind] else ():
-                yield TextLine(
-                    text=kind,
-                    check=name,
-                    truth=truth,
-                    blocking=blocking,
-                    texts=self._texts[kind],
-                    faulty=self._faulty[kind, name],
-                    users=self._users[kind, name],
-                    examples=tuple(self._examples[kind, name]),
-                )
+                yield self._line(kind, "options_apart", "differ in more than a few words", blocking=True)
+
+    def _line(self, kind: TextKind, name: str, truth: str, *, blocking: bool) -> TextLine:
+        return TextLine(
+            text=kind,
+            check=name,
+            truth=truth,
+            blocking=blocking,
+            texts=self._texts[kind],
+            faulty=self._faulty[kind, name],
+            users=self._users[kind, name],
+            examples=tuple(self._examples[kind, name]),
+        )

@@ -1,45 +1,38 @@
-"""What must hold of the user profiles."""
+"""Rules about the user profiles."""
 
-import re
 from collections.abc import Iterator
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona, UserProfile
-from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT, complementary_info, occurs
+from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT, complementary_info, empty_fields, occurs
+from assets.recipe.amemgym import AMemGymRecipe
 from validation.amemgym.texts import profile_texts, text_rules
 from validation.rules import Rule, expect
 
-EMPTY_FIELD = re.compile(r"\(\s*\)|^[^:\n]*:[ \t]*(?:None|nan|null)?[ \t]*$", re.MULTILINE)
-
 
 def profile_has_no_empty_field(profile: UserProfile, _: AMemGymRecipe) -> Iterator[str]:
-    """The profile leaves out what a persona lacks; its last paragraph is free text."""
-    fields = profile.formatted_str.partition("\nAbout: ")[0]
-    for match in EMPTY_FIELD.finditer(fields):
-        yield f"the formatted profile shows an empty field at {match.group(0)!r}"
+    # The last paragraph is free text, in which anything may stand.
+    for field in empty_fields(profile.formatted_str.partition("\nAbout: ")[0]):
+        yield f"the formatted profile shows an empty field at {field!r}"
 
 
 def profile_is_short(profile: UserProfile, _: AMemGymRecipe) -> Iterator[str]:
-    """The paragraph stays under its limit."""
     words = len(profile.complementary_info.split())
     yield from expect(words < PROFILE_WORD_LIMIT, f"the paragraph has {words} words")
 
 
 def name_occurs_in_persona(profile: UserProfile, persona: Persona, _: AMemGymRecipe) -> Iterator[str]:
-    """A name is found in the persona's texts, never made up."""
     yield from expect(occurs(profile.name, complementary_info(persona)), f"{profile.name!r} is no name in the persona's texts")
 
 
 def profile_agrees_with_persona(profile: UserProfile, persona: Persona, _: AMemGymRecipe) -> Iterator[str]:
-    """The basic facts are the persona's."""
-    for name, value, right in (("age", profile.age, persona.age), ("gender", profile.gender, persona.sex.lower())):
-        yield from expect(value == right, f"has the {name} {value!r}, the persona {right!r}")
+    gender = persona.sex.lower()
+    yield from expect(profile.age == persona.age, f"has the age {profile.age!r}, the persona {persona.age!r}")
+    yield from expect(profile.gender == gender, f"has the gender {profile.gender!r}, the persona {gender!r}")
 
 
 def profile_is_shown_whole(profile: UserProfile, _: AMemGymRecipe) -> Iterator[str]:
-    """The text that every prompt reads names the user and holds the paragraph."""
-    for part, text in (("name", profile.name), ("paragraph", profile.complementary_info)):
-        yield from expect(text in profile.formatted_str, f"the formatted profile lacks the {part}")
+    yield from expect(profile.name in profile.formatted_str, "the formatted profile lacks the name")
+    yield from expect(profile.complementary_info in profile.formatted_str, "the formatted profile lacks the paragraph")
 
 
 RULES = (

@@ -1,1 +1,1 @@
-"""What must hold of code questions, stage by stage."""
+"""Rules of code questions, stage by stage."""

@@ -1,45 +1,49 @@
-"""What must hold of the decisions of a team, and of the notes that tell them."""
+"""Rules about the decisions of a team, and about the notes that report them."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from datetime import date
 
 from assets.code_qa.decisions import decisions_in_code
-from assets.code_qa.recipe import CodeQaRecipe
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeDecisions, CodeDocuments
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.team.relations import OUTCOME
-from assets.memory_items.facts import Hop, Statement
+from assets.memory_items.facts import Hop, SourceDocument, Statement
+from assets.memory_items.world.relations import spoken
+from assets.recipe.code_qa import CodeQaRecipe
 from assets.reporting.plurals import counted
+from validation.memory_items.questions import broken_links
 from validation.rules import Rule
 
 
 def decisions_are_not_in_the_code(decisions: CodeDecisions, sources: CodeSources, recipe: CodeQaRecipe) -> Iterator[str]:
-    """No name, number, date or pair of functions of a decision is in the package, by text or by syntax tree."""
     yield from decisions_in_code(decisions, sources, recipe)
 
 
 def results_are_those_of_behaviours(decisions: CodeDecisions, behaviours: CodeBehaviours, _: CodeQaRecipe) -> Iterator[str]:
-    """What a plan says that a call returns is what it returned when it was run."""
-    said = [one for plan in decisions.plans for one in plan.statements]
-    yield from false_results((*decisions.chain, *said), behaviours)
+    said: list[Hop | Statement] = [*decisions.chain]
+    for plan in decisions.plans:
+        said += plan.statements
+    yield from false_results(said, behaviours)
 
 
 def false_results(said: Sequence[Hop | Statement], behaviours: CodeBehaviours) -> Iterator[str]:
-    """A sentence for each result that no behaviour has."""
-    results = {one.call: one.result.text for one in behaviours.behaviours}
+    """Yield a sentence for each result that no behaviour has."""
+    results = results_by_call(behaviours)
     for one in said:
         if one.relation == OUTCOME and results.get(one.subject) != one.value:
             yield f"{one.subject} is said to give {one.value}, and gave {results.get(one.subject, 'nothing that is known')}"
 
 
+def results_by_call(behaviours: CodeBehaviours) -> dict[str, str]:
+    return {one.call: one.result.text for one in behaviours.behaviours}
+
+
 def chain_hangs_together(decisions: CodeDecisions, recipe: CodeQaRecipe) -> Iterator[str]:
-    """A chain has as many facts as the recipe allows, each about what the fact before leads to."""
     if not recipe.min_hops <= decisions.hops <= recipe.max_hops or len(decisions.chain) != decisions.hops:
         yield f"it has {counted(decisions.hops, 'hop')}, and a chain of {len(decisions.chain)}"
-    for before, after in pairwise(decisions.chain):
-        if before.value != after.subject:
-            yield f"{after.subject!r} is asked about, and the fact before leads to {before.value!r}"
+    yield from broken_links(decisions.chain)
 
 
 def notes_tell_true_results(documents: CodeDocuments, behaviours: CodeBehaviours, _: CodeQaRecipe) -> Iterator[str]:
@@ -49,20 +53,26 @@ def notes_tell_true_results(documents: CodeDocuments, behaviours: CodeBehaviours
 
 
 def notes_are_signed_and_dated(documents: CodeDocuments, _: CodeQaRecipe) -> Iterator[str]:
-    """The title of a note has a day, and no title names what the note is about."""
     for note in (*documents.documents, *documents.filler):
-        if not any(sign.isdigit() for sign in note.title):
+        if not any(map(str.isdigit, note.title)):
             yield f"{note.document_id} has no day in its title"
+        # The day may have a number that a call came to, such as a year, and then tells nothing.
+        title = note.title.replace(_day_of(note), "")
         for placed in note.statements:
-            if placed.statement.subject in note.title or placed.statement.value in note.title:
+            if placed.statement.subject in title or placed.statement.value in title:
                 yield f"{note.document_id} names {placed.statement.subject!r} or its value in its title"
 
 
+def _day_of(note: SourceDocument) -> str:
+    """Return the latest day that the note speaks of, which its title has."""
+    return spoken(max((placed.statement.as_of for placed in note.statements), default=date.min))
+
+
 def every_fact_was_found_again(documents: CodeDocuments, _: CodeQaRecipe) -> Iterator[str]:
-    """A reader found each fact of the question's own notes in the note's final text."""
-    read = [vote.item_id for vote in documents.gate_records if vote.accepted]
+    facts = Counter([fact.document_id for fact in documents.facts])
+    found = Counter([vote.item_id for vote in documents.gate_records if vote.accepted])
     for fact in documents.facts:
-        if read.count(fact.document_id) < sum(one.document_id == fact.document_id for one in documents.facts):
+        if found[fact.document_id] < facts[fact.document_id]:
             yield f"nobody found {fact.relation} of {fact.subject!r} in {fact.document_id}"
 
 

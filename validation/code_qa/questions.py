@@ -1,51 +1,67 @@
-"""What must hold of the questions about code, and of what is released with them."""
+"""Rules about the questions on code, and about what is released with them."""
 
+import ast
 from collections.abc import Iterator
 
-from assets.code_qa.recipe import CodeQaRecipe
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeQuestion, CodeTask
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.team.relations import OUTCOME
-from assets.llm.text import spells
+from assets.recipe.code_qa import CodeQaRecipe
+from assets.text.words import spells
+from validation.code_qa.decisions import results_by_call
 from validation.rules import Rule
 
 
 def code_is_that_of_the_package(question: CodeQuestion, sources: CodeSources, recipe: CodeQaRecipe) -> Iterator[str]:
-    """What is shown with a question is lines of the package, no longer than the recipe allows."""
-    known = [symbol.source for symbol in sources.symbols]
+    """The code beside a question is lines of the package, not much longer than the recipe allows."""
+    tokens = 0
     for one in question.code:
-        if not any(source.startswith(one.text) for source in known):
+        tokens += one.tokens
+        if not any(symbol.source.startswith(one.text) for symbol in sources.symbols):
             yield f"{one.document_id} is no source of {sources.package.name}"
-    tokens = sum(one.tokens for one in question.code)
     if tokens > 2 * recipe.max_code_tokens:
         yield f"{tokens} tokens of code are shown, and {recipe.max_code_tokens} are the most"
 
 
 def code_does_not_tell(question: CodeQuestion, _: CodeQaRecipe) -> Iterator[str]:
-    """No decision of the chain is in the code that is shown, but for the names of functions."""
     shown = "\n".join(one.perceived for one in question.code)
     for hop in question.hops:
+        # Results, options and names of functions may stand in the code.
         if hop.relation != OUTCOME and hop.kind != "option" and "." not in hop.value and spells(shown, hop.value):
             yield f"the code that is shown has {hop.value!r}"
 
 
+def outcomes_are_not_shown(question: CodeQuestion, _: CodeQaRecipe) -> Iterator[str]:
+    """An outcome that follows from what is shown with the question takes no memory."""
+    called = {hop.subject.partition("(")[0] for hop in question.hops if hop.relation == OUTCOME}
+    for one in question.code:
+        function = one.document_id.removeprefix("code-")
+        if function in called and _has_body(one.text):
+            yield f"the code that is shown has the body of {function}, and an outcome of it is asked for"
+
+
+def _has_body(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return False
+    return True
+
+
 def asked_results_are_true(question: CodeQuestion, behaviours: CodeBehaviours, _: CodeQaRecipe) -> Iterator[str]:
-    """A result on the way to the answer is what the call returned."""
+    results = results_by_call(behaviours)
     for hop in question.hops:
-        if hop.relation == OUTCOME:
-            results = {one.call: one.result.text for one in behaviours.behaviours}
-            if results.get(hop.subject) != hop.value:
-                yield f"{hop.subject} gave {results.get(hop.subject)}, and the question counts on {hop.value}"
+        if hop.relation == OUTCOME and results.get(hop.subject) != hop.value:
+            yield f"{hop.subject} gave {results.get(hop.subject)}, and the question counts on {hop.value}"
 
 
 def released_behaviours_are_known(task: CodeTask, behaviours: CodeBehaviours, _: CodeQaRecipe) -> Iterator[str]:
-    """What is released to be run again is what was run, and holds every call that the answer takes."""
-    known = {one.behaviour_id: one for one in behaviours.behaviours}
+    called: set[str] = set()
     for one in task.behaviours:
-        if known.get(one.behaviour_id) != one:
+        called.add(one.call)
+        if one not in behaviours.behaviours:
             yield f"{one.call} is released with another result than it had"
-    called = {one.call for one in task.behaviours}
     for hop in task.hops:
         if hop.relation == OUTCOME and hop.subject not in called:
             yield f"{hop.subject} is asked for and not released"
@@ -56,6 +72,7 @@ RULES = (
         "code_is_the_packages", "The code that is shown is the package's.", code_is_that_of_the_package, reads=("code_sources",)
     ),
     Rule("code_does_not_tell", "No decision of the chain is in the code that is shown.", code_does_not_tell),
+    Rule("outcomes_are_not_shown", "No outcome that is asked for follows from the code that is shown.", outcomes_are_not_shown),
     Rule(
         "asked_results_are_true",
         "A result that is asked for is what the call returned.",

@@ -1,20 +1,21 @@
-"""The program that makes released calls again: `python -I -S recalling.py ARCHIVE < calls`, with the standard library alone.
+"""The program that makes released calls again, inside the boundary (`assets/isolation/`), with the standard library alone.
 
-It shares nothing with the sandbox that found the results: it imports from an archive, makes all calls in one process, in
-order, and compares values, not texts. Calls are lines of JSON: the call as it is written, outcome and result. It writes a
-line of JSON for each: empty where it came to the same, else what it came to.
+It shares nothing with the program that found the results: it imports from an archive, makes all calls in one process, in
+order, and compares values, not texts. The job is JSON: `archive`, and `calls`, each as it is written with outcome and result.
+It answers a line for each: after =, in hex, nothing where it came to the same, else what it came to.
 """
 
 import ast
-import functools
 import importlib
-import json
 import os
-import resource
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-SECONDS, MEGABYTES = 60, 1024
+if TYPE_CHECKING:  # it runs where this project is not to be seen
+    from assets.isolation.confine import Boundary, Tell
+
+MEGABYTES = 1024
+# A pure function may import modules and look files up, and needs none of the other audited events.
 HARMLESS = (
     "compile",
     "exec",
@@ -42,11 +43,11 @@ def guard(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def came_to(line: dict[str, str]) -> str:
-    """What the call comes to, where that is something else than the line says."""
+    """Return "" when the call comes to what the line says, else a few words about what it comes to."""
     call = ast.parse(line["call"], mode="eval").body
     assert isinstance(call, ast.Call)
     module, _, name = ast.unparse(call.func).rpartition(".")
-    values = [ast.literal_eval(one) for one in call.args]
+    values = list(map(ast.literal_eval, call.args))
     named = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
     try:
         result = getattr(importlib.import_module(module), name)(*values, **named)
@@ -59,7 +60,7 @@ def came_to(line: dict[str, str]) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are of the same types and equal, in all their parts."""
+    """Return True when two values are equal and of the same types, in all their parts."""
     if type(one) is not type(other) or one != other:
         return False
     if isinstance(one, list | tuple):
@@ -69,19 +70,18 @@ def same(one: Any, other: Any) -> bool:
     return True
 
 
-def main() -> None:
-    archive = os.path.realpath(sys.argv[1])
-    lines = [json.loads(line) for line in sys.stdin]
-    tell = functools.partial(print, file=os.fdopen(os.dup(1), "w"), flush=True)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 1)
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (MEGABYTES << 20, MEGABYTES << 20))
-    sys.path.insert(0, archive)
-    sys.addaudithook(guard)
-    for line in lines:
-        tell(json.dumps(came_to(line)))
+def main(boundary: "Boundary") -> None:
+    job = boundary.job
 
+    def make_again(tell: "Tell") -> None:
+        sys.path.insert(0, os.path.realpath(job["archive"]))
+        sys.addaudithook(guard)
+        for call in job["calls"]:
+            tell(b"=" + came_to(call).encode(errors="replace").hex().encode())
 
-if __name__ == "__main__":
-    main()
+    seconds = job["seconds"]
+    outcome = boundary.run(
+        make_again, most_lines=len(job["calls"]), memory_mb=MEGABYTES, silent=(seconds, seconds), seconds=seconds
+    )
+    for line in outcome.lines:
+        boundary.answer(line)

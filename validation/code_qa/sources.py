@@ -1,29 +1,30 @@
-"""What must hold of the packages that questions are about."""
+"""Rules about the packages that questions are about."""
 
 from collections.abc import Iterator
 
 import dagster as dg
 
 from assets.code_qa.packages.licenses import is_permissive
-from assets.code_qa.packages.reading import read_package
+from assets.code_qa.packages.reading import read_package, text_digest
 from assets.code_qa.pipeline import CODE_QA
-from assets.code_qa.recipe import CodeQaRecipe
 from assets.code_qa.records.sources import CodeSources
+from assets.recipe.code_qa import CodeQaRecipe
 from assets.recipe.loading import RecipeError
 from assets.records.base import duplicates
 from assets.reporting.plurals import counted, is_or_are
-from validation.code_qa.reexecution import digest_of
 from validation.rules import Rule, expect
 
 
 def packages_are_pinned(sources: CodeSources, recipe: CodeQaRecipe) -> Iterator[str]:
     """The recipe names the package in this version, and where it was resolved, with these files."""
-    pins = {(one.name, one.version): one.content for one in recipe.packages}
     package = sources.package
-    content = pins.get((package.name, package.version))
-    yield from expect(content is not None, f"the recipe does not pin {package.name} {package.version}")
-    if content and content != package.content:
-        yield f"the files of {package.name} are not those of the recipe"
+    for pin in recipe.packages:
+        if (pin.name, pin.version) == (package.name, package.version):
+            # A pin has no content until the recipe is resolved.
+            if pin.content and pin.content != package.content:
+                yield f"the files of {package.name} are not those of the recipe"
+            return
+    yield f"the recipe does not pin {package.name} {package.version}"
 
 
 def licenses_are_permissive(sources: CodeSources, _: CodeQaRecipe) -> Iterator[str]:
@@ -32,23 +33,26 @@ def licenses_are_permissive(sources: CodeSources, _: CodeQaRecipe) -> Iterator[s
 
 
 def files_are_whole(sources: CodeSources, _: CodeQaRecipe) -> Iterator[str]:
-    """Each file has its digest, and none is there twice."""
     for path in duplicates([file.path for file in sources.files]):
         yield f"{path} is there twice"
     for file in sources.files:
-        if digest_of(file.text) != file.content:
+        if text_digest(file.text) != file.content:
             yield f"{file.path} is not what its digest is of"
 
 
 def symbols_stand_in_files(sources: CodeSources, _: CodeQaRecipe) -> Iterator[str]:
-    """A symbol's source is those lines of its file, and each function that is called is a symbol."""
-    texts = {file.path: file.text.split("\n") for file in sources.files}
+    texts: dict[str, list[str]] = {}
+    for file in sources.files:
+        texts[file.path] = list(map(str.strip, file.text.split("\n")))
+    functions: set[str] = set()
     for symbol in sources.symbols:
-        lines = symbol.source.split("\n")
-        place = texts.get(symbol.path, [])[symbol.line - 1 : symbol.line - 1 + len(lines)]
-        if [line.strip() for line in place] != [line.strip() for line in lines]:
+        # Without spaces at the ends, because a method is indented in its file alone.
+        lines = list(map(str.strip, symbol.source.split("\n")))
+        first = symbol.line - 1
+        if texts.get(symbol.path, [])[first : first + len(lines)] != lines:
             yield f"{symbol.symbol_id} does not stand in line {symbol.line} of {symbol.path}"
-    functions = {symbol.symbol_id for symbol in sources.symbols if symbol.kind == "function"}
+        if symbol.kind == "function":
+            functions.add(symbol.symbol_id)
     for target in sources.targets:
         if target not in functions:
             yield f"{target} is called, and is no function of the symbols"
@@ -70,7 +74,7 @@ RULES = (
     description="Every package has the version, the license and the files that the recipe was resolved with.",
 )
 def packages_are_unchanged(code_recipe: CodeQaRecipe) -> dg.AssetCheckResult:
-    """Read the packages again; the first that is another is told."""
+    """Read the packages again. Of several that changed, the first is named."""
     try:
         files = {spec.name: len(read_package(spec).files) for spec in code_recipe.packages}
     except RecipeError as error:

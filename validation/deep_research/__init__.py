@@ -1,1 +1,1 @@
-"""What must hold of deep research, stage by stage."""
+"""Rules of deep research, stage by stage."""

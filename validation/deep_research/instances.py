@@ -1,30 +1,22 @@
-"""What must hold of the accepted research tasks, beside what holds of every task over documents."""
-
-from collections.abc import Iterator
+"""Rules about the accepted research tasks, beside those of every task over documents."""
 
 from assets.memory_items.tasks import MemoryTask
 from validation.memory_items.ablation import INSTANCE_RULES
-from validation.rules import SetRule, Violation
+from validation.rules import NoTwoAlike, SetRule
 
 
-class QuestionsDiffer:
-    """Accumulator of a rule that no two tasks ask the same: few documents may hold one chain for many tasks."""
-
-    def __init__(self) -> None:
-        self._asked: dict[str, str] = {}
-        self._again: list[Violation] = []
-
-    def add(self, record: MemoryTask) -> None:
-        asked = " ".join((record.hops[0].subject, *(hop.relation for hop in record.hops)))
-        first = self._asked.setdefault(asked, record.task_id)
-        if first != record.task_id:
-            self._again.append(Violation(record.task_id, f"asks what {first} asks, from {record.hops[0].subject!r}"))
-
-    def violations(self) -> Iterator[Violation]:
-        yield from self._again
+def asked_of(task: MemoryTask) -> tuple[str, ...]:
+    """Return the start of the chain and its relations in order."""
+    return (task.hops[0].subject, *[hop.relation for hop in task.hops])
 
 
-RULES = (
-    *INSTANCE_RULES,
-    SetRule("questions_differ", "No two tasks ask for the same from the same start.", QuestionsDiffer),
-)
+def asks_the_same(task: MemoryTask, first: str) -> str:
+    return f"asks what {first} asks, from {task.hops[0].subject!r}"
+
+
+def questions_differ() -> NoTwoAlike:
+    """Few documents may hold one chain for many tasks."""
+    return NoTwoAlike(key=asked_of, sentence=asks_the_same)
+
+
+RULES = (*INSTANCE_RULES, SetRule("questions_differ", "No two tasks ask for the same from the same start.", questions_differ))

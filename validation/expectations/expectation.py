@@ -1,4 +1,4 @@
-"""Expectations about the columns of released tables, and what the classes of a table's rows say of its columns."""
+"""Expectations about the columns of released tables, those that follow from the classes of their rows included."""
 
 import types
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,9 +23,12 @@ class ColumnExpectation:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns whose values it reads."""
-        single = {str(self.options[name]) for name in ("column", "column_A", "column_B") if name in self.options}
-        return frozenset(single | set(cast(list[str], self.options.get("column_list", []))))
+        """Return the columns whose values it reads."""
+        columns = set(cast(list[str], self.options.get("column_list", [])))
+        for name in ("column", "column_A", "column_B"):
+            if name in self.options:
+                columns.add(str(self.options[name]))
+        return frozenset(columns)
 
 
 def of_column(column: str, statement: str, expectation: str, **options: object) -> ColumnExpectation:
@@ -36,41 +39,46 @@ def never_missing(column: str) -> ColumnExpectation:
     return of_column(column, "is never missing", "expect_column_values_to_not_be_null")
 
 
+# By type: its name in pandas, and the statement about a column of this type.
+COLUMN_TYPES = {str: ("str", "is text"), int: ("int64", "is a whole number"), bool: ("bool", "is true or false")}
+
+
 def of_type(column: str, kind: type) -> ColumnExpectation:
     """The column has text, whole numbers, or true and false."""
-    name, words = {str: ("str", "is text"), int: ("int64", "is a whole number"), bool: ("bool", "is true or false")}[kind]
-    return of_column(column, words, "expect_column_values_to_be_of_type", type_=name)
+    name, statement = COLUMN_TYPES[kind]
+    return of_column(column, statement, "expect_column_values_to_be_of_type", type_=name)
 
 
 def among(column: str, values: Collection[object]) -> ColumnExpectation:
-    names = ", ".join(str(value) for value in values)
-    return of_column(
-        column,
-        f"is {names}" if len(values) == 1 else f"is one of {names}",
-        "expect_column_values_to_be_in_set",
-        value_set=list(values),
-    )
+    names = ", ".join(map(str, values))
+    statement = f"is {names}" if len(values) == 1 else f"is one of {names}"
+    return of_column(column, statement, "expect_column_values_to_be_in_set", value_set=list(values))
 
 
 def unique(*columns: str) -> ColumnExpectation:
     """No two rows agree in all of these columns."""
-    words, name = "tells the rows apart", "expect_compound_columns_to_be_unique"
+    statement = "tells the rows apart"
     if len(columns) == 1:
-        return of_column(columns[0], words, "expect_column_values_to_be_unique")
-    return ColumnExpectation(", ".join(columns), words, name, {"column_list": list(columns)})
+        return of_column(columns[0], statement, "expect_column_values_to_be_unique")
+    options = {"column_list": list(columns)}
+    return ColumnExpectation(", ".join(columns), statement, "expect_compound_columns_to_be_unique", options)
 
 
 def columns_are(names: Collection[str], *, derived: Collection[str]) -> ColumnExpectation:
     """The table has exactly these columns, beside derived ones."""
-    words, kind = f"has the {len(names)} columns {', '.join(names)}", "expect_table_columns_to_match_set"
-    return ColumnExpectation("", words, kind, {"column_set": [*names, *derived], "exact_match": True})
+    statement = f"has the {len(names)} columns {', '.join(names)}"
+    options = {"column_set": [*names, *derived], "exact_match": True}
+    return ColumnExpectation("", statement, "expect_table_columns_to_match_set", options)
 
 
 def suite(table: Table, own: Sequence[ColumnExpectation] = ()) -> list[ColumnExpectation]:
-    """All expectations of a table: its columns, its key, what the annotations of its rows say, and its `own`."""
+    """Return all expectations of a table: its columns, its key, those of its rows' annotations, and its `own`."""
     fields = table.row.model_fields
-    columns = dict.fromkeys(str(one.options["column"]) for one in own if "column" in one.options)
-    derived = [column for column in columns if column not in fields]
+    derived: list[str] = []
+    for one in own:
+        column = str(one.options.get("column", ""))
+        if column and column not in fields and column not in derived:
+            derived.append(column)
     return [columns_are(fields, derived=derived), unique(*table.key), *_of_annotations(table.row), *own]
 
 

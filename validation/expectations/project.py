@@ -23,12 +23,13 @@ PROJECT = Path(__file__).parent / "gx"
 CONFIGURATION = "great_expectations.yml"
 CHECKPOINT = "release"
 DATA_DOCS = "uncommitted/data_docs/local_site/index.html"
-DATA_SOURCE, BATCH = "tables", "all"
+DATA_SOURCE = "tables"
+BATCH = "all"
 Suites = Mapping[str, Sequence[ColumnExpectation]]
 
 
 def project_folder(reports: Path, variant: str) -> Path:
-    """The project of a variant's latest quality report, beside its page."""
+    """Return the folder of the project of a variant's latest quality report, beside its page."""
     return reports / variant / "gx"
 
 
@@ -37,10 +38,10 @@ class SuiteError(ValueError):
 
 
 def read_suite(benchmark: str, table: str, parameters: Mapping[str, object]) -> list[ColumnExpectation]:
-    """What the repository's project expects of a table, made for a recipe; nothing of a table that it has no suite for.
+    """Return the expectations of a table's suite in the repository, made for a recipe; none without a suite.
 
-    `parameters` are the values of what stands as `$PARAMETER` in the file, and of what stands in braces in a description,
-    where options may stand too. Raises SuiteError.
+    `parameters` are the values for `$PARAMETER` in the file. A description may name them, and options, in braces. Raises
+    SuiteError.
     """
     path = PROJECT / "expectations" / benchmark / f"{table}.json"
     return [_made_for(parameters, one, path=path) for one in _stored(path)]
@@ -59,7 +60,8 @@ def _stored(path: Path) -> list[dict[str, Any]]:
 def _made_for(parameters: Mapping[str, object], stored: Mapping[str, Any], *, path: Path) -> ColumnExpectation:
     try:
         options = {name: _whole(_resolved(value, parameters)) for name, value in stored["kwargs"].items()}
-        statement = (stored.get("description") or _words(stored["type"], options)).format_map({**parameters, **options})
+        description = stored.get("description") or _default_description(stored["type"], options)
+        statement = description.format_map({**parameters, **options})
     except (LookupError, ValueError) as error:
         known = ", ".join(parameters) or "none"
         raise SuiteError(f"{path} names {error}, which is neither an option nor a parameter; there are {known}.") from error
@@ -78,39 +80,46 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _words(kind: str, options: Mapping[str, object]) -> str:
-    """A statement for an expectation that has no description."""
-    given = ", ".join(f"{name} {value}" for name, value in options.items() if not name.startswith("column"))
-    return (f"meets {kind}" + (f" ({given})" if given else "")).replace("{", "{{").replace("}", "}}")
+def _default_description(kind: str, options: Mapping[str, object]) -> str:
+    given = ", ".join([f"{name} {value}" for name, value in options.items() if not name.startswith("column")])
+    # Braces of an option's value must not be filled in.
+    description = f"meets {kind} ({given})" if given else f"meets {kind}"
+    return description.replace("{", "{{").replace("}", "}}")
 
 
 def release_project_files(tables: Mapping[str, Table], own: Suites, *, folder: str) -> dict[str, bytes]:
-    """A project that checks the Parquet files in `folder` alone; the notes of a suite say what takes more than that."""
-    suites = {name: suite(table, [one for one in own[name] if _of_file(one, table)]) for name, table in tables.items()}
-    notes = {name: _left_out([one for one in own[name] if not _of_file(one, table)]) for name, table in tables.items()}
+    """Return a project that checks the Parquet files in `folder` alone. Notes of a suite list what takes more than them."""
+    suites: dict[str, list[ColumnExpectation]] = {}
+    notes: dict[str, str | None] = {}
+    for name, table in tables.items():
+        of_file: list[ColumnExpectation] = []
+        left_out: list[str] = []
+        for one in own[name]:
+            if _file_is_enough(one, table):
+                of_file.append(one)
+            else:
+                left_out.append(f"{one.column} {one.statement}")
+        suites[name] = suite(table, of_file)
+        reason = "Checked before the release was made, because it takes lists or rows of other tables"
+        notes[name] = f"{reason}: {'; '.join(left_out)}." if left_out else None
     return project_files(suites, folder=folder, notes=notes)
 
 
-def _of_file(expectation: ColumnExpectation, table: Table) -> bool:
-    """Whether a table's file has all the columns, with values that the library can compare, which lists are not."""
+def _file_is_enough(expectation: ColumnExpectation, table: Table) -> bool:
+    """Return True when a table's file has all columns of the expectation, and none of lists, which cannot be compared."""
     # The schema's types are only partly known to type checkers.
     schema: Any = arrow_schema(table.row)
-    return all(name in schema.names and not pa.types.is_nested(schema.field(name).type) for name in expectation.columns)
-
-
-def _left_out(expectations: Sequence[ColumnExpectation]) -> str | None:
-    sentences = "; ".join(f"{one.column} {one.statement}" for one in expectations)
-    words = "Checked before the release was made, because it takes lists or rows of other tables"
-    return f"{words}: {sentences}." if expectations else None
+    known = expectation.columns <= set(schema.names)
+    return known and not any(pa.types.is_nested(schema.field(name).type) for name in expectation.columns)
 
 
 def project_files(
     suites: Suites, *, folder: str | None = None, notes: Mapping[str, str | None] | None = None
 ) -> dict[str, bytes]:
-    """A project with these suites, a validation of each, and the checkpoint of all: bytes by path.
+    """Return a project with these suites, a validation of each, and the checkpoint of all: bytes by path.
 
     `folder` has a Parquet file for each table, relative to the folder where the checkpoint is run; without it, tables come
-    as data frames. `notes`: what to say of a suite.
+    as data frames. `notes`: a text about each suite.
     """
     files = {CONFIGURATION: yaml.safe_dump(_configuration(suites, folder), sort_keys=False).encode()}
     for name, expectations in suites.items():
@@ -140,43 +149,36 @@ def project_files(
 
 
 def _suite(table: str, expectations: Sequence[ColumnExpectation], *, note: str | None) -> dict[str, Any]:
-    stored = [
-        {
-            # Data Docs show it under the column's name, if it is about one alone.
-            "description": one.statement if "column" in one.options else f"{one.column} {one.statement}".strip(),
-            "id": expectation_id(table, number),
-            "kwargs": dict(one.options),
-            "meta": dict[str, str](),
-            "severity": "critical",
-            "type": one.type,
-        }
-        for number, one in enumerate(expectations)
-    ]
+    stored: list[dict[str, Any]] = []
+    for number, one in enumerate(expectations):
+        # Data Docs show it under the column's name, if it is about one alone.
+        description = one.statement if "column" in one.options else f"{one.column} {one.statement}".strip()
+        identity = {"id": expectation_id(table, number), "type": one.type, "kwargs": dict(one.options)}
+        stored.append({**identity, "description": description, "meta": {}, "severity": "critical"})
     return {"name": table, "id": expectation_id(table), "expectations": stored, "meta": {}, "notes": note}
 
 
 def expectation_id(table: str, number: int | None = None) -> str:
-    """The id of an expectation by its place in a table's suite; without it, that of the suite."""
-    return _id("suite", table, *([] if number is None else [str(number)]))
+    """Return the id of a table's suite, or of the expectation of this number in it."""
+    return _id("suite", table) if number is None else _id("suite", table, str(number))
 
 
 def _configuration(suites: Suites, folder: str | None) -> dict[str, Any]:
     shared = yaml.safe_load((PROJECT / CONFIGURATION).read_text(encoding="utf-8"))
-    source = {"type": "pandas"} if folder is None else {"type": "pandas_filesystem", "base_directory": folder}
-    return {
-        **shared,
-        "fluent_datasources": {
-            DATA_SOURCE: {**source, "id": _id("tables"), "assets": {name: _asset(name, folder) for name in suites}}
-        },
-    }
+    source: dict[str, Any] = {"type": "pandas"}
+    if folder is not None:
+        source = {"type": "pandas_filesystem", "base_directory": folder}
+    source["id"] = _id("tables")
+    source["assets"] = {name: _table_asset(name, of_file=folder is not None) for name in suites}
+    return {**shared, "fluent_datasources": {DATA_SOURCE: source}}
 
 
-def _asset(table: str, folder: str | None) -> dict[str, Any]:
-    partitioner: dict[str, Any] | None = (
-        None if folder is None else {"regex": rf"^{table}\.parquet$", "param_names": list[str]()}
-    )
+def _table_asset(table: str, *, of_file: bool) -> dict[str, Any]:
+    partitioner: dict[str, Any] | None = None
+    if of_file:
+        partitioner = {"regex": rf"^{table}\.parquet$", "param_names": []}
     return {
-        "type": "dataframe" if folder is None else "parquet",
+        "type": "parquet" if of_file else "dataframe",
         "id": _id("table", table),
         "batch_definitions": {BATCH: {"id": _id("batch", table), "partitioner": partitioner}},
     }

@@ -9,74 +9,50 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
-from importlib.metadata import version
-from itertools import chain, islice
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-from pydantic_core import to_json
-
 from assets.engine.benchmark import Benchmark, Table
-from assets.engine.gc_control import freeze_gc, pause_gc
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, Record
 from assets.records.report import ColumnLine
 from validation.expectations.expectation import ColumnExpectation, suite
-from validation.expectations.project import (
-    DATA_DOCS,
-    Suites,
-    expectation_id,
-    project_files,
-    read_suite,
-    release_project_files,
-)
+from validation.expectations.project import Suites, expectation_id, project_files, read_suite, release_project_files
 from validation.rules import RecordsByStage
 
 # One validation takes more than half a second, however few rows there are.
 ITEMS_AT_ONCE = 800
-SAMPLE_SIZE = 5
-CELL_LIMIT = 120
+SAMPLE_SIZE = 5  # rows that break an expectation, to see a pattern
+CELL_LIMIT = 120  # characters; a text of a whole document would fill the page
 # Rows by table.
 Tables = Mapping[str, Sequence[Record]]
 DerivedColumns = Callable[[str, Any], Mapping[str, object]]
 
 
-def no_parameters(_: Any, __: int) -> Mapping[str, object]:
-    return {}
-
-
-def no_derived_columns(_: Tables, __: frozenset[str]) -> DerivedColumns:
-    return lambda table, row: {}
-
-
-def no_failure_rows(_: Sequence[Failure], __: frozenset[str]) -> Tables:
-    return {}
-
-
 @dataclass(frozen=True)
 class TableExpectations:
-    """What a benchmark expects of its tables beside what follows from the classes of their rows.
+    """A benchmark's expectations of its tables, beside those that follow from the classes of their rows.
 
-    Its suites are files of the repository's project; `parameters` gives the values that they leave open, by the recipe and
+    Its suites are files of the repository's project; `parameters` returns the values that they leave open, by the recipe and
     the number of items. `derived_columns` gets rows that refer to each other and the ids of all released items, and returns
-    a function of table and row. `item_rows` gives one finished item's rows in all tables; without it they are
-    `Benchmark.rows`. `failure_rows` gives those of replaced items.
+    a function of table and row. `item_rows` returns one finished item's rows in all tables; without it they are
+    `Benchmark.rows`. `failure_rows` returns those of replaced items.
     """
 
-    parameters: Callable[[Any, int], Mapping[str, object]] = no_parameters
-    derived_columns: Callable[[Tables, frozenset[str]], DerivedColumns] = no_derived_columns
+    parameters: Callable[[Any, int], Mapping[str, object]] = lambda recipe, items: {}
+    derived_columns: Callable[[Tables, frozenset[str]], DerivedColumns] = lambda tables, released: lambda table, row: {}
     item_rows: Callable[[RecordsByStage, str], Tables] | None = None
-    failure_rows: Callable[[Sequence[Failure], frozenset[str]], Tables] = no_failure_rows
+    failure_rows: Callable[[Sequence[Failure], frozenset[str]], Tables] = lambda failures, released: {}
 
     def suites(self, benchmark: Benchmark, recipe: Recipe, *, items: int) -> dict[str, list[ColumnExpectation]]:
-        """All that is expected of each table of a set. Raises SuiteError."""
+        """Return all expectations of each table of a set. Raises SuiteError."""
         own = self._own(benchmark, recipe, items)
         return {name: suite(table, own[name]) for name, table in benchmark.tables.items()}
 
     def release_project(self, benchmark: Benchmark, recipe: Recipe, *, items: int, tables: str) -> dict[str, bytes]:
-        """The project that checks a release's files in the folder `tables`: bytes by path. Raises SuiteError."""
+        """Return the project that checks a release's files in the folder `tables`: bytes by path. Raises SuiteError."""
         return release_project_files(benchmark.tables, self._own(benchmark, recipe, items), folder=tables)
 
     def _own(self, benchmark: Benchmark, recipe: Recipe, items: int) -> Suites:
@@ -85,7 +61,7 @@ class TableExpectations:
 
 
 class ExpectationRun:
-    """Applies every expectation to a set of which `items_at_once` items are in memory at a time.
+    """Apply every expectation to a set of which `items_at_once` items are in memory at a time.
 
     Expectations hold of a set when they hold of its parts. An item that is in two parts is the exception; a rule of the last
     stage reports it. `failed`: ids of the items that were replaced. `project`: the folder of suites, results and Data Docs,
@@ -102,13 +78,17 @@ class ExpectationRun:
         failed: Collection[str] = (),
         items_at_once: int = ITEMS_AT_ONCE,
     ) -> None:
-        self._benchmark, self._expectations, self._recipe, self._project = benchmark, expectations, recipe, project
-        self._failed, self._at_once = frozenset(failed), items_at_once
-        self._items = self._waiting = 0
+        self._benchmark = benchmark
+        self._expectations = expectations
+        self._recipe = recipe
+        self._project = project
+        self._failed = frozenset(failed)
+        self._at_once = items_at_once
+        self._items = 0
+        self._waiting = 0
         self._failed_and_finished: set[str] = set()
-        self._columns = _Columns(benchmark.tables, expectations)
+        self._columns = TableColumns(benchmark.tables, expectations)
         self._lines: dict[tuple[str, int], ColumnLine] = {}
-        self._last = LastValidation(project)
         self._portions = 0
 
     def add(self, records: RecordsByStage, item_id: str) -> None:
@@ -116,7 +96,8 @@ class ExpectationRun:
         if self._waiting == self._at_once:
             self._validate()
         self._waiting += 1
-        self._failed_and_finished |= {item_id} & self._failed
+        if item_id in self._failed:
+            self._failed_and_finished.add(item_id)
         if self._expectations.item_rows is None:
             rows: Tables = self._benchmark.rows(records[self._benchmark.final.name][item_id])
         else:
@@ -124,99 +105,47 @@ class ExpectationRun:
         self._columns.add(rows, released=frozenset({item_id}))
 
     def lines(self, failures: Iterable[Failure] = ()) -> list[ColumnLine]:
-        """What each expectation came to, once all items were added."""
+        """Return a line for each expectation, once all items were added."""
         if not self._benchmark.tables:
             return []
-        rest = iter(failures)
-        while batch := list(islice(rest, self._at_once)):
-            released = frozenset(self._failed_and_finished)
+        released = frozenset(self._failed_and_finished)
+        replaced = list(failures)
+        for start in range(0, len(replaced), self._at_once):
+            batch = replaced[start : start + self._at_once]
             self._columns.add(self._expectations.failure_rows(batch, released), released=released)
             if len(batch) == self._at_once:
                 self._validate()
+        # Tables without rows are validated too: a set of none would otherwise have no lines.
         if self._columns.rows or not self._lines:
             self._validate()
-        if not self._last.still_holds:
-            with freeze_gc(), _opened(self._project) as context:
-                context.build_data_docs()
-            self._last.note(list(self._lines.values()), portions=self._portions)
+        with _opened(self._project) as context:
+            context.build_data_docs()
         # Statements name the number of items, which is only known now.
         suites = self._expectations.suites(self._benchmark, self._recipe, items=self._items)
-        statements = [one.statement for own in suites.values() for one in own]
-        lines = zip(statements, self._lines.values(), strict=True)
-        return [line.model_copy(update={"promise": statement}) for statement, line in lines]
+        expectations = chain.from_iterable(suites.values())
+        lines: list[ColumnLine] = []
+        for one, line in zip(expectations, self._lines.values(), strict=True):
+            lines.append(line.model_copy(update={"expectation": one.statement}))
+        return lines
 
     def _validate(self) -> None:
-        items, self._waiting = self._waiting, 0
-        columns, self._columns = self._columns, _Columns(self._benchmark.tables, self._expectations)
-        self._items += items
+        columns = self._columns
+        self._columns = TableColumns(self._benchmark.tables, self._expectations)
+        suites = self._expectations.suites(self._benchmark, self._recipe, items=self._waiting)
+        self._items += self._waiting
+        self._waiting = 0
         self._portions += 1
-        suites = self._expectations.suites(self._benchmark, self._recipe, items=items)
-        known = self._last.lines(columns.digest(suites)) if self._portions == 1 else None
-        if known is None:
-            known = self._validated(columns, suites)
+        # Results of an earlier report would stand beside those of this one.
+        if self._portions == 1:
+            shutil.rmtree(self._project, ignore_errors=True)
         counts = Counter[str]()
-        for line in known:
+        for line in validate_columns(columns, suites, self._benchmark.tables, project=self._project):
             key = (line.table, counts[line.table])
             counts[line.table] += 1
             self._lines[key] = _sum(self._lines[key], line) if key in self._lines else line
 
-    def _validated(self, columns: "_Columns", suites: Suites) -> list[ColumnLine]:
-        if self._portions == 1:
-            shutil.rmtree(self._project, ignore_errors=True)
-        self._last.still_holds = False
-        with freeze_gc():  # a validation leaves many reference cycles behind
-            return _validated(columns, suites, self._benchmark.tables, project=self._project)
 
-
-class LastValidation:
-    """What a project's last validation came to, so that the same columns under the same suites need no other.
-
-    A rerun whose replies are all cached spends almost half of its time on it. Only what was validated at once is noted.
-    """
-
-    def __init__(self, project: Path) -> None:
-        self.still_holds = False
-        self._path, self._docs = project / "uncommitted" / "last_validation.json", project / DATA_DOCS
-        self._digest = ""
-
-    def lines(self, digest: str) -> list[ColumnLine] | None:
-        """The lines of columns and suites with this digest, if they were the last, and their Data Docs are there."""
-        self._digest = digest
-        if not self._docs.exists():
-            return None
-        try:
-            noted = _Noted.model_validate_json(self._path.read_bytes())
-        except (OSError, ValidationError):
-            return None
-        self.still_holds = noted.digest == digest
-        return list(noted.lines) if self.still_holds else None
-
-    def note(self, lines: Sequence[ColumnLine], *, portions: int) -> None:
-        if portions == 1:
-            self._path.write_text(_Noted(digest=self._digest, lines=tuple(lines)).model_dump_json(), encoding="utf-8")
-
-
-class _Noted(Record):
-    digest: str
-    lines: tuple[ColumnLine, ...]
-
-
-def validate_tables(
-    rows: Tables,
-    suites: Suites,
-    benchmark: Benchmark,
-    expectations: TableExpectations,
-    *,
-    released: frozenset[str],
-    project: Path,
-) -> list[ColumnLine]:
-    """What every expectation in the suites came to. `released`: ids of all items of the set. `project`: where results go."""
-    columns = _Columns(benchmark.tables, expectations)
-    columns.add(rows, released=released)
-    return _validated(columns, suites, benchmark.tables, project=project)
-
-
-class _Columns:
+class TableColumns:
     """All tables of some items by column, derived columns among them."""
 
     def __init__(self, tables: Iterable[str], expectations: TableExpectations) -> None:
@@ -228,19 +157,12 @@ class _Columns:
     def rows(self) -> int:
         return self.counts.total()
 
-    def digest(self, suites: Suites) -> str:
-        """Differs when the columns, the suites, the library or this module do."""
-        digest = sha256(Path(__file__).read_bytes())
-        digest.update(version("great-expectations").encode())
-        for content in (suites, self.counts, self.tables):
-            digest.update(to_json(content))
-        return digest.hexdigest()
-
     def add(self, tables: Tables, *, released: frozenset[str]) -> None:
         """Add rows that refer to each other."""
         derive = self._expectations.derived_columns(tables, released)
         for name, rows in tables.items():
-            columns, before = self.tables[name], self.counts[name]
+            columns = self.tables[name]
+            before = self.counts[name]
             for number, row in enumerate(rows, start=before):
                 for column, value in chain(row.__dict__.items(), _derived(derive, name, row).items()):
                     values = columns.setdefault(column, [])
@@ -256,11 +178,11 @@ def _derived(derive: DerivedColumns, table: str, row: Record) -> Mapping[str, ob
     try:
         return derive(table, row)
     except TypeError:
-        # A value is missing, or of another type, which the expectations about its own column say.
+        # A value is missing or of another type, which breaks the expectations about its own column.
         return {}
 
 
-def _validated(columns: _Columns, suites: Suites, tables: Mapping[str, Table], *, project: Path) -> list[ColumnLine]:
+def validate_columns(columns: TableColumns, suites: Suites, tables: Mapping[str, Table], *, project: Path) -> list[ColumnLine]:
     """Validate one table after the other and free each, because validating copies it."""
     lines: list[ColumnLine] = []
     for path, content in project_files(suites).items():
@@ -268,19 +190,18 @@ def _validated(columns: _Columns, suites: Suites, tables: Mapping[str, Table], *
         (project / path).write_bytes(content)
     with _opened(project) as context:
         for name, expectations in suites.items():
-            values, rows = columns.tables.pop(name), columns.counts[name]
-            if rows:
-                lines.extend(_validated_table(context, name, expectations, columns=values, key=tables[name].key))
+            values = columns.tables.pop(name)
+            if columns.counts[name]:
+                lines.extend(_table_lines(context, name, expectations, columns=values, key=tables[name].key))
             else:
-                lines.extend(_line_of_no_rows(name, one) for one in expectations)
+                lines.extend(map(partial(_line_of_no_rows, name), expectations))
     return lines
 
 
 @contextmanager
 def _opened(project: Path) -> Generator[Any, None, None]:
-    with pause_gc():  # it would search through what is being imported, which takes a quarter of the time
-        import great_expectations
-        from great_expectations.data_context.data_context.context_factory import set_context
+    import great_expectations
+    from great_expectations.data_context.data_context.context_factory import set_context
 
     # Its annotations are only partly known to type checkers.
     gx: Any = great_expectations
@@ -290,7 +211,7 @@ def _opened(project: Path) -> Generator[Any, None, None]:
         set_context(None)  # otherwise context and tables stay in memory until the next one comes
 
 
-def _validated_table(
+def _table_lines(
     context: Any, table: str, expectations: Sequence[ColumnExpectation], *, columns: Mapping[str, list[Any]], key: Sequence[str]
 ) -> Iterator[ColumnLine]:
     import pandas as pd  # comes with Great Expectations
@@ -315,7 +236,7 @@ def _validated_table(
 
 
 def _line(table: str, expectation: ColumnExpectation, outcome: Any, *, rows: int) -> ColumnLine:
-    line = ColumnLine(table=table, column=expectation.column, promise=expectation.statement, rows=rows, unexpected=0)
+    line = ColumnLine(table=table, column=expectation.column, expectation=expectation.statement, rows=rows, unexpected=0)
     if outcome.success:
         return line
     result = outcome.result
@@ -323,25 +244,20 @@ def _line(table: str, expectation: ColumnExpectation, outcome: Any, *, rows: int
         observed = f"found {result['observed_value']}" if "observed_value" in result else "could not be computed on these rows"
         return line.model_copy(update={"unexpected": rows, "sample": (observed[:CELL_LIMIT],)})
     examples: list[dict[str, object]] = result.get("partial_unexpected_index_list") or []
-    sample = tuple(
-        ", ".join(f"{name}: {str(value)[:CELL_LIMIT]}" for name, value in row.items()) for row in examples[:SAMPLE_SIZE]
-    )
-    return line.model_copy(update={"unexpected": result["unexpected_count"], "sample": sample})
+    sample: list[str] = []
+    for row in examples[:SAMPLE_SIZE]:
+        sample.append(", ".join([f"{name}: {str(value)[:CELL_LIMIT]}" for name, value in row.items()]))
+    return line.model_copy(update={"unexpected": result["unexpected_count"], "sample": tuple(sample)})
 
 
 def _line_of_no_rows(table: str, expectation: ColumnExpectation) -> ColumnLine:
     wanted = int(str(expectation.options.get("value", 0)))
     sample = ("found 0",) if wanted else ()
-    return ColumnLine(
-        table=table, column=expectation.column, promise=expectation.statement, rows=0, unexpected=wanted, sample=sample
-    )
+    line = ColumnLine(table=table, column=expectation.column, expectation=expectation.statement, rows=0, unexpected=wanted)
+    return line.model_copy(update={"sample": sample})
 
 
 def _sum(one: ColumnLine, other: ColumnLine) -> ColumnLine:
-    return one.model_copy(
-        update={
-            "rows": one.rows + other.rows,
-            "unexpected": one.unexpected + other.unexpected,
-            "sample": (*one.sample, *other.sample)[:SAMPLE_SIZE],
-        }
-    )
+    sample = (*one.sample, *other.sample)[:SAMPLE_SIZE]
+    counts = {"rows": one.rows + other.rows, "unexpected": one.unexpected + other.unexpected}
+    return one.model_copy(update={**counts, "sample": sample})

@@ -1,1 +1,1 @@
-"""What must hold of documents in turns, whichever benchmark they are of."""
+"""Rules and quality report of tasks over documents in turns, shared by the benchmarks that have such tasks."""

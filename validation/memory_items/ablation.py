@@ -1,19 +1,20 @@
-"""What must hold of ablation and of the certificates."""
+"""Rules about ablation and certificates."""
 
 from collections.abc import Iterator
 
-from assets.memory_items.certificates import certificate_problems
+from assets.memory_items.ablation import Certificate, certificate_problems
 from assets.memory_items.final_ablation import required_conditions, uncertified
-from assets.memory_items.recipe import DocumentTaskRecipe
 from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskLengths, TaskQuestion
+from assets.recipe.document_tasks import DocumentTaskRecipe
 from validation.rules import OneRowPerItem, Rule, SetRule
 
 
 def certificates_stand_for_the_bytes(
     task: TaskAblation, lengths: TaskLengths, question: TaskQuestion, _: DocumentTaskRecipe
 ) -> Iterator[str]:
-    """Each length has a certificate of its bytes, with every condition passed and none that was an error."""
-    certified = {one.target_tokens: one for one in task.certificates}
+    certified: dict[int, Certificate] = {}
+    for certificate in task.certificates:
+        certified[certificate.target_tokens] = certificate
     for sized in lengths.lengths:
         if sized.target_tokens not in certified:
             yield f"{sized.target_tokens} tokens have no certificate"
@@ -24,12 +25,11 @@ def certificates_stand_for_the_bytes(
 
 
 def instances_are_certified(task: MemoryTask, _: DocumentTaskRecipe) -> Iterator[str]:
-    """What is released is, byte by byte, what its certificates stand for."""
     yield from uncertified(task)
 
 
 def ablation_rules(*, lengths: str, questions: str) -> tuple[Rule, ...]:
-    """The rules of the stage that reads the final bytes; `lengths` and `questions`: the stages that fill lengths and ask."""
+    """Return the rules of the stage that reads the final bytes. `lengths`, `questions`: those that fill and ask."""
     return (
         Rule(
             "certificates_hold",

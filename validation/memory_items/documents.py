@@ -1,21 +1,14 @@
-"""What must hold of the documents of a task as they were told."""
+"""Rules about the documents of a task as they were written."""
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from assets.llm.text import words_of
+from assets.memory_items.documents import LABEL_WORDS
 from assets.memory_items.facts import Fact, SourceDocument
-from assets.memory_items.recipe import DocumentTaskRecipe
+from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.base import duplicates
+from assets.text.words import words_of
 from validation.rules import Rule
-
-# Words by which other benchmarks' documents give away what they are there for.
-LABEL_WORDS = frozenset(
-    (
-        *("adversarial", "contradiction", "contradictory", "decoy", "distractor", "filler"),
-        *("irrelevant", "miscellaneous", "noise", "padding", "superseded", "unrelated"),
-    )
-)
 
 
 class ToldDocuments(Protocol):
@@ -28,6 +21,7 @@ class ToldDocuments(Protocol):
     def filler(self) -> tuple[SourceDocument, ...]: ...
 
 
+@runtime_checkable
 class StatedFacts(Protocol):
     """A record with the facts of a task's own documents."""
 
@@ -36,12 +30,11 @@ class StatedFacts(Protocol):
 
 
 def ids_differ(sources: ToldDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
-    repeated = duplicates([one.document_id for one in (*sources.documents, *sources.filler)])
-    yield from (f"the id {one} is that of several documents" for one in repeated)
+    for repeated in duplicates([one.document_id for one in (*sources.documents, *sources.filler)]):
+        yield f"the id {repeated} is that of several documents"
 
 
 def statements_stand_there(sources: ToldDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
-    """The text holds each statement's value at its place."""
     for document in (*sources.documents, *sources.filler):
         for placed in document.statements:
             if document.text[placed.start : placed.end] != placed.statement.value:
@@ -55,15 +48,17 @@ def licenses_are_known(sources: ToldDocuments, _: DocumentTaskRecipe) -> Iterato
 
 
 def no_label_words(sources: ToldDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
-    """No title and no text of an invented document says what it is there for."""
     for document in (*sources.documents, *sources.filler):
         for word in label_words(document):
             yield f"{document.document_id} says {word!r}"
 
 
 def label_words(document: SourceDocument) -> list[str]:
-    """The words of an invented document that would tell its role; a real one has the words that it came with."""
-    return [] if document.source else sorted(LABEL_WORDS & set(words_of(f"{document.title} {document.text}")))
+    """Return the words of an invented document that would give its role away."""
+    # A real document keeps the words that it came with.
+    if document.source:
+        return []
+    return sorted(LABEL_WORDS & set(words_of(f"{document.title} {document.text}")))
 
 
 DOCUMENT_RULES = (

@@ -1,18 +1,17 @@
-"""What must hold of the tasks at each length, on their final bytes."""
+"""Rules about the tasks at each length, on their final bytes."""
 
 from collections.abc import Iterator
 
-from assets.llm.text import spells
-from assets.memory_items.documents import tokens_of
+from assets.memory_items.documents import ItemDocument, SizedItem, tokens_of
 from assets.memory_items.lengths import chain_names
-from assets.memory_items.recipe import DocumentTaskRecipe
 from assets.memory_items.tasks import TaskLengths, TaskQuestion
+from assets.recipe.document_tasks import DocumentTaskRecipe
+from assets.text.words import spells
 from validation.memory_items.facts import span_holds
 from validation.rules import Rule, expect
 
 
 def lengths_are_met(task: TaskLengths, recipe: DocumentTaskRecipe) -> Iterator[str]:
-    """What a memory receives, counted anew, is as long as it says, and as the recipe wants."""
     targets = tuple(sized.target_tokens for sized in task.lengths)
     yield from expect(targets == recipe.lengths, f"the lengths are {targets}")
     for sized in task.lengths:
@@ -23,27 +22,31 @@ def lengths_are_met(task: TaskLengths, recipe: DocumentTaskRecipe) -> Iterator[s
 
 
 def facts_are_in_the_text(task: TaskLengths, question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
-    """Every fact of the chain stands in the final text of its document."""
     for sized in task.lengths:
-        known = {document.document_id: document for document in sized.documents}
+        known = documents_by_id(sized)
         for hop in question.hops:
             document = known.get(hop.document_id)
             if document is None or hop.fact_id not in document.facts or not span_holds(hop, document.text):
                 yield f"at {sized.target_tokens} tokens no document holds {hop.relation} of {hop.subject!r}"
 
 
+def documents_by_id(sized: SizedItem) -> dict[str, ItemDocument]:
+    return {document.document_id: document for document in sized.documents}
+
+
 def filler_holds_nothing_of_the_chain(task: TaskLengths, question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
-    """No name, number or date of the chain is in filler."""
     names = chain_names(question.hops)
-    filler = {one.document_id: one for sized in task.lengths for one in sized.documents if one.role == "filler"}
-    for document in filler.values():
+    documents: dict[str, ItemDocument] = {}
+    for sized in task.lengths:
+        documents.update(documents_by_id(sized))
+    for document in documents.values():
         for name in names:
-            if spells(document.perceived, name):
+            if document.role == "filler" and spells(document.perceived, name):
                 yield f"the filler {document.document_id} has {name!r}"
 
 
 def length_rules(*, questions: str) -> tuple[Rule, ...]:
-    """The rules of the stage that fills lengths; `questions`: the stage that asks."""
+    """Return the rules of the stage that fills lengths. `questions`: the stage that asks."""
     return (
         Rule("lengths_are_met", "What a memory receives is as long as the recipe says.", lengths_are_met),
         Rule("facts_in_text", "Every fact of the chain stands in the final text.", facts_are_in_the_text, reads=(questions,)),

@@ -1,40 +1,46 @@
-"""What must hold of the questions."""
+"""Rules about the questions of tasks over documents."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from assets.llm.text import folded, spells
-from assets.memory_items.answers import is_right, normalized
 from assets.memory_items.chains import path_problems
-from assets.memory_items.recipe import DocumentTaskRecipe
+from assets.memory_items.facts import Fact, Hop
 from assets.memory_items.tasks import TaskQuestion
+from assets.recipe.document_tasks import DocumentTaskRecipe
+from assets.records.answers import is_right, normalized
+from assets.text.words import folded, spells
 from validation.memory_items.documents import StatedFacts
 from validation.rules import Rule, expect
 
 
 def one_path_leads_to_the_answer(question: TaskQuestion, facts: StatedFacts, _: DocumentTaskRecipe) -> Iterator[str]:
-    """By what counts among the facts, the chain leads to the answer, and without one of its facts nothing does."""
     yield from path_problems(question.hops, facts.facts)
 
 
 def hops_depend_on_each_other(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
-    """A hop's subject is the value of the one before, the first one's is in the question."""
     yield from expect(question.start == question.hops[0].subject, "the first hop is not about the start")
-    for before, after in zip(question.hops, question.hops[1:], strict=False):
+    yield from broken_links(question.hops)
+
+
+def broken_links(hops: Sequence[Hop | Fact]) -> Iterator[str]:
+    """Yield a sentence for each hop that is not about what the hop before leads to."""
+    for before, after in pairwise(hops):
         if folded(before.value) != folded(after.subject):
             yield f"{after.subject!r} is asked about, and the hop before leads to {before.value!r}"
 
 
 def question_tells_its_start_alone(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
-    """The question has the start's name, and nothing that is to be found out; an answer may be one of its options."""
     yield from expect(question.start in question.question, f"the question does not name {question.start!r}")
     for hop in question.hops:
+        # A question that offers options names the answer among them.
         if not hop.options and spells(question.question, hop.value) and not spells(question.start, hop.value):
             yield f"the question tells {hop.value!r}"
 
 
 def answer_is_the_last_value(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
-    answer, last = question.answer, question.hops[-1]
-    yield from expect(is_right(answer, last.value), f"the answer is {answer.value!r}, the last hop leads to {last.value!r}")
+    answer = question.answer
+    last = question.hops[-1].value
+    yield from expect(is_right(answer, last), f"the answer is {answer.value!r}, the last hop leads to {last!r}")
     for rival in answer.near_misses:
         if normalized(answer.kind, rival) == normalized(answer.kind, answer.value):
             yield f"the near miss {rival!r} is right"
@@ -43,7 +49,7 @@ def answer_is_the_last_value(question: TaskQuestion, _: DocumentTaskRecipe) -> I
 
 
 def question_rules(*, facts: str) -> tuple[Rule, ...]:
-    """The rules of the stage that asks; `facts`: the stage whose records have the facts."""
+    """Return the rules of the stage that asks. `facts`: the stage whose records have the facts."""
     return (
         Rule(
             "one_path",

@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +10,32 @@ import dagster as dg
 from assets.engine.benchmark import Benchmark
 from assets.engine.ports import RunContext
 from assets.memory_items.ablation import FACT_IN_DOCUMENT, was_right
-from assets.memory_items.documents import TOKENIZER
-from assets.memory_items.recipe import DocumentTaskRecipe
+from assets.memory_items.documents import TOKENIZER, SizedItem
+from assets.memory_items.facts import Fact
 from assets.memory_items.report import ConditionLine, LengthLine, MemoryItemsReport
 from assets.memory_items.tasks import MemoryTask
+from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
-from assets.records.base import Failure, GateRecord
-from assets.records.estimate import Estimate, shown
+from assets.records.base import GateRecord
+from assets.records.estimate import with_interval
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.gate_summary import votes_of
 from assets.reporting.user_share import UserShare
-from validation.benchmark import CheckOutcome, ReportCheck, ReportSpec
+from validation.memory_items.arrival import ArrivalCounter
+from validation.memory_items.documents import StatedFacts
 from validation.memory_items.telling_apart import TellingApart
 from validation.report import page
 from validation.report.builder import MinimalReportBuilder, SharedLines
+from validation.report.validation import CheckOutcome, ReportCheck, ReportSpec
 from validation.rules import RecordsByStage
 
+# Each hop is a condition of its own, and tasks differ in their number of hops.
 ONE_LEFT_OUT = "without one hop"
 
 
 class ConditionCounter:
-    """Readings by condition and task; those without one hop count together."""
+    """Count readings by condition and task; those without one hop count together."""
 
     def __init__(self) -> None:
         self._right: defaultdict[str, defaultdict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
@@ -40,6 +43,7 @@ class ConditionCounter:
 
     def add(self, item_id: str, votes: Iterable[GateRecord]) -> None:
         for vote in votes:
+            # Other votes of these stages are about documents, not about answers.
             if set(vote.target) != {"answer", "kind"}:
                 continue
             name = ONE_LEFT_OUT if vote.gate.startswith("without hop") else vote.gate
@@ -49,141 +53,155 @@ class ConditionCounter:
                 self._right[name][item_id].append(right)
 
     def lines(self, expected: Mapping[str, str]) -> list[ConditionLine]:
-        """By condition, in the order in which they were first read; `expected` says what must come of each."""
-        return [
-            ConditionLine(
+        """Return a line per condition, in the order in which they were first read. `expected`: what must come of each."""
+        lines: list[ConditionLine] = []
+        for name, tasks in self._right.items():
+            share = UserShare()
+            for own in tasks.values():
+                share.add(sum(own), len(own))
+            line = ConditionLine(
                 condition=name,
                 expected=expected.get(name, "wrong"),
-                tasks=len(tasks),
-                readings=sum(map(len, tasks.values())),
-                right=share_over_items([(sum(own), len(own)) for own in tasks.values()]),
+                tasks=share.users,
+                readings=share.items,
+                right=share.estimate(),
                 errors=self._errors[name],
             )
-            for name, tasks in self._right.items()
-        ]
+            lines.append(line)
+        return lines
 
 
-def share_over_items(counts: Sequence[tuple[int, int]]) -> Estimate:
-    """A share with its interval over items; pairs of how many and of how many."""
-    share = UserShare()
-    for right, readings in counts:
-        share.add(right, readings)
-    return share.estimate()
+class LengthCounter:
+    """Count the tasks at one length, and what a memory receives of each."""
+
+    def __init__(self) -> None:
+        self._tokens: list[int] = []
+        self._turns = 0
+        self._documents = 0
+
+    def add(self, sized: SizedItem) -> None:
+        self._tokens.append(sized.tokens)
+        self._turns += len(sized.turns)
+        self._documents += len(list(sized.documents))
+
+    def line(self, target: int) -> LengthLine:
+        tasks = len(self._tokens)
+        return LengthLine(
+            target_tokens=target,
+            tasks=tasks,
+            shortest=min(self._tokens),
+            longest=max(self._tokens),
+            turns=round(self._turns / tasks, 2),
+            documents=round(self._documents / tasks, 2),
+        )
 
 
 class MemoryItemsReportBuilder(MinimalReportBuilder):
-    """Measures ablation, lengths and how alike support and filler are, beside what every report has."""
+    """Measures ablation, lengths, the order of arrival and how alike support and filler are, beside what every report has."""
 
     def __init__(self, recipe: Recipe, *, items: int, benchmark: Benchmark) -> None:
         super().__init__(recipe, items=items, benchmark=benchmark)
-        self._measured, self._final = expect_recipe(recipe, DocumentTaskRecipe), benchmark.final.name
-        self._conditions, self._apart = ConditionCounter(), TellingApart()
-        self._sizes: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        self._answers, self._hops, self._licenses = Counter[str](), Counter[str](), Counter[str]()
+        self._document_recipe = expect_recipe(recipe, DocumentTaskRecipe)
+        self._conditions = ConditionCounter()
+        self._apart = TellingApart()
+        self._arrival = ArrivalCounter()
+        self._lengths: defaultdict[int, LengthCounter] = defaultdict(LengthCounter)
+        self._answers = Counter[str]()
+        self._hops = Counter[str]()
+        self._licenses = Counter[str]()
 
     def add(self, records: RecordsByStage) -> None:
         super().add(records)
+        facts: dict[str, Sequence[Fact]] = {}
         for rows in records.values():
             for item_id, record in rows.items():
                 self._conditions.add(item_id, votes_of(record))
-        for item in records[self._final].values():
+                if isinstance(record, StatedFacts):
+                    facts[item_id] = record.facts
+        for item in records[self._benchmark.final.name].values():
             if isinstance(item, MemoryTask):
                 self._measure(item)
+                self._arrival.add(item, facts.get(item.item_id, ()))
 
     def _measure(self, task: MemoryTask) -> None:
         self._answers[task.answer.kind] += 1
         self._hops[str(len(task.hops))] += 1
         for sized in task.lengths:
-            self._sizes[sized.target_tokens].append((sized.tokens, len(sized.turns), sum(1 for _ in sized.documents)))
-        self._apart.add(task.item_id, task.lengths[0].documents)
-        shown_or_written = (*task.lengths[-1].documents, *task.shown_with_question)
-        self._licenses.update(one.license or "invented" for one in shown_or_written)
+            self._lengths[sized.target_tokens].add(sized)
+        # The shortest length has least filler, and the longest has every document.
+        self._apart.add(task.item_id, task.lengths[0])
+        for document in (*task.lengths[-1].documents, *task.shown_with_question):
+            self._licenses[document.license or "invented"] += 1
 
     async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> MemoryItemsReport:
-        self._add_failures(shared.failures)
+        # Replaced tasks count among the readings too: without them the shares would be those of a selection.
+        for failure in shared.failures:
+            self._conditions.add(failure.item_id, failure.gate_records)
         minimal = await super().report(shared, run_context=run_context, problems=problems)
         expected = {FACT_IN_DOCUMENT: "right", "facts": "right", "everything": "measured"}
         return MemoryItemsReport(
             **{name: getattr(minimal, name) for name in type(minimal).model_fields},
             tokenizer=TOKENIZER,
             conditions=tuple(self._conditions.lines(expected)),
-            lengths=tuple(self._length_line(target) for target in sorted(self._sizes)),
-            length_tolerance=self._measured.length_tolerance,
-            auroc=self._apart.auroc(),
-            max_auroc=self._measured.max_auroc,
+            lengths=tuple([counter.line(target) for target, counter in sorted(self._lengths.items())]),
+            length_tolerance=self._document_recipe.length_tolerance,
+            told_apart=self._apart.areas(),
+            max_auroc=self._document_recipe.max_auroc,
+            arrival=tuple(self._arrival.lines()),
+            arrival_gap=self._arrival.gap(),
             answers=dict(sorted(self._answers.items())),
             hops=dict(sorted(self._hops.items())),
             licenses=dict(sorted(self._licenses.items())),
         )
 
-    def _add_failures(self, failures: Sequence[Failure]) -> None:
-        """Replaced tasks count among the readings too, so that shares are not those of a choice."""
-        for failure in failures:
-            self._conditions.add(failure.item_id, failure.gate_records)
 
-    def _length_line(self, target: int) -> LengthLine:
-        tokens, turns, documents = zip(*self._sizes[target], strict=True)
-        return LengthLine(
-            target_tokens=target,
-            tasks=len(tokens),
-            shortest=min(tokens),
-            longest=max(tokens),
-            turns=round(sum(turns) / len(turns), 2),
-            documents=round(sum(documents) / len(documents), 2),
-        )
+def render_document_page(report: MemoryItemsReport) -> str:
+    """Return the page; a function of the report alone."""
+    return page.render_template(report, template="page_of_items.html.j2", folder=Path(__file__).parent, shown=with_interval)
 
 
-def render_page(report: MemoryItemsReport) -> str:
-    """The page; a function of the report alone."""
-    return page.render_page(report, template="page_of_items.html.j2", folder=Path(__file__).parent, shown=shown)
-
-
-def report_metadata(report: MemoryItemsReport) -> dict[str, Any]:
-    """Numbers that Dagster plots over time, and the report's tables in short."""
-    conditions: list[Row] = [
-        {
-            "condition": one.condition,
-            "expected": one.expected,
-            "right": shown(one.right),
-            "tasks": one.tasks,
-            "errors": one.errors,
-        }
-        for one in report.conditions
-    ]
-    lengths: list[Row] = [one.model_dump() for one in report.lengths]
-    plotted = chain(
-        ((f"right_{one.condition.replace(' ', '_')}", one.right.value) for one in report.conditions),
-        [("auroc", report.auroc.value if report.auroc else None)],
-    )
-    return {
-        **{name: value for name, value in plotted if value is not None},
-        "rules_broken": sum(bool(line.violations) for line in report.rules),
-        "ablation": dg.MetadataValue.md(markdown_table(conditions)),
-        "lengths": dg.MetadataValue.md(markdown_table(lengths)),
-    }
+def document_metadata(report: MemoryItemsReport) -> dict[str, Any]:
+    """Return numbers that Dagster plots over time, and the report's tables in short."""
+    metadata: dict[str, Any] = {}
+    conditions: list[Row] = []
+    for one in report.conditions:
+        row: Row = {"condition": one.condition, "expected": one.expected, "right": with_interval(one.right)}
+        conditions.append({**row, "tasks": one.tasks, "errors": one.errors})
+        if one.right.value is not None:
+            metadata[f"right_{one.condition.replace(' ', '_')}"] = one.right.value
+    areas = [area.value for area in report.told_apart.values() if area.value is not None]
+    if areas:
+        metadata["auroc"] = max(areas)
+    metadata["rules_broken"] = page.broken_rules(report)
+    metadata["ablation"] = dg.MetadataValue.md(markdown_table(conditions))
+    metadata["lengths"] = dg.MetadataValue.md(markdown_table(list(map(LengthLine.model_dump, report.lengths))))
+    return metadata
 
 
 def limits_outcome(report: MemoryItemsReport) -> CheckOutcome:
-    """Passes when lengths are met and a bag of words tells support from filler no better than the recipe allows."""
-    measured = shown(report.auroc) if report.auroc else "not measured, for there are too few tasks"
-    sentence = f"A bag of words tells support from filler with an area of {measured}."
-    return CheckOutcome(not report.exceeded_limits, " ".join(report.exceeded_limits) or sentence)
+    """Pass when lengths are met, support is told from filler no better than allowed, and arrival tells nothing."""
+    told = [f"by {name} with an area of {with_interval(area)}" for name, area in report.told_apart.items()]
+    measured = "; ".join(told) or "not measured, for there are too few tasks"
+    return CheckOutcome(
+        not report.exceeded_limits, " ".join(report.exceeded_limits) or f"Support told from filler: {measured}."
+    )
 
 
 def document_report(measured: str) -> ReportSpec:
-    """The report of a benchmark whose items are tasks over documents; `measured` begins the list of what it holds."""
+    """Return the report of a benchmark of tasks over documents. `measured` begins the list of what the report holds."""
     return ReportSpec(
         builder=MemoryItemsReportBuilder,
-        render=render_page,
-        metadata=report_metadata,
+        render=render_document_page,
+        metadata=document_metadata,
         checks=(
             ReportCheck(
                 "limits_hold",
-                "Lengths are met, and a bag of words cannot tell support from filler better than the recipe allows.",
+                "Lengths are met, nothing tells support from filler better than the recipe allows, and the order of arrival "
+                "does not tell what counts.",
                 limits_outcome,
             ),
         ),
-        description=f"How good the finished set is, as a record and a page: {measured}, lengths by what a memory receives, "
-        "how alike support and filler are, rules, and what was replaced. A release needs it to pass.",
+        description=f"How good the finished set is: {measured}, lengths by what a memory receives, "
+        "how alike support and filler are, what the order tells, rules, and what was replaced. A release needs it to pass.",
         sources=(MemoryItemsReportBuilder.add,),
     )

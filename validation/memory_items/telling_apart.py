@@ -1,68 +1,147 @@
-"""How well a bag of words tells the documents that an answer needs from filler: it has learned from other items."""
+"""Measure how well what other items teach tells the documents that an answer needs from filler, looked at in several ways.
+
+Items with the same support are one item: nobody learns an answer from a copy.
+"""
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
 
-from assets.llm.text import words_of
-from assets.memory_items.documents import ItemDocument
+from assets.memory_items.documents import ItemDocument, SizedItem
 from assets.records.estimate import FEWEST_ITEMS, Estimate
-from validation.cross_fitting import cross_fitted, word_columns
+from assets.text.words import words_of
+from validation.cross_fitting import cross_fitted, without_copies, word_columns
+from validation.memory_items.document_form import FORM, form_columns, name_columns, names_by_document
 
-FOLDS = 5
-COLUMNS = 512
-FILLER_PER_ITEM = 30  # those whose ids have the smallest digests
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FOLDS = 5  # so four fifths of the items teach
+COLUMNS = 512  # words that share a column weigh the same; more columns take longer to fit
+# Those whose ids have the smallest digests. More would only make the fit slower.
+FILLER_PER_ITEM = 30
 RIDGE = 0.01
 
 
-class SeenItem(NamedTuple):
-    """The words of an item's documents, and which of them its answer needs."""
+class SeenDocument(NamedTuple):
+    """A document's words, and what its names and its form tell, as columns."""
 
-    words: tuple[frozenset[str], ...]
-    needed: tuple[bool, ...]
+    words: frozenset[str]
+    names: tuple[float, ...]
+    form: tuple[float, ...]
+
+
+class SeenItem(NamedTuple):
+    """The documents that an item's answer needs, and some of its filler."""
+
+    support: tuple[SeenDocument, ...]
+    filler: tuple[SeenDocument, ...]
+
+
+def _words(document: SeenDocument) -> Sequence[float]:
+    return word_columns(document.words, columns=COLUMNS)
+
+
+def _names(document: SeenDocument) -> Sequence[float]:
+    return document.names
+
+
+def _form(document: SeenDocument) -> Sequence[float]:
+    return document.form
+
+
+LOOKS: Mapping[str, Callable[[SeenDocument], Sequence[float]]] = {
+    "a bag of words": _words,
+    "names that recur within the task": _names,
+    FORM: _form,
+}
 
 
 class TellingApart:
-    """Remembers the words of items' documents, titles included, then tells support from filler by what other items teach."""
+    """Remember items' documents, titles included, then tell support from filler by what other items teach."""
 
     def __init__(self) -> None:
         self._items: dict[str, SeenItem] = {}
 
-    def add(self, item_id: str, documents: Iterable[ItemDocument]) -> None:
-        """Remember an item's support and some of its filler."""
-        known = list(documents)
-        support = [one for one in known if one.role == "support"]
-        filler = sorted((one for one in known if one.role == "filler"), key=lambda one: _digest(one.document_id))
-        kept = [*support, *filler[:FILLER_PER_ITEM]]
-        words = tuple(frozenset(words_of(one.perceived)) for one in kept)
-        self._items[item_id] = SeenItem(words, tuple(one.role == "support" for one in kept))
+    def add(self, item_id: str, sized: SizedItem) -> None:
+        """Remember an item's support and some of its filler, each as it stands among all documents of this length."""
+        names = names_by_document(sized.documents)
+        form = form_columns(sized.turns)
+        by_role: defaultdict[str, list[ItemDocument]] = defaultdict(list)
+        for document in sized.documents:
+            by_role[document.role].append(document)
+        filler = sorted(by_role["filler"], key=lambda one: _digest(one.document_id))[:FILLER_PER_ITEM]
 
-    def auroc(self) -> Estimate | None:
-        """The chance that support scores above filler of the same item, with its interval over items; None of few items."""
-        items = [self._items[item_id] for item_id in sorted(self._items, key=_digest)]
-        items = [item for item in items if 0 < sum(item.needed) < len(item.needed)]
+        def seen(documents: Sequence[ItemDocument]) -> tuple[SeenDocument, ...]:
+            found: list[SeenDocument] = []
+            for one in documents:
+                words = frozenset(words_of(one.perceived))
+                found.append(SeenDocument(words, name_columns(one.document_id, names), form[one.document_id]))
+            return tuple(found)
+
+        self._items[item_id] = SeenItem(seen(by_role["support"]), seen(filler))
+
+    def areas(self) -> dict[str, Estimate]:
+        """Return by way of looking the chance that support scores above filler of its item; nothing of few items."""
+        # The folds go by the order of the digests, whatever the order in which items came.
+        comparable: list[SeenItem] = []
+        for item_id in sorted(self._items, key=_digest):
+            item = self._items[item_id]
+            if item.support and item.filler:
+                comparable.append(item)
+        items = without_copies(comparable, text=_support_words)
         if len(items) < FEWEST_ITEMS:
-            return None
-        import numpy as np  # heavy, and nothing is measured where the graph is only shown
-
-        from assets.reporting.intervals import Sample, Tallies, share
-
-        rows = np.asarray([word_columns(words, columns=COLUMNS) for item in items for words in item.words], dtype=float)
-        needed = np.asarray([one for item in items for one in item.needed], dtype=float)
-        folds = [index % FOLDS for index, item in enumerate(items) for _ in item.words]
-        scores = cross_fitted(rows - rows.mean(axis=0), needed - needed.mean(), folds, ridge=RIDGE).round(9)
-        ends = np.cumsum([len(item.words) for item in items])[:-1]
-        areas = [_area(list(map(float, part)), item.needed) for part, item in zip(np.split(scores, ends), items, strict=True)]
-        counts = {"area": np.asarray(areas)[:, None], "items": np.ones((len(areas), 1))}
-        return Sample.of(Tallies(tuple(map(str, range(len(areas)))), counts), seed=0).estimate(share("area", "items"))
+            return {}
+        found: dict[str, Estimate] = {}
+        for name, columns in LOOKS.items():
+            found[name] = _area_over(items, columns)
+        return found
 
 
-def _area(scores: Sequence[float], needed: Sequence[bool]) -> float:
-    """The share of pairs of support and filler in which support scores higher; half for equal scores."""
-    support = [score for score, one in zip(scores, needed, strict=True) if one]
-    filler = [score for score, one in zip(scores, needed, strict=True) if not one]
-    pairs = [(first > second) + (first == second) / 2 for first in support for second in filler]
-    return sum(pairs) / len(pairs)
+def _support_words(item: SeenItem) -> frozenset[frozenset[str]]:
+    return frozenset(document.words for document in item.support)
+
+
+def _area_over(items: Sequence[SeenItem], columns: Callable[[SeenDocument], Sequence[float]]) -> Estimate:
+    """Return the mean area over these items, each scored by weights of other folds, with its interval."""
+    import numpy as np  # heavy, and nothing is measured where the graph is only shown
+
+    from assets.reporting.intervals import Sample, Tallies, share
+
+    rows: list[Sequence[float]] = []
+    labels: list[bool] = []
+    folds: list[int] = []
+    for index, item in enumerate(items):
+        documents = (*item.support, *item.filler)
+        rows += map(columns, documents)
+        folds += [index % FOLDS] * len(documents)
+        labels += [True] * len(item.support) + [False] * len(item.filler)
+    scores = _scores(np.asarray(rows, dtype=float), np.asarray(labels, dtype=float), folds)
+    areas: list[float] = []
+    start = 0
+    for item in items:
+        middle = start + len(item.support)
+        end = middle + len(item.filler)
+        areas.append(_area(scores[start:middle].tolist(), scores[middle:end].tolist()))
+        start = end
+    counts = {"area": np.asarray(areas)[:, None], "items": np.ones((len(areas), 1))}
+    return Sample.of(Tallies(tuple(map(str, range(len(areas)))), counts), seed=0).estimate(share("area", "items"))
+
+
+def _scores(rows: "NDArray[np.float64]", needed: "NDArray[np.float64]", folds: Sequence[int]) -> "NDArray[np.float64]":
+    # Rounded, because the last bits of a score differ between machines.
+    return cross_fitted(rows - rows.mean(axis=0), needed - needed.mean(), folds, ridge=RIDGE).round(9)
+
+
+def _area(support: Sequence[float], filler: Sequence[float]) -> float:
+    """Return the share of pairs of support and filler in which support scores higher; equal scores count half."""
+    higher = 0.0
+    for first, second in product(support, filler):
+        higher += (first > second) + (first == second) / 2
+    return higher / (len(support) * len(filler))
 
 
 def _digest(name: str) -> str:

@@ -1,4 +1,4 @@
-"""How a benchmark's quality report is made: by measuring the finished items portion by portion, then in one record."""
+"""Build a benchmark's quality report: measure the finished items portion by portion, then make one record of it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from validation.rules import RecordsByStage
 
 @dataclass(frozen=True)
 class SharedLines:
-    """What is found out in the same way for every benchmark."""
+    """The parts of a report that are made in the same way for every benchmark."""
 
     rules: tuple[RuleLine, ...] = ()
     columns: tuple[ColumnLine, ...] = ()
@@ -24,33 +24,38 @@ class SharedLines:
 
 
 class ReportBuilder(Protocol):
-    """Measures a set of which only some items are in memory at a time."""
+    """Measure a set of which only some items are in memory at a time."""
 
     def add(self, records: RecordsByStage) -> None:
         """Measure some items; `records` by stage and item."""
         ...
 
     async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> BenchmarkReport:
-        """The report, once all items were added. What had to be left out of it is a sentence in `problems`.
+        """Return the report, once all items were added. Add a sentence to `problems` for whatever is left out of it.
 
-        Raises BudgetReached where a model is asked and the budget is used up.
+        Raises BudgetReached when a model is asked and the budget is used up.
         """
         ...
 
 
 def commonest_messages(failures: Sequence[Failure]) -> dict[str, str]:
-    """By stage and reason the message of most of these failures; of equally many the first."""
+    """Return the commonest message of each stage and reason; of equally common ones the first."""
     messages: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for failure in failures:
         messages[f"{failure.stage}: {failure.reason}"][failure.message] += 1
-    return {reason: messages[reason].most_common(1)[0][0] for reason in sorted(messages)}
+    commonest: dict[str, str] = {}
+    for reason, counts in sorted(messages.items()):
+        [(commonest[reason], _)] = counts.most_common(1)
+    return commonest
 
 
 class MinimalReportBuilder:
-    """Counts items and what the gates did, and measures nothing else."""
+    """Count items and what the gates did, and measure nothing else."""
 
     def __init__(self, recipe: Recipe, *, items: int, benchmark: Benchmark) -> None:
-        self._recipe, self._items, self._benchmark = recipe, items, benchmark
+        self._recipe = recipe
+        self._items = items
+        self._benchmark = benchmark
         self._gates = Gates()
 
     def add(self, records: RecordsByStage) -> None:
@@ -59,7 +64,7 @@ class MinimalReportBuilder:
                 self._gates.add(votes_of(record))
 
     async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> MinimalReport:
-        reasons = Counter(f"{failure.stage}: {failure.reason}" for failure in shared.failures)
+        reasons = Counter([f"{failure.stage}: {failure.reason}" for failure in shared.failures])
         return MinimalReport(
             variant=self._recipe.variant,
             noun=self._benchmark.noun,
@@ -73,10 +78,6 @@ class MinimalReportBuilder:
             writer=self._recipe.models.writer.model,
             judges=tuple(self._recipe.models.judge.panel),
         )
-
-
-def minimal_builder(recipe: Recipe, *, items: int, benchmark: Benchmark) -> ReportBuilder:
-    return MinimalReportBuilder(recipe, items=items, benchmark=benchmark)
 
 
 class MakeBuilder(Protocol):

@@ -2,17 +2,14 @@
 
 import re
 import secrets
-from collections.abc import Callable
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
-from assets.engine.last_made import LastMade
-from assets.records.estimate import Estimate, percent, percents, rough_told
+from assets.records.estimate import Estimate, percent, percents, rough_note
 from assets.records.report import BenchmarkReport
 from assets.reporting.page_style import NARROW_TABLES, page_style, scale, titled
 from assets.reporting.plurals import counted, is_or_are
@@ -23,22 +20,24 @@ HEADING = re.compile(r'<h2 id="([^"]+)">([^<]+)</h2>')
 
 
 def render_minimal_page(report: BenchmarkReport) -> str:
-    """The page with what every report has."""
-    return render_page(report, template="page.html.j2")
+    """Return the page with what every report has."""
+    return render_template(report, template="page.html.j2")
 
 
-def render_page(report: BenchmarkReport, *, template: str, folder: Path = FOLDER, **values: object) -> str:
-    """The page by a template of `folder`, which may extend `page.html.j2`. Texts of personas and models are escaped."""
+def render_template(report: BenchmarkReport, *, template: str, folder: Path = FOLDER, **values: object) -> str:
+    """Return the page by a template of `folder`, which may extend `page.html.j2`. Texts of personas and models are escaped."""
     page = _environment(folder).get_template(template)
-    rough = rough_told(report.finished, report.noun)
+    rough = rough_note(report.finished, report.noun)
     style = page_style(NARROW_TABLES, FOLDER / "page.css")
-    told = page.render(report=report, problems=problems(report), rough=rough, style=style, scale=scale, **values)
-    contents = " ".join(f'<a href="#{name}">{words.partition(":")[0]}</a>' for name, words in HEADING.findall(told))
-    return told.replace(CONTENTS, contents, 1)
+    html = page.render(report=report, problems=problems(report), rough=rough, style=style, scale=scale, **values)
+    links: list[str] = []
+    for name, words in HEADING.findall(html):
+        links.append(f'<a href="#{name}">{words.partition(":")[0]}</a>')
+    return html.replace(CONTENTS, " ".join(links), 1)
 
 
 def write_page(page: str, path: Path) -> Path:
-    """Write the page, replaced in one move. Raises OSError from the disk."""
+    """Write the page, replaced in one move, so that no reader sees half of it. Raises OSError from the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -49,38 +48,32 @@ def write_page(page: str, path: Path) -> Path:
     return path
 
 
-def write_report_page(report: BenchmarkReport, render: Callable[[Any], str], path: Path) -> Path:
-    """Write the report's page, unless it is there as the very same report came to it before. Raises OSError from the disk."""
-    last = LastMade(path.with_name(f".{path.name}.made"), report.sha256())
-    if not path.is_file() or last.find() != sha256(path.read_bytes()).hexdigest():
-        write_page(render(report), path)
-        last.note(sha256(path.read_bytes()).hexdigest())
-    return path
-
-
 def problems(report: BenchmarkReport) -> list[str]:
-    """What blocks a release of this set, a sentence each; none when it may be released."""
+    """Return a sentence for each thing that blocks a release of this set; none when it may be released."""
     sentences: list[str] = []
     if report.finished != report.wanted:
         sentences.append(
             f"Only {counted(report.finished, report.noun)} of {report.wanted} {is_or_are(report.finished)} finished."
         )
-    sentences += [
-        f"The rule {line.stage}.{line.rule} is broken {counted(line.violations, 'time')}: {line.truth}"
-        for line in report.rules
-        if line.blocking and line.violations
-    ]
-    sentences += [
-        f"{counted(line.unexpected, 'row')} of the table {line.table} broke a rule: {line.column or 'it'} {line.promise}."
-        for line in report.columns
-        if not line.ok
-    ]
+    for line in report.rules:
+        if line.blocking and line.violations:
+            times = counted(line.violations, "time")
+            sentences.append(f"The rule {line.stage}.{line.rule} is broken {times}: {line.truth}")
+    for line in report.columns:
+        if not line.ok:
+            rows = counted(line.unexpected, "row")
+            sentences.append(f"{rows} of the table {line.table} broke a rule: {line.column or 'it'} {line.expectation}.")
     return [*sentences, *report.exceeded_limits]
+
+
+def broken_rules(report: BenchmarkReport) -> int:
+    """Return the number of rules that are broken, those that block nothing included."""
+    return len([line for line in report.rules if line.violations])
 
 
 @pass_context
 def percents_of_report(context: Context, estimate: Estimate | None) -> str:
-    """The filter `percents` of templates that show a report, over whose items the intervals are."""
+    """Format an estimate, as the filter `percents` of templates, with intervals over the items of the report there."""
     report: BenchmarkReport | None = context["report"]
     return percents(estimate, items=report.finished) if report else percents(estimate)
 

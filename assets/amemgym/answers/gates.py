@@ -2,38 +2,29 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-from pydantic import BaseModel
+from functools import partial
+from itertools import starmap
 
 from assets.amemgym.answers.variants import QuestionVariants, Variant
-from assets.amemgym.text_checks import StyleCheck, near_duplicates
+from assets.amemgym.records.state import selected
+from assets.amemgym.rewriting import rewrite_text
 from assets.llm.gate import Gate, ReadingTask
-from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, integer_between, object_of
-from assets.records.base import Text
+from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, integer_between, numbered, object_of
+from assets.text.text_checks import StyleCheck, near_duplicates
 from prompts.catalogue import load_prompt
-
-
-class AnswerReply(BaseModel):
-    """The paper's key, for a refined answer."""
-
-    answer: Text
 
 
 @dataclass(frozen=True)
 class AnswerSubject:
-    """What a judge is asked about an answer: its question and variant; for a choice, the answers of all variants in order."""
+    """The subject of a vote on an answer: its question and variant; for a choice, the answers of all variants in order."""
 
     asked: QuestionVariants
     variant: Variant
     answers: tuple[str, ...] = ()
 
-    @property
-    def item_id(self) -> str:
-        return self.asked.item_id(self.variant)
-
 
 def recovery_gate(asked: QuestionVariants, variant: Variant) -> Gate[AnswerSubject]:
-    """From the answer to its variant."""
+    """Return the gate that an answer passes when judges recover its variant from it."""
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
         return await _refine(asked, variant, text, reading=reading or "could not tell", sample=sample)
@@ -43,10 +34,14 @@ def recovery_gate(asked: QuestionVariants, variant: Variant) -> Gate[AnswerSubje
 
 
 def choice_gate(asked: QuestionVariants, variant: Variant, answers: Sequence[str]) -> Gate[AnswerSubject]:
-    """From the variant to its answer. `answers`: those of all variants, in their order, as they are now."""
+    """Return the gate that an answer passes when judges choose it for its variant.
+
+    `answers`: those of all variants, in their order, as they are now.
+    """
     answer_for = {other.values: answer for other, answer in zip(asked.variants, answers, strict=True)}
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
+        # Nothing chosen reads as {}, which is no variant's values.
         chosen = answer_for.get(tuple(reading.values()), "none")
         return await _refine(asked, variant, text, chosen=chosen, sample=sample)
 
@@ -55,25 +50,25 @@ def choice_gate(asked: QuestionVariants, variant: Variant, answers: Sequence[str
 
 
 async def recover_variants(tasks: Sequence[ReadingTask[AnswerSubject]]) -> list[dict[str, str]]:
-    """The variants a judge takes the answers to be for, {} where it cannot tell; variants shuffled per vote."""
+    """Return the variants a judge takes the answers to be for, {} where it cannot tell; variants shuffled per vote."""
 
-    def shown(task: ReadingTask[AnswerSubject], order: Sequence[Variant]) -> dict[str, object]:
-        situations = {str(number): variant.assignment for number, variant in enumerate(order, start=1)}
+    def case_of(task: ReadingTask[AnswerSubject], order: Sequence[Variant]) -> dict[str, object]:
+        situations = numbered(variant.assignment for variant in order)
         return {"question": task.subject.asked.question.text, "situations": situations, "answer": task.text}
 
-    return await _choose("answers/check", tasks, gate="recovery", shown=shown)
+    return await _choose("answers/check", tasks, gate="recovery", case_of=case_of)
 
 
 async def choose_answers(tasks: Sequence[ReadingTask[AnswerSubject]]) -> list[dict[str, str]]:
-    """The variants whose answers a judge chooses who knows each task's variant to be the case, {} where none stands out."""
+    """Return the variants whose answers a judge chooses for each task's variant, {} where none stands out."""
 
-    def shown(task: ReadingTask[AnswerSubject], order: Sequence[Variant]) -> dict[str, object]:
+    def case_of(task: ReadingTask[AnswerSubject], order: Sequence[Variant]) -> dict[str, object]:
         asked = task.subject.asked
-        answer_for = {other.values: text for other, text in zip(asked.variants, task.subject.answers, strict=True)}
-        answers = {str(number): answer_for[other.values] for number, other in enumerate(order, start=1)}
+        answer_for = dict(zip(asked.variants, task.subject.answers, strict=True))
+        answers = numbered(answer_for[variant] for variant in order)
         return {"question": asked.question.text, "situation": task.subject.variant.assignment, "answers": answers}
 
-    return await _choose("answers/choose", tasks, gate="choice", shown=shown)
+    return await _choose("answers/choose", tasks, gate="choice", case_of=case_of)
 
 
 async def _choose(
@@ -81,32 +76,46 @@ async def _choose(
     tasks: Sequence[ReadingTask[AnswerSubject]],
     *,
     gate: str,
-    shown: Callable[[ReadingTask[AnswerSubject], Sequence[Variant]], dict[str, object]],
+    case_of: Callable[[ReadingTask[AnswerSubject], Sequence[Variant]], dict[str, object]],
 ) -> list[dict[str, str]]:
+    """Return the variants that a judge chooses, one for each task, in one call."""
     asked = tasks[0].subject.asked
-    orders = [task.subject.asked.shuffled(gate, item_id=task.item_id, vote=task.vote) for task in tasks]
-    cases = {str(place): shown(task, order) for place, (task, order) in enumerate(zip(tasks, orders, strict=True), start=1)}
-    prompt = load_prompt(name).render(cases=cases, cannot_tell=asked.recipe.gates.cannot_tell)
-    lowest = 0 if asked.recipe.gates.cannot_tell else 1
+    cannot_tell = asked.recipe.gates.cannot_tell
+    lowest = 0 if cannot_tell else 1  # 0 says that the judge cannot tell
+    orders: list[list[Variant]] = []
+    cases: list[dict[str, object]] = []
+    ranges: list[tuple[int, int]] = []
+    # The text that was rewritten most numbers the call, so that no earlier reply is found in the cache.
+    sample = 0
+    for task in tasks:
+        order = task.subject.asked.shuffled(gate, item_id=task.item_id, vote=task.vote)
+        orders.append(order)
+        cases.append(case_of(task, order))
+        ranges.append((lowest, len(order)))
+        sample = max(sample, task.vote.number)
+    prompt = load_prompt(name).render(cases=numbered(cases), cannot_tell=cannot_tell)
 
     def convert(reply: dict[str, int]) -> list[dict[str, str]]:
-        chosen = [reply[place] for place in cases]
-        return [order[one - 1].assignment if one else {} for one, order in zip(chosen, orders, strict=True)]
+        readings: list[dict[str, str]] = []
+        for number, order in numbered(orders).items():
+            chosen = reply[number]
+            readings.append(order[chosen - 1].assignment if chosen else {})
+        return readings
 
     return await ask_structured(
         asked.model,
         prompt=prompt,
-        reply=choices_schema([(lowest, len(order)) for order in orders]),
+        reply=choices_schema(ranges),
         convert=convert,
-        sample=max(task.vote.number for task in tasks),
+        sample=sample,
         model_name=tasks[0].vote.judge,
-        recipe=asked.recipe,
+        settings=asked.recipe.asking,
     )
 
 
 def choices_schema(ranges: Sequence[tuple[int, int]]) -> ReplySchema[dict[str, int]]:
-    """For each case, by its number from 1, the number of what is chosen, between these bounds."""
-    return ReplySchema(object_of({str(place): integer_between(*ends) for place, ends in enumerate(ranges, start=1)}))
+    """Return a schema that has, for each case by its number, the number of the choice, between these bounds."""
+    return ReplySchema(object_of(numbered(starmap(integer_between, ranges))))
 
 
 async def _refine(
@@ -121,44 +130,40 @@ async def _refine(
         chosen=chosen,
         language=asked.recipe.language_name,
     )
-    style = StyleCheck(asked.recipe.gates.max_reasks, strict=True, noun="Answer")
-
-    def convert(reply: AnswerReply) -> str:
-        style.check([asked.in_context(variant, reply.answer)])
-        return reply.answer
-
-    return await ask_structured(
-        asked.model, prompt=prompt, reply=AnswerReply, convert=convert, sample=sample, recipe=asked.recipe
+    in_context = partial(asked.in_context, variant)
+    return await rewrite_text(
+        prompt, "answer", in_context, noun="Answer", sample=sample, recipe=asked.recipe, model=asked.model
     )
 
 
 async def _redraft(asked: QuestionVariants, variant: Variant, draft: int) -> str:
-    return (await draft_answers(asked, [variant], sample=draft))[0]
+    # Alone in its call: the other variants' answers have passed, or are being rewritten themselves.
+    (answer,) = await draft_answers(asked, [variant], sample=draft)
+    return answer
 
 
 async def draft_answers(asked: QuestionVariants, variants: Sequence[Variant], *, sample: int) -> list[str]:
-    """One answer for each of the variants, in their order; faults that block are left in one of several answers at most."""
-    keys = [f"variant_{index + 1}" for index in range(len(variants))]
+    """Return one answer for each variant, in their order; faults that block are left in one of several answers at most."""
+    variant_of: dict[str, dict[str, str]] = {}
+    for number, variant in enumerate(variants, start=1):
+        variant_of[f"variant_{number}"] = variant.assignment
     prompt = load_prompt("answers/draft").render(
         question=asked.question.text,
-        required_info={name: asked.schema.choices[name] for name in asked.question.required_info},
-        variants={key: variant.assignment for key, variant in zip(keys, variants, strict=True)},
+        required_info=selected(asked.schema.choices, asked.question.required_info),
+        variants=variant_of,
         language=asked.recipe.language_name,
     )
-
-    style = StyleCheck(asked.recipe.gates.max_reasks, strict=len(keys) == 1, noun="Answer")
+    style = StyleCheck(asked.recipe.gates.max_reasks, strict=len(variants) == 1, noun="Answer")
 
     def convert(reply: dict[str, str]) -> list[str]:
-        answers = [reply[key] for key in keys]
+        answers = [reply[key] for key in variant_of]
         # Answers that stay alike go on to the gates, where each is rewritten by itself.
         repeated = [answers[first] for first, _ in near_duplicates(answers)]
-        style.check(
-            map(asked.in_context, variants, answers),
-            also=f"Every variant needs an answer of its own; these are repeated: {repeated}." if repeated else "",
-        )
+        objection = f"Every variant needs an answer of its own; these are repeated: {repeated}."
+        style.check(map(asked.in_context, variants, answers), also=objection if repeated else "")
         return answers
 
-    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(keys, TEXT)))
+    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(variant_of, PROSE)))
     return await ask_structured(
-        asked.model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, recipe=asked.recipe
+        asked.model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, settings=asked.recipe.asking
     )

@@ -1,9 +1,14 @@
 """Stage 8: from the questions and the trajectory, one distinguishable answer per variant (section 3.1; App. C.3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, repeat
+from operator import attrgetter
+from typing import Any
 
-from assets.amemgym import stage_summaries
 from assets.amemgym.answers.gates import (
+    AnswerSubject,
     choice_gate,
     choose_answers,
     draft_answers,
@@ -11,21 +16,41 @@ from assets.amemgym.answers.gates import (
     recovery_gate,
 )
 from assets.amemgym.answers.variants import QuestionVariants, Variant, lived_variants, variants_of
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import AnswerChoice, AnswerSet, QuestionAnswers
 from assets.amemgym.records.state import StateSchema, StateTrajectory
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
-from assets.amemgym.text_checks import blocking_faults, near_duplicates
 from assets.engine.seeded_random import SeededRandom
-from assets.engine.stage import Stage
+from assets.engine.stage import PromptCalls, Stage
 from assets.llm.async_calls import gather_all
-from assets.llm.gate import GateAttempt, decide, independent_groups, pass_gates, rewrite
+from assets.llm.gate import Gate, GateAttempt, independent_groups, pass_gates, rewrite, take_votes
 from assets.llm.ports import LanguageModel
-from assets.records.base import ItemFailed
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.recipe.amemgym import AMemGymRecipe
+from assets.records.base import GateRecord, ItemFailed
+from assets.reporting.asset_description import AssetDescription, Metadata, Row
+from assets.reporting.histogram import histogram, rounded_mean
+from assets.text.text_checks import blocking_faults, near_duplicates
+from assets.text.words import count_tokens
 
-Attempts = Mapping[Variant, GateAttempt]
+GatedAnswer = tuple[Gate[AnswerSubject], GateAttempt]
+
+
+@dataclass(frozen=True)
+class WrittenQuestion:
+    """A question with its answers on their way through the gates, one for each variant and in the variants' order."""
+
+    asked: QuestionVariants
+    attempts: dict[Variant, GateAttempt]
+
+    @property
+    def answers(self) -> list[str]:
+        """The answers as they are now."""
+        return [attempt.text for attempt in self.attempts.values()]
+
+    def answers_of(self, item_ids: Collection[str] | None) -> list[tuple[Variant, GateAttempt]]:
+        """Return the answers of these ids with their variants; all of them for None."""
+        pairs = self.attempts.items()
+        return [(variant, attempt) for variant, attempt in pairs if item_ids is None or attempt.item_id in item_ids]
 
 
 async def write_answers(
@@ -35,99 +60,141 @@ async def write_answers(
 
     At the gates answers to different questions share calls.
     """
-    questions = [
-        QuestionVariants(question, schema, variants_of(question, schema, trajectory, recipe=recipe), recipe, model)
-        for question in schema.questions
-    ]
-    drafts = await gather_all(*(draft_answers(asked, asked.variants, sample=0) for asked in questions))
-    calls = [
-        gather_all(*(_in_style(asked, *pair) for pair in zip(asked.variants, texts, strict=True)))
-        for asked, texts in zip(questions, drafts, strict=True)
-    ]
-    styled = await gather_all(*calls)
-    attempts = [dict(zip(asked.variants, own, strict=True)) for asked, own in zip(questions, styled, strict=True)]
-    written = list(zip(questions, attempts, strict=True))
+    calls: list[Coroutine[Any, Any, WrittenQuestion]] = []
+    for question in schema.questions:
+        variants = variants_of(question, schema, trajectory, recipe=recipe)
+        calls.append(_draft_question(QuestionVariants(question, schema, variants, recipe, model)))
+    written = await gather_all(*calls)
     await _pass_recovery(written, recipe=recipe)
     if recipe.gates.reverse:
         await _settle_choices(written, recipe=recipe)
-    return AnswerSet(
-        user_id=schema.user_id,
-        questions=tuple(_finished(asked, own, trajectory) for asked, own in written),
-        gate_records=tuple(record for own in attempts for attempt in own.values() for record in attempt.records),
-    )
+    questions: list[QuestionAnswers] = []
+    records: list[GateRecord] = []
+    for one in written:
+        questions.append(_finished_answers(one, trajectory))
+        for attempt in one.attempts.values():
+            records.extend(attempt.records)
+    return AnswerSet(user_id=schema.user_id, questions=tuple(questions), gate_records=tuple(records))
+
+
+async def _draft_question(asked: QuestionVariants) -> WrittenQuestion:
+    drafts = await draft_answers(asked, asked.variants, sample=0)
+    attempts = await gather_all(*map(_in_style, repeat(asked), asked.variants, drafts))
+    return WrittenQuestion(asked, dict(zip(asked.variants, attempts, strict=True)))
 
 
 async def _in_style(asked: QuestionVariants, variant: Variant, draft: str) -> GateAttempt:
-    """The draft, or one written by itself where it came out of a call of several with a fault that a rule would block."""
+    """Return the draft, or one written by itself where a call of several left a fault in it that a rule would block."""
+    item_id = asked.item_id(variant)
     if not blocking_faults(asked.in_context(variant, draft)):
-        return GateAttempt(asked.item_id(variant), draft)
-    return GateAttempt(asked.item_id(variant), (await draft_answers(asked, [variant], sample=1))[0], draft=1)
+        return GateAttempt(item_id, draft)
+    (answer,) = await draft_answers(asked, [variant], sample=1)
+    return GateAttempt(item_id, answer, draft=1)
 
 
-async def _pass_recovery(due: Sequence[tuple[QuestionVariants, Attempts]], *, recipe: AMemGymRecipe) -> None:
-    gated = [[(recovery_gate(asked, variant), attempt) for variant, attempt in own.items()] for asked, own in due]
+async def _pass_recovery(
+    written: Sequence[WrittenQuestion], *, recipe: AMemGymRecipe, item_ids: Collection[str] | None = None
+) -> None:
+    gated: list[list[GatedAnswer]] = []
+    for one in written:
+        gates: list[GatedAnswer] = []
+        for variant, attempt in one.answers_of(item_ids):
+            gates.append((recovery_gate(one.asked, variant), attempt))
+        gated.append(gates)
     await pass_gates(gated, recover_variants, size=recipe.gates.texts_per_call, recipe=recipe)
 
 
-async def _settle_choices(written: Sequence[tuple[QuestionVariants, Attempts]], *, recipe: AMemGymRecipe) -> None:
+async def _settle_choices(written: Sequence[WrittenQuestion], *, recipe: AMemGymRecipe) -> None:
     """Pass the choice gates in rounds, because they compare answers: every round sees all answers as the last one left them.
 
     An answer that was chosen is not judged again: whatever is rewritten later has passed against all other variants. What
     is rewritten has its variant recovered again before it is compared.
     """
-    due = [(asked, dict(own)) for asked, own in written]
-    while any(own for _, own in due):
-        texts = [[attempt.text for attempt in own.values()] for _, own in written]
-        gated = [
-            [(choice_gate(asked, variant, answers), attempt) for variant, attempt in own.items()]
-            for (asked, own), answers in zip(due, texts, strict=True)
-        ]
+    refused_ids: set[str] | None = None  # None in the first round, which judges all
+    while refused_ids is None or refused_ids:
+        gated: list[list[GatedAnswer]] = []
+        for one in written:
+            gates: list[GatedAnswer] = []
+            for variant, attempt in one.answers_of(refused_ids):
+                gates.append((choice_gate(one.asked, variant, one.answers), attempt))
+            gated.append(gates)
         groups = independent_groups(gated, size=recipe.gates.texts_per_call)
-        passed = await gather_all(*(decide(group, choose_answers, recipe=recipe) for group in groups))
-        refused = [
-            text
-            for group, decisions in zip(groups, passed, strict=True)
-            for text, ok in zip(group, decisions, strict=True)
-            if not ok
-        ]
-        await gather_all(*(rewrite(gate, attempt, policy=recipe.gates) for gate, attempt in refused))
-        left = {attempt.item_id for _, attempt in refused}
-        due = [(asked, {variant: attempt for variant, attempt in own.items() if attempt.item_id in left}) for asked, own in due]
-        await _pass_recovery(due, recipe=recipe)
+        decided = await gather_all(*map(partial(take_votes, read=choose_answers, recipe=recipe), groups))
+        rewrites: list[Coroutine[Any, Any, None]] = []
+        refused_ids = set()
+        for (gate, attempt), accepted in zip(chain.from_iterable(groups), chain.from_iterable(decided), strict=True):
+            if not accepted:
+                rewrites.append(rewrite(gate, attempt, policy=recipe.gates))
+                refused_ids.add(attempt.item_id)
+        await gather_all(*rewrites)
+        await _pass_recovery(written, recipe=recipe, item_ids=refused_ids)
 
 
-def _finished(asked: QuestionVariants, attempts: Attempts, trajectory: StateTrajectory) -> QuestionAnswers:
-    answers = [attempt.text for attempt in attempts.values()]
-    if pairs := [(answers[one], answers[other]) for one, other in near_duplicates(answers)]:
-        message = f"Two answers of question {asked.question.question_id} are nearly the same: {pairs[0]}."
+def _finished_answers(written: WrittenQuestion, trajectory: StateTrajectory) -> QuestionAnswers:
+    answers = written.answers
+    pair = next(near_duplicates(answers), None)
+    if pair is not None:
+        first, second = pair
+        alike = (answers[first], answers[second])
+        message = f"Two answers of question {written.asked.question.question_id} are nearly the same: {alike}."
         raise ItemFailed("rule_violated", message)
-    return _in_shown_order(asked, answers, trajectory)
+    return _in_shuffled_order(written.asked, answers, trajectory)
 
 
-def _in_shown_order(asked: QuestionVariants, answers: Sequence[str], trajectory: StateTrajectory) -> QuestionAnswers:
-    """Shuffle the options by seed, name them by the order shown, and look the golden ones up by variant."""
+def _in_shuffled_order(asked: QuestionVariants, answers: Sequence[str], trajectory: StateTrajectory) -> QuestionAnswers:
+    """Shuffle the options by seed, name them by their new order, and look the golden ones up by variant."""
+    # Variants come in the order in which they were lived, so an unshuffled position would give the time away.
     question_id = asked.question.question_id
-    order = SeededRandom(asked.recipe.seed, asked.schema.user_id, "options", question_id).shuffled(range(len(answers)))
-    ids = {asked.variants[index].values: f"{question_id}-c{number}" for number, index in enumerate(order, start=1)}
-    choices = tuple(
-        AnswerChoice(
-            choice_id=ids[asked.variants[index].values],
-            state=asked.variants[index].values,
-            answer=answers[index],
-            type=asked.variants[index].type,
-        )
-        for index in order
-    )
+    rng = SeededRandom(asked.recipe.world_seed, asked.schema.user_id, "options", question_id)
+    ids: dict[tuple[str, ...], str] = {}
+    choices: list[AnswerChoice] = []
+    for number, index in enumerate(rng.shuffled(range(len(answers))), start=1):
+        variant = asked.variants[index]
+        choice_id = f"{question_id}-c{number}"
+        ids[variant.values] = choice_id
+        choices.append(AnswerChoice(choice_id=choice_id, state=variant.values, answer=answers[index], type=variant.type))
     golden = tuple(ids[values] for values in lived_variants(asked.question, trajectory))
-    return QuestionAnswers(question_id=question_id, choices=choices, golden=golden)
+    return QuestionAnswers(question_id=question_id, choices=tuple(choices), golden=golden)
 
 
-def _rows(record: AnswerSet) -> list[Row]:
-    return [
-        {"question": answers.question_id, "variant": choice.state, "type": choice.type, "answer": choice.answer}
-        for answers in record.questions
-        for choice in answers.choices
-    ]
+def summarize_answers(sets: Sequence[AnswerSet]) -> Metadata:
+    """Return how many options, how long (39 to 98 tokens in the paper), and how many of them a user lives through."""
+    tokens: list[int] = []
+    lived: list[bool] = []
+    options: list[int] = []
+    for one in sets:
+        for question in one.questions:
+            options.append(len(question.choices))
+            for choice in question.choices:
+                tokens.append(count_tokens(choice.answer))
+                lived.append(choice.type == "experience")
+    return {
+        "answers": len(tokens),
+        "lengths": histogram(tokens, unit="tokens"),
+        "mean_tokens": rounded_mean(tokens),
+        "lived_through": rounded_mean(lived),
+        "options_per_question": rounded_mean(options),
+    }
+
+
+def _rows(record: AnswerSet) -> Iterator[Row]:
+    for answers in record.questions:
+        for choice in answers.choices:
+            yield {"question": answers.question_id, "variant": choice.state, "type": choice.type, "answer": choice.answer}
+
+
+def _readings(recipe: AMemGymRecipe, gate: str) -> float:
+    """Return the calls in which the gate's judges read every answer; answers to different questions share them."""
+    shared = min(recipe.gates.texts_per_call, recipe.num_questions)
+    return recipe.gates.votes_for(gate)[1] * recipe.num_questions * recipe.min_variants_per_question / shared
+
+
+def _recovery_votes(recipe: AMemGymRecipe) -> float:
+    return _readings(recipe, "recovery")
+
+
+def _choice_votes(recipe: AMemGymRecipe) -> float:
+    return _readings(recipe, "choice") * recipe.gates.reverse
 
 
 ANSWERS = Stage(
@@ -136,12 +203,18 @@ ANSWERS = Stage(
     make=write_answers,
     needs=(STATE_SCHEMA, STATE_TRAJECTORY),
     prompts=("answers/draft", "answers/check", "answers/choose", "answers/refine"),
+    calls={
+        "answers/draft": PromptCalls(attrgetter("num_questions")),
+        "answers/check": PromptCalls(_recovery_votes),
+        "answers/choose": PromptCalls(_choice_votes, always=False),
+        "answers/refine": PromptCalls(attrgetter("num_questions"), always=False),
+    },
     version=5,
     description=AssetDescription(
         group="answers",
         description="One personalized answer per state variant of each question, kept when judges recovered the variant from "
         "it and chose it for the variant (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",
         rows=_rows,
-        summary=stage_summaries.summarize_answers,
+        summary=summarize_answers,
     ),
 )

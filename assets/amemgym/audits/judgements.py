@@ -1,17 +1,29 @@
-"""Judges of the finished user: what is recovered from queries, answers and states, and what can be guessed without?"""
+"""Judges of the finished user: they recover items from queries, answers and states, and guess answers without the state."""
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from statistics import fmean
+from typing import Any
 
 from assets.amemgym.answers.gates import AnswerSubject, choices_schema, choose_answers, recover_variants
 from assets.amemgym.audits.rates import DIRECTIONS
-from assets.amemgym.audits.user_parts import PAIR_DRAFT, QUERY_DRAFT, AuditedQuestion, AuditedSession, AuditedUser
+from assets.amemgym.audits.user_parts import (
+    PAIR_DRAFT,
+    QUERY_DRAFT,
+    AuditedQuestion,
+    AuditedSession,
+    AuditedUser,
+    by_source,
+)
 from assets.amemgym.records.audit import Guess, Judgement, QueryReading, Recovery
 from assets.amemgym.records.question import AnswerChoice
-from assets.amemgym.session_queries.exposure_gate import QUERIES_OF_ONE_PERIOD, queries_per_call
+from assets.amemgym.records.state import selected, without
+from assets.amemgym.session_queries.exposure_gate import QUERIES_OF_ONE_PERIOD, Choices, queries_per_call
 from assets.llm.async_calls import gather_all
 from assets.llm.gate import ReadingTask, VoteContext, independent_groups
-from assets.llm.structured_output import ask_structured
+from assets.llm.structured_output import ask_structured, numbered
 from assets.records.base import GateRecord, ItemFailed
 from prompts.catalogue import load_prompt
 
@@ -28,195 +40,237 @@ class DrawnPair:
     choice: AnswerChoice
 
     @property
+    def question_id(self) -> str:
+        return self.question.answers.question_id
+
+    @property
     def item(self) -> tuple[str, str]:
-        """What is read: of two periods with the same right option one reading counts for both."""
-        return self.question.answers.question_id, self.choice.choice_id
+        """The option that is read: of two periods with the same right option one reading counts for both."""
+        return self.question_id, self.choice.choice_id
+
+    @property
+    def assignment(self) -> dict[str, str]:
+        """The variant that the right option answers."""
+        return self.question.variant(self.choice).assignment
+
+
+@dataclass(frozen=True)
+class PairReading:
+    """One reading of a drawn pair by a judge, in one direction."""
+
+    probe: Recovery
+    pair: DrawnPair
+    sample: int
+    reading: dict[str, str]
+
+    def judgement(self) -> Judgement:
+        return Judgement(
+            probe=self.probe,
+            question_id=self.pair.question_id,
+            period=self.pair.period,
+            expected=self.pair.choice.choice_id,
+            chosen=self.pair.question.choice_id(self.reading),
+            sample=self.sample,
+        )
+
+    def record(self, user: AuditedUser) -> GateRecord:
+        return GateRecord(
+            gate=self.probe,
+            item_id=f"{self.pair.question_id}-t{self.pair.period:02d}",
+            draft=0,
+            refinement=0,
+            vote=self.sample,
+            judge=user.judge(self.sample),
+            text=self.pair.choice.answer,
+            target=self.pair.assignment,
+            reading=self.reading,
+            accepted=self.reading == self.pair.assignment,
+        )
 
 
 Readings = dict[tuple[str, str], list[dict[str, str]]]  # by item, in the order of tries
 
 
 async def recover_pairs(user: AuditedUser) -> list[Judgement]:
-    """Judges recover the states of randomly drawn questions from their right answers, and the answers from the states.
+    """Let judges recover the states of randomly drawn questions from their right answers, and the answers from the states.
 
     Raises ItemFailed where an assistant with perfect memory would score less on them than the recipe says, with all
     readings, so that the ceiling is known of lost users, too.
     """
     pairs = draw_pairs(user)
-    found = dict(zip(DIRECTIONS, await gather_all(*(_readings(user, pairs, probe) for probe in DIRECTIONS)), strict=True))
-    _check_ceiling(user, pairs, found)
-    return [
-        Judgement(
-            probe=probe,
-            question_id=pair.question.answers.question_id,
-            period=pair.period,
-            expected=pair.choice.choice_id,
-            chosen=pair.question.choice_id(reading),
-            sample=sample,
-        )
-        for probe, readings in found.items()
-        for pair in pairs
-        for sample, reading in enumerate(readings[pair.item])
-    ]
+    found = await gather_all(*map(partial(_readings, user, pairs), DIRECTIONS))
+    by_direction = dict(zip(DIRECTIONS, found, strict=True))
+    readings = list(_pair_readings(pairs, by_direction))
+    _check_ceiling(user, pairs, by_direction["answer_from_state"], readings)
+    return [one.judgement() for one in readings]
 
 
 def draw_pairs(user: AuditedUser) -> list[DrawnPair]:
-    """A random sample of all questions at the ends of all periods: what an evaluation asks."""
-    everything = [
-        DrawnPair(question, period, next(one for one in question.answers.choices if one.choice_id == golden))
-        for question in user.questions
-        for period, golden in enumerate(question.answers.golden)
-    ]
+    """Return a random sample of all questions at the ends of all periods, as an evaluation asks them."""
+    everything: list[DrawnPair] = []
+    for question in user.questions:
+        choices = {choice.choice_id: choice for choice in question.answers.choices}
+        for period, golden in enumerate(question.answers.golden):
+            everything.append(DrawnPair(question, period, choices[golden]))
     return user.rng("pairs").sample(everything, user.recipe.audit.pairs)
 
 
 async def _readings(user: AuditedUser, pairs: Sequence[DrawnPair], probe: Recovery) -> Readings:
-    """What judges recover of each item: one reading where the first is right, else as many as the recipe says."""
-    items = {pair.item: pair for pair in pairs}
-    readings: Readings = {item: [] for item in items}
+    """Return the readings of each item: one where the first is right, else as many as the recipe says."""
+    items: dict[tuple[str, str], DrawnPair] = {}
+    readings: Readings = {}
+    for pair in pairs:
+        items[pair.item] = pair  # of two pairs with the same item one is read
+        readings[pair.item] = []
+    due = list(items.values())
     for sample in range(user.recipe.audit.tries):
-        due = [pair for item, pair in items.items() if not readings[item] or not _recovered(pair, readings[item][0])]
-        sources: dict[str, list[DrawnPair]] = {}
-        for pair in due:
-            sources.setdefault(pair.question.answers.question_id, []).append(pair)
-        groups = independent_groups(list(sources.values()), size=user.recipe.gates.texts_per_call)
-        read = await gather_all(*(READERS[probe]([_task(user, pair, sample) for pair in group]) for group in groups))
-        for group, found in zip(groups, read, strict=True):
-            for pair, reading in zip(group, found, strict=True):
-                readings[pair.item].append(reading)
+        groups = independent_groups(by_source(due, lambda pair: pair.question_id), size=user.recipe.gates.texts_per_call)
+        read = await gather_all(*map(partial(_read_group, user, probe=probe, sample=sample), groups))
+        for pair, reading in zip(chain.from_iterable(groups), chain.from_iterable(read), strict=True):
+            readings[pair.item].append(reading)
+        # An item that the first reading recovered is not ambiguous, and needs no second one.
+        due = [pair for pair in items.values() if readings[pair.item][0] != pair.assignment]
     return readings
 
 
-def _task(user: AuditedUser, pair: DrawnPair, sample: int) -> ReadingTask[AnswerSubject]:
+async def _read_group(user: AuditedUser, group: Sequence[DrawnPair], *, probe: Recovery, sample: int) -> list[dict[str, str]]:
     vote = VoteContext(PAIR_DRAFT, sample, 0, user.judge(sample))
-    case = AnswerSubject(pair.question.context, pair.question.variant(pair.choice), tuple(pair.question.texts))
-    return ReadingTask(pair.choice.choice_id, pair.choice.answer, case, vote)
+    tasks: list[ReadingTask[AnswerSubject]] = []
+    for pair in group:
+        question = pair.question
+        subject = AnswerSubject(question.context, question.variant(pair.choice), tuple(question.texts))
+        tasks.append(ReadingTask(pair.choice.choice_id, pair.choice.answer, subject, vote))
+    return await READERS[probe](tasks)
 
 
-def _recovered(pair: DrawnPair, reading: dict[str, str]) -> bool:
-    return reading == pair.question.variant(pair.choice).assignment
+def _pair_readings(pairs: Sequence[DrawnPair], found: Mapping[Recovery, Readings]) -> Iterator[PairReading]:
+    for probe, readings in found.items():
+        for pair in pairs:
+            for sample, reading in enumerate(readings[pair.item]):
+                yield PairReading(probe, pair, sample, reading)
 
 
 def share_read_again(recovered: Sequence[bool]) -> float:
-    """The share of an item's readings that recovered it, without the first where that only had it read again."""
+    """Return the share of an item's readings that recovered it, without the first where that only had it read again."""
     again = recovered[1:] or recovered
-    return sum(again) / len(again)
+    return fmean(again)
 
 
-def _check_ceiling(user: AuditedUser, pairs: Sequence[DrawnPair], found: dict[Recovery, Readings]) -> None:
-    chosen = found["answer_from_state"]
-    shares = [share_read_again([_recovered(pair, one) for one in chosen[pair.item]]) for pair in pairs]
+def _check_ceiling(user: AuditedUser, pairs: Sequence[DrawnPair], chosen: Readings, readings: Sequence[PairReading]) -> None:
+    shares: list[float] = []
+    for pair in pairs:
+        recovered = [reading == pair.assignment for reading in chosen[pair.item]]
+        shares.append(share_read_again(recovered))
     least = user.recipe.audit.min_ceiling
-    if not shares or sum(shares) / len(shares) >= least:
+    if not shares or fmean(shares) >= least:
         return
     worst = pairs[shares.index(min(shares))]
     raise ItemFailed(
         "ambiguous",
-        f"Perfect memory would score {sum(shares) / len(shares):.2f} on {len(pairs)} questions drawn, and audit.min_ceiling "
-        f"is {least}; the worst is {worst.question.answers.question_id} for {worst.question.variant(worst.choice).assignment}.",
+        f"Perfect memory would score {fmean(shares):.2f} on {len(pairs)} questions drawn, and audit.min_ceiling "
+        f"is {least}; the worst is {worst.question_id} for {worst.assignment}.",
         last_reply=worst.choice.answer,
-        gate_records=[record for probe, readings in found.items() for record in _records(user, pairs, probe, readings)],
+        gate_records=[one.record(user) for one in readings],
     )
 
 
-def _records(user: AuditedUser, pairs: Sequence[DrawnPair], probe: Recovery, readings: Readings) -> list[GateRecord]:
-    return [
-        GateRecord(
-            gate=probe,
-            item_id=f"{pair.question.answers.question_id}-t{pair.period:02d}",
-            draft=0,
-            refinement=0,
-            vote=sample,
-            judge=user.judge(sample),
-            text=pair.choice.answer,
-            target=pair.question.variant(pair.choice).assignment,
-            reading=reading,
-            accepted=_recovered(pair, reading),
-        )
-        for pair in pairs
-        for sample, reading in enumerate(readings[pair.item])
-    ]
-
-
 async def read_queries_again(user: AuditedUser) -> list[QueryReading]:
-    """What a judge reads out of randomly drawn queries, of all variables."""
+    """Return what a judge reads out of randomly drawn queries, of all variables."""
     drawn = user.rng("queries").sample(user.session_items, user.recipe.audit.pairs)
-    sources: dict[int, list[AuditedSession]] = {}
-    for item in drawn:
-        sources.setdefault(item.period, []).append(item)
     size = queries_per_call(user.recipe.gates)
-    groups = independent_groups(list(sources.values()), size=size, of_one=QUERIES_OF_ONE_PERIOD)
+    groups = independent_groups(by_source(drawn, lambda item: item.period), size=size, of_one=QUERIES_OF_ONE_PERIOD)
+    read = await gather_all(*map(partial(_query_readings, user), groups))
+    return list(chain.from_iterable(read))
+
+
+async def _query_readings(user: AuditedUser, items: Sequence[AuditedSession]) -> list[QueryReading]:
     vote = VoteContext(QUERY_DRAFT, 0, 0, user.judge(0))
-    tasks = [[ReadingTask(item.item_id, item.session.query, user.schema.choices, vote) for item in group] for group in groups]
-    read = await gather_all(*(user.read_queries(group) for group in tasks))
-    return [
-        QueryReading(
-            item_id=item.item_id,
-            told=item.session.exposed_states.items() <= reading.items(),
-            leaked={name: value for name, value in reading.items() if name not in item.session.exposed_states},
-        )
-        for group, readings in zip(groups, read, strict=True)
-        for item, reading in zip(group, readings, strict=True)
-    ]
+    tasks: list[ReadingTask[Choices]] = []
+    for item in items:
+        tasks.append(ReadingTask(item.item_id, item.session.query, user.schema.choices, vote))
+    found: list[QueryReading] = []
+    for item, reading in zip(items, await user.read_queries(tasks), strict=True):
+        exposed = item.session.exposed_states
+        leaked = without(reading, exposed)
+        found.append(QueryReading(item_id=item.item_id, recovered=exposed.items() <= reading.items(), leaked=leaked))
+    return found
 
 
 async def guess_answers(user: AuditedUser) -> list[Judgement]:
-    """The guessability wall's judge: every question asked without the state, forced to choose.
+    """Ask every question without the state, forced to choose: the judge of the shortcut baselines that guess.
 
     The prompts do not change from period to period, so one guess counts against the right option of every period.
     Questions with a variable in common have options that fit together, so they share no call.
     """
     groups = independent_groups(_related(user.questions), size=user.recipe.gates.texts_per_call)
-    parts = await gather_all(
-        *(
-            _guess(user, group, probe=probe, sample=sample)
-            for probe in GUESSES
-            for sample in range(user.recipe.audit.guesses)
-            for group in groups
-        )
-    )
-    return [judgement for judgements in parts for judgement in judgements]
+    calls: list[Coroutine[Any, Any, list[Judgement]]] = []
+    for probe in GUESSES:
+        for sample in range(user.recipe.audit.guesses):
+            calls.extend(map(partial(_guess, user, probe=probe, sample=sample), groups))
+    return list(chain.from_iterable(await gather_all(*calls)))
 
 
 def _related(questions: Sequence[AuditedQuestion]) -> list[list[AuditedQuestion]]:
-    """The questions by sets of which none has a variable in common with another."""
+    """Return the questions in sets of which none has a variable in common with another."""
     sets: list[list[AuditedQuestion]] = []
     for question in questions:
-        own = set(question.context.question.required_info)
-        joined = [one for one in sets if any(own & set(other.context.question.required_info) for other in one)]
-        sets = [one for one in sets if one not in joined]
-        sets.append([*(other for one in joined for other in one), question])
+        joined: list[AuditedQuestion] = []
+        apart: list[list[AuditedQuestion]] = []
+        for one in sets:
+            if any(not question.variables.isdisjoint(other.variables) for other in one):
+                joined.extend(one)
+            else:
+                apart.append(one)
+        sets = [*apart, [*joined, question]]
     return sets
 
 
+@dataclass(frozen=True)
+class GuessCase:
+    """A question with its options in the order in which a guesser reads them."""
+
+    question: AuditedQuestion
+    options: Sequence[AnswerChoice]
+
+    def in_prompt(self, probe: Guess) -> dict[str, object]:
+        options = numbered(option.answer for option in self.options)
+        if probe == "options_only":
+            return {"options": options}
+        return {"question": self.question.context.question.text, "options": options}
+
+
 async def _guess(user: AuditedUser, group: Sequence[AuditedQuestion], *, probe: Guess, sample: int) -> list[Judgement]:
-    orders = [user.rng(probe, one.answers.question_id, sample).shuffled(one.answers.choices) for one in group]
-    cases = {
-        str(place): {
-            **({} if probe == "options_only" else {"question": question.context.question.text}),
-            "options": {str(number): one.answer for number, one in enumerate(order, start=1)},
-        }
-        for place, (question, order) in enumerate(zip(group, orders, strict=True), start=1)
-    }
+    cases: list[GuessCase] = []
+    shown: list[dict[str, object]] = []
+    ranges: list[tuple[int, int]] = []
+    for question in group:
+        rng = user.rng(probe, question.answers.question_id, sample)
+        case = GuessCase(question, rng.shuffled(question.answers.choices))
+        cases.append(case)
+        shown.append(case.in_prompt(probe))
+        ranges.append((1, len(case.options)))
 
     def convert(reply: dict[str, int]) -> list[str]:
-        return [order[reply[place] - 1].choice_id for place, order in zip(cases, orders, strict=True)]
+        return [case.options[reply[number] - 1].choice_id for number, case in numbered(cases).items()]
 
+    # Each prompt declares what it lets the guesser know, and is refused anything else.
     prompt = load_prompt(f"audits/{probe}")
-    known = {"cases": cases, "user_profile": user.profile.formatted_str}
+    known = {"cases": numbered(shown), "user_profile": user.profile.formatted_str}
     chosen = await ask_structured(
         user.model,
-        prompt=prompt.render(**{name: known[name] for name in prompt.variables}),
-        reply=choices_schema([(1, len(order)) for order in orders]),
+        prompt=prompt.render(**selected(known, prompt.variables)),
+        reply=choices_schema(ranges),
         convert=convert,
         sample=sample,
         model_name=user.judge(sample),
-        recipe=user.recipe,
+        settings=user.recipe.asking,
     )
-    return [
-        Judgement(
-            probe=probe, question_id=one.answers.question_id, period=period, expected=golden, chosen=choice, sample=sample
-        )
-        for one, choice in zip(group, chosen, strict=True)
-        for period, golden in enumerate(one.answers.golden)
-    ]
+    judgements: list[Judgement] = []
+    for question, choice in zip(group, chosen, strict=True):
+        question_id = question.answers.question_id
+        for period, golden in enumerate(question.answers.golden):
+            judgement = Judgement(
+                probe=probe, question_id=question_id, period=period, expected=golden, chosen=choice, sample=sample
+            )
+            judgements.append(judgement)
+    return judgements

@@ -1,14 +1,13 @@
-"""What the audits of many users measured: error rates of the gates, recovery of items; with intervals over users."""
+"""Rates over the audits of many users: errors of the gates and recovery of items, with intervals over users."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from assets.amemgym.records.audit import (
     Decoy,
     GateErrorRate,
     JudgeErrorRate,
-    Judgement,
     Recovery,
     RecoveryRate,
     UserAudit,
@@ -29,7 +28,7 @@ class DecoyCount:
 
 
 class GateErrors:
-    """How often gates and single readings err, counted while the audits pass by."""
+    """Counts of the errors of gates and of single readings, taken while the audits pass by."""
 
     def __init__(self) -> None:
         self._counts: defaultdict[tuple[str, bool, str], DecoyCount] = defaultdict(DecoyCount)
@@ -37,19 +36,22 @@ class GateErrors:
 
     def add(self, audit: UserAudit) -> None:
         """Count the decoys of one user: items by the texts they have, and texts by their kind."""
-        groups: defaultdict[tuple[str, bool, str], defaultdict[int, list[Decoy]]] = defaultdict(lambda: defaultdict(list))
+        # Whether each item, or each text, came out wrong; an item does when any of its texts does.
+        outcomes: defaultdict[tuple[str, bool, str], dict[int, bool]] = defaultdict(dict)
         for number, decoy in enumerate(audit.decoys):
-            groups[decoy.gate, decoy.right, ""][decoy.item].append(decoy)
-            groups[decoy.gate, decoy.right, decoy.kind][number].append(decoy)
-        for key, items in groups.items():
-            count = self._counts[key]
-            count.readings += sum(sum(decoy.readings.values()) for decoys in items.values() for decoy in decoys)
-            count.errors.add(sum(any(one.accepted != one.right for one in own) for own in items.values()), len(items))
+            wrong = decoy.accepted != decoy.right
+            readings = sum(decoy.readings.values())
+            for kind, item in (("", decoy.item), (decoy.kind, number)):
+                key = (decoy.gate, decoy.right, kind)
+                outcomes[key][item] = outcomes[key].get(item, False) or wrong
+                self._counts[key].readings += readings
+        for key, items in outcomes.items():
+            self._counts[key].errors.add(sum(items.values()), len(items))
         for (gate, right), (errors, readings) in _reading_errors(audit.decoys).items():
             self._readings[gate, right].add(errors, readings)
 
     def rates(self) -> Iterator[GateErrorRate]:
-        """For each gate and error the rate of whole items, then of texts of each kind; sorted by gate, error and kind."""
+        """Yield for each gate and error the rate of whole items, then of texts of each kind; sorted by gate, error and kind."""
         for (gate, right, kind), count in sorted(self._counts.items(), key=lambda item: item[0]):
             yield GateErrorRate(
                 gate=gate,
@@ -62,7 +64,7 @@ class GateErrors:
             )
 
     def of_readings(self) -> Iterator[JudgeErrorRate]:
-        """For each gate and error the rate over all readings of decoys."""
+        """Yield for each gate and error the rate over all readings of decoys."""
         for (gate, right), share in sorted(self._readings.items()):
             yield JudgeErrorRate(
                 gate=gate,
@@ -74,13 +76,15 @@ class GateErrors:
 
 
 def _reading_errors(decoys: Iterable[Decoy]) -> dict[tuple[str, bool], tuple[int, int]]:
-    """By gate and whether labels are right: readings that erred, and all readings."""
+    """Return by gate, and whether labels are right, the readings that erred and all readings."""
     counts: dict[tuple[str, bool], tuple[int, int]] = {}
     for decoy in decoys:
         for gate, readings in decoy.readings.items():
-            errors, whole = counts.get((gate, decoy.right), (0, 0))
-            accepting = decoy.accepting[gate]
-            counts[gate, decoy.right] = errors + (readings - accepting if decoy.right else accepting), whole + readings
+            wrong = decoy.accepting[gate]
+            if decoy.right:
+                wrong = readings - wrong
+            errors, total = counts.get((gate, decoy.right), (0, 0))
+            counts[gate, decoy.right] = (errors + wrong, total + readings)
     return counts
 
 
@@ -91,57 +95,73 @@ def gate_error_rates(audits: Iterable[UserAudit]) -> list[GateErrorRate]:
     return list(errors.rates())
 
 
+@dataclass
+class RecoveryCount:
+    """First readings of some items: their outcomes, and those among them in which the judge could not tell."""
+
+    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    cannot_tell: int = 0
+
+    @property
+    def recovered(self) -> int:
+        return len([outcome for outcome in self.outcomes if outcome.hit])
+
+
 def recovery_rates(audits: Iterable[UserAudit]) -> list[RecoveryRate]:
-    """For each direction the rate over all users, then that of each user's question, in the order met."""
-    first: dict[Recovery, list[tuple[str, Judgement]]] = {direction: [] for direction in DIRECTIONS}
+    """Return for each direction the rate over all users, then that of each user's question, in the order met."""
+    counts: dict[Recovery, defaultdict[tuple[str, str], RecoveryCount]] = {
+        direction: defaultdict(RecoveryCount) for direction in DIRECTIONS
+    }
     for audit in audits:
         for judgement in audit.judgements:
-            if judgement.probe in first and judgement.sample == 0:
-                first[judgement.probe].append((audit.user_id, judgement))
-    return [line for direction in DIRECTIONS if first[direction] for line in _lines(direction, first[direction])]
-
-
-def _lines(direction: Recovery, judged: Sequence[tuple[str, Judgement]]) -> list[RecoveryRate]:
-    groups: dict[tuple[str, str], list[tuple[str, Judgement]]] = {("", ""): list(judged)}
-    for user_id, judgement in judged:
-        groups.setdefault((user_id, judgement.question_id), []).append((user_id, judgement))
-    return [
-        RecoveryRate(
-            probe=direction,
-            user_id=user_id,
-            question_id=question_id,
-            items=len(group),
-            recovered=sum(one.chosen == one.expected for _, one in group),
-            cannot_tell=sum(one.chosen is None for _, one in group),
-            share=share_by_user(Outcome(user, one.chosen == one.expected) for user, one in group),
-        )
-        for (user_id, question_id), group in groups.items()
-    ]
+            # Only items that a judge missed are read again, so later samples would bias the rate.
+            if judgement.probe not in counts or judgement.sample > 0:
+                continue
+            outcome = Outcome(audit.user_id, judgement.chosen == judgement.expected)
+            for key in (("", ""), (audit.user_id, judgement.question_id)):
+                count = counts[judgement.probe][key]
+                count.outcomes.append(outcome)
+                count.cannot_tell += judgement.chosen is None
+    rates: list[RecoveryRate] = []
+    for direction, by_question in counts.items():
+        for (user_id, question_id), count in by_question.items():
+            rate = RecoveryRate(
+                probe=direction,
+                user_id=user_id,
+                question_id=question_id,
+                items=len(count.outcomes),
+                recovered=count.recovered,
+                cannot_tell=count.cannot_tell,
+                share=share_by_user(count.outcomes),
+            )
+            rates.append(rate)
+    return rates
 
 
 class GateCalls:
-    """By gate, readings and rewritings per accepted item, counted while the users pass by.
+    """Readings and rewritings per accepted item by gate, counted while the users pass by.
 
     A text is rewritten for the gate that refused the one before. First drafts count for nothing.
     """
 
     def __init__(self) -> None:
-        self._calls, self._accepted = Counter[str](), Counter[str]()
+        self._calls = Counter[str]()
+        self._accepted = Counter[str]()
 
     def add(self, records: Iterable[GateRecord]) -> None:
-        """Take one user's votes, those of an item in order."""
+        """Count one user's votes, those of an item in order."""
         before: dict[str, GateRecord] = {}
-        accepted: set[tuple[str, str]] = set()
+        accepted: set[tuple[str, str]] = set()  # an item counts once, however many votes accept it
         for record in records:
             self._calls[record.gate] += 1
             last = before.get(record.item_id)
             if last is not None and (last.draft, last.refinement) != (record.draft, record.refinement):
                 self._calls[last.gate] += 1
             before[record.item_id] = record
-            if record.accepted:
+            if record.accepted and (record.gate, record.item_id) not in accepted:
                 accepted.add((record.gate, record.item_id))
-        self._accepted.update(gate for gate, _ in accepted)
+                self._accepted[record.gate] += 1
 
     def per_item(self) -> dict[str, float]:
-        """Calls per accepted item, of the gates that accepted any."""
+        """Return the calls per accepted item, of the gates that accepted any."""
         return {gate: round(self._calls[gate] / count, DIGITS) for gate, count in sorted(self._accepted.items())}

@@ -1,11 +1,15 @@
 """Stage 9: from the finished user, judgements of its items in calls of their own: decoys, ambiguity, guesses."""
 
-from assets.amemgym import stage_summaries
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import dagster as dg
+
 from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.decoys import judge_decoys
 from assets.amemgym.audits.judgements import GUESSES, guess_answers, read_queries_again, recover_pairs
+from assets.amemgym.audits.rates import gate_error_rates, recovery_rates
 from assets.amemgym.audits.user_parts import AuditedUser
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import Decoy, Judgement, QueryReading, UserAudit
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerSet
@@ -14,10 +18,12 @@ from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.stage import Stage
+from assets.engine.stage import PromptCalls, Stage
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.recipe.amemgym import AMemGymRecipe
+from assets.records.estimate import with_interval
+from assets.reporting.asset_description import AssetDescription, Metadata, Row, markdown_table
 
 
 async def audit_user(
@@ -35,26 +41,52 @@ async def audit_user(
         return UserAudit(user_id=profile.user_id)
     user = AuditedUser(profile, schema, trajectory, sessions, answers, recipe, model)
     parts = await gather_all(judge_decoys(user), recover_pairs(user), guess_answers(user), read_queries_again(user))
-    results = [result for part in parts for result in part]
-    return UserAudit(
-        user_id=profile.user_id,
-        decoys=tuple(result for result in results if isinstance(result, Decoy)),
-        judgements=tuple(result for result in results if isinstance(result, Judgement)),
-        queries=tuple(result for result in results if isinstance(result, QueryReading)),
-    )
+    decoys: list[Decoy] = []
+    judgements: list[Judgement] = []
+    queries: list[QueryReading] = []
+    for result in chain.from_iterable(parts):
+        if isinstance(result, Decoy):
+            decoys.append(result)
+        elif isinstance(result, Judgement):
+            judgements.append(result)
+        else:
+            queries.append(result)
+    return UserAudit(user_id=profile.user_id, decoys=tuple(decoys), judgements=tuple(judgements), queries=tuple(queries))
 
 
-def _rows(audit: UserAudit) -> list[Row]:
-    return [
-        {
+def summarize_audits(audits: Sequence[UserAudit]) -> Metadata:
+    """Return how often the gates erred on decoys, and how often judges recovered items, with 95 % intervals over users."""
+    rows: list[Row] = []
+    for rate in gate_error_rates(audits):
+        if not rate.kind:
+            what = f"{rate.gate}: {rate.error.replace('_', ' ')}"
+            rows.append({"what": what, "of": rate.decoys, "share": with_interval(rate.share)})
+    shares: dict[str, float] = {}
+    for rate in recovery_rates(audits):
+        if rate.user_id:
+            continue
+        what = f"recovered: {rate.probe.replace('_', ' ')}"
+        rows.append({"what": what, "of": rate.items, "share": with_interval(rate.share)})
+        if rate.share.value is not None:
+            shares[rate.probe] = rate.share.value
+    return {"rates": dg.MetadataValue.md(markdown_table(rows)), **shares}
+
+
+def _rows(audit: UserAudit) -> Iterator[Row]:
+    for decoy in audit.decoys:
+        wrong = f"wrong ({decoy.kind.replace('_', ' ')})"
+        yield {
             "gate": decoy.gate,
             "shown": decoy.text,
             "under the label": decoy.label,
-            "which is": "right" if decoy.right else f"wrong ({decoy.kind.replace('_', ' ')})",
+            "which is": "right" if decoy.right else wrong,
             "accepted": "yes" if decoy.accepted else "no",
         }
-        for decoy in audit.decoys
-    ]
+
+
+def _guesses(recipe: AMemGymRecipe) -> float:
+    shared = min(recipe.gates.texts_per_call, recipe.num_questions)
+    return recipe.num_questions * recipe.audit.guesses * recipe.audit.enabled / shared
 
 
 AUDITS = Stage(
@@ -69,6 +101,8 @@ AUDITS = Stage(
         "answers/check",
         "answers/choose",
     ),
+    # The gates' prompts count with the gates.
+    calls={f"audits/{probe}": PromptCalls(_guesses, always=False) for probe in GUESSES},
     version=3,
     description=AssetDescription(
         group="answers",
@@ -76,6 +110,6 @@ AUDITS = Stage(
         "decoys that measure the gates' errors, guesses without the state. A user on whom perfect memory would score little is "
         "replaced.",
         rows=_rows,
-        summary=stage_summaries.summarize_audits,
+        summary=summarize_audits,
     ),
 )

@@ -1,24 +1,41 @@
 """One finished user as the audit sees it: its sessions and questions, and samples that no gate of the user has used."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from assets.amemgym.answers.variants import QuestionVariants, Variant, variants_of
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerChoice, AnswerSet, QuestionAnswers
 from assets.amemgym.records.state import SchemaQuestion, Session, SessionSet, StateSchema, StateTrajectory
-from assets.amemgym.session_queries.drafts import UserContext
-from assets.amemgym.session_queries.exposure_gate import Choices, read_exposure
-from assets.amemgym.state_trajectory.told_states import StoryReader, StoryText, read_story
+from assets.amemgym.session_queries.drafts import QueryDraft, UserContext, session_id
+from assets.amemgym.session_queries.exposure_gate import Choices, exposure_gate, read_exposure
+from assets.amemgym.state_trajectory.story_reading import StoryReader, StoryText, read_story, summary_story
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.gate import GateAttempt, ReadingTask
+from assets.llm.gate import Gate, GateAttempt, ReadingTask
 from assets.llm.ports import LanguageModel
+from assets.recipe.amemgym import AMemGymRecipe
 
 # Drafts that no gates reach (`max_redrafts` ends at 5): what the audit reads has samples and orders of its own.
-PAIR_DRAFT, QUERY_DRAFT, DECOY_DRAFT = 98, 99, 100
-DRAFTS_APART = 10  # between two decoys
+PAIR_DRAFT = 98
+QUERY_DRAFT = 99
+DECOY_DRAFT = 100
+DRAFTS_APART = 10  # between two decoys: more than an item has drafts
+T = TypeVar("T")
+
+
+def by_source(items: Iterable[T], source: Callable[[T], Hashable]) -> list[list[T]]:
+    """Return the items in a list for each source, such as a period or a question, in the order met."""
+    sources: dict[Hashable, list[T]] = {}
+    for item in items:
+        sources.setdefault(source(item), []).append(item)
+    return list(sources.values())
+
+
+async def never_written(*_: object) -> str:
+    """Stand where a gate expects a writer: a finished text is judged and never written anew."""
+    raise AssertionError("A finished text is judged and never written anew.")
 
 
 @dataclass(frozen=True)
@@ -37,13 +54,20 @@ class AuditedQuestion:
     context: QuestionVariants
     answers: QuestionAnswers
 
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        return frozenset(self.context.question.required_info)
+
     def variant(self, choice: AnswerChoice) -> Variant:
-        """The variant that a choice answers."""
+        """Return the variant that a choice answers."""
         return next(variant for variant in self.context.variants if variant.values == choice.state)
 
     def choice_id(self, assignment: dict[str, str]) -> str | None:
-        """The choice that answers an assignment; None for {}, which says that a judge could not tell."""
-        return next((one.choice_id for one in self.answers.choices if self.variant(one).assignment == assignment), None)
+        """Return the choice that answers an assignment; None for {}, which says that a judge could not tell."""
+        for choice in self.answers.choices:
+            if self.variant(choice).assignment == assignment:
+                return choice.choice_id
+        return None
 
     @cached_property
     def texts(self) -> list[str]:
@@ -65,67 +89,79 @@ class AuditedUser:
     model: LanguageModel
 
     @cached_property
-    def context(self) -> UserContext:
-        """What the exposure gate's calls need."""
-        return UserContext(self.profile, self.schema, self.recipe, self.model)
-
-    @cached_property
     def questions(self) -> tuple[AuditedQuestion, ...]:
-        return tuple(
-            AuditedQuestion(
-                QuestionVariants(
-                    question,
-                    self.schema,
-                    self._variants(question, answers),
-                    self.recipe,
-                    self.model,
-                ),
-                answers,
-            )
-            for question, answers in zip(self.schema.questions, self.answers.questions, strict=True)
-        )
+        questions: list[AuditedQuestion] = []
+        for question, answers in zip(self.schema.questions, self.answers.questions, strict=True):
+            variants = self._variants(question, answers)
+            context = QuestionVariants(question, self.schema, variants, self.recipe, self.model)
+            questions.append(AuditedQuestion(context, answers))
+        return tuple(questions)
 
     def _variants(self, question: SchemaQuestion, answers: QuestionAnswers) -> list[Variant]:
-        """The answered variants: in the order in which generation made them, or as shown where somebody else made them."""
+        """The answered variants: in the order in which generation made them, or as listed where somebody else made them."""
         made = variants_of(question, self.schema, self.trajectory, recipe=self.recipe)
-        if {one.values for one in made} == {one.state for one in answers.choices}:
+        answered = {choice.state for choice in answers.choices}
+        if {variant.values for variant in made} == answered:
             return made
-        return [Variant(question.required_info, one.state, one.type) for one in answers.choices]
+        return [Variant(question.required_info, choice.state, choice.type) for choice in answers.choices]
 
     @cached_property
     def session_items(self) -> tuple[AuditedSession, ...]:
         """The sessions of all periods in order of time."""
-        return tuple(
-            AuditedSession(f"s{period.index:02d}-{number:02d}", period.index, session)
-            for period in self.sessions.periods
-            for number, session in enumerate(period.sessions, start=1)
-        )
+        items: list[AuditedSession] = []
+        for period in self.sessions.periods:
+            for number, session in enumerate(period.sessions, start=1):
+                items.append(AuditedSession(session_id(period.index, number), period.index, session))
+        return tuple(items)
 
     def rng(self, *path: object) -> SeededRandom:
         """Draws of the audit for one purpose."""
-        return SeededRandom(self.recipe.seed, self.profile.user_id, "audits", *path)
+        return SeededRandom(self.recipe.world_seed, self.profile.user_id, "audits", *path)
 
     @cached_property
     def summaries(self) -> list[GateAttempt]:
         """The summaries of all periods but the initial one, as a story to be read."""
-        return [GateAttempt(f"t{period.index:02d}", period.summary or "") for period in self.trajectory.periods[1:]]
+        return summary_story(self.trajectory.periods[1:])
 
     @cached_property
     def events(self) -> dict[str, GateAttempt]:
         """The events of all periods in order, as a story to be read: by the id of the session that tells of each."""
-        return {
-            item.item_id: GateAttempt(item.item_id, item.session.event) for item in self.session_items if item.session.event
-        }
+        events: dict[str, GateAttempt] = {}
+        for item in self.session_items:
+            if item.session.event:
+                events[item.item_id] = GateAttempt(item.item_id, item.session.event)
+        return events
+
+    def query_gate(self, item_id: str, query: str, *, label: dict[str, str]) -> Gate[Choices]:
+        """The exposure gate of a query under this label."""
+        draft = QueryDraft(item_id, query, label, {})
+        return exposure_gate(self._context, draft, never_written)
+
+    def summary_gate(self, period: int) -> Gate[StoryText]:
+        """The gate of the summary of this period, which counts from 1."""
+        subject = StoryText(self.summaries, period - 1, self.trajectory.periods[period].state)
+        return Gate("summary", {}, subject, never_written, never_written)
+
+    def event_gate(self, item_id: str, *, label: dict[str, str]) -> Gate[StoryText]:
+        """The gate of the event that this session tells of, under this label."""
+        position = list(self.events).index(item_id)
+        subject = StoryText(list(self.events.values()), position)
+        return Gate("event", label, subject, never_written, never_written)
+
+    @cached_property
+    def _context(self) -> UserContext:
+        return UserContext(self.profile, self.schema, self.recipe, self.model)
 
     async def read_queries(self, tasks: Sequence[ReadingTask[Choices]]) -> list[dict[str, str]]:
-        """What a judge reads out of queries of this user, in one call."""
-        return await read_exposure(self.context, tasks)
+        """Return what a judge reads out of queries of this user, in one call."""
+        return await read_exposure(self._context, tasks)
 
     async def read_stories(self, tasks: Sequence[ReadingTask[StoryText]]) -> list[dict[str, str]]:
-        """What a judge reads out of summaries or events of this user, in one call."""
+        """Return what a judge reads out of summaries or events of this user, in one call."""
         return await read_story(StoryReader(self.profile, self.schema, self.recipe, self.model), tasks)
 
     def judge(self, sample: int) -> str:
         """The model for this sample: the recipe's own for audits, else the gates' judges by turns."""
-        judges = [self.recipe.audit.model] if self.recipe.audit.model else self.recipe.models.judge.panel
+        own = self.recipe.audit.model
+        judges = [own] if own else self.recipe.models.judge.panel
         return judges[sample % len(judges)]

@@ -26,10 +26,11 @@ TOO_MUCH = (
 
 
 def selected_uuids(rows: pa.RecordBatchReader, query: str) -> pa.Table:
-    """The distinct uuids that the query selects from these rows of the pool. Raises RecipeError."""
+    """Return the distinct uuids that the query selects from these rows of the pool. Raises RecipeError."""
     # Arrow's usual allocator would reserve all the memory there may be.
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
     process = subprocess.Popen(  # noqa: S603 (our own words)
+        # -P keeps the working folder off the module path: a file there may have the name of a library.
         [sys.executable, "-P", "-m", __name__],
         env=environment,
         stdin=subprocess.PIPE,
@@ -46,6 +47,7 @@ def selected_uuids(rows: pa.RecordBatchReader, query: str) -> pa.Table:
         process.wait()
     if process.returncode == 1:
         raise RecipeError(answer.decode())
+    # It was killed, or an allocator ended it that got no memory.
     if process.returncode:
         raise RecipeError(TOO_MUCH)
     with pa.ipc.open_stream(answer) as found:
@@ -70,7 +72,7 @@ def _select(rows: pa.RecordBatchReader) -> pa.Table:
         "memory_limit": BUFFERS,
         "threads": 2,
         "autoinstall_known_extensions": "false",
-        "temp_directory": "",
+        "temp_directory": "",  # what does not fit into memory is refused, and not written to disk
     }
     with duckdb.connect(config=limits) as sandbox:
         kinds = [statement.type for statement in sandbox.extract_statements(query)]
@@ -79,6 +81,7 @@ def _select(rows: pa.RecordBatchReader) -> pa.Table:
         sandbox.register("incoming", rows)
         sandbox.execute("CREATE TABLE pool AS SELECT * FROM incoming")
         sandbox.unregister("incoming")
+        # Only now, because the rows come in from outside; the lock keeps the query from taking it back.
         sandbox.execute("SET enable_external_access = false")
         sandbox.execute("SET lock_configuration = true")
         selection = query.rstrip().removesuffix(";")
@@ -89,9 +92,9 @@ def _select(rows: pa.RecordBatchReader) -> pa.Table:
 def main() -> None:
     """Read rows, write uuids; or a sentence, with status 1."""
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(
-        resource.RLIMIT_DATA, (PROCESS_BYTES if most == resource.RLIM_INFINITY else min(PROCESS_BYTES, most), most)
-    )
+    # Unlimited is the number -1, which is smaller than any limit.
+    limit = PROCESS_BYTES if most == resource.RLIM_INFINITY else min(PROCESS_BYTES, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
     try:
         with pa.ipc.open_stream(cast(IOBase, sys.stdin.buffer)) as rows:
             found = _select(rows)

@@ -16,15 +16,14 @@ import duckdb
 from pydantic import ValidationError
 
 from assets.amemgym.personas.pool_query import selected_uuids
-from assets.amemgym.recipe import AMemGymRecipe, PoolSpec
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
+from assets.recipe.amemgym import AMemGymRecipe, PoolSpec
 from assets.recipe.loading import RecipeError
 from assets.recipe.recipe import EVERYONE
+from assets.records.readable import unreadable_in
 
-MEMORY = "350MB"
-LIKELY_AGES = range(131)
-# Controls but for tabs and line ends, halves of characters, and what Unicode keeps for no character at all.
-UNUSABLE = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+MEMORY = "350MB"  # however large the pool
+LIKELY_AGES = range(121)  # as the suite of the table `users` has it
 OWN_POOL = Path(__file__).parent / "pool.jsonl"
 # While a row group is decoded, every wide text column takes tens of MB per thread; a few at a time keep it flat.
 COLUMNS_AT_ONCE = 4
@@ -34,12 +33,13 @@ REMEDY = "The pool needs the columns of Nemotron-Personas-USA, as Parquet or JSO
 
 
 def pool_files(pool: PoolSpec) -> list[Path]:
-    """The pool's files, sorted. Raises RecipeError when a path matches nothing."""
+    """Return the pool's files, sorted. Raises RecipeError when a path matches nothing."""
     if not pool.paths:
         return [OWN_POOL]
     files: set[Path] = set()
     for pattern in pool.paths:
-        found = [Path(match) for match in glob.glob(pattern, recursive=True) if Path(match).is_file()]  # noqa: PTH207 (absolute patterns)
+        matches = map(Path, glob.glob(pattern, recursive=True))  # noqa: PTH207 (absolute patterns)
+        found = [path for path in matches if path.is_file()]
         if not found:
             raise RecipeError(f"The persona pool {pattern!r} matches no file; check pool.paths in the recipe.")
         files.update(found)
@@ -47,7 +47,7 @@ def pool_files(pool: PoolSpec) -> list[Path]:
 
 
 def pool_digest(files: Sequence[Path]) -> str:
-    """sha256 over the files' contents, independent of their names and order. Raises RecipeError if unreadable."""
+    """Return the sha256 over the files' contents, independent of their names and order. Raises RecipeError if unreadable."""
     digests: list[str] = []
     for path in files:
         try:
@@ -59,8 +59,9 @@ def pool_digest(files: Sequence[Path]) -> str:
 
 
 def with_pool_digest(recipe: AMemGymRecipe) -> AMemGymRecipe:
-    """The recipe with the digest of its pool. Raises RecipeError if the pool cannot be read or offers too few personas."""
+    """Return the recipe with the digest of its pool. Raises RecipeError if it cannot be read or is too small."""
     files = pool_files(recipe.pool)
+    # Drawn first, so that a pool that is too small is refused before all of its bytes are read.
     with _sampled(recipe, files, count=recipe.num_users + recipe.num_reserve):
         content = pool_digest(files)
     return recipe.model_copy(update={"pool": recipe.pool.model_copy(update={"content": content})})
@@ -76,19 +77,23 @@ def sample_personas(
     """
     with _sampled(recipe, files, count=count) as connection:
         wanted = iter(range(count) if positions is None else positions)
-        while portion := list(islice(wanted, PERSONAS_AT_ONCE)):
+        while True:
+            portion = list(islice(wanted, PERSONAS_AT_ONCE))
+            if not portion:
+                return
             uuids = _uuids(connection, portion)
             with _pool_errors(files):
                 rows = _fetch(connection, list(uuids.values()), wide=files[0].suffix == ".parquet")
-            yield from (_persona(rows[uuids[position]]) for position in portion)
+            for position in portion:
+                yield _persona(rows[uuids[position]])
 
 
 @contextmanager
 def _sampled(recipe: AMemGymRecipe, files: Sequence[Path], *, count: int) -> Generator[duckdb.DuckDBPyConnection]:
-    """The pool, open, with the table `sample` of so many personas. Raises RecipeError when it does not offer them."""
+    """Open the pool, with the table `sample` of so many personas. Raises RecipeError when it does not offer them."""
     with duckdb.connect(config={"memory_limit": MEMORY, "autoinstall_known_extensions": "false"}) as connection:
         _open_pool(connection, files)
-        drawn = draw(connection, recipe, count=count)
+        drawn = draw_sample(connection, recipe, count=count)
         if drawn < count:
             raise RecipeError(
                 f"The recipe asks for {recipe.num_users} users and a reserve of {recipe.num_reserve}, but the persona "
@@ -98,41 +103,47 @@ def _sampled(recipe: AMemGymRecipe, files: Sequence[Path], *, count: int) -> Gen
 
 
 def _uuids(connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> dict[int, str]:
-    """The uuids drawn at these positions of the sample, by position."""
+    """Return the uuids drawn at these positions of the sample, by position."""
     query = "SELECT rowid, uuid FROM sample WHERE rowid IN (SELECT unnest(?))"
     return dict(connection.execute(query, [list(positions)]).fetchall())
 
 
 def pool_counts(files: Sequence[Path], columns: Sequence[str]) -> dict[str, list[tuple[object, int]]]:
-    """By column, its values with how many personas have them; null and "" are both "". Raises RecipeError."""
+    """Return by column its values, each with the number of personas; null and "" are both "". Raises RecipeError."""
     by_column: dict[str, list[tuple[object, int]]] = {}
     with duckdb.connect(config={"memory_limit": MEMORY, "autoinstall_known_extensions": "false"}) as connection:
         _open_pool(connection, files)
         for column in columns:
             with _pool_errors(files):
                 counts = connection.execute(f"SELECT {quoted(column)}, count(*) FROM pool GROUP BY ALL").fetchall()
+            # By text, because a column may hold values of several types, which do not compare.
             by_column[column] = sorted(((value or "", count) for value, count in counts), key=str)
     return by_column
 
 
 def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
-    parquet = [str(path) for path in files if path.suffix == ".parquet"]
-    lines = [str(path) for path in files if path.suffix != ".parquet"]
+    parquet: list[str] = []
+    lines: list[str] = []
+    for path in files:
+        same_kind = parquet if path.suffix == ".parquet" else lines
+        same_kind.append(str(path))
     if parquet and lines:
         raise RecipeError("The persona pool mixes Parquet and JSONL files; give it one kind.")
-    reader, extra = ("read_parquet", ", file_row_number = true") if parquet else ("read_ndjson", "")
-    listed = ", ".join(_literal(path) for path in parquet or lines)
-    source = f"{reader}([{listed}], union_by_name = true, filename = true{extra}"
+    listed = ", ".join(map(_literal, parquet or lines))
+    source = f"read_ndjson([{listed}], union_by_name = true, filename = true"
+    if parquet:
+        source = f"read_parquet([{listed}], union_by_name = true, filename = true, file_row_number = true"
     with _pool_errors(files):
         columns = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source})").fetchall()}
-        missing = [name for name in PERSONA_COLUMNS if name not in columns]
-        if missing:
-            raise RecipeError(f"The persona pool {files[0].name} lacks the column {missing[0]!r}. {REMEDY}")
+        for name in PERSONA_COLUMNS:
+            if name not in columns:
+                raise RecipeError(f"The persona pool {files[0].name} lacks the column {name!r}. {REMEDY}")
         types = "" if parquet else f", columns = {{{_text_columns(columns)}}}"
         connection.execute(
             f"CREATE VIEW pool AS SELECT * REPLACE (uuid::VARCHAR AS uuid) FROM {source}{types}) WHERE uuid IS NOT NULL"
         )
         connection.execute("SET threads = 1" if parquet else "SET threads = 2")
+        # From here on the connection reads the pool's files and nothing else, whatever a recipe asks of it.
         connection.execute("SET allowed_paths = $files", {"files": parquet or lines})
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
@@ -140,7 +151,7 @@ def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> 
 
 @contextmanager
 def _pool_errors(files: Sequence[Path]) -> Generator[None]:
-    """What DuckDB says of a pool as RecipeError; damage inside a file shows when its rows are read."""
+    """Raise RecipeError for what DuckDB says of a pool; damage inside a file shows when its rows are read."""
     try:
         yield
     except duckdb.Error as error:
@@ -149,10 +160,14 @@ def _pool_errors(files: Sequence[Path]) -> Generator[None]:
 
 
 def _text_columns(columns: dict[str, str]) -> str:
-    """JSONL columns with their types, where DuckDB may not take text that looks like an id or a date for one."""
-    texts = set(PERSONA_COLUMNS) - {"age"}
-    kinds = {name: "VARCHAR" if name in texts else kind for name, kind in columns.items() if name != "filename"}
-    return ", ".join(f"{_literal(name)}: {_literal(kind)}" for name, kind in kinds.items())
+    """Return JSONL columns with their types, where DuckDB may not take text that looks like an id or a date for one."""
+    parts: list[str] = []
+    for name, kind in columns.items():
+        if name == "filename":  # which DuckDB adds
+            continue
+        own_kind = "VARCHAR" if name in PERSONA_COLUMNS and name != "age" else kind
+        parts.append(f"{_literal(name)}: {_literal(own_kind)}")
+    return ", ".join(parts)
 
 
 def _literal(text: str) -> str:
@@ -160,7 +175,7 @@ def _literal(text: str) -> str:
 
 
 def _fetch(connection: duckdb.DuckDBPyConnection, uuids: list[str], *, wide: bool) -> dict[str, dict[str, object]]:
-    """The drawn personas' columns, by uuid."""
+    """Return the drawn personas' columns, by uuid."""
     if not wide:
         query = f"SELECT uuid, {', '.join(PERSONA_COLUMNS)} FROM pool WHERE uuid IN (SELECT unnest(?))"
         return _merged([(PERSONA_COLUMNS, connection.execute(query, [uuids]).fetchall())])
@@ -194,21 +209,25 @@ def _persona(row: dict[str, object]) -> Persona:
         raise RecipeError(
             f"Persona {uuid[:60]!r} has no usable uuid: it needs plain characters without slashes, and not {EVERYONE!r}."
         )
-    if spoiled := [name for name, value in row.items() if isinstance(value, str) and "\0" in value]:
-        raise RecipeError(f"Persona {uuid!r} has a null byte in {spoiled[0]}; take it out of the pool.")
-    for name, value in row.items():
-        if isinstance(value, str) and (found := UNUSABLE.search(value)):
-            raise RecipeError(f"Persona {uuid!r} has the unusable character {found[0]!r} in {name}; take it out of the pool.")
+    _check_readable(row.items(), uuid=uuid)
     try:
         persona = Persona.from_row(row)
     except ValidationError as error:
         problem = error.errors()[0]
-        field = ".".join(str(part) for part in problem["loc"])
+        field = ".".join(map(str, problem["loc"]))
         message = f"Persona {row.get('uuid')!r} has {field} = {str(problem['input'])[:60]!r}: {problem['msg'].lower()}."
         raise RecipeError(message) from error
     if persona.age not in LIKELY_AGES:
         raise RecipeError(f"Persona {uuid!r} has age = {persona.age}, which no person has; correct the pool.")
+    _check_readable(persona, uuid=uuid)  # once more: a list as text may spell such a character
     return persona
+
+
+def _check_readable(fields: Iterable[tuple[str, object]], *, uuid: str) -> None:
+    for name, value in fields:
+        character = unreadable_in(value)
+        if character:
+            raise RecipeError(f"Persona {uuid!r} has the unusable character {character} in {name}; take it out of the pool.")
 
 
 UNIFORM = """
@@ -228,14 +247,14 @@ STRATIFIED = """
 """
 
 
-def draw(connection: duckdb.DuckDBPyConnection, recipe: AMemGymRecipe, *, count: int) -> int:
+def draw_sample(connection: duckdb.DuckDBPyConnection, recipe: AMemGymRecipe, *, count: int) -> int:
     """Make the table `sample`, whose rows are the uuids in order of rank. Return their number."""
     pool = recipe.pool
     if pool.strategy == "stratified":
-        query = STRATIFIED.format(strata=", ".join(quoted(column) for column in pool.columns))
+        query = STRATIFIED.format(strata=", ".join(map(quoted, pool.columns)))
     else:
         query = UNIFORM.format(source="pool" if pool.strategy == "uniform" else _eligible(connection, pool.query))
-    values = {"excluded": list(recipe.exclude_ids), "seed": str(recipe.seed), "count": count}
+    values = {"excluded": list(recipe.exclude_ids), "seed": str(recipe.world_seed), "count": count}
     try:
         # A table keeps the order in which its rows come, and `rowid` counts them from 0.
         connection.execute(f"CREATE TEMP TABLE sample AS {query}", values)
@@ -254,17 +273,23 @@ def _eligible(connection: duckdb.DuckDBPyConnection, query: str) -> str:
 
 
 def _columns_named(connection: duckdb.DuckDBPyConnection, query: str) -> str:
-    """The pool's columns that the query may look at: those whose names stand in it, all of them where it names none."""
-    there = [
-        str(row[0]) for row in connection.execute("DESCRIBE pool").fetchall() if row[0] not in ("filename", "file_row_number")
-    ]
+    """Return the pool's columns that the query may look at: those whose names stand in it, all of them where it says so.
+
+    A column whose name is no plain word is always among them, because it cannot be found by its words.
+    """
     words = set(re.findall(r"\w+", query.lower()))
-    named = [name for name in there if name == "uuid" or name.lower() in words or not re.fullmatch(r"\w+", name)]
-    return ", ".join('"' + name.replace('"', '""') + '"' for name in (there if "*" in query or "columns" in words else named))
+    every = "*" in query or "columns" in words
+    columns: list[str] = []
+    for name, *_ in connection.execute("DESCRIBE pool").fetchall():
+        if name in ("filename", "file_row_number"):  # which DuckDB adds
+            continue
+        if every or name == "uuid" or name.lower() in words or not re.fullmatch(r"\w+", name):
+            columns.append('"' + name.replace('"', '""') + '"')
+    return ", ".join(columns)
 
 
 def quoted(column: str) -> str:
-    """The column in SQL. Raises RecipeError when personas have none of that name."""
+    """Return the column in SQL. Raises RecipeError when personas have none of that name."""
     if column not in PERSONA_COLUMNS:
         raise RecipeError(f"pool.columns names {column!r}, which is no persona column.")
     return f'"{column}"'

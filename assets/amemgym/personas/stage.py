@@ -1,24 +1,40 @@
 """Stage 1: N personas and a reserve, drawn from the pool by seeded rank (section 3.1, user profile sampling)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from assets.amemgym import stage_summaries
 from assets.amemgym.personas.sampling import pool_files, sample_personas
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import Persona
 from assets.engine.stage import Stage
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import Unit
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.reporting.asset_description import AssetDescription, Metadata, Row
+from assets.reporting.histogram import histogram, rounded_mean
 
 
 def draw_unit(recipe: AMemGymRecipe, unit: Unit) -> Iterator[tuple[int, Persona]]:
-    """The unit's personas at their positions in the variant's sample, users first, then its reserve.
+    """Yield the unit's personas at their positions in the variant's sample, users first, then its reserve.
 
     A few are held at a time. Raises RecipeError when the pool cannot give them.
     """
-    count = recipe.num_users + recipe.num_reserve if recipe.users_per_shard is None else max(unit.positions, default=-1) + 1
+    count = recipe.num_users + recipe.num_reserve
+    if recipe.users_per_shard is not None:
+        count = max(unit.positions, default=-1) + 1  # a shard knows of no users beyond its own
     drawn = sample_personas(recipe, pool_files(recipe.pool), count=count, positions=unit.positions)
     yield from zip(unit.positions, drawn, strict=True)
+
+
+def summarize_personas(personas: Sequence[Persona]) -> Metadata:
+    """Return the ages, and how many occupations there are."""
+    ages: list[int] = []
+    occupations: set[str] = set()
+    for one in personas:
+        ages.append(one.age)
+        occupations.add(one.occupation)
+    return {
+        "ages": histogram(ages, unit="years"),
+        "mean_age": rounded_mean(ages),
+        "occupations": len(occupations),
+    }
 
 
 def _rows(persona: Persona) -> list[Row]:
@@ -45,6 +61,6 @@ PERSONAS = Stage(
         "cannot be finished (paper section 3.1). The sample is the same whatever the order of the pool's files.",
         rows=_rows,
         kinds=("duckdb",),
-        summary=stage_summaries.summarize_personas,
+        summary=summarize_personas,
     ),
 )

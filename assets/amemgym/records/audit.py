@@ -1,4 +1,4 @@
-"""What independent judges say of finished users: of decoys, and of what can be recovered or guessed; and the rates of that."""
+"""Audits: judgements of finished users by independent judges, on decoys, recovery and guesses; and their rates."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ class Decoy(Record):
     item_id: Name = Field(description="which query or answer of the user the text or its label is from")
     kind: Name = Field(description="how the label was made")
     text: str = Field(description="what the judges read")
-    label: dict[str, str] = Field(description="what they are told to find in it")
+    label: dict[str, str] = Field(description="the values that they should find in it")
     right: bool = Field(description="whether the label is the true one")
     accepted: bool = Field(description="whether the gates accepted the text under this label")
     readings: dict[str, int] = Field(description="by gate, how often the text was read")
@@ -40,7 +40,7 @@ class Judgement(Record):
     before: an item that a judge misses is asked again.
     """
 
-    probe: Probe = Field(description="what the judge was shown")
+    probe: Probe = Field(description="the direction of the recovery, or what the guesser had")
     question_id: Name = Field(description="the question")
     period: int = Field(description="the period whose state counts")
     expected: Name = Field(description="the right choice")
@@ -49,10 +49,10 @@ class Judgement(Record):
 
 
 class QueryReading(Record):
-    """What a judge read out of a finished query, of all variables."""
+    """A reading of a finished query, of all variables, by a judge."""
 
     item_id: Name = Field(description="which query of the user")
-    told: bool = Field(description="whether all values of its label were read")
+    recovered: bool = Field(description="whether all values of its label were read")
     leaked: dict[str, str] = Field(description="variables outside its label, with what was read")
 
 
@@ -65,9 +65,9 @@ class UserAudit(UserRecord):
 
 
 class GateErrorRate(Record):
-    """How often the gates erred on decoys. An empty `kind` stands for whole items, with all their texts; else texts of one
-    kind are counted, each by itself.
+    """The rate at which the gates erred on decoys.
 
+    An empty `kind` stands for whole items, with all their texts; else texts of one kind are counted, each by itself.
     `readings` counts what the decoys took, `errors` the decoys that came out wrong.
     """
 
@@ -81,7 +81,7 @@ class GateErrorRate(Record):
 
 
 class JudgeErrorRate(Record):
-    """How often single readings of one gate erred on decoys: accepted a wrong label, or refused a right one."""
+    """The rate at which single readings of one gate erred on decoys: accepted a wrong label, or refused a right one."""
 
     gate: str
     error: Literal["false_accept", "false_reject"]
@@ -91,9 +91,9 @@ class JudgeErrorRate(Record):
 
 
 class RecoveryRate(Record):
-    """How often judges recovered what was meant, in one direction: all users, or one user's question.
+    """The rate at which judges recovered items, in one direction: of all users, or of one user's question.
 
-    The line over all users has neither user nor question. Only the first sample of an item counts: an item is asked
+    The rate over all users has neither user nor question. Only the first sample of an item counts: an item is asked
     again only where a judge missed it, so that later samples would bias the rate.
     """
 

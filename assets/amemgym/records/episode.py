@@ -1,6 +1,7 @@
 """Everything about one user: one row of the dataset. A wrong episode cannot be built."""
 
 from datetime import date
+from itertools import count
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -45,12 +46,16 @@ class Episode(UserRecord):
     periods: tuple[EpisodePeriod, ...] = Field(description="the initial period, then all others in order")
     questions: tuple[EpisodeQuestion, ...] = Field(description="the questions with their options")
 
+    @property
+    def display_name(self) -> str:
+        return self.user_profile.name
+
     @model_validator(mode="after")
     def is_consistent(self) -> Self:
         _check_references(self)
         for index, period in enumerate(self.periods):
             _check_values(self.state_schema, period, index)
-        check_periods([_without_sessions(index, period) for index, period in enumerate(self.periods)])
+        check_periods(list(map(_without_sessions, count(), self.periods)))
         for index, period in enumerate(self.periods):
             _check_exposure(period, index)
             for question in self.questions:
@@ -84,6 +89,7 @@ def _without_sessions(index: int, period: EpisodePeriod) -> TrajectoryPeriod:
 
 
 def _check_values(schema: StateSchema, period: EpisodePeriod, index: int) -> None:
+    # In the schema's order, too: states of equal values are equal bytes.
     if list(period.state) != list(schema.choices):
         raise ValueError(f"The state of period {index} does not assign exactly the schema's variables.")
     for name, value in period.state.items():
@@ -95,9 +101,12 @@ def _check_exposure(period: EpisodePeriod, index: int) -> None:
     exposed: dict[str, str] = {}
     for session in period.sessions:
         exposed.update(session.exposed_states)
-    due = period.state if index == 0 else {update.variable: update.new for update in period.updates}
+    # Initial sessions expose the whole state, later ones the updates alone.
+    due = period.state
+    if index > 0:
+        due = {update.variable: update.new for update in period.updates}
     if exposed != due:
-        differing = sorted(name for name in exposed.keys() | due.keys() if exposed.get(name) != due.get(name))
+        differing = sorted({name for name, _ in exposed.items() ^ due.items()})
         raise ValueError(f"The sessions of period {index} do not expose exactly its updates; see {differing}.")
 
 
@@ -135,27 +144,36 @@ def join_periods(trajectory: StateTrajectory, sessions: tuple[tuple[Session, ...
 def join_questions(schema: StateSchema, answers: tuple[QuestionAnswers, ...]) -> tuple[EpisodeQuestion, ...]:
     """Put each question's options beside its words."""
     options = {answer.question_id: answer for answer in answers}
-    return tuple(
-        EpisodeQuestion(
-            question_id=question.question_id,
-            query=question.text,
-            required_info=question.required_info,
-            answer_choices=options[question.question_id].choices,
-            golden=options[question.question_id].golden,
-        )
-        for question in schema.questions
-    )
-
-
-def options_left(episode: Episode, question: EpisodeQuestion) -> list[int]:
-    """By period, how many options fit what that period's sessions tell: the right one is always among them."""
-    found: list[int] = []
-    for period in episode.periods:
-        told = {name: value for session in period.sessions for name, value in session.exposed_states.items()}
-        found.append(
-            sum(
-                all(told.get(name, value) == value for name, value in zip(question.required_info, choice.state, strict=True))
-                for choice in question.answer_choices
+    questions: list[EpisodeQuestion] = []
+    for question in schema.questions:
+        own = options[question.question_id]
+        questions.append(
+            EpisodeQuestion(
+                question_id=question.question_id,
+                query=question.text,
+                required_info=question.required_info,
+                answer_choices=own.choices,
+                golden=own.golden,
             )
         )
-    return found
+    return tuple(questions)
+
+
+def options_left(episode: Episode, question: EpisodeQuestion, *, window: int = 1) -> list[int]:
+    """Return by period how many options fit the values that its sessions expose: the right one is always among them.
+
+    `window`: so many periods are read, the last of which is the period itself.
+    """
+    counts: list[int] = []
+    for number in range(1, len(episode.periods) + 1):
+        exposed: dict[str, str] = {}
+        for period in episode.periods[max(0, number - window) : number]:
+            for session in period.sessions:
+                exposed.update(session.exposed_states)
+        # Values that the sessions keep silent on rule out no option.
+        known = list(map(exposed.get, question.required_info))
+        fitting = 0
+        for choice in question.answer_choices:
+            fitting += all(value in (None, own) for value, own in zip(known, choice.state, strict=True))
+        counts.append(fitting)
+    return counts

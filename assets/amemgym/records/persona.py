@@ -1,8 +1,8 @@
-"""Who a user is: one row of the persona pool, in the columns of Nemotron-Personas-USA, and the profile made from it."""
+"""A user's persona: one row of the pool, in the columns of Nemotron-Personas-USA, and the profile made from it."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from pydantic import Field
 
@@ -10,32 +10,8 @@ from assets.amemgym.records.user import UserRecord
 from assets.records.base import Text
 from assets.records.json_text import JsonError, parse_json
 
-PERSONA_COLUMNS = (
-    "uuid",
-    "professional_persona",
-    "sports_persona",
-    "arts_persona",
-    "travel_persona",
-    "culinary_persona",
-    "persona",
-    "cultural_background",
-    "skills_and_expertise",
-    "skills_and_expertise_list",
-    "hobbies_and_interests",
-    "hobbies_and_interests_list",
-    "career_goals_and_ambitions",
-    "sex",
-    "age",
-    "marital_status",
-    "education_level",
-    "bachelors_field",
-    "occupation",
-    "city",
-    "state",
-    "zipcode",
-    "country",
-)
 LIST_COLUMNS = frozenset({"skills_and_expertise_list", "hobbies_and_interests_list"})
+# A string of a Python list literal in either quotes, and the escapes that `repr` writes in it.
 QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U00(0[0-9a-f]{5}|10[0-9a-f]{4})|(.))")
 CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
@@ -70,9 +46,14 @@ class Persona(UserRecord):
     @classmethod
     def from_row(cls, row: Mapping[str, object]) -> "Persona":
         """Read one pool row. Raises pydantic's ValidationError when a value cannot be what its column says."""
-        fields: dict[str, Any] = {name: _plain(row.get(name)) for name in PERSONA_COLUMNS if name not in LIST_COLUMNS}
-        fields.update({name: parse_list(row.get(name)) for name in LIST_COLUMNS})
+        fields: dict[str, Any] = {}
+        for name in PERSONA_COLUMNS:
+            read = parse_list if name in LIST_COLUMNS else _plain
+            fields[name] = read(row.get(name))
         return cls(user_id=fields.pop("uuid"), **fields)
+
+
+PERSONA_COLUMNS = ("uuid", *list(Persona.model_fields)[1:])  # a column for each field; the first one, `user_id`, is the uuid
 
 
 def parse_list(value: object) -> tuple[str, ...]:
@@ -80,18 +61,19 @@ def parse_list(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, (list, tuple)):
-        return _cleaned([str(item) for item in value])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return _cleaned(map(str, cast(Sequence[object], value)))
     text = str(value).strip()
     if not text.startswith("["):
         return _cleaned(text.split(","))
     try:
-        return _cleaned([str(item) for item in parse_json(text)])
+        return _cleaned(map(str, parse_json(text)))
     except JsonError:
-        return _cleaned([_unescaped(single or double) for single, double in QUOTED.findall(text)])
+        # A Python literal, which is read by pattern: to evaluate a stranger's text would run it.
+        return _cleaned(_unescaped(single or double) for single, double in QUOTED.findall(text))
 
 
-def _cleaned(items: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(item.strip() for item in items if item.strip()))
+def _cleaned(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(filter(None, dict.fromkeys(map(str.strip, items))))
 
 
 def _unescaped(text: str) -> str:
@@ -99,7 +81,9 @@ def _unescaped(text: str) -> str:
 
 
 def _plain(value: object) -> object:
-    return "" if value is None else value.strip() if isinstance(value, str) else value
+    if value is None:
+        return ""
+    return value.strip() if isinstance(value, str) else value
 
 
 class UserProfile(UserRecord):

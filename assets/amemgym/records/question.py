@@ -1,12 +1,12 @@
-"""What a user may ask at any time, what the answer depends on, and one distinguishable answer per variant (r_{i,v})."""
+"""Questions that a user may ask at any time, the information each depends on, and one answer per variant (r_{i,v})."""
 
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from assets.amemgym.records.user import UserRecord
-from assets.llm.text import alike, folded
 from assets.records.base import GateRecord, Name, Record, Text, duplicates
+from assets.text.words import alike, folded
 
 
 class RequiredInfo(Record):
@@ -17,7 +17,8 @@ class RequiredInfo(Record):
 
     @model_validator(mode="after")
     def choices_differ(self) -> Self:
-        if repeated := list(alike(self.info_choices)):
+        repeated = list(alike(self.info_choices))
+        if repeated:
             raise ValueError(f"The choices of {self.info_type!r} read the same: {repeated}; every choice must differ.")
         return self
 
@@ -58,6 +59,14 @@ class QuestionSet(UserRecord):
             raise ValueError(f"These questions occur twice: {repeated}; all questions must differ.")
         return self
 
+    @property
+    def infos(self) -> list[RequiredInfo]:
+        """The information types of all questions in order."""
+        infos: list[RequiredInfo] = []
+        for question in self.questions:
+            infos.extend(question.required_info)
+        return infos
+
 
 ChoiceType = Literal["experience", "random"]
 
@@ -80,10 +89,14 @@ class QuestionAnswers(Record):
 
     @model_validator(mode="after")
     def choices_are_distinct_and_golden_ones_exist(self) -> Self:
-        ids = [choice.choice_id for choice in self.choices]
-        variants = ["\x1f".join(choice.state) for choice in self.choices]
-        texts = [" ".join(choice.answer.casefold().split()) for choice in self.choices]
-        for what, items in (("choice ids", ids), ("variants", variants), ("answers", texts)):
+        ids: list[str] = []
+        variants: list[str] = []
+        answers: list[str] = []
+        for choice in self.choices:
+            ids.append(choice.choice_id)
+            variants.append("\x1f".join(choice.state))  # a character that no value holds
+            answers.append(" ".join(choice.answer.casefold().split()))
+        for what, items in (("choice ids", ids), ("variants", variants), ("answers", answers)):
             if duplicates(items):
                 raise ValueError(f"Question {self.question_id} has equal {what}: {duplicates(items)}.")
         unknown = sorted(set(self.golden) - set(ids))
@@ -93,7 +106,7 @@ class QuestionAnswers(Record):
 
 
 class AnswerSet(UserRecord):
-    """Answers of all questions, and what the recovery gate saw on the way."""
+    """Answers of all questions, and every vote on them."""
 
     questions: tuple[QuestionAnswers, ...] = Field(description="the options of every question")
     gate_records: tuple[GateRecord, ...] = Field(description="every vote of the recovery and choice gates")

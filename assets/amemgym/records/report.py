@@ -1,9 +1,4 @@
-"""The quality report of a finished variant of AMemGym, as a record. The page of the report is drawn from nothing else.
-
-Field names and the words of a verdict are the JSON of reports that are out, so they stay where a class has a newer name:
-`wall` holds the shortcut baselines, `cue` names a way to answer, `motion` is the movement of states, `places` are
-positions among the options, `twins` are similar questions.
-"""
+"""The quality report of a finished variant of AMemGym, as a record. The page of the report is drawn from nothing else."""
 
 from collections.abc import Mapping
 from typing import Literal, Self
@@ -11,13 +6,14 @@ from typing import Literal, Self
 from pydantic import Field
 
 from assets.amemgym.records.audit import GateErrorRate, JudgeErrorRate
-from assets.amemgym.text_checks import TextKind
 from assets.records.base import Record
-from assets.records.estimate import Estimate, percent, percents
+from assets.records.estimate import LEAST_ROOM, Estimate, percent, percents
 from assets.records.report import ColumnLine, GateLine, RuleLine
+from assets.reporting.plurals import counted
+from assets.text.text_checks import TextKind
 
 # Below its limit; beyond it, which blocks a release; below, though the interval's end is not; without a limit.
-Verdict = Literal["holds", "crossed", "unproven", "told"]
+Verdict = Literal["holds", "crossed", "unproven", "unlimited"]
 
 
 class Spread(Record):
@@ -58,7 +54,7 @@ class ShortcutLine(Record):
     option away most, with the option that this shortcut takes.
     """
 
-    cue: str
+    shortcut: str
     meaning: str
     items: int
     accuracy: Estimate
@@ -70,20 +66,21 @@ class ShortcutLine(Record):
 
     @property
     def is_allowed(self) -> bool:
-        """Whether it is above its limit and does not cross it."""
-        return self.verdict not in ("crossed", "told") and (self.accuracy.value or 0.0) > self.limit
+        """True where it is above its limit and does not cross it."""
+        return self.verdict not in ("crossed", "unlimited") and (self.accuracy.value or 0.0) > self.limit
 
     @property
     def verdict_word(self) -> str:
         """The verdict where there is room for a word."""
-        words = {"crossed": "beyond", "told": "no limit", "unproven": "unproven", "holds": "below"}
+        words = {"crossed": "beyond", "unlimited": "no limit", "unproven": "unproven", "holds": "below"}
         return "allowed" if self.is_allowed else words[self.verdict]
 
     @property
     def verdict_words(self) -> str:
         """The verdict, and why a shortcut above its limit does not cross it."""
-        low, above = self.accuracy.low, "above its limit, but"
-        if self.verdict in ("crossed", "told"):
+        low = self.accuracy.low
+        above = "above its limit, but"
+        if self.verdict in ("crossed", "unlimited"):
             return "beyond its limit" if self.verdict == "crossed" else "no limit"
         if not self.is_allowed:
             return "below its limit" if self.verdict == "holds" else "below; too few users to prove it"
@@ -112,17 +109,13 @@ class TextLine(Record):
 
 
 class RecoveryLine(Record):
-    """How often judges recovered what was meant, in one direction. `cannot_tell` is the share that would not say."""
+    """The rate at which judges recovered items, in one direction. `cannot_tell` is the share that would not say."""
 
     direction: Literal["state_from_answer", "answer_from_state"]
     items: int
     recovered: Estimate
     cannot_tell: float
     worst: tuple[WorstItem, ...] = ()
-
-
-# Between the upper bound and chance, for a memory score: its error grows as one over this.
-LEAST_ROOM = 0.1
 
 
 class LeftOut(Record):
@@ -138,7 +131,7 @@ CeilingReader = Literal["author", "judge", "other"]
 
 
 class CeilingSample(Record):
-    """What the ceiling rests on: questions drawn at random of every user, before any was replaced, and read by judges.
+    """The sample that the ceiling rests on: questions drawn at random of every user, before any was replaced.
 
     `released` is the ceiling over the users who stayed alone. `readings` counts what the judges read, a text once or more.
     """
@@ -152,31 +145,31 @@ class CeilingSample(Record):
 
     @property
     def reader(self) -> str:
-        """Who read, as a sentence."""
+        """The models that read, as a sentence."""
         names = ", ".join(self.models)
-        told = {
+        sentences = {
             "author": f"The author judged itself: {names} wrote these texts and read them.",
             "judge": f"It was read by {names}, a judge of the gates.",
             "other": f"It was read by {names}, which neither wrote nor judged at the gates.",
         }
-        return told[self.by]
+        return sentences[self.by]
 
 
 class LeakLine(Record):
-    """How often a judge reads a variable in a query that the query must not tell, or does not read what it must.
+    """The rates at which a judge reads a variable in a query that the query must not tell, or misses one that it must.
 
     `drafts`: first drafts, as the first reading at the gate found them; `accepted`: finished queries drawn at random and
-    read again. `untold`: of these, queries whose own values were not all read.
+    read again. `missed`: of these, queries whose own values were not all read.
     """
 
     drafts: Estimate
     accepted: Estimate
-    untold: Estimate
+    missed: Estimate
     queries: int
 
 
 class StateMovement(Record):
-    """How the states move. All shares lie between 0 and 1.
+    """Measures of how the states move. All shares lie between 0 and 1.
 
     `choice_shares[t][k]`: the share of variables that hold the k-th of their listed choices at the end of period t.
     `evenness`: entropy of a variable's time over its choices, 1 where each has the same; mean over all variables.
@@ -194,7 +187,7 @@ class StateMovement(Record):
 class OptionPosition(Record):
     """The options shown at one position: how often they are right, and mean lengths in characters, of right ones and others."""
 
-    place: int
+    position: int
     options: int
     right: float
     right_length: float | None
@@ -224,7 +217,7 @@ class Diversity(Record):
     near_within: float
     near_across: float
     likeness: tuple[int, ...]
-    twins: tuple[SimilarQuestions, ...] = ()
+    similar: tuple[SimilarQuestions, ...] = ()
 
 
 class GroupShare(Record):
@@ -274,6 +267,13 @@ class QualityReport(Record):
     columns: tuple[ColumnLine, ...] = Field(default=(), description="expectations about columns of the released tables")
     gate_errors: tuple[GateErrorRate, ...] = ()
     judge_errors: tuple[JudgeErrorRate, ...] = Field(default=(), description="of single readings, on decoys")
+    promised: dict[str, float] = Field(
+        default_factory=dict[str, float],
+        description="false accepts of an item, by its gates, if readings erred independently and as often as on decoys",
+    )
+    max_false_accept: float | None = Field(
+        default=None, description="the most that calibrated votes may accept of wrong items; none for another policy"
+    )
     guessing: dict[str, float] = Field(
         default_factory=dict[str, float], description="false accepts of an item if the judge guessed, by its gates"
     )
@@ -281,13 +281,13 @@ class QualityReport(Record):
     calls_per_item: dict[str, float] = Field(
         default_factory=dict[str, float], description="readings and rewritings per accepted item, by gate"
     )
-    wall: tuple[ShortcutLine, ...] = ()
+    shortcuts: tuple[ShortcutLine, ...] = ()
     texts: tuple[TextLine, ...] = Field(default=(), description="how many texts fail each check of their words and form")
     recovery: tuple[RecoveryLine, ...] = ()
     ceiling: Estimate | None = Field(default=None, description="what perfect memory scores, by the judges of the audit")
     ceiling_sample: CeilingSample | None = Field(default=None, description="the readings that the ceiling rests on")
-    motion: StateMovement | None = None
-    places: tuple[OptionPosition, ...] = ()
+    movement: StateMovement | None = None
+    positions: tuple[OptionPosition, ...] = ()
     diversity: Diversity | None = None
     coverage: tuple[CoverageLine, ...] = ()
     left_out: tuple[LeftOut, ...] = Field(default=(), description="users and questions of a file that cannot be used")
@@ -296,32 +296,41 @@ class QualityReport(Record):
     )
 
     def with_names(self, names: Mapping[str, str]) -> Self:
-        """With the names of the users whom it mentions; `names` may hold others, too."""
-        twins = self.diversity.twins if self.diversity else ()
-        mentioned = {
-            *(item.user_id for line in (*self.wall, *self.recovery) for item in line.worst),
-            *(user for pair in twins for user in (pair.first_user, pair.second_user)),
-            *(one.user_id for one in self.left_out),
-        }
-        return self.model_copy(update={"user_names": {one: names[one] for one in sorted(mentioned & names.keys())}})
+        """Return the report with the names of the users whom it mentions; `names` may hold others, too."""
+        mentioned: set[str] = set()
+        for one in self.left_out:
+            mentioned.add(one.user_id)
+        for line in (*self.shortcuts, *self.recovery):
+            for item in line.worst:
+                mentioned.add(item.user_id)
+        for pair in self.diversity.similar if self.diversity else ():
+            mentioned.update((pair.first_user, pair.second_user))
+        known = sorted(mentioned & names.keys())
+        return self.model_copy(update={"user_names": {user_id: names[user_id] for user_id in known}})
 
     def user_name(self, user_id: str) -> str:
-        """What readers know a user by: the name, or the id where there is none."""
+        """Return the name of a user, or the id where there is none."""
         return self.user_names.get(user_id, user_id)
 
     @property
     def judged_itself(self) -> str:
         """A sentence where the model that wrote also judges at the gates; else empty."""
-        return f"Writer and judge are one model, {self.writer}: the author judged itself." if self.writer in self.judges else ""
+        if self.writer not in self.judges:
+            return ""
+        return f"Writer and judge are one model, {self.writer}: the author judged itself."
 
     @property
     def no_memory_score(self) -> str:
         """A sentence where perfect memory and a guess score too nearly the same to divide by their difference; else empty."""
-        guess = next((line.random for line in self.wall if line.cue == "random"), None)
-        if guess is None or self.ceiling is None or self.ceiling.value is None or self.ceiling.value - guess >= LEAST_ROOM:
+        guess: float | None = None
+        for line in self.shortcuts:
+            if line.shortcut == "random":
+                guess = line.random
+        best = self.ceiling.value if self.ceiling else None
+        if guess is None or best is None or best - guess >= LEAST_ROOM:
             return ""
         return (
-            f"There is no memory score on this set: perfect memory scores {percent(self.ceiling.value)} and a guess "
+            f"There is no memory score on this set: perfect memory scores {percent(best)} and a guess "
             f"{percent(guess)}, which is too near to divide by what is between them."
         )
 
@@ -353,19 +362,46 @@ class QualityReport(Record):
     @property
     def crossed(self) -> tuple[ShortcutLine, ...]:
         """The shortcut baselines beyond their limit, which block a release."""
-        return tuple(line for line in self.wall if line.verdict == "crossed")
+        return tuple(line for line in self.shortcuts if line.verdict == "crossed")
 
     @property
     def unproven(self) -> tuple[ShortcutLine, ...]:
         """The shortcut baselines over form that stay below their limit, as far as so few users can show."""
-        return tuple(line for line in self.wall if line.verdict == "unproven")
+        return tuple(line for line in self.shortcuts if line.verdict == "unproven")
+
+    @property
+    def _denied_promises(self) -> list[str]:
+        """A sentence for each gate that accepted more wrong decoys than calibrated votes may, beyond chance."""
+        sentences: list[str] = []
+        for line in self.gate_errors:
+            is_of_items = line.error == "false_accept" and not line.kind
+            if self.max_false_accept is not None and is_of_items and (line.share.low or 0) > self.max_false_accept:
+                may = percent(self.max_false_accept)
+                did = f"{percents(line.share)} of {counted(line.decoys, 'decoy')}"
+                sentences.append(
+                    f"Calibrated votes may accept {may} of wrong items, and {line.gate} accepted {did}: its readings err more "
+                    "often than gates.judge_error says, or together. Ask other judges, or more votes by another policy."
+                )
+        return sentences
 
     @property
     def exceeded_limits(self) -> tuple[str, ...]:
-        users = sum(not one.question_id for one in self.left_out)
-        lost = f"Left out of the file, since they cannot be used: users {users}, questions {len(self.left_out) - users}."
-        crossed = (
-            f"Without memory, {line.cue!r} is right {percents(line.accuracy)} of the time; its limit is {percent(line.limit)}."
-            for line in self.crossed
-        )
-        return (*([lost] if self.left_out else []), *([self.no_memory_score] if self.no_memory_score else []), *crossed)
+        sentences: list[str] = []
+        if self.left_out:
+            questions = len([one for one in self.left_out if one.question_id])
+            users = len(self.left_out) - questions
+            sentences.append(f"Left out of the file, since they cannot be used: users {users}, questions {questions}.")
+        for line in self.texts:
+            if line.blocking and line.faulty:
+                found = f"{line.faulty} of {counted(line.texts, line.text)}"
+                sentences.append(
+                    f"Texts should {line.truth}; {found} of {counted(line.users, 'user')} do not: {line.examples[0]}"
+                )
+        if self.no_memory_score:
+            sentences.append(self.no_memory_score)
+        sentences += self._denied_promises
+        for line in self.crossed:
+            accuracy = percents(line.accuracy)
+            limit = percent(line.limit)
+            sentences.append(f"Without memory, {line.shortcut!r} is right {accuracy} of the time; its limit is {limit}.")
+        return tuple(sentences)

@@ -13,7 +13,7 @@ from assets.amemgym.records.question import AnswerChoice, ChoiceType
 from assets.amemgym.records.state import ChatMessage, Session, StateVariable
 from assets.amemgym.records.user import UserRecord
 from assets.records.base import Record, same_as
-from assets.records.common_tables import FailureRow, GateVoteRow
+from assets.records.common_tables import GateVoteRow
 
 
 class UserRow(Record):
@@ -112,45 +112,3 @@ class GateRecordRow(GateVoteRow):
     gate: Literal["schema", "summary", "event", "exposure", "recovery", "choice", "state_from_answer", "answer_from_state"] = (  # pyright: ignore[reportIncompatibleVariableOverride]
         same_as(GateVoteRow, "gate")
     )
-
-
-TABLES: dict[str, type[Record]] = {
-    "users": UserRow,
-    "state_variables": StateVariableRow,
-    "periods": PeriodRow,
-    "states": StateRow,
-    "sessions": SessionRow,
-    "questions": QuestionRow,
-    "answer_choices": AnswerChoiceRow,
-    "gate_records": GateRecordRow,
-    "failures": FailureRow,
-}
-# The columns that tell one row of a table from all others.
-KEYS: dict[str, tuple[str, ...]] = {
-    "users": ("user_id",),
-    "state_variables": ("user_id", "variable"),
-    "periods": ("user_id", "period"),
-    "states": ("user_id", "period", "variable"),
-    "sessions": ("user_id", "period", "session"),
-    "questions": ("user_id", "question_id"),
-    "answer_choices": ("user_id", "question_id", "choice_id"),
-    "gate_records": ("user_id", "number"),
-    "failures": ("user_id",),
-}
-# What a reader knows a row by.
-TITLES = {"users": "name", "questions": "query"}
-# Columns of free text.
-WORDS: dict[str, frozenset[str]] = {
-    "users": frozenset({"name", "hobbies_and_interests", "skills_and_expertise", "complementary_info", "formatted_str"}),
-    "periods": frozenset({"period_summary"}),
-    "sessions": frozenset({"event", "query", "messages"}),
-    "questions": frozenset({"query"}),
-    "answer_choices": frozenset({"answer"}),
-}
-# Columns that no assistant reads or is scored on: notes on how rows came about, and figures that follow from others.
-UNREAD: dict[str, frozenset[str]] = {
-    "state_variables": frozenset({"merged_from"}),
-    "periods": frozenset({"period_summary"}),
-    "sessions": frozenset({"event"}),
-    "questions": frozenset({"options_left"}),
-}

@@ -1,15 +1,17 @@
 """A user's state: its variables, how their values evolve, the events behind that, and the sessions that expose them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
 from itertools import pairwise
-from typing import Self
+from typing import Self, TypeVar
 
 from pydantic import Field, model_validator
 
 from assets.amemgym.records.user import UserRecord
 from assets.records.base import GateRecord, Name, Record, Text, duplicates
+
+T = TypeVar("T")
 
 
 class StateVariable(Record):
@@ -49,7 +51,8 @@ class StateSchema(UserRecord):
         names = [variable.name for variable in self.variables]
         if duplicates(names):
             raise ValueError(f"The schema names {duplicates(names)} twice.")
-        if unknown := sorted(self.used - set(names)):
+        unknown = sorted(self.used - set(names))
+        if unknown:
             raise ValueError(f"The questions use unknown variables {unknown}.")
         return self
 
@@ -59,17 +62,20 @@ class StateSchema(UserRecord):
         return ()
 
     def excluded(self, state: Mapping[str, str]) -> list[dict[str, str]]:
-        """The pairs of values that exclude each other and that the state, which may lack variables, holds both."""
+        """Return the pairs of values that exclude each other of which the state, which may lack variables, holds both."""
         return [pair for pair in self.never_together if pair.items() <= state.items()]
 
     def unjudged(self) -> "StateSchema":
-        """The schema without what its judges said."""
+        """Return the schema without its judges' findings."""
         return StateSchema(user_id=self.user_id, variables=self.variables, questions=self.questions)
 
     @cached_property
     def used(self) -> set[str]:
         """The variables that some question needs."""
-        return {name for question in self.questions for name in question.required_info}
+        used: set[str] = set()
+        for question in self.questions:
+            used.update(question.required_info)
+        return used
 
     @cached_property
     def choices(self) -> dict[str, list[str]]:
@@ -78,7 +84,7 @@ class StateSchema(UserRecord):
 
 
 class JudgedSchema(StateSchema):
-    """A schema as its judges left it. What they said is no part of an episode."""
+    """A schema as its judges left it. Their findings are no part of an episode."""
 
     exclusive: tuple[dict[str, str], ...] = Field(
         default=(), description="values of two variables that nobody has at the same time, as far as judges know"
@@ -88,13 +94,25 @@ class JudgedSchema(StateSchema):
     @model_validator(mode="after")
     def pairs_are_choices(self) -> Self:
         for pair in self.exclusive:
-            if len(pair) != 2 or any(value not in self.choices.get(name, ()) for name, value in pair.items()):
+            known = [value in self.choices.get(name, ()) for name, value in pair.items()]
+            if known != [True, True]:
                 raise ValueError(f"{pair} are no choices of two variables, and so exclude nothing.")
         return self
 
     @property
     def never_together(self) -> tuple[dict[str, str], ...]:
         return self.exclusive
+
+
+def selected(values: Mapping[str, T], names: Iterable[str]) -> dict[str, T]:
+    """Return the values of these names, in the names' order."""
+    return {name: values[name] for name in names}
+
+
+def without(values: Mapping[str, T], names: Iterable[str]) -> dict[str, T]:
+    """Return the values of all names but these."""
+    left_out = set(names)
+    return {name: value for name, value in values.items() if name not in left_out}
 
 
 class StateUpdate(Record):
@@ -111,6 +129,11 @@ class StateUpdate(Record):
         return self
 
 
+def variables_of(updates: Iterable[StateUpdate]) -> list[str]:
+    """Return the variables that change, in order."""
+    return [update.variable for update in updates]
+
+
 class TrajectoryPeriod(Record):
     """Months between two states. Period 0 is the initial one: no start, no updates, it ends on the start date."""
 
@@ -120,6 +143,15 @@ class TrajectoryPeriod(Record):
     summary: str | None = Field(description="what happened, in a few words; none of the initial period")
     updates: tuple[StateUpdate, ...] = Field(description="what changed since the period before")
     state: dict[str, str] = Field(description="every variable's value at the end")
+
+    @property
+    def changed(self) -> list[str]:
+        """The variables that the period changes."""
+        return variables_of(self.updates)
+
+    def values_of(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the values that these variables have at the end of the period."""
+        return selected(self.state, names)
 
 
 class StateTrajectory(UserRecord):
@@ -148,9 +180,9 @@ def check_periods(periods: Sequence[TrajectoryPeriod]) -> None:
 def _check_link(before: TrajectoryPeriod, period: TrajectoryPeriod) -> None:
     if period.index != before.index + 1 or period.start != before.end or period.end <= before.end:
         raise ValueError(f"Period {period.index} does not begin where period {before.index} ends.")
-    variables = [update.variable for update in period.updates]
-    if duplicates(variables):
-        raise ValueError(f"Period {period.index} updates {duplicates(variables)} twice.")
+    repeated = duplicates(period.changed)
+    if repeated:
+        raise ValueError(f"Period {period.index} updates {repeated} twice.")
     state = dict(before.state)
     for update in period.updates:
         if state.get(update.variable) != update.old:
@@ -161,7 +193,7 @@ def _check_link(before: TrajectoryPeriod, period: TrajectoryPeriod) -> None:
 
 
 class Event(Record):
-    """What happened, and the variables whose updates it caused."""
+    """An event in the user's life, and the variables whose updates it caused."""
 
     states: tuple[Name, ...] = Field(description="the variables whose updates it caused")
     text: Text = Field(description="what happened")
@@ -179,6 +211,14 @@ class EventSet(UserRecord):
 
     periods: tuple[PeriodEvents, ...] = Field(description="periods after the initial one, in order")
     gate_records: tuple[GateRecord, ...] = Field(default=(), description="every vote on the events")
+
+    @property
+    def events(self) -> list[Event]:
+        """The events of all periods in order."""
+        events: list[Event] = []
+        for period in self.periods:
+            events.extend(period.events)
+        return events
 
 
 class ChatMessage(Record):
@@ -206,17 +246,27 @@ class PeriodSessions(Record):
 
     @model_validator(mode="after")
     def times_increase(self) -> Self:
-        times = [session.session_time for session in self.sessions]
-        if any(later <= earlier for earlier, later in pairwise(times)):
-            raise ValueError(f"The sessions of period {self.index} are not in strictly increasing order of time.")
-        exposed = [name for session in self.sessions for name in session.exposed_states]
+        for earlier, later in pairwise(self.sessions):
+            if later.session_time <= earlier.session_time:
+                raise ValueError(f"The sessions of period {self.index} are not in strictly increasing order of time.")
+        exposed: list[str] = []
+        for session in self.sessions:
+            exposed.extend(session.exposed_states)
         if duplicates(exposed):
             raise ValueError(f"Period {self.index} exposes {duplicates(exposed)} in more than one session.")
         return self
 
 
 class SessionSet(UserRecord):
-    """Sessions of periods 0 to N_p, and what the exposure gate saw on the way."""
+    """Sessions of periods 0 to N_p, and every vote of the exposure gate."""
 
     periods: tuple[PeriodSessions, ...] = Field(description="all periods in order, with their sessions")
     gate_records: tuple[GateRecord, ...] = Field(description="every vote of the exposure gate")
+
+    @property
+    def sessions(self) -> list[Session]:
+        """The sessions of all periods in order of time."""
+        sessions: list[Session] = []
+        for period in self.periods:
+            sessions.extend(period.sessions)
+        return sessions

@@ -8,7 +8,7 @@ from assets.records.base import ItemRecord, Name
 
 
 class UserRecord(ItemRecord):
-    """What one stage made for one user."""
+    """A record that one stage made for one user."""
 
     id_field: ClassVar[str] = "user_id"
 

@@ -1,10 +1,11 @@
 """The exposure gate: a query is accepted when judges read its values back out of it, and no others (section 3.1, App. C.3)."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
-from pydantic import BaseModel
-
+from assets.amemgym.records.state import selected, without
+from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.session_queries.drafts import QueryDraft, UserContext
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, ReadingTask
@@ -13,87 +14,85 @@ from assets.llm.structured_output import (
     ask_structured,
     integer_between,
     list_of,
+    numbered,
     object_of,
     object_of_enums,
 )
 from assets.recipe.policies import GatePolicy
-from assets.records.base import Text
 from prompts.catalogue import load_prompt
 
 Choices = dict[str, list[str]]  # by variable
-# A judge says of each query what it tells of any variable, is not told of which period it is, and has nothing to share out:
-# a few of one period exclude next to nothing.
+# A judge reads several queries in one call, and is not told their period. So it cannot work out one query's values by
+# excluding those of the others: four queries of one period exclude next to nothing.
 QUERIES_OF_ONE_PERIOD = 4  # in a call
 QUERIES_FOR_A_TEXT = 3  # so short are they, beside answers and their situations
-
-
-class QueryReply(BaseModel):
-    """The paper's key, for a refined query."""
-
-    query: Text
 
 
 Redraft = Callable[[QueryDraft, int], Awaitable[str]]
 
 
 def exposure_gate(user: UserContext, draft: QueryDraft, redraft: Redraft) -> Gate[Choices]:
-    """The gate of one drafted query; `redraft` writes a new one, by number.
+    """Return the gate of one drafted query; `redraft` writes a new one, by number.
 
-    In the same breath as for the values to be exposed, judges are asked for all other variables, which must stay open.
+    In the same call judges are asked for the values to be exposed and for all other variables, which must stay open.
     """
-    choices = user.schema.choices
-    asked = choices if user.recipe.gates.unexposed else {name: choices[name] for name in draft.exposed}
+    own_choices = selected(user.schema.choices, draft.exposed)
+    asked = user.schema.choices if user.recipe.gates.unexposed else own_choices
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
         prompt = load_prompt("session_queries/refine").render(
             query=text,
             exposed_states=draft.exposed,
-            state_choices={name: choices[name] for name in draft.exposed},
+            state_choices=own_choices,
             reading={name: reading.get(name, "could not tell") for name in draft.exposed},
-            leaked={name: value for name, value in reading.items() if name not in draft.exposed},
+            # What was read besides the query's own values: the writer has to take it out.
+            leaked=without(reading, draft.exposed),
             other_states=draft.other_states,
             language=user.recipe.language_name,
         )
-        style = user.style_check(strict=True)
-
-        def convert(reply: QueryReply) -> str:
-            style.check([user.in_context(reply.query, draft.exposed)])
-            return reply.query
-
-        return await ask_structured(
-            user.model, prompt=prompt, reply=QueryReply, convert=convert, sample=sample, recipe=user.recipe
+        in_context = partial(user.in_context, exposed=draft.exposed)
+        return await rewrite_text(
+            prompt, "query", in_context, noun="Query", sample=sample, recipe=user.recipe, model=user.model
         )
 
     return Gate("exposure", draft.exposed, asked, refine, lambda number: redraft(draft, number))
 
 
 def queries_per_call(gates: GatePolicy) -> int:
-    """How many queries share a call.
+    """Return how many queries share a call.
 
     Without probes a judge is asked for a query's own variables, and so for one query.
     """
-    return QUERIES_FOR_A_TEXT * gates.texts_per_call if gates.unexposed and gates.texts_per_call > 1 else 1
+    if not gates.unexposed or gates.texts_per_call == 1:
+        return 1
+    return QUERIES_FOR_A_TEXT * gates.texts_per_call
 
 
 async def read_exposure(user: UserContext, tasks: Sequence[ReadingTask[Choices]]) -> list[dict[str, str]]:
-    """What a judge reads out of the texts, in one call. The variables asked for are the first text's, and the same for all.
+    """Return what a judge reads out of the texts, in one call, which asks for the variables of the first text.
 
     Variables and choices are shuffled; a reading has the variables alone that the judge found settled.
     """
-    first, number = tasks[0], max(task.vote.number for task in tasks)
-    rng = SeededRandom(user.recipe.seed, user.profile.user_id, "exposure", first.item_id, number)
-    options = {name: rng.shuffled(first.subject[name]) for name in rng.shuffled(list(first.subject))}
+    first = tasks[0]
+    # The text that was rewritten most numbers the call, so that no earlier reply is found in the cache.
+    number = max(task.vote.number for task in tasks)
+    rng = SeededRandom(user.recipe.world_seed, user.profile.user_id, "exposure", first.item_id, number)
+    options = rng.shuffled_lists(first.subject)
     optional = user.recipe.gates.cannot_tell
     prompt = load_prompt("session_queries/check_exposure").render(
-        messages={str(place): task.text for place, task in enumerate(tasks, start=1)},
+        messages=numbered(task.text for task in tasks),
         state_choices=options,
         cannot_tell=optional,
     )
 
     def convert(reply: dict[str, list[dict[str, Any]]]) -> list[dict[str, str]]:
-        if [one["id"] for one in reply["readings"]] != list(range(1, len(tasks) + 1)):
-            raise ValueError(f"Give one entry for each of the messages 1 to {len(tasks)}, in this order.")
-        return [{name: one["tells"][name] for name in first.subject if name in one["tells"]} for one in reply["readings"]]
+        readings: list[dict[str, str]] = []
+        for position, one in enumerate(reply["readings"], start=1):
+            if one["id"] != position:
+                raise ValueError(f"Give one entry for each of the messages 1 to {len(tasks)}, in this order.")
+            # In the schema's order, whatever the reply's: records of equal readings are equal bytes.
+            readings.append({name: one["tells"][name] for name in first.subject if name in one["tells"]})
+        return readings
 
     reading = object_of({"id": integer_between(1, len(tasks)), "tells": object_of_enums(options, required=not optional)})
     reply_schema: ReplySchema[dict[str, list[dict[str, Any]]]] = ReplySchema(
@@ -105,6 +104,6 @@ async def read_exposure(user: UserContext, tasks: Sequence[ReadingTask[Choices]]
         reply=reply_schema,
         convert=convert,
         sample=number,
-        model_name=first.vote.judge,
-        recipe=user.recipe,
+        model_name=first.vote.judge,  # all texts of a call have the same judge
+        settings=user.recipe.asking,
     )

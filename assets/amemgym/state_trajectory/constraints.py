@@ -1,20 +1,20 @@
-"""Constraints on the updates of each period: what may change, what has to, and what later periods still need (App. C.3)."""
+"""Constraints on the updates of each period: those allowed, those due, and those that later periods still need (App. C.3)."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import StateSchema, TrajectoryPeriod
 from assets.amemgym.state_trajectory.quality import (
     all_can_move,
     change_counts,
-    golden_changes,
+    count_golden_changes,
     questions_touched,
     recently_left_values,
     unmoved,
 )
 from assets.engine.seeded_random import SeededRandom
+from assets.recipe.amemgym import AMemGymRecipe
 
 CANDIDATES = 200  # sets of variables tried, to come near to the wanted number of changed answers
 
@@ -39,7 +39,7 @@ class TrajectoryConstraints:
 
     @property
     def periods_after_next(self) -> int:
-        """How many periods follow the coming one."""
+        """The number of periods that follow the coming one."""
         return self.recipe.num_periods - len(self.periods)
 
     @property
@@ -48,41 +48,49 @@ class TrajectoryConstraints:
         return {question.question_id: list(question.required_info) for question in self.schema.questions}
 
     def later_updates(self, changing: Collection[str]) -> int:
-        """How many updates later periods can still hold if these variables change in the coming one.
+        """Return how many updates later periods can still hold if these variables change in the coming one.
 
         A variable may change once per period and `max_changes_per_state` times in all.
         """
-        left = [self.recipe.max_changes_per_state - count - (name in changing) for name, count in self.counts.items()]
-        return sum(max(0, min(changes, self.periods_after_next)) for changes in left)
+        updates = 0
+        for name, count in self.counts.items():
+            left = self.recipe.max_changes_per_state - count - (name in changing)
+            updates += max(0, min(left, self.periods_after_next))
+        return updates
 
     def leaves_too_few_updates(self, changing: Collection[str]) -> bool:
-        """Whether these changes would leave later periods fewer updates than they need, where that can be helped."""
-        return self.later_updates(changing) < min(self.recipe.fewest_changes * self.periods_after_next, self.later_updates([]))
+        """Return True where these changes would leave later periods fewer updates than they need, if that can be helped."""
+        needed = self.recipe.fewest_changes * self.periods_after_next
+        return self.later_updates(changing) < min(needed, self.later_updates([]))
 
     def offered_choices(self) -> dict[str, list[str]]:
-        """Variables that may still change, each with the values it may take, those that it never had first.
+        """Return the variables that may still change, each with the values it may take, those that it never had first.
 
         The value that a variable left in the last two periods is held back, unless no other is left.
         """
-        recent, counts = recently_left_values(self.periods), self.counts
-        past_values = {name: {period.state[name] for period in self.periods} for name in counts}
+        recent = recently_left_values(self.periods)
+        counts = self.counts
         offered: dict[str, list[str]] = {}
         for name, choices in self.schema.choices.items():
-            if counts[name] < self.recipe.max_changes_per_state:
-                others = [value for value in choices if value != self.state[name]]
-                fresh = [value for value in others if value != recent.get(name)] or others
-                offered[name] = sorted(fresh, key=lambda value, name=name: value in past_values[name])
+            if counts[name] >= self.recipe.max_changes_per_state:
+                continue
+            had = {period.state[name] for period in self.periods}
+            others = [value for value in choices if value != self.state[name]]
+            # A value just left would be a return; a variable of two choices has no other.
+            fresh = [value for value in others if value != recent.get(name)] or others
+            offered[name] = sorted(fresh, key=had.__contains__)
         return offered
 
     def exclusive_in_reach(self) -> list[dict[str, str]]:
-        """The pairs of values that exclude each other and that the coming period could bring together."""
-        offered = self.offered_choices()
-        reach = {name: {value, *offered.get(name, ())} for name, value in self.state.items()}
-        return [pair for pair in self.schema.never_together if all(value in reach[name] for name, value in pair.items())]
+        """Return the pairs of values that exclude each other and that the coming period could bring together."""
+        reachable: set[tuple[str, str]] = set(self.state.items())
+        for name, values in self.offered_choices().items():
+            reachable.update((name, value) for value in values)
+        return [pair for pair in self.schema.never_together if reachable.issuperset(pair.items())]
 
     def next_period(self) -> "PeriodConstraints":
-        """What the coming period has to keep to."""
-        return PeriodConstraints(self, tuple(sorted(self.offered_choices(), key=lambda name: self.counts[name])))
+        """Return the constraints of the coming period."""
+        return PeriodConstraints(self, tuple(sorted(self.offered_choices(), key=self.counts.__getitem__)))
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,7 @@ class PeriodConstraints:
         recipe = self.trajectory.recipe
         least = min(recipe.fewest_changes, len(self.offered_variables))
         most = min(recipe.num_changes_per_period + 1, len(self.offered_variables))
+        # Fewer at a time, until the variables that are left can carry the periods that are left.
         while most > least and self.trajectory.leaves_too_few_updates(self.offered_variables[:most]):
             most -= 1
         return least, most
@@ -110,33 +119,39 @@ class PeriodConstraints:
 
     @cached_property
     def due_changes(self) -> int:
-        """How many of those that never changed have to change now, so that later periods can take the rest."""
-        rest = len(self.never_changed) - self.trajectory.periods_after_next * self.trajectory.recipe.num_changes_per_period
-        return max(0, min(rest, self.bounds[1]))
+        """The number of those that never changed that have to change now, so that later periods can take the rest."""
+        _, most = self.bounds
+        later = self.trajectory.periods_after_next * self.trajectory.recipe.num_changes_per_period
+        return max(0, min(len(self.never_changed) - later, most))
 
     @cached_property
     def wanted_answer_changes(self) -> int | None:
-        """How many questions should get another right answer, so that the recipe's share holds so far; None: any number."""
-        share, questions = self.trajectory.recipe.golden_changes, self.trajectory.questions.values()
+        """The number of questions that should get another right answer, so that the recipe's share holds; None: any number."""
+        share = self.trajectory.recipe.golden_changes
         if share is None:
             return None
-        so_far = sum(golden_changes(self.trajectory.periods, questions))
-        return min(len(questions), max(0, round(share * len(questions) * len(self.trajectory.periods)) - so_far))
+        questions = self.trajectory.questions.values()
+        so_far = sum(count_golden_changes(self.trajectory.periods, questions))
+        wanted = round(share * len(questions) * len(self.trajectory.periods))
+        return min(len(questions), max(0, wanted - so_far))
 
     @cached_property
     def example(self) -> list[str]:
         """Variables whose change keeps to everything, and comes nearest to the wanted number of questions."""
         least, most = self.bounds
         if self.wanted_answer_changes is None:
-            return list(self.offered_variables[: max(least, min(self.trajectory.recipe.num_changes_per_period, most))])
+            count = max(least, min(self.trajectory.recipe.num_changes_per_period, most))
+            return list(self.offered_variables[:count])
         fitting = [names for names in self._candidates() if not self._problem(names)]
         return min(fitting, key=self._distance_from_wanted, default=list(self.offered_variables[:most]))
 
     def _candidates(self) -> Iterator[list[str]]:
         least, most = self.bounds
         schema = self.trajectory.schema
-        rng = SeededRandom(self.trajectory.recipe.seed, schema.user_id, "changes", len(self.trajectory.periods))
-        yield from (list(self.offered_variables[:count]) for count in range(most, least - 1, -1))
+        rng = SeededRandom(self.trajectory.recipe.world_seed, schema.user_id, "changes", len(self.trajectory.periods))
+        # First the simplest sets: of those that changed least, as many as may change.
+        for count in range(most, least - 1, -1):
+            yield list(self.offered_variables[:count])
         for _ in range(CANDIDATES):
             yield rng.sample(self.offered_variables, least + rng.integer_below(most - least + 1))
 
@@ -148,12 +163,13 @@ class PeriodConstraints:
         """The least and the greatest number of questions that should get another right answer, None where any will do."""
         if self.wanted_answer_changes is None:
             return None
+        # At least as wide as what the example needs, so that the model is never asked for what cannot be.
         tolerance = max(1, self._distance_from_wanted(self.example))
         greatest = min(len(self.trajectory.questions), self.wanted_answer_changes + tolerance)
         return max(0, self.wanted_answer_changes - tolerance), greatest
 
     def _problem(self, names: Collection[str]) -> str:
-        """Why these variables may not change together, "" where they may."""
+        """Return the reason why these variables may not change together, "" where they may."""
         if len(set(names) & set(self.never_changed)) < self.due_changes:
             return f"Of {self.never_changed}, which have never changed, at least {self.due_changes} must change now"
         if self.trajectory.leaves_too_few_updates(names):

@@ -1,4 +1,4 @@
-"""How well a state moves through its periods: measures for the stage that drafts it and the rules that check it.
+"""Measures of how a state moves through its periods, for the stage that drafts it and the rules that check it.
 
 All take periods in order, the initial one first: those of a trajectory or of an episode.
 """
@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from assets.amemgym.recipe import AMemGymRecipe
-from assets.amemgym.records.state import StateUpdate
+from assets.amemgym.records.state import StateUpdate, selected, variables_of
+from assets.recipe.amemgym import AMemGymRecipe
 
-PING_PONG_PERIODS = 2
+PING_PONG_PERIODS = 2  # later than that, a return is a change like any other
 
 
 class Period(Protocol):
@@ -36,7 +36,7 @@ class PingPong:
 
 
 def ping_pongs(periods: Sequence[Period]) -> list[PingPong]:
-    """Every A -> B -> A whose second change comes at most two periods after the first, in order of the return."""
+    """Return every A -> B -> A whose second change comes at most two periods after the first, in order of the return."""
     last: dict[str, tuple[int, str]] = {}
     returns: list[PingPong] = []
     for index, period in enumerate(periods):
@@ -49,62 +49,85 @@ def ping_pongs(periods: Sequence[Period]) -> list[PingPong]:
 
 
 def recently_left_values(periods: Sequence[Period]) -> dict[str, str]:
-    """Variable to the value that it would play ping-pong with in the period that comes next."""
-    recent = range(max(0, len(periods) - PING_PONG_PERIODS), len(periods))
-    return {update.variable: update.old for index in recent for update in periods[index].updates}
+    """Return for each variable the value to which it would return too early in the period that comes next."""
+    left: dict[str, str] = {}
+    for period in periods[-PING_PONG_PERIODS:]:
+        for update in period.updates:
+            left[update.variable] = update.old
+    return left
 
 
 def change_counts(periods: Sequence[Period]) -> dict[str, int]:
-    """Variable to the number of its changes, 0 included."""
-    counts = Counter(update.variable for period in periods for update in period.updates)
-    return {name: counts[name] for name in periods[0].state}
+    """Return the number of changes of each variable, 0 included."""
+    changes = Counter[str]()
+    for period in periods:
+        changes.update(variables_of(period.updates))
+    return selected(changes, periods[0].state)
 
 
 def unmoved(periods: Sequence[Period]) -> list[str]:
-    """The variables that keep their first value throughout."""
+    """Return the variables that keep their first value throughout."""
     return [name for name, count in change_counts(periods).items() if not count]
 
 
 def all_can_move(variables: int, recipe: AMemGymRecipe) -> bool:
-    """Whether a trajectory with the recipe's changes per period has room for every one of so many variables."""
+    """Return True if the recipe's changes per period are enough for so many variables to change once."""
     return variables <= recipe.num_periods * recipe.num_changes_per_period
 
 
 def unvisited(periods: Sequence[Period], choices: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Variable to the choices that it never takes; variables that take all of them are left out."""
-    seen = {name: {period.state[name] for period in periods} for name in choices}
-    missing = {name: [value for value in values if value not in seen[name]] for name, values in choices.items()}
-    return {name: values for name, values in missing.items() if values}
+    """Return for each variable the choices that it never takes; variables that take all of them are left out."""
+    missing: dict[str, list[str]] = {}
+    for name, values in choices.items():
+        taken = {period.state[name] for period in periods}
+        left = [value for value in values if value not in taken]
+        if left:
+            missing[name] = left
+    return missing
 
 
 def balance(periods: Sequence[Period], choices: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Variable to the evenness of the time spent in each of its choices.
+    """Return for each variable the evenness of the time spent in each of its choices.
 
     It is the entropy of the shares of periods over the logarithm of the number of choices: 1 when all choices take
     equally many periods, 0 when one takes them all.
     """
-    return {name: _evenness([period.state[name] for period in periods], len(values)) for name, values in choices.items()}
+    evenness: dict[str, float] = {}
+    for name, values in choices.items():
+        counts = Counter(period.state[name] for period in periods)
+        entropy = 0.0
+        for count in counts.values():
+            share = count / len(periods)
+            entropy -= share * math.log(share)
+        evenness[name] = entropy / math.log(len(values))
+    return evenness
 
 
-def _evenness(values: Sequence[str], choices: int) -> float:
-    shares = [values.count(value) / len(values) for value in dict.fromkeys(values)]
-    return -sum(share * math.log(share) for share in shares) / math.log(choices)
-
-
-def golden_changes(periods: Sequence[Period], required: Iterable[Collection[str]]) -> list[int]:
-    """How many questions get another golden answer, period by period after the first; `required`: each one's variables."""
-    questions = [frozenset(names) for names in required]
-    moved = [{update.variable for update in period.updates} for period in periods[1:]]
-    return [questions_touched(names, questions) for names in moved]
+def count_golden_changes(periods: Sequence[Period], required: Iterable[Collection[str]]) -> list[int]:
+    """Return the number of questions with another golden answer, by period after the first; `required`: their variables."""
+    questions = list(required)
+    counts: list[int] = []
+    for period in periods[1:]:
+        counts.append(questions_touched(variables_of(period.updates), questions))
+    return counts
 
 
 def questions_touched(changing: Collection[str], questions: Iterable[Collection[str]]) -> int:
-    """How many questions need one of the changing variables."""
+    """Return the number of questions that need one of the changing variables."""
     names = frozenset(changing)
-    return sum(not names.isdisjoint(required) for required in questions)
+    count = 0
+    for required in questions:
+        if not names.isdisjoint(required):
+            count += 1
+    return count
 
 
 def golden_change_share(periods: Sequence[Period], required: Sequence[Collection[str]]) -> float:
-    """The share of (question, period) pairs whose golden answer differs from the period before; 34-40 % in the paper's data."""
+    """Return the share of (question, period) pairs whose golden answer differs from the period before.
+
+    It is 34 to 40 % in the paper's data.
+    """
     pairs = len(required) * (len(periods) - 1)
-    return sum(golden_changes(periods, required)) / pairs if pairs else 0.0
+    if not pairs:
+        return 0.0
+    return sum(count_golden_changes(periods, required)) / pairs

@@ -1,36 +1,34 @@
 """Stage 5: from the schema, an initial state, then a few updates per period (section 3.1; App. C.3)."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import lru_cache, partial
+from operator import attrgetter
 from typing import Any
 
+import dagster as dg
 from dateutil.relativedelta import relativedelta
-from pydantic import BaseModel
 
-from assets.amemgym import stage_summaries
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.state import StateSchema, StateTrajectory, StateUpdate, TrajectoryPeriod
+from assets.amemgym.records.state import StateSchema, StateTrajectory, StateUpdate, TrajectoryPeriod, selected
+from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.constraints import TrajectoryConstraints
-from assets.amemgym.state_trajectory.told_states import StoryReader, StoryText, read_story, texts_per_call
-from assets.amemgym.text_checks import StyleCheck, TextInContext
+from assets.amemgym.state_trajectory.quality import change_counts, ping_pongs
+from assets.amemgym.state_trajectory.story_reading import StoryReader, StoryText, read_story, summary_story, texts_per_call
+from assets.amemgym.trajectory_svg import trajectory_markdown
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.stage import Stage
+from assets.engine.stage import PromptCalls, Stage
 from assets.llm.gate import Gate, GateAttempt, first_vote_number, pass_gates
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of, object_of_enums
-from assets.records.base import Text
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, object_of, object_of_enums
+from assets.recipe.amemgym import AMemGymRecipe
+from assets.records.base import GateRecord
+from assets.reporting.asset_description import AssetDescription, Metadata, Row
+from assets.reporting.histogram import histogram, rounded_mean
+from assets.text.text_checks import StyleCheck, TextInContext
 from prompts.catalogue import load_prompt
-
-
-class SummaryReply(BaseModel):
-    """The paper's key, for a summary told anew."""
-
-    period_summary: Text
 
 
 async def evolve_state(
@@ -43,20 +41,19 @@ async def evolve_state(
     initial = await _initial_state(profile, schema, recipe=recipe, model=model)
     first = TrajectoryPeriod(index=0, start=None, end=recipe.start_date, summary=None, updates=(), state=initial)
     trajectory = TrajectoryConstraints(schema, recipe, [first])
+    # One after the other: what may change in a period depends on what changed before.
     for _ in range(recipe.num_periods):
         trajectory.periods.append(await _next_period(profile, trajectory, model=model))
-    attempts = [GateAttempt(f"t{period.index:02d}", period.summary or "") for period in trajectory.periods[1:]]
+    drafted = trajectory.periods[1:]
+    story = summary_story(drafted)
     if recipe.gates.consistency:
-        await _pass_summary_gates(StoryReader(profile, schema, recipe, model), trajectory.periods[1:], attempts)
-    told = [
-        period.model_copy(update={"summary": attempt.text})
-        for period, attempt in zip(trajectory.periods[1:], attempts, strict=True)
-    ]
-    return StateTrajectory(
-        user_id=profile.user_id,
-        periods=(first, *told),
-        gate_records=tuple(record for attempt in attempts for record in attempt.records),
-    )
+        await _pass_summary_gates(StoryReader(profile, schema, recipe, model), drafted, story)
+    periods = [first]
+    records: list[GateRecord] = []
+    for period, attempt in zip(drafted, story, strict=True):
+        periods.append(period.model_copy(update={"summary": attempt.text}))
+        records.extend(attempt.records)
+    return StateTrajectory(user_id=profile.user_id, periods=tuple(periods), gate_records=tuple(records))
 
 
 async def _initial_state(
@@ -72,22 +69,27 @@ async def _initial_state(
 
     def convert(reply: dict[str, str]) -> dict[str, str]:
         _check_excluded(schema, reply)
-        return {name: reply[name] for name in schema.choices}
+        return selected(reply, schema.choices)
 
     reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(schema.choices))
-    return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, recipe=recipe)
+    return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, settings=recipe.asking)
 
 
 def _check_excluded(schema: StateSchema, state: Mapping[str, str]) -> None:
     """Raise ValueError, with a sentence for the model, where the state holds two values that exclude each other."""
-    if excluded := schema.excluded(state):
+    excluded = schema.excluded(state)
+    if excluded:
         raise ValueError(f"The state would hold {excluded[0]} at the same time, which exclude each other; choose otherwise.")
 
 
 def period_dates(recipe: AMemGymRecipe, index: int) -> tuple[date, date]:
-    """Start and end of period `index` (1 to N_p); each starts where the one before ends."""
-    months, first_day = recipe.num_months_per_period, recipe.start_date
-    return _months_after(first_day, months=months * (index - 1)), _months_after(recipe.start_date, months=months * index)
+    """Return start and end of period `index` (1 to N_p); each starts where the one before ends.
+
+    Period 0, of the initial sessions, ends at the start date.
+    """
+    months = recipe.num_months_per_period
+    start = _months_after(recipe.start_date, months=months * (index - 1))
+    return start, _months_after(recipe.start_date, months=months * index)
 
 
 @lru_cache(maxsize=256)  # all users have the same periods
@@ -98,113 +100,142 @@ def _months_after(day: date, *, months: int) -> date:
 async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, *, model: LanguageModel) -> TrajectoryPeriod:
     index = len(trajectory.periods)
     start, end = period_dates(trajectory.recipe, index)
-    constraints, offered = trajectory.next_period(), trajectory.offered_choices()
+    constraints = trajectory.next_period()
+    offered = trajectory.offered_choices()
     least, most = constraints.bounds
+    due: dict[str, object] | None = None
+    if constraints.due_changes:
+        due = {"of": constraints.never_changed, "at_least": constraints.due_changes}
+    answers: dict[str, int] | None = None
+    if constraints.answer_change_bounds:
+        fewest, greatest = constraints.answer_change_bounds
+        answers = {"at_least": fewest, "at_most": greatest}
     prompt = load_prompt("state_trajectory/update").render(
         user_profile=profile.formatted_str,
         start_date=trajectory.recipe.start_date.isoformat(),
         state_schema=offered,
         current_state=trajectory.state,
-        prior_updates=[{update.variable: update.new for update in period.updates} for period in trajectory.periods[1:]],
+        prior_updates=[period.values_of(period.changed) for period in trajectory.periods[1:]],
         update_counts=trajectory.counts,
         period={"step": index, "steps": trajectory.recipe.num_periods, "from": str(start), "to": str(end)},
         num_changes=max(least, min(trajectory.recipe.num_changes_per_period, most)),
         max_changes_per_state=trajectory.recipe.max_changes_per_state,
         exclusive=trajectory.exclusive_in_reach(),
-        due={"of": constraints.never_changed, "at_least": constraints.due_changes} if constraints.due_changes else None,
-        questions=trajectory.questions if constraints.answer_change_bounds else None,
-        answers={"at_least": constraints.answer_change_bounds[0], "at_most": constraints.answer_change_bounds[1]}
-        if constraints.answer_change_bounds
-        else None,
+        due=due,
+        questions=trajectory.questions if answers else None,
+        answers=answers,
         language=trajectory.recipe.language_name,
     )
-    reply_schema, attempts = _update_schema(offered), itertools.count()
+    tries = itertools.count()  # so that the last one is not lost over a wish
     style = StyleCheck(trajectory.recipe.gates.max_reasks, strict=True, noun="Summary")
 
     def convert(reply: dict[str, Any]) -> TrajectoryPeriod:
         changed: dict[str, str] = reply["updated"]
-        constraints.check(changed, last=next(attempts) >= trajectory.recipe.gates.max_reasks)
-        _check_excluded(trajectory.schema, {**trajectory.state, **changed})
-        style.check([summary_in_context(reply["period_summary"], changed.values(), recipe=trajectory.recipe)])
-        updates = tuple(
-            StateUpdate(variable=name, old=trajectory.state[name], new=changed[name])
-            for name in trajectory.schema.choices
-            if name in changed
-        )
+        summary: str = reply["period_summary"]
+        constraints.check(changed, last=next(tries) >= trajectory.recipe.gates.max_reasks)
         state = {**trajectory.state, **changed}
-        return TrajectoryPeriod(
-            index=index, start=start, end=end, summary=reply["period_summary"], updates=updates, state=state
-        )
+        _check_excluded(trajectory.schema, state)
+        style.check([summary_in_context(summary, changed.values(), recipe=trajectory.recipe)])
+        updates: list[StateUpdate] = []
+        # In the schema's order, whatever the reply's: equal updates are equal bytes.
+        for name in trajectory.schema.choices:
+            if name in changed:
+                updates.append(StateUpdate(variable=name, old=trajectory.state[name], new=changed[name]))
+        return TrajectoryPeriod(index=index, start=start, end=end, summary=summary, updates=tuple(updates), state=state)
 
-    return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, recipe=trajectory.recipe)
+    return await ask_structured(
+        model, prompt=prompt, reply=_update_schema(offered), convert=convert, settings=trajectory.recipe.asking
+    )
 
 
 def summary_in_context(summary: str, new: Iterable[str], *, recipe: AMemGymRecipe) -> TextInContext:
-    """A period's summary as the style check sees it; `new`: the values that its updates bring."""
+    """Return a period's summary as the style check sees it; `new`: the values that its updates bring."""
     return TextInContext("summary", summary, recipe.language, others=tuple(new), finder=recipe.gates.contact_data)
 
 
-async def _pass_summary_gates(
-    reader: StoryReader, periods: Sequence[TrajectoryPeriod], attempts: Sequence[GateAttempt]
-) -> None:
-    gated = [[(summary_gate(reader, period, attempts), attempt)] for period, attempt in zip(periods, attempts, strict=True)]
+async def _pass_summary_gates(reader: StoryReader, periods: Sequence[TrajectoryPeriod], story: Sequence[GateAttempt]) -> None:
+    gated: list[list[tuple[Gate[StoryText], GateAttempt]]] = []
+    for period, attempt in zip(periods, story, strict=True):
+        # Each summary is a source of its own: a judge sees the whole story anyway.
+        gated.append([(summary_gate(reader, period, story), attempt)])
     await pass_gates(gated, partial(read_story, reader), size=texts_per_call(reader.recipe), recipe=reader.recipe)
 
 
 def summary_gate(reader: StoryReader, period: TrajectoryPeriod, story: Sequence[GateAttempt]) -> Gate[StoryText]:
-    """The gate of a period's summary, which need not tell any value and tells none against the state."""
+    """Return the gate of a period's summary, which need not tell any value and tells none against the state."""
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
-        return await _retell(reader, period, sample=sample, refused=text, reading=reading)
+        return await _rewrite(reader, period, sample=sample, refused=text, reading=reading)
 
     subject = StoryText(story, period.index - 1, period.state)
-    return Gate("summary", {}, subject, refine, lambda draft: _retell(reader, period, sample=first_vote_number(draft, 0)))
+    return Gate("summary", {}, subject, refine, lambda draft: _rewrite(reader, period, sample=first_vote_number(draft, 0)))
 
 
-async def _retell(
+async def _rewrite(
     reader: StoryReader, period: TrajectoryPeriod, *, sample: int, refused: str = "", reading: Mapping[str, str] | None = None
 ) -> str:
     prompt = load_prompt("state_trajectory/retell").render(
         user_profile=reader.profile.formatted_str,
         period={"from": str(period.start), "to": str(period.end)},
-        state_changes=changes_shown(period, reader.schema),
+        state_changes=changes_in_prompt(period, reader.schema),
         summary=refused,
         reading=reading or {},
         language=reader.recipe.language_name,
     )
-    style = StyleCheck(reader.recipe.gates.max_reasks, strict=True, noun="Summary")
-
-    def convert(reply: SummaryReply) -> str:
-        style.check([summary_in_context(reply.period_summary, (one.new for one in period.updates), recipe=reader.recipe)])
-        return reply.period_summary
-
-    return await ask_structured(
-        reader.model, prompt=prompt, reply=SummaryReply, convert=convert, sample=sample, recipe=reader.recipe
+    new = period.values_of(period.changed).values()
+    in_context = partial(summary_in_context, new=new, recipe=reader.recipe)
+    return await rewrite_text(
+        prompt, "period_summary", in_context, noun="Summary", sample=sample, recipe=reader.recipe, model=reader.model
     )
 
 
-def changes_shown(period: TrajectoryPeriod, schema: StateSchema) -> dict[str, dict[str, object]]:
-    """Each of the period's changes, with the choices that the new value has to be told from."""
-    return {
-        update.variable: {"old": update.old, "new": update.new, "choices": schema.choices[update.variable]}
-        for update in period.updates
-    }
+def changes_in_prompt(period: TrajectoryPeriod, schema: StateSchema) -> dict[str, dict[str, object]]:
+    """Return each of the period's changes, with the choices from which a text has to set the new value apart."""
+    changes: dict[str, dict[str, object]] = {}
+    for update in period.updates:
+        changes[update.variable] = {"old": update.old, "new": update.new, "choices": schema.choices[update.variable]}
+    return changes
 
 
 def _update_schema(offered: dict[str, list[str]]) -> ReplySchema[dict[str, Any]]:
-    return ReplySchema(object_of({"period_summary": TEXT, "updated": object_of_enums(offered, required=False)}))
+    return ReplySchema(object_of({"period_summary": PROSE, "updated": object_of_enums(offered, required=False)}))
 
 
-def _rows(trajectory: StateTrajectory) -> list[Row]:
-    return [
-        {
-            "period": period.index,
-            "ends": period.end,
-            "summary": period.summary or "",
-            "updates": {update.variable: f"{update.old} → {update.new}" for update in period.updates},
-        }
-        for period in trajectory.periods
-    ]
+def summarize_trajectories(trajectories: Sequence[StateTrajectory]) -> Metadata:
+    """Return how the states move, and one user's states as a picture."""
+    counts: list[int] = []
+    per_period: list[int] = []
+    returns = 0
+    for one in trajectories:
+        counts.extend(change_counts(one.periods).values())
+        per_period.extend(len(period.updates) for period in one.periods[1:])
+        returns += len(ping_pongs(one.periods))
+    numbers: dict[str, int | float | str] = {
+        "updates": sum(counts),
+        "updates_per_period": rounded_mean(per_period),
+        "unmoved_variables": counts.count(0),
+        "returns": returns,
+        "changes_per_variable": histogram(counts, unit="changes"),
+    }
+    if not trajectories:
+        return numbers
+    return {**numbers, "life": dg.MetadataValue.md(trajectory_markdown(trajectories[0]))}
+
+
+def _rows(trajectory: StateTrajectory) -> Iterator[Row]:
+    for period in trajectory.periods:
+        updates = {update.variable: f"{update.old} → {update.new}" for update in period.updates}
+        yield {"period": period.index, "ends": period.end, "summary": period.summary or "", "updates": updates}
+
+
+def _story_votes(recipe: AMemGymRecipe) -> float:
+    """Return the votes on all summaries, and on the events of the next stage, which asks the same prompt."""
+    if not recipe.gates.consistency:
+        return 0.0
+    shared = recipe.gates.texts_per_call * (recipe.num_changes_per_period + 1)
+    events = recipe.num_periods * recipe.num_changes_per_period
+    summary_calls = recipe.gates.votes_for("summary")[1] * max(1.0, recipe.num_periods / shared)
+    return summary_calls + recipe.gates.votes_for("event")[1] * max(1.0, events / shared)
 
 
 STATE_TRAJECTORY = Stage(
@@ -218,6 +249,12 @@ STATE_TRAJECTORY = Stage(
         "state_trajectory/check",
         "state_trajectory/retell",
     ),
+    calls={
+        "state_trajectory/initial": PromptCalls(),
+        "state_trajectory/update": PromptCalls(attrgetter("num_periods"), in_sequence=True),
+        "state_trajectory/check": PromptCalls(_story_votes, always=False),
+        "state_trajectory/retell": PromptCalls(attrgetter("num_periods"), always=False),
+    },
     version=3,
     description=AssetDescription(
         group="trajectory",
@@ -225,6 +262,6 @@ STATE_TRAJECTORY = Stage(
         "C.3): the truth that sessions reveal and answers depend on. No state holds two values that exclude each "
         "other.",
         rows=_rows,
-        summary=stage_summaries.summarize_trajectories,
+        summary=summarize_trajectories,
     ),
 )

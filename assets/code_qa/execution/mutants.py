@@ -27,15 +27,15 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.FloorDiv: ast.Div,
     ast.Mod: ast.FloorDiv,
 }
+LARGE = 10**9  # an integer that bounds something, which one more does not change
 # Texts that join or part others.
 TEXTS = {" ": "_", "": "-", "-": "_", "_": "-", ",": ";", ", ": "; ", ".": ",", "/": "|", ":": "=", "0": "1", "s": "es"}
-SIGNS: dict[type[ast.AST], str] = dict(
-    zip(
-        (*COMPARISONS, *OPERATORS),
-        ("<", "<=", ">", ">=", "==", "!=", "in", "not in", "is", "is not", "+", "-", "*", "/", "//", "%"),
-        strict=True,
-    )
-)
+COMPARISON_SIGNS = ("<", "<=", ">", ">=", "==", "!=", "in", "not in", "is", "is not")
+OPERATOR_SIGNS = ("+", "-", "*", "/", "//", "%")
+SIGNS: dict[type[ast.AST], str] = {
+    **dict(zip(COMPARISONS, COMPARISON_SIGNS, strict=True)),
+    **dict(zip(OPERATORS, OPERATOR_SIGNS, strict=True)),
+}
 
 
 class Mutant(NamedTuple):
@@ -47,79 +47,65 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(function: Function) -> list[Mutant]:
-    """All functions that differ from this one in one place, in order of places. Docstring and defaults stay."""
-    count = sum(1 for _ in _places(function))
-    return [_changed(function, number) for number in range(count)]
+    """Return all functions that differ from this one in one place, in order of places. Docstring and defaults stay."""
+    mutants: list[Mutant] = []
+    for number in range(len(list(_places(function)))):
+        changed = copy.deepcopy(function)
+        changed.decorator_list = []
+        node, change = list(_places(changed))[number]
+        for name, value in change.fields.items():
+            setattr(node, name, value)
+        line: int = getattr(node, "lineno", function.lineno)
+        mutants.append(Mutant(ast.unparse(ast.fix_missing_locations(changed)), line, f"{change.words} in line {line}"))
+    return mutants
 
 
-class _Place(NamedTuple):
-    """A node that can be changed, and what would be changed of it."""
+class _Change(NamedTuple):
+    """A change of a node in words, and the fields of the node that it sets."""
 
-    node: ast.AST
-    change: str
+    words: str
+    fields: dict[str, object]
 
 
-def _places(function: Function) -> Iterator[_Place]:
-    documented = ast.get_docstring(function) is not None
-    for statement in function.body[1 if documented else 0 :]:
+def _places(function: Function) -> Iterator[tuple[ast.AST, _Change]]:
+    """Yield the nodes of the body that can be changed."""
+    body = function.body
+    if ast.get_docstring(function) is not None:
+        body = body[1:]
+    for statement in body:
         for node in ast.walk(statement):
-            if change := _change(node):
-                yield _Place(node, change)
+            change = _change_of(node)
+            if change is not None:
+                yield node, change
 
 
-def _change(node: ast.AST) -> str:
-    """What would be changed of the node; empty where nothing can be."""
+def _change_of(node: ast.AST) -> _Change | None:
     match node:
         case ast.Compare(ops=[operator]) if type(operator) in COMPARISONS:
-            return f"{SIGNS[type(operator)]} to {SIGNS[COMPARISONS[type(operator)]]}"
+            other = COMPARISONS[type(operator)]
+            return _Change(f"{SIGNS[type(operator)]} to {SIGNS[other]}", {"ops": [other()]})
         case ast.BinOp(op=operator) | ast.AugAssign(op=operator) if type(operator) in OPERATORS:
-            return f"{SIGNS[type(operator)]} to {SIGNS[OPERATORS[type(operator)]]}"
-        case ast.BoolOp(op=operator):
-            return "and to or" if isinstance(operator, ast.And) else "or to and"
-        case ast.If(orelse=[_, *_]) | ast.IfExp():
-            return "swapped branches"
-        case ast.If():
-            return "turned condition"
-        case ast.UnaryOp(op=ast.Not()):
-            return "left out not"
+            replaced = OPERATORS[type(operator)]
+            return _Change(f"{SIGNS[type(operator)]} to {SIGNS[replaced]}", {"op": replaced()})
+        case ast.BoolOp(op=ast.And()):
+            return _Change("and to or", {"op": ast.Or()})
+        case ast.BoolOp():
+            return _Change("or to and", {"op": ast.And()})
+        case ast.If(body=body, orelse=[_, *_] as orelse):
+            return _Change("swapped branches", {"body": orelse, "orelse": body})
+        case ast.IfExp(body=value, orelse=other_value):
+            return _Change("swapped branches", {"body": other_value, "orelse": value})
+        case ast.If(test=test):
+            return _Change("turned condition", {"test": ast.UnaryOp(op=ast.Not(), operand=test)})
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            # The value stays a truth value, as the function's other results are.
+            called = ast.Call(func=ast.Name(id="bool", ctx=ast.Load()), args=[operand], keywords=[])
+            return _Change("left out not", {"op": ast.UAdd(), "operand": called})
         case ast.Constant(value=bool(value)):
-            return f"{value} to {not value}"
-        case ast.Constant(value=int(value)) if abs(value) < 10**9:
-            return f"{value} to {value + 1}"
+            return _Change(f"{value} to {not value}", {"value": not value})
+        case ast.Constant(value=int(value)) if abs(value) < LARGE:
+            return _Change(f"{value} to {value + 1}", {"value": value + 1})
         case ast.Constant(value=str(value)) if value in TEXTS:
-            return f"{value!r} to {TEXTS[value]!r}"
+            return _Change(f"{value!r} to {TEXTS[value]!r}", {"value": TEXTS[value]})
         case _:
-            return ""
-
-
-def _changed(function: Function, number: int) -> Mutant:
-    """The function with its place of this number changed."""
-    changed = copy.deepcopy(function)
-    changed.decorator_list = []
-    node, change = list(_places(changed))[number]
-    line: int = getattr(node, "lineno", function.lineno)
-    match node:
-        case ast.Compare(ops=[operator]):
-            node.ops = [COMPARISONS[type(operator)]()]
-        case ast.BinOp(op=operator) | ast.AugAssign(op=operator):
-            node.op = OPERATORS[type(operator)]()
-        case ast.BoolOp(op=operator):
-            node.op = ast.Or() if isinstance(operator, ast.And) else ast.And()
-        case ast.If(orelse=[]):
-            node.test = ast.UnaryOp(op=ast.Not(), operand=node.test)
-        case ast.If():
-            node.body, node.orelse = node.orelse, node.body
-        case ast.IfExp():
-            node.body, node.orelse = node.orelse, node.body
-        case ast.UnaryOp():
-            node.op = ast.UAdd()
-            node.operand = ast.Call(func=ast.Name(id="bool", ctx=ast.Load()), args=[node.operand], keywords=[])
-        case ast.Constant(value=bool(value)):
-            node.value = not value
-        case ast.Constant(value=int(value)):
-            node.value = value + 1
-        case ast.Constant():
-            node.value = TEXTS[str(node.value)]
-        case _:
-            raise AssertionError("A place is one of the nodes above.")
-    return Mutant(ast.unparse(ast.fix_missing_locations(changed)), line, f"{change} in line {line}")
+            return None

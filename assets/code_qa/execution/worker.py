@@ -1,62 +1,48 @@
-"""The program inside the sandbox: `python worker.py < job`. It imports modules once and makes calls in forked children.
+"""The program that makes calls inside the boundary: a sealed child for each function imports its module, and calls it.
 
-It is run as a script by an interpreter that has the standard library alone, and imports nothing of this project. The job is
-JSON: `root`, `limits`, and `functions`, each with module, name, source if it is changed, and `calls`, which are lists of
-arguments. One line of JSON for each call goes to where standard output was; the package itself has no output. What is kept
-from the code, and what cannot be, is said in `sandbox.py`.
+An interpreter that has the standard library alone runs it, and it imports nothing of this project. The job is JSON: `root`,
+`limits`, and `functions`, each with module, name, source if it is changed, and `calls`, which are lists of arguments. It
+answers a line of JSON for each call.
+
+The system keeps the code in (`assets/isolation/`). What stands here decides what is a behaviour: a budget of lines, after
+which a call is too slow on any machine, and an audit hook for what reaches outside of the function. What it refused is no
+behaviour, even where the function went on.
 """
 
 import ast
-import contextlib
-import ctypes
 import gc
 import importlib
+import importlib.machinery
 import json
 import linecache
 import os
-import resource
-import select
 import signal
 import sys
 import sysconfig
-from types import FrameType, TracebackType
-from typing import Any
+from types import CodeType, FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
 
-NEW_USER, NEW_PROCESSES, NEW_NETWORK = 0x10000000, 0x20000000, 0x40000000
-MOST_BYTES = 65_536  # of one report
+if TYPE_CHECKING:  # it runs where this project is not to be seen
+    from assets.isolation.confine import Boundary, Tell
+
 MOST_CHARACTERS = 2000  # of a result
-MOST_FILES, MOST_PROCESSES = 64, 32
 TOO_MANY_LINES = 77  # exit code
+IMPORTED = b"imported"
+# On a machine that has other things to do, a call may wait for so many times its processing time, and an import for more.
+SLOW = 5
+SLOW_IMPORT = 10
+# Packages of the standard library of which a module may be imported ahead; one of another may do something when it is.
+WARMED_PACKAGES = frozenset(("collections", "email", "html", "importlib", "json", "logging", "urllib", "xml"))
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # Events of sys.audit, by how their names begin, that no function has to cause.
-FORBIDDEN = (
-    *("ctypes.", "fcntl.", "ftplib.", "gc.", "http.", "imaplib.", "mmap.", "nntplib.", "os.chdir", "os.chflags", "os.chmod"),
-    *(
-        "os.chown",
-        "os.exec",
-        "os.fork",
-        "os.kill",
-        "os.link",
-        "os.lockf",
-        "os.mkdir",
-        "os.posix_spawn",
-        "os.putenv",
-        "os.remove",
-    ),
-    *(
-        "os.rename",
-        "os.rmdir",
-        "os.setxattr",
-        "os.spawn",
-        "os.startfile",
-        "os.symlink",
-        "os.system",
-        "os.truncate",
-        "os.unsetenv",
-    ),
-    *("os.utime", "poplib.", "pty.", "resource.", "shutil.", "signal.", "smtplib.", "socket.", "sqlite3.", "subprocess."),
-    *("sys.addaudithook", "sys.setprofile", "sys.settrace", "syslog.", "telnetlib.", "tempfile.", "urllib.", "webbrowser."),
-)
+FORBIDDEN_EVENTS = """
+ctypes. fcntl. ftplib. gc. http. imaplib. mmap. nntplib. os.chdir os.chflags os.chmod os.chown os.exec os.fork
+os.kill os.link os.lockf os.mkdir os.posix_spawn os.putenv os.remove os.rename os.rmdir os.setxattr os.spawn
+os.startfile os.symlink os.system os.truncate os.unsetenv os.utime poplib. pty. resource. shutil. signal. smtplib.
+socket. sqlite3. subprocess. sys.addaudithook sys.setprofile sys.settrace syslog. telnetlib. tempfile. urllib.
+webbrowser.
+"""
+FORBIDDEN = tuple(FORBIDDEN_EVENTS.split())
 FORBIDDEN_IMPORTS = frozenset(("_ctypes", "_posixsubprocess", "_socket", "ctypes", "multiprocessing"))
 LISTING = frozenset(("os.listdir", "os.scandir", "os.walk", "glob.glob"))
 
@@ -101,59 +87,118 @@ class Guard:
         return any(real == root or real.startswith(root + os.sep) for root in self.readable)
 
 
-def main() -> None:
-    reports = os.dup(1)
-    job = json.load(sys.stdin.buffer)
-    _silence()
-    _isolate()
-    limits, root = job["limits"], os.path.realpath(job["root"])
-    _limit(limits["memory_mb"])
-    sys.path.insert(0, root)
-    os.chdir(root)
-    standard = {os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
-    guard = Guard((root, *standard, *(os.path.realpath(path) for path in sys.path if path)))
+def main(boundary: "Boundary") -> None:
+    job = boundary.job
+    root = os.path.realpath(job["root"])
+    readable = [root, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), *filter(None, sys.path)]
+    guard = Guard(tuple(map(os.path.realpath, readable)))
     _no_new_programs(guard)
     sys.addaudithook(guard)
-    modules = {name: _imported(name, guard) for name in dict.fromkeys(one["module"] for one in job["functions"])}
+    _prepare(root, guard)
+    os.chdir(root)
+    sys.path.insert(0, root)
     gc.freeze()
+    worker = _Worker(boundary, job["limits"], guard)
     for function in job["functions"]:
-        module = modules[function["module"]]
-        if isinstance(module, str):
-            told = [{"status": "unimportable", "text": module}] * len(function["calls"])
-        else:
-            told = _reports(module, function, limits, guard)
-        with os.fdopen(os.dup(reports), "wb") as out:
-            out.writelines(json.dumps(report).encode() + b"\n" for report in told)
+        for report in worker.reports(function):
+            boundary.answer(json.dumps(report).encode())
 
 
-def _silence() -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
-    os.close(nothing)
+def _prepare(root: str, guard: Guard) -> None:
+    """Compile the package once, and import what it takes of the standard library, for all children. Nothing of it is run."""
+    compiled: dict[str, CodeType] = {}
+    wanted: dict[str, None] = {}
+    for folder, _, files in os.walk(root):
+        for file in sorted(files):
+            path = os.path.join(folder, file)  # noqa: PTH118 - pathlib takes a while to import
+            try:
+                with open(path, encoding="utf-8") as opened:  # noqa: PTH123
+                    tree = ast.parse(opened.read())
+                compiled[path] = compile(tree, path, "exec", dont_inherit=True)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue  # whoever imports it is told
+            wanted.update(dict.fromkeys(_imported_names(tree)))
+    for name in wanted:
+        top, dot, _ = name.partition(".")
+        if top in (WARMED_PACKAGES if dot else sys.stdlib_module_names - {"antigravity"}):
+            _imported(name, guard)
+
+    class Loader(importlib.machinery.SourceFileLoader):
+        def get_code(self, fullname: str) -> CodeType | None:
+            return compiled.get(self.path) or super().get_code(fullname)
+
+    def finder(path: str) -> Any:
+        if path != root and not path.startswith(root + os.sep):
+            raise ImportError(path)
+        return importlib.machinery.FileFinder(path, (Loader, importlib.machinery.SOURCE_SUFFIXES))
+
+    sys.path_hooks.insert(0, finder)
 
 
-def _isolate() -> None:
-    """Where the system lets us, go where there is no network and no process but our own children, who end with us."""
-    unshare: Any = getattr(ctypes.CDLL(None), "unshare", None)
-    if unshare is None or unshare(NEW_USER | NEW_PROCESSES | NEW_NETWORK) != 0:
-        return
-    child = os.fork()
-    if child:
-        _, status = os.waitpid(child, 0)
-        os._exit(os.waitstatus_to_exitcode(status) & 0x7F)
-    # The number of processes is limited by user, which is ours alone from here on.
-    resource.setrlimit(resource.RLIMIT_NPROC, (MOST_PROCESSES, MOST_PROCESSES))
+def _imported_names(tree: ast.Module) -> list[str]:
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.append(node.module)
+    return names
 
 
-def _limit(memory_mb: int) -> None:
-    pages = 0
-    with contextlib.suppress(OSError), open("/proc/self/statm", encoding="ascii") as statm:  # noqa: PTH123
-        pages = int(statm.read().split()[0])
-    memory = pages * resource.getpagesize() + memory_mb * 1024 * 1024
-    for name, most in (("AS", memory), ("FSIZE", 0), ("NOFILE", MOST_FILES), ("CORE", 0)):
-        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+class _Worker:
+    """Makes the calls of functions, each in a child of its own, which imports the function's module first."""
+
+    def __init__(self, boundary: "Boundary", limits: dict[str, Any], guard: Guard) -> None:
+        self._boundary = boundary
+        self._limits = limits
+        self._guard = guard
+        self._failures: dict[str, dict[str, Any]] = {}  # of modules that cannot be imported
+
+    def reports(self, function: dict[str, Any]) -> list[dict[str, Any]]:
+        """A report for each call. One child makes them, and the next one those after a call that ended it."""
+        module = function["module"]
+        calls = function["calls"]
+        reports: list[dict[str, Any]] = []
+        while len(reports) < len(calls):
+            if module in self._failures:
+                reports.append(self._failures[module])
+            else:
+                reports += self._in_child(function, calls[len(reports) :])
+        return reports
+
+    def _in_child(self, function: dict[str, Any], calls: list[list[str]]) -> list[dict[str, Any]]:
+        """Return what a child told of the calls, and of the one that ended it if it did not tell of all."""
+
+        def work(tell: "Tell") -> None:
+            _tell_calls(function, calls, self._limits, self._guard, tell)
+
+        silent = (self._limits["seconds"] * SLOW_IMPORT, self._limits["seconds"] * SLOW)
+        outcome = self._boundary.run(
+            work,
+            most_lines=1 + len(calls),
+            memory_mb=self._limits["memory_mb"],
+            silent=silent,
+            seconds=silent[0] + silent[1] * len(calls),
+        )
+        first, *told = outcome.lines or [b""]
+        if first != IMPORTED:
+            name = first.decode(errors="replace")
+            self._failures[function["module"]] = {"status": "unimportable", "text": name} if name else {"status": "died"}
+            return []
+        reports = [_report(line) for line in told]
+        if len(reports) < len(calls):
+            slow = not outcome.on_time or outcome.exit_code in (TOO_MANY_LINES, -signal.SIGPROF)
+            reports.append({"status": "too_slow" if slow else "died"})
+        return reports
+
+
+def _report(line: bytes) -> dict[str, Any]:
+    """A report as the child wrote it, which is checked where it is read."""
+    try:
+        status, own, text, *lines = line.decode("ascii").split(",")
+        return {"status": status, "own": own == "1", "text": bytes.fromhex(text).decode(), "lines": [int(one) for one in lines]}
+    except ValueError:
+        return {"status": "died"}
 
 
 def _no_new_programs(guard: Guard) -> None:
@@ -178,87 +223,52 @@ def _imported(name: str, guard: Guard) -> Any:
         guard.armed = False
 
 
-def _reports(module: Any, function: dict[str, Any], limits: dict[str, Any], guard: Guard) -> list[dict[str, Any]]:
-    """A report for each call. One child makes them, and the next one those after a call that ended it."""
-    reports: list[dict[str, Any]] = []
-    calls = function["calls"]
-    while len(reports) < len(calls):
-        told, failure = _in_child(module, function, calls[len(reports) :], limits, guard)
-        reports += told[: len(calls) - len(reports)]
-        if len(reports) < len(calls):
-            reports.append({"status": failure})
-    return reports
-
-
-def _in_child(
-    module: Any, function: dict[str, Any], calls: list[list[str]], limits: dict[str, Any], guard: Guard
-) -> tuple[list[dict[str, Any]], str]:
-    """What a child told of the calls, through a pipe of its own, and what ended it if it did not tell of all."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.closerange(3, writing)
-        _tell(module, function, calls, limits, guard, writing)
-    os.close(writing)
-    told, on_time = _read(reading, 5 * limits["seconds"], len(calls))
-    os.close(reading)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    slow = not on_time or os.waitstatus_to_exitcode(status) in (TOO_MANY_LINES, -signal.SIGPROF)
-    reports: list[dict[str, Any]] = []
-    with contextlib.suppress(ValueError, TypeError):
-        reports.extend(dict(json.loads(line)) for line in told.split(b"\n")[:-1])
-    return reports, "too_slow" if slow else "died"
-
-
-def _read(pipe: int, seconds: float, calls: int) -> tuple[bytes, bool]:
-    """What the child tells until it ends, and whether it never was silent for longer than so many seconds."""
-    told = b""
-    while len(told) <= MOST_BYTES * calls:
-        ready, _, _ = select.select([pipe], [], [], seconds)
-        if not ready:
-            return told, False
-        more = os.read(pipe, MOST_BYTES)
-        if not more:
-            break
-        told += more
-    return told, True
-
-
-def _tell(
-    module: Any, function: dict[str, Any], calls: list[list[str]], limits: dict[str, Any], guard: Guard, pipe: int
-) -> None:
-    """Make the calls, tell what came of each, and end the process. Never returns."""
+def _tell_calls(function: dict[str, Any], calls: list[list[str]], limits: dict[str, Any], guard: Guard, tell: "Tell") -> None:
+    """Import the module, make the calls, and tell what came of each."""
+    prepared = [_arguments(literals) for literals in calls]  # before foreign code can change how literals are read
+    module = _imported(function["module"], guard)
+    if isinstance(module, str):
+        tell(module.encode())
+        return
+    tell(IMPORTED)
     if function["source"]:
         # A changed function takes the place of the one in its module, in this child alone.
         exec(compile(function["source"], module.__file__, "exec"), module.__dict__)  # noqa: S102
-    for arguments in calls:
+    for arguments in prepared:
         signal.setitimer(signal.ITIMER_PROF, limits["seconds"])
         report = _called(module, function["name"], arguments, limits["lines"], guard)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        os.write(pipe, json.dumps(report).encode()[: MOST_BYTES - 1] + b"\n")
-    os._exit(0)
+        # Methods of plain values and no function of a module, which foreign code may have changed.
+        fields = (report["status"], f"{report.get('own', False):d}", report.get("text", "").encode().hex())
+        tell(",".join((*fields, *(f"{line}" for line in report.get("lines", ())))).encode())
 
 
-def _called(module: Any, name: str, arguments: list[str], lines: int, guard: Guard) -> dict[str, Any]:
+def _arguments(literals: list[str]) -> tuple[list[Any], dict[str, Any]]:
+    """The values of literals, and of those that are written name=literal by name."""
     values: list[Any] = []
     named: dict[str, Any] = {}
-    for argument in arguments:
+    for argument in literals:
         keyword, equals, literal = argument.partition("=")
         if equals and keyword.isidentifier():
             named[keyword] = ast.literal_eval(literal)
         else:
             values.append(ast.literal_eval(argument))
+    return values, named
+
+
+def _called(module: Any, name: str, arguments: tuple[list[Any], dict[str, Any]], lines: int, guard: Guard) -> dict[str, Any]:
+    values, named = arguments
     function = getattr(module, name)
     counter = _LineCounter(lines, module.__file__)
     sys.settrace(counter.enter)
-    guard.armed, guard.refused = True, False
+    guard.armed = True
+    guard.refused = False
     try:
         report = _described(function(*values, **named))
     except BaseException as error:  # noqa: BLE001 - anything may come out of foreign code
-        name = type(error).__name__
         guard.armed = False
+        sys.settrace(None)  # or lines of the standard library that looks for a raise statement count
+        name = type(error).__name__
         report = {"status": "raises", "text": name, "own": _is_raised_on_purpose(sys.exc_info()[2], module)}
     guard.armed = False
     sys.settrace(None)
@@ -268,15 +278,16 @@ def _called(module: Any, name: str, arguments: list[str], lines: int, guard: Gua
 
 
 def _is_raised_on_purpose(last: TracebackType | None, module: Any) -> bool:
-    """Whether a raise statement of the package has raised it, rather than an operation that its arguments do not allow."""
+    """Return True where a raise statement of the package has raised it, not an operation that its arguments do not allow."""
     while last is not None and last.tb_next is not None:
         last = last.tb_next
     if last is None:
         return False
     line = linecache.getline(last.tb_frame.f_code.co_filename, last.tb_lineno)
-    return line.strip().startswith("raise ") and str(last.tb_frame.f_globals.get("__name__", "")).startswith(
-        module.__name__.partition(".")[0]
-    )
+    if not line.strip().startswith("raise "):
+        return False
+    package = module.__name__.partition(".")[0]
+    return str(last.tb_frame.f_globals.get("__name__", "")).startswith(package)
 
 
 class _LineCounter:
@@ -284,7 +295,8 @@ class _LineCounter:
 
     def __init__(self, most: int, file: str) -> None:
         self.seen: set[int] = set()
-        self._left, self._file = most, file
+        self._left = most
+        self._file = file
 
     def enter(self, frame: FrameType, event: str, argument: object) -> Any:
         return self._line
@@ -306,11 +318,13 @@ def _described(result: object) -> dict[str, Any]:
         text = repr(result)
     except ValueError:  # an integer of thousands of digits
         return {"status": "too_long"}
-    return {"status": "returns", "text": text} if len(text) <= MOST_CHARACTERS else {"status": "too_long"}
+    if len(text) > MOST_CHARACTERS:
+        return {"status": "too_long"}
+    return {"status": "returns", "text": text}
 
 
 def _is_literal(value: object, *, depth: int) -> bool:
-    """Whether the value is written and read back the same, and has no order of its own making."""
+    """Return True for a value that is written and read back the same, and has no order of its own making."""
     if value is None or type(value) in (bool, int, str, bytes):
         return True
     if type(value) is float:
@@ -318,9 +332,5 @@ def _is_literal(value: object, *, depth: int) -> bool:
     if depth and type(value) in (list, tuple) and len(value) <= MOST_CHARACTERS:  # pyright: ignore
         return all(_is_literal(one, depth=depth - 1) for one in value)  # pyright: ignore
     if depth and type(value) is dict and len(value) <= MOST_CHARACTERS:  # pyright: ignore
-        return all(_is_literal(one, depth=depth - 1) for pair in value.items() for one in pair)  # pyright: ignore
+        return all(_is_literal(one, depth=depth - 1) for one in (*value.keys(), *value.values()))  # pyright: ignore
     return False
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Which licenses let a package's code be given on, and what a package says of its own."""
+"""Licenses that let a package's code be given on, and the license that a package says of itself."""
 
 import re
 from email.message import Message
@@ -9,6 +9,7 @@ from assets.recipe.loading import RecipeError
 PERMISSIVE = frozenset(
     ("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "PSF-2.0", "Python-2.0", "Unlicense", "Zlib")
 )
+JOINED = PERMISSIVE | {"AND", "OR", "(", ")"}
 # What packages of before SPDX expressions say. Those that name a family of licenses alone are not here.
 CLASSIFIERS = {
     "Apache Software License": "Apache-2.0",
@@ -22,7 +23,7 @@ WORDS = re.compile(r"[A-Za-z0-9.+-]+|[()]")
 
 
 def license_of(metadata: Message, *, name: str, declared: str) -> str:
-    """The package's license as an SPDX expression; `declared` is the recipe's. Raises RecipeError unless it is permissive."""
+    """Return the package's license as SPDX expression; `declared`: the recipe's. Raises RecipeError unless it is permissive."""
     said = metadata.get("License-Expression") or _classified(metadata) or (metadata.get("License") or "").strip()
     known = said if said and is_expression(said) else ""
     if declared and known and declared != known:
@@ -40,19 +41,21 @@ def license_of(metadata: Message, *, name: str, declared: str) -> str:
 
 
 def is_expression(text: str) -> bool:
-    """Whether a text is made of identifiers that are known, and of what joins them."""
-    return all(word in PERMISSIVE or word in ("AND", "OR", "(", ")") or "-" in word for word in WORDS.findall(text))
+    """Return True for a text of identifiers that are known or have a hyphen, and of what joins them."""
+    return all(word in JOINED or "-" in word for word in WORDS.findall(text))
 
 
 def is_permissive(expression: str) -> bool:
-    """Whether an SPDX expression leaves a choice of permissive licenses alone: one of each OR, all of each AND."""
+    """Return True where an SPDX expression leaves a choice of permissive licenses alone: one of each OR, all of each AND."""
     if "(" in expression:
-        return all(word in PERMISSIVE or word in ("AND", "OR", "(", ")") for word in WORDS.findall(expression))
-    return any(all(one.strip() in PERMISSIVE for one in part.split(" AND ")) for part in expression.split(" OR "))
+        return JOINED.issuperset(WORDS.findall(expression))
+    return any(PERMISSIVE.issuperset(map(str.strip, part.split(" AND "))) for part in expression.split(" OR "))
 
 
 def _classified(metadata: Message) -> str:
-    """The license of the package's classifiers, where they name one alone."""
-    named = {line.rpartition(" :: ")[2] for line in metadata.get_all("Classifier", []) if line.startswith("License :: OSI")}
-    known = {CLASSIFIERS[one] for one in named if one in CLASSIFIERS}
-    return known.pop() if len(known) == 1 == len(named) else ""
+    """Return the license of the package's classifiers, where they name one alone."""
+    named: set[str] = set()
+    for line in metadata.get_all("Classifier", []):
+        if line.startswith("License :: OSI"):
+            named.add(line.rpartition(" :: ")[2])
+    return CLASSIFIERS.get(named.pop(), "") if len(named) == 1 else ""

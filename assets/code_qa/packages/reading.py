@@ -5,7 +5,7 @@ import importlib.metadata as installed
 import io
 import tarfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from email.message import Message
 from email.parser import Parser
 from functools import lru_cache
@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from assets.code_qa.packages.imports import files_taken
 from assets.code_qa.packages.licenses import license_of
-from assets.code_qa.records.sources import CodeFile, CodePackage, Origin, PackageSpec
+from assets.code_qa.records.sources import CodeFile, CodePackage, Origin
+from assets.recipe.code_qa import PackageSpec
 from assets.recipe.loading import RecipeError
 
-MOST_BYTES = 64_000_000  # of an archive's Python files
+MOST_BYTES = 64_000_000  # of an archive's Python files: what unpacks to more is no package
 NOT_THE_PACKAGE = frozenset(("test", "tests", "testing", "docs", "examples", "benchmarks", "setup", "conftest"))
 METADATA_FILES = ("METADATA", "PKG-INFO")
 
@@ -39,7 +40,7 @@ class _Found(NamedTuple):
 
 
 def read_package(spec: PackageSpec) -> PackageFiles:
-    """The package's files: of `modules` what importing them takes, else all.
+    """Return the package's files: of `modules` what importing them takes, else all.
 
     Raises RecipeError for another version, digest or license than the recipe's, and for a package without files.
     """
@@ -57,13 +58,17 @@ def _read_package(spec_json: str) -> PackageFiles:
             "packages.version."
         )
     files = tuple(_code_files(found.files))
-    if unknown := set(spec.modules) - {file.module for file in files}:
+    unknown = set(spec.modules) - {file.module for file in files}
+    if unknown:
         raise RecipeError(f"packages.modules of {spec.name} has {min(unknown)}, which the package has not.")
     if spec.modules:
         files = files_taken(spec.modules, files)
     if not files:
         raise RecipeError(f"The package {spec.name} has no Python files that could be read; is it installed from a wheel?")
-    content = hashlib.sha256("\x1e".join(part for file in files for part in (file.path, file.text)).encode()).hexdigest()
+    parts: list[str] = []
+    for file in files:
+        parts += [file.path, file.text]
+    content = text_digest("\x1e".join(parts))
     if spec.content and spec.content != content:
         raise RecipeError(f"The files of {spec.name} have changed since the recipe was resolved; materialize it again.")
     package = CodePackage(
@@ -77,12 +82,12 @@ def _read_package(spec_json: str) -> PackageFiles:
 
 
 def with_content(spec: PackageSpec) -> PackageSpec:
-    """The package with the digest of its files. Raises RecipeError."""
+    """Return the package with the digest of its files. Raises RecipeError."""
     return spec.model_copy(update={"content": read_package(spec.model_copy(update={"content": ""})).package.content})
 
 
-def file_digest(text: str) -> str:
-    """sha256 of a file's text, in hex."""
+def text_digest(text: str) -> str:
+    """Return the sha256 of a text, in hex."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -93,8 +98,11 @@ def _installed(spec: PackageSpec) -> _Found:
         raise RecipeError(
             f"The package {spec.name} is not installed; install {spec.name}=={spec.version}, or give packages.path."
         ) from error
-    paths = [path for path in distribution.files or () if path.suffix == ".py" and ".." not in path.parts]
-    files = {path.as_posix(): Path(str(distribution.locate_file(path))).read_bytes() for path in paths}
+    files: dict[str, bytes] = {}
+    for path in distribution.files or ():
+        # Scripts lie outside of the folder that packages are in.
+        if path.suffix == ".py" and ".." not in path.parts:
+            files[path.as_posix()] = Path(str(distribution.locate_file(path))).read_bytes()
     metadata = Parser().parsestr(distribution.read_text("METADATA") or "", headersonly=True)
     return _Found("installed", distribution.version, metadata, files)
 
@@ -118,7 +126,11 @@ def _at_path(spec: PackageSpec) -> _Found:
         members = dict(_wheel(archive) if path.suffix in (".whl", ".zip") else _sdist(archive))
     except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
         raise RecipeError(f"packages.path of {spec.name}: {path} is neither a wheel nor an sdist: {error}.") from error
-    said = next((data for name, data in members.items() if PurePosixPath(name).name in METADATA_FILES), b"")
+    said = b""
+    for name, data in members.items():
+        if PurePosixPath(name).name in METADATA_FILES:
+            said = data
+            break
     metadata = Parser().parsestr(said.decode("utf-8", errors="replace"), headersonly=True)
     return _Found("path", metadata.get("Version") or "", metadata, members)
 
@@ -127,20 +139,22 @@ def _wheel(archive: bytes) -> Iterator[tuple[str, bytes]]:
     with zipfile.ZipFile(io.BytesIO(archive)) as wheel:
         wanted = [one for one in wheel.infolist() if _is_wanted(one.filename)]
         _expect_small(sum(one.file_size for one in wanted))
-        yield from ((one.filename, wheel.read(one)) for one in wanted)
+        for one in wanted:
+            yield one.filename, wheel.read(one)
 
 
 def _sdist(archive: bytes) -> Iterator[tuple[str, bytes]]:
-    """Members without the folder that they all lie in, nor `src`."""
+    """Yield members without the folder that they all lie in, nor `src`."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as sdist:
         wanted = [one for one in sdist.getmembers() if one.isfile() and _is_wanted(one.name)]
         _expect_small(sum(one.size for one in wanted))
         for member in wanted:
             opened = sdist.extractfile(member)
             parts = PurePosixPath(member.name).parts[1:]
-            inner = PurePosixPath(*(parts[1:] if parts[:1] == ("src",) else parts))
+            if parts[:1] == ("src",):
+                parts = parts[1:]
             if opened is not None:
-                yield inner.as_posix(), opened.read()
+                yield PurePosixPath(*parts).as_posix(), opened.read()
 
 
 def _is_wanted(name: str) -> bool:
@@ -154,27 +168,21 @@ def _expect_small(size: int) -> None:
 
 
 def _code_files(found: Mapping[str, bytes]) -> Iterator[CodeFile]:
-    """The files that are text, in order of paths."""
+    """Yield the files of the package that are text, in order of paths."""
     for path, data in sorted(found.items()):
         parts = PurePosixPath(path).parts
-        if (
-            not path.endswith(".py")
-            or NOT_THE_PACKAGE & {part.removesuffix(".py") for part in parts}
-            or not all(_is_module(part) for part in parts)
-        ):
+        names = [part.removesuffix(".py") for part in parts]
+        if not path.endswith(".py") or not NOT_THE_PACKAGE.isdisjoint(names) or not all(map(str.isidentifier, names)):
             continue
         try:
             text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
         except UnicodeDecodeError:
             continue
-        yield CodeFile(path=path, module=module_name(parts), text=text, content=file_digest(text))
+        yield CodeFile(path=path, module=_module_name(names), text=text, content=text_digest(text))
 
 
-def _is_module(part: str) -> bool:
-    return part.removesuffix(".py").isidentifier()
-
-
-def module_name(parts: Sequence[str]) -> str:
-    """The name by which the file of this path is imported."""
-    names = [*parts[:-1], parts[-1].removesuffix(".py")]
-    return ".".join(names[:-1] if names[-1] == "__init__" and len(names) > 1 else names)
+def _module_name(names: list[str]) -> str:
+    """Return the name by which a file is imported; the names are those of its folders and its own."""
+    if names[-1] == "__init__" and len(names) > 1:
+        names = names[:-1]
+    return ".".join(names)

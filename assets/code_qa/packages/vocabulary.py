@@ -1,4 +1,4 @@
-"""What stands in a package's code, by text and by syntax tree: so that what is invented can be told from it."""
+"""The vocabulary of a package's code, by text and by syntax tree: no invented name may be in it."""
 
 import ast
 from functools import lru_cache
@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from assets.code_qa.packages.imports import parsed
 from assets.code_qa.packages.reading import read_package
-from assets.code_qa.records.sources import CodeSources, PackageSpec
-from assets.llm.text import words_of
+from assets.code_qa.records.sources import CodeSources
+from assets.recipe.code_qa import PackageSpec
+from assets.text.words import words_of
 
 
 class CodeVocabulary(NamedTuple):
@@ -18,13 +19,13 @@ class CodeVocabulary(NamedTuple):
     names: frozenset[str]
 
     def has(self, text: str) -> bool:
-        """Whether a name, a number or a word stands in the code, in any of the three ways."""
+        """Return True where a name, a number or a word stands in the code, in any of the three ways."""
         words = words_of(text)
         return text in self.constants or text in self.names or (len(words) == 1 and words[0] in self.words)
 
 
 def code_vocabulary(sources: CodeSources, packages: tuple[PackageSpec, ...]) -> CodeVocabulary:
-    """What stands in the whole package that a question is about; `packages` are those of the recipe.
+    """Return the vocabulary of the whole package that a question is about; `packages` are those of the recipe.
 
     Raises LookupError where the recipe has no such package, and RecipeError where its files are others than the record's.
     """
@@ -51,4 +52,5 @@ def _vocabulary(spec_json: str) -> CodeVocabulary:
                     names.add(name)
                 case _:
                     pass
-    return CodeVocabulary(frozenset(words), frozenset(constants), frozenset(names | {name.replace("_", "") for name in names}))
+    joined = {name.replace("_", "") for name in names}
+    return CodeVocabulary(frozenset(words), frozenset(constants), frozenset(names | joined))

@@ -1,10 +1,9 @@
-"""What a team agreed on around a package, the notes that tell it, the question, and what is released."""
+"""Records of code questions: decisions around a package, the notes that tell them, the question, and the accepted task."""
 
 from pydantic import Field
 
 from assets.code_qa.records.behaviours import Behaviour
 from assets.code_qa.records.sources import CodeFile, CodePackage
-from assets.code_qa.team.relations import OUTCOME
 from assets.memory_items.documents import ItemDocument
 from assets.memory_items.facts import DocumentPlan, Fact, Hop, SourceDocument
 from assets.memory_items.tasks import MemoryTask, TaskQuestion, TaskRecord
@@ -39,10 +38,6 @@ class CodeQuestion(TaskQuestion):
     @property
     def shown_with_question(self) -> tuple[ItemDocument, ...]:
         return self.code
-
-    def shown_without(self, fact: Fact) -> tuple[ItemDocument, ...]:
-        """The code, where a decision is left out. What a call returns can be worked out from code, by who has time."""
-        return () if fact.relation == OUTCOME else self.code
 
 
 class CodeTask(MemoryTask):

@@ -2,31 +2,13 @@
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from assets.memory_items.tasks import TaskRecord
 from assets.records.base import Name, Record, Text
 
 SymbolKind = Literal["function", "class", "constant"]
 Origin = Literal["installed", "path"]
-
-
-class PackageSpec(Record):
-    """A package that a recipe pins: one that is installed in this version, or the sdist, wheel or folder at `path`."""
-
-    name: Name = Field(description="the distribution's name, as in a requirements file")
-    version: Name = Field(description="the version that the recipe is about")
-    license: str = Field(default="", description="SPDX expression, for a package that does not say its license")
-    path: str = Field(default="", description="an sdist, a wheel or a folder; empty for the package that is installed")
-    archive_sha256: str = Field(default="", description="sha256 of the sdist or wheel at path")
-    modules: tuple[Name, ...] = Field(default=(), description="modules that questions may be about; empty for all")
-    content: str = Field(default="", description="digest of the files, filled in when the recipe is resolved")
-
-    @model_validator(mode="after")
-    def digest_is_of_an_archive(self) -> "PackageSpec":
-        if self.archive_sha256 and not self.path:
-            raise ValueError(f"packages has an archive_sha256 for {self.name}, but no path that it is of; give both or none.")
-        return self
 
 
 class CodePackage(Record):
@@ -55,11 +37,8 @@ class CodeSymbol(Record):
     kind: SymbolKind = Field(description="function, class or constant")
     path: Name = Field(description="the file in which it is defined")
     line: int = Field(description="its first line, from 1, decorators included")
-    end_line: int = Field(description="its last line")
     signature: Text = Field(description="its first line of code without a body, such as def parse(version: str) -> Version")
-    summary: str = Field(description="the first line of its docstring")
     source: Text = Field(description="its lines; of a long one the first ones")
-    parameters: tuple[Name, ...] = Field(default=(), description="the names of its parameters")
 
     @property
     def module(self) -> str:
@@ -80,6 +59,7 @@ class CodeSources(TaskRecord):
     files: tuple[CodeFile, ...] = Field(description="the files that calling the targets takes, in order of paths")
     symbols: tuple[CodeSymbol, ...] = Field(description="public symbols of the package's modules, in order of their ids")
     targets: tuple[Name, ...] = Field(description="ids of functions that are called")
+    rival_first: bool = Field(default=False, description="whether what does not count comes first where notes disagree")
 
     def symbol(self, symbol_id: str) -> CodeSymbol:
         """The symbol of this id. Raises LookupError."""

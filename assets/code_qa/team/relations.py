@@ -1,4 +1,4 @@
-"""What a team agrees on around a package, and the one thing that is no agreement: what a call came to when it was run."""
+"""The relations of a team's world: agreements around a package, and one that is none: what a call came to when it was run."""
 
 from collections.abc import Mapping
 
@@ -10,11 +10,7 @@ OUTCOME = "outcome"  # the relation whose values are executed, never invented
 # Each noun phrase ends in {x}: nested ones then read from left to right.
 RELATIONS: tuple[Relation, ...] = (
     Relation(
-        "entry",
-        "service",
-        "function",
-        "{subject} reaches the package only through `{value}`",
-        "the entry function of {x}",
+        "entry", "service", "function", "{subject} reaches the package only through `{value}`", "the entry function of {x}"
     ),
     Relation(
         "exception",
@@ -30,7 +26,7 @@ RELATIONS: tuple[Relation, ...] = (
         "number",
         "{subject} hands over at most {value} records at once",
         "the greatest batch in records of {x}",
-        between=(2110, 9870),
+        (2110, 9870),
     ),
     Relation("fallback", "service", "service", "{subject} falls back on {value}", "the fallback service of {x}"),
     Relation(
@@ -42,12 +38,7 @@ RELATIONS: tuple[Relation, ...] = (
         options=("parked", "mirrored", "escalated", "shelved", "sampled", "binned"),
     ),
     Relation(
-        "freeze",
-        "service",
-        "date",
-        "{subject} is frozen until {value}",
-        "the end date of the freeze of {x}",
-        between=(2038, 2041),
+        "freeze", "service", "date", "{subject} is frozen until {value}", "the end date of the freeze of {x}", (2038, 2041)
     ),
     Relation(
         "owner",
@@ -62,7 +53,7 @@ RELATIONS: tuple[Relation, ...] = (
         "number",
         "input for `{subject}` may have at most {value} characters",
         "the greatest length in characters of input for {x}",
-        between=(2110, 9870),
+        (2110, 9870),
     ),
     Relation(
         "wrapper", "function", "wrapper", "our wrapper around `{subject}` is `{value}`", "the name of our wrapper around {x}"
@@ -73,7 +64,7 @@ RELATIONS: tuple[Relation, ...] = (
         "date",
         "our calls of `{subject}` are to be gone by {value}",
         "the end date of our calls of {x}",
-        between=(2038, 2041),
+        (2038, 2041),
     ),
     Relation(
         "exempt",
@@ -92,9 +83,7 @@ RELATIONS: tuple[Relation, ...] = (
     Relation(OUTCOME, "call", "code", "`{subject}` ends in `{value}`", "the outcome of {x}", disputed=False),
     Relation("deputy", "person", "person", "{value} stands in for {subject}", "the person who stands in for {x}"),
     Relation("works_in", "person", "team", "{subject} works in {value}", "the team of {x}"),
-    Relation(
-        "away", "person", "date", "{subject} is away until {value}", "the end date of the leave of {x}", between=(2038, 2041)
-    ),
+    Relation("away", "person", "date", "{subject} is away until {value}", "the end date of the leave of {x}", (2038, 2041)),
     Relation("head", "team", "person", "{value} leads {subject}", "the person who leads {x}"),
     Relation("duty", "team", "service", "{subject} is on duty for {value}", "the service on the duty list of {x}"),
     Relation(
@@ -103,7 +92,7 @@ RELATIONS: tuple[Relation, ...] = (
         "number",
         "{subject} takes at most {value} tickets in a year",
         "the yearly ticket quota of {x}",
-        between=(2110, 9870),
+        (2110, 9870),
     ),
 )
 NOTE_KINDS = ("review note", "ticket", "chat thread", "commit message", "meeting note", "hand-over mail")

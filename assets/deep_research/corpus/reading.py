@@ -15,7 +15,9 @@ from pyarrow import ArrowException
 
 from assets.recipe.loading import RecipeError
 
-HTML, MARKDOWN, PLAIN, PARQUET = (".html", ".htm"), (".md", ".markdown"), (".txt",), (".parquet",)
+MARKDOWN = (".md", ".markdown")
+PARQUET = ".parquet"
+SUFFIXES = (".html", ".htm", *MARKDOWN, ".txt", PARQUET)
 BLOCKS = frozenset("p li dt dd pre tr div br table section article blockquote h1 h2 h3 h4 h5 h6".split())  # noqa: SIM905
 HEADINGS = frozenset(("h1", "h2", "h3", "h4"))
 LEFT_OUT = frozenset(("script", "style", "nav", "footer", "header", "form", "svg"))
@@ -42,11 +44,11 @@ class RealDocument(NamedTuple):
 
 @lru_cache(maxsize=2)
 def read_documents(paths: tuple[str, ...], license_name: str) -> tuple[RealDocument, ...]:
-    """All documents in order of their ids. Raises RecipeError for paths without any, and where a license is not known."""
-    documents = sorted(
-        (one for path in paths for one in _read(Path(path), license_name) if one.lines),
-        key=lambda one: one.document_id,
-    )
+    """Return all documents in order of their ids. Raises RecipeError where there is none, or a license is not known."""
+    documents: list[RealDocument] = []
+    for path in paths:
+        documents += [one for one in _read(Path(path), license_name) if one.lines]
+    documents.sort(key=lambda one: one.document_id)
     if not documents:
         raise RecipeError(f"source.paths has no HTML, Markdown, text or Parquet document: {', '.join(paths)}.")
     for before, after in pairwise(documents):
@@ -59,19 +61,20 @@ def read_documents(paths: tuple[str, ...], license_name: str) -> tuple[RealDocum
 
 
 def corpus_digest(documents: tuple[RealDocument, ...]) -> str:
-    """sha256 over ids, titles, texts and licenses, in hex."""
+    """Return the sha256 of ids, titles, texts and licenses, in hex."""
     digest = hashlib.sha256()
     for document in documents:
-        parts = (document.document_id, document.title, document.license, *(line.text for line in document.lines))
+        parts = [document.document_id, document.title, document.license]
+        parts += [line.text for line in document.lines]
         digest.update("\x1e".join(parts).encode())
     return digest.hexdigest()
 
 
 def _read(path: Path, license_name: str) -> Iterator[RealDocument]:
     if path.is_dir():
-        files = [file for file in sorted(path.rglob("*")) if file.suffix.lower() in (*HTML, *MARKDOWN, *PLAIN, *PARQUET)]
-        for file in files:
-            yield from _read_file(file, file.relative_to(path).as_posix(), license_name)
+        for file in sorted(path.rglob("*")):
+            if file.suffix.lower() in SUFFIXES:
+                yield from _read_file(file, file.relative_to(path).as_posix(), license_name)
     elif path.is_file():
         yield from _read_file(path, path.name, license_name)
     else:
@@ -80,7 +83,7 @@ def _read(path: Path, license_name: str) -> Iterator[RealDocument]:
 
 def _read_file(file: Path, name: str, license_name: str) -> Iterator[RealDocument]:
     suffix = file.suffix.lower()
-    if suffix in PARQUET:
+    if suffix == PARQUET:
         yield from _read_parquet(file, license_name)
         return
     try:
@@ -106,16 +109,23 @@ def _read_parquet(file: Path, license_name: str) -> Iterator[RealDocument]:
 
 
 def text_lines(text: str, *, markdown: bool = False) -> tuple[str, tuple[Line, ...]]:
-    """The title, if the text says one, and the lines of a text in any of the forms."""
+    """Return the title, if the text says one, and the lines of a text in any of the forms."""
     if not markdown and not HTML_START.match(text):
-        lines = (Line(SPACE.sub(" ", line).strip(), False) for line in text.splitlines())
-        return "", tuple(line for line in lines if line.text)
+        plain: list[Line] = []
+        for line in text.splitlines():
+            words = SPACE.sub(" ", line).strip()
+            if words:
+                plain.append(Line(words, False))
+        return "", tuple(plain)
     parser = _TextParser()
     parser.feed(MarkdownIt().render(text) if markdown else text)
     parser.close()
     parser.end_line()
-    first = next((line.text for line in parser.lines if line.heading), "")
-    return parser.title or first, tuple(parser.lines)
+    title = parser.title
+    for line in parser.lines:
+        if not title and line.heading:
+            title = line.text
+    return title, tuple(parser.lines)
 
 
 class _TextParser(HTMLParser):

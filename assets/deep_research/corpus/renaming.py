@@ -8,12 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from assets.deep_research.recipe import DeepResearchRecipe
-from assets.deep_research.records.facts import TaskSources
-from assets.deep_research.records.world import Section, TaskWorld
+from assets.deep_research.records import Section, TaskSources, TaskWorld
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import SourceDocument
-from assets.memory_items.world.names import CODAS, syllable
+from assets.memory_items.world.relations import CODAS, syllable
+from assets.recipe.deep_research import DeepResearchRecipe
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A word is a name where it is joined to others, called, or capitalized within a sentence.
@@ -25,10 +24,11 @@ FEWEST_LETTERS = 4
 
 
 def renamed_sources(world: TaskWorld, *, recipe: DeepResearchRecipe) -> TaskSources:
-    """The task's sections under invented names. A part of them becomes its own documents, the rest is filler."""
-    registry = name_registry(world.sections, seed=recipe.seed) if recipe.source.rename else {}
-    documents = tuple(
-        SourceDocument(
+    """Return the task's sections under invented names. A part of them becomes its own documents, the rest is filler."""
+    registry = name_registry(world.sections, seed=recipe.world_seed) if recipe.source.rename else {}
+    documents: list[SourceDocument] = []
+    for section in world.sections:
+        document = SourceDocument(
             document_id=section.document_id,
             title=renamed(section.title, registry),
             text=renamed(section.text, registry),
@@ -36,19 +36,19 @@ def renamed_sources(world: TaskWorld, *, recipe: DeepResearchRecipe) -> TaskSour
             source=section.source,
             license=section.license,
         )
-        for section in world.sections
-    )
-    return TaskSources(task_id=world.task_id, documents=documents, filler=(), renamed=len(registry))
+        documents.append(document)
+    return TaskSources(task_id=world.task_id, documents=tuple(documents), filler=(), renamed=len(registry))
 
 
 def renamed(text: str, registry: Mapping[str, str]) -> str:
-    """The text with every name of the registry replaced, all in one pass."""
+    """Return the text with every name of the registry replaced, all in one pass."""
     return WORD.sub(lambda word: registry.get(word[0], word[0]), text)
 
 
 def name_registry(sections: Iterable[Section], *, seed: int) -> dict[str, str]:
-    """Every name in these sections with its invented one, no two alike."""
-    words, names = Counter[str](), Counter[str]()
+    """Return every name in these sections with its invented one, no two alike."""
+    words = Counter[str]()
+    names = Counter[str]()
     for section in sections:
         text = f"{section.title}\n{section.text}"
         words.update(WORD.findall(text))
@@ -56,18 +56,21 @@ def name_registry(sections: Iterable[Section], *, seed: int) -> dict[str, str]:
     registry: dict[str, str] = {}
     taken = set(words)
     for word in sorted(words):
-        if _is_name(word, words, names) and invented_name(word, seed=seed) != word:
-            invented, again = invented_name(word, seed=seed), 0
-            while invented in taken:
-                again += 1
-                invented = invented_name(word, seed=seed, again=again)
-            registry[word] = invented
-            taken.add(invented)
+        invented = invented_name(word, seed=seed)
+        # A name of parts that are kept alone stays as it is.
+        if invented == word or not _is_name(word, words, names):
+            continue
+        again = 0
+        while invented in taken:
+            again += 1
+            invented = invented_name(word, seed=seed, again=again)
+        registry[word] = invented
+        taken.add(invented)
     return registry
 
 
 def _is_name(word: str, words: Counter[str], names: Counter[str]) -> bool:
-    """Whether the word names something: by its form, or because it is mostly used as a name. Abbreviations are none."""
+    """Return True for a name, by its form or because it is mostly used as one. Abbreviations are none."""
     if "_" in word.strip("_"):
         return True
     if len(word.strip("_")) < FEWEST_LETTERS or word.isupper():
@@ -80,19 +83,20 @@ def _is_name(word: str, words: Counter[str], names: Counter[str]) -> bool:
 
 
 def invented_name(name: str, *, seed: int, again: int = 0) -> str:
-    """A name of the same form: parts, capitals, digits and underscores."""
-    return "".join(
-        part if not part.isalpha() or part.lower() in KEPT_PARTS else _like(part, _part(part.lower(), seed, again))
-        for part in PARTS.findall(name)
-    )
+    """Return a name of the same form: parts, capitals, digits and underscores."""
+    invented = ""
+    for part in PARTS.findall(name):
+        kept = not part.isalpha() or part.lower() in KEPT_PARTS
+        invented += part if kept else _invented_part(part, SeededRandom(seed, "name", part.lower(), again))
+    return invented
 
 
-def _part(part: str, seed: int, again: int) -> str:
-    rng = SeededRandom(seed, "name", part, again)
-    return "".join(syllable(rng) for _ in range(max(1, min(3, len(part) // 3)))) + rng.choice(CODAS)
-
-
-def _like(part: str, invented: str) -> str:
+def _invented_part(part: str, rng: SeededRandom) -> str:
+    """Return one to three syllables, as the part is long, with its capitals."""
+    invented = ""
+    for _ in range(max(1, min(3, len(part) // 3))):
+        invented += syllable(rng)
+    invented += rng.choice(CODAS)
     if part.isupper():
         return invented.upper()
     return invented.capitalize() if part[0].isupper() else invented

@@ -5,15 +5,17 @@ import re
 from collections.abc import Iterator
 
 from assets.deep_research.corpus.reading import Line, RealDocument
-from assets.deep_research.records.world import Section
-from assets.llm.text import count_tokens
+from assets.deep_research.records import Section
+from assets.text.words import count_tokens
 
-FEWEST_TOKENS, MOST_TOKENS = 200, 800
+FEWEST_TOKENS = 200
+MOST_TOKENS = 800
+MOST_LETTERS = 2000  # of a piece of a sentence that is longer than a section, such as a table
 SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+")
 
 
 def sections_of(document: RealDocument) -> Iterator[Section]:
-    """The document's sections in order; what is left over and too short joins the one before, or is left out."""
+    """Yield the document's sections in order; what is left over and too short joins the one before, or is left out."""
     pieces = list(_pieces(document.lines))
     for number, (heading, lines) in enumerate(pieces):
         text = "\n".join(lines)
@@ -30,15 +32,18 @@ def sections_of(document: RealDocument) -> Iterator[Section]:
 
 
 def _pieces(lines: tuple[Line, ...]) -> Iterator[tuple[str, list[str]]]:
-    """Heading and lines of each section."""
-    heading, current, tokens = "", list[str](), 0
+    """Yield heading and lines of each section."""
+    heading = ""
+    current: list[str] = []
+    tokens = 0
     for line in lines:
         for part in _parts(line.text):
             size = count_tokens(part)
             full = tokens + size > MOST_TOKENS or (line.heading and tokens >= FEWEST_TOKENS)
             if current and full:
                 yield heading, current
-                current, tokens = [], 0
+                current = []
+                tokens = 0
             if line.heading and not current:
                 heading = part
             current.append(part)
@@ -48,15 +53,15 @@ def _pieces(lines: tuple[Line, ...]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """The line, in pieces where it is longer than a section."""
+    """Yield the line, in pieces where it is longer than a section."""
     if count_tokens(text) <= MOST_TOKENS:
         yield text
         return
     part = ""
     for sentence in SENTENCE_END.split(text):
         while count_tokens(sentence) > MOST_TOKENS:
-            yield sentence[:2000]
-            sentence = sentence[2000:]
+            yield sentence[:MOST_LETTERS]
+            sentence = sentence[MOST_LETTERS:]
         if part and count_tokens(f"{part} {sentence}") > MOST_TOKENS:
             yield part
             part = sentence

@@ -1,16 +1,27 @@
-"""What is said in an invented world: relations of subjects to values, and where subjects and values are taken from."""
+"""Invented worlds: relations of subjects to values, and the names, numbers and dates that stand for both."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import get_args
 
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.answers import AnswerKind
 from assets.memory_items.facts import DocumentPlan, Status
-from assets.memory_items.world.dates import random_date, spoken
+from assets.records.answers import AnswerKind
 
 PLAIN_KINDS = frozenset(get_args(AnswerKind)) - {"name"}  # of values that have no relations of their own
+# Documents are dated in years to come, so that no date of them stands in a model's training.
+FIRST_YEAR = 2031
+DOCUMENT_YEARS = 6
+# Spelled out, because calendar.month_name follows the locale.
+MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
+# Syllables of names.
+ONSETS = tuple("b br c d dr f g gr h j k kr l m n p pr qu r s st t tr v w z".split())  # noqa: SIM905 (easier to read)
+VOWELS = ("a", "e", "i", "o", "u", "ae", "ei", "ou")
+CODAS = ("l", "ld", "m", "n", "nd", "r", "rn", "s", "sk", "st", "t", "v", "x")
+GIVEN_ENDS = ("a", "an", "e", "el", "en", "ia", "im", "in", "is", "o", "or", "us")
+FAMILY_ENDS = ("ack", "aly", "ard", "ek", "ell", "enko", "idge", "ini", "ober", "ova", "sen", "wick")
 
 
 @dataclass(frozen=True)
@@ -32,37 +43,29 @@ class Relation:
 
     @property
     def leads_on(self) -> bool:
-        """Whether the value is an entity, which may have relations of its own."""
+        """True where the value is an entity, which may have relations of its own."""
         return self.value not in PLAIN_KINDS
 
     @property
     def answer_kind(self) -> AnswerKind:
-        return next((kind for kind in get_args(AnswerKind) if kind == self.value), "name")
+        for kind in get_args(AnswerKind):
+            if kind == self.value:
+                return kind
+        return "name"
 
 
-class Entities(ABC):
-    """Subjects and values of one cluster, no entity twice."""
+def random_date(rng: SeededRandom, *, first_year: int = FIRST_YEAR, years: int = DOCUMENT_YEARS) -> date:
+    """Return a day in so many years of 365 days, from the first day of `first_year` on."""
+    return date(first_year, 1, 1) + timedelta(days=rng.integer_below(365 * years))
 
-    @abstractmethod
-    def new(self, kind: str) -> str:
-        """An entity that was not there before. Raises LookupError where there is none left."""
 
-    @abstractmethod
-    def alike(self, kind: str, name: str) -> str:
-        """A new entity of the same kind that is easily taken for this one. Raises LookupError where there is none left."""
-
-    def value(self, relation: Relation, *, subject: str, other_than: Set[str], rng: SeededRandom) -> str:
-        """A value of the subject's relation, as documents spell it; plain ones differ from the others given."""
-        if relation.leads_on:
-            return self.new(relation.value)
-        value = random_value(relation, rng)
-        while value in other_than:
-            value = random_value(relation, rng)
-        return value
+def spoken(day: date) -> str:
+    """Return the day as documents spell it, such as 4 May 2031."""
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def random_value(relation: Relation, rng: SeededRandom) -> str:
-    """A value of a relation that leads to no entity, as documents spell it."""
+    """Return a value of a relation that leads to no entity, as documents spell it."""
     if relation.value == "number":
         low, high = relation.between
         return str(low + rng.integer_below(high - low))
@@ -72,8 +75,79 @@ def random_value(relation: Relation, rng: SeededRandom) -> str:
     return rng.choice(relation.options)
 
 
+def syllable(rng: SeededRandom) -> str:
+    return rng.choice(ONSETS) + rng.choice(VOWELS)
+
+
+def name_stem(rng: SeededRandom, syllables: int) -> str:
+    """Return a capitalized stem that ends in a consonant."""
+    letters = ""
+    for _ in range(syllables):
+        letters += syllable(rng)
+    return (letters + rng.choice(CODAS)).capitalize()
+
+
+def person(rng: SeededRandom) -> str:
+    """Return a given and a family name."""
+    given = name_stem(rng, 1) + rng.choice(GIVEN_ENDS)
+    return f"{given} {name_stem(rng, 2)}{rng.choice(FAMILY_ENDS)}"
+
+
+def same_family(name: str, rng: SeededRandom) -> str:
+    """Return another given name before the same family name."""
+    return f"{name_stem(rng, 1)}{rng.choice(GIVEN_ENDS)} {name.partition(' ')[2]}"
+
+
+@dataclass(frozen=True)
+class NameKind:
+    """Makers of names of one kind: of a new one, and of one that is easily taken for a given one."""
+
+    new: Callable[[SeededRandom], str]
+    alike: Callable[[str, SeededRandom], str]
+
+
+PERSON = NameKind(person, same_family)
+
+
+class NameMaker:
+    """Makes the subjects and values of one cluster. Its names differ from those taken and from all that it made before."""
+
+    def __init__(self, rng: SeededRandom, kinds: Mapping[str, NameKind], taken: Set[str] = frozenset()) -> None:
+        self._rng = rng
+        self._kinds = kinds
+        self._taken = set(taken)
+
+    def new(self, kind: str) -> str:
+        """Return an entity that was not there before. Raises LookupError where there is none left."""
+        return self._unlike_others(lambda: self._kinds[kind].new(self._rng))
+
+    def alike(self, kind: str, name: str) -> str:
+        """Return a new entity of the same kind that is easily taken for this one. Raises LookupError where none is left."""
+        return self._unlike_others(lambda: self._kinds[kind].alike(name, self._rng))
+
+    def value(self, relation: Relation, *, subject: str, other_than: Set[str], rng: SeededRandom) -> str:
+        """Return a value of the subject's relation, as documents spell it; plain ones differ from the others given."""
+        if relation.leads_on:
+            return self.new(relation.value)
+        value = random_value(relation, rng)
+        while value in other_than:
+            value = random_value(relation, rng)
+        return value
+
+    def usable(self, name: str) -> bool:
+        """Return True where a name may be used that nobody has yet."""
+        return True
+
+    def _unlike_others(self, make: Callable[[], str]) -> str:
+        name = make()
+        while name in self._taken or not self.usable(name):
+            name = make()
+        self._taken.add(name)
+        return name
+
+
 class World(ABC):
-    """An invented world: what is said in it, in documents of which kinds, and in which words of a writer.
+    """An invented world: its relations, its kinds of documents, and the prompts that ask a writer for words.
 
     `title_slots` are what titles have to have, `text_slots` what texts may have beside {statements}, and `needed_slots`
     those of them that they must. `statuses` are those of facts and of what says the same of others, each as often as it is
@@ -93,23 +167,27 @@ class World(ABC):
     days_apart: int = 0
 
     @abstractmethod
-    def entities(self, path: Sequence[object], taken: Set[str]) -> Entities:
-        """Where a cluster of this seeded path takes its entities from: none that are taken."""
+    def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
+        """Return the source of entities for a cluster of this seeded path; none that are taken."""
 
     @abstractmethod
     def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
-        """Relations of which each one's value is the next one's subject; no relation comes twice."""
+        """Return relations of which each one's value is the next one's subject; no relation comes twice."""
 
     @abstractmethod
     def source_words(self, relation: str, status: Status) -> Sequence[str]:
-        """Words that say from which day a statement is, with {day}, and how sure it is."""
+        """Return words that say from which day a statement is, with {day}, and how sure it is."""
 
     @abstractmethod
     def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, str]:
-        """What stands in the slots of a document's template."""
+        """Return the words for the slots of a document's template."""
 
     def relation(self, name: str) -> Relation:
-        return next(one for one in self.relations if one.name == name)
+        """Return the relation of this name. Raises LookupError."""
+        for relation in self.relations:
+            if relation.name == name:
+                return relation
+        raise LookupError(f"the relation {name}")
 
     def relations_of(self, kind: str) -> Sequence[Relation]:
         return [one for one in self.relations if one.subject == kind]

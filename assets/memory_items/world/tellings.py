@@ -1,8 +1,10 @@
 """Documents told: a writer's templates for documents and statements, filled in by program, which knows where values stand."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pydantic import BaseModel
 
@@ -10,19 +12,27 @@ from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
-from assets.llm.text import count_tokens
-from assets.memory_items.answers import read_date
-from assets.memory_items.documents import Role
-from assets.memory_items.facts import DocumentPlan, Fact, PlacedStatement, SourceDocument, Statement
-from assets.memory_items.world.clusters import make_cluster
-from assets.memory_items.world.dates import spoken
-from assets.memory_items.world.relations import Relation, World
-from assets.recipe.recipe import Recipe
+from assets.memory_items.documents import LABEL_WORDS, Role
+from assets.memory_items.facts import DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement
+from assets.memory_items.lengths import tokens_to_draw
+from assets.memory_items.world.clusters import PARALLEL_CHAINS, make_cluster
+from assets.memory_items.world.relations import Relation, World, spoken
+from assets.recipe.document_tasks import DocumentTaskRecipe
+from assets.records.answers import read_date
+from assets.reporting.asset_description import Row
+from assets.text.words import count_tokens, words_of
 from prompts.catalogue import load_prompt
 
+R = TypeVar("R", bound=BaseModel)
+T = TypeVar("T")
 SLOT = re.compile(r"\{(\w+)\}")
+BESIDE_SLOTS = re.compile(r"[\d{}]")  # numbers would read like facts, braces like slots
 MOST_UNMADE = 20  # clusters of filler, beside one of two
-FEWEST_TOKENS, MOST_TOKENS = 120, 500  # of a document's text without its statements
+# Hops and parallel chains of small clusters, by which a task comes near its length without cutting one of them.
+SMALL_CLUSTERS = ((1, 0), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (4, 0))
+# Of a document's text without its statements.
+FEWEST_TOKENS = 120
+MOST_TOKENS = 500
 
 
 class Telling(BaseModel):
@@ -33,32 +43,33 @@ class Telling(BaseModel):
 
 
 class TellingReply(BaseModel):
-    """What the writer is asked for."""
+    """The reply of the writer of documents."""
 
     documents: list[Telling]
 
 
 class PhraseReply(BaseModel):
-    """What the writer is asked for."""
+    """The reply of the writer of sentences."""
 
     sentences: list[str]
 
 
 @dataclass(frozen=True)
 class Tellings:
-    """How documents of each kind, and statements of each relation, may be told."""
+    """Ways to tell documents of each kind, and statements of each relation."""
 
     world: World
     documents: Mapping[str, Sequence[Telling]]
     sentences: Mapping[str, Sequence[str]]
 
-    def document(self, plan: DocumentPlan, *, role: Role, path: Sequence[object]) -> SourceDocument:
-        """The planned document with its words, which the seeded path chooses."""
+    def document(self, plan: DocumentPlan, *, role: Role, path: Sequence[object], cluster: str = "") -> SourceDocument:
+        """Return the planned document with its words, which the seeded path chooses."""
         rng = SeededRandom(*path, plan.document_id)
         telling = rng.choice(self.documents[plan.kind])
         slots = self.world.slots(plan, rng=rng, path=path)
-        before, after = (_filled(part, slots) for part in telling.text.split("{statements}"))
-        text, placed = before.rstrip() + " ", list[PlacedStatement]()
+        before, after = telling.text.split("{statements}")
+        text = _filled(before, slots).rstrip() + " "
+        placed: list[PlacedStatement] = []
         for statement in plan.statements:
             sentence, start = self._sentence(statement, rng)
             first = len(text) + start
@@ -67,51 +78,60 @@ class Tellings:
         return SourceDocument(
             document_id=plan.document_id,
             title=_filled(telling.title, slots),
-            text=text + after.strip(),
+            text=text + _filled(after, slots).strip(),
             role=role,
             statements=tuple(placed),
+            cluster=cluster,
         )
 
+    def own_documents(self, plans: Iterable[DocumentPlan], *, seed: int, task_id: str) -> tuple[SourceDocument, ...]:
+        """Return a task's own documents, in the order of their plans."""
+        path = (seed, task_id, "telling")
+        return tuple(self.document(plan, role=plan.role, path=path) for plan in plans)
+
     def _sentence(self, statement: Statement, rng: SeededRandom) -> tuple[str, int]:
-        """A sentence that states it, and where its value begins."""
+        """Return a sentence that states it, and the place in it where its value begins."""
         template = rng.choice(self.sentences[statement.relation])
         words = self.world.source_words(statement.relation, statement.status)
         as_of = rng.choice(words).format(day=spoken(statement.as_of))
         slots = {"subject": statement.subject, "as_of": as_of}
-        before, after = (SLOT.sub(lambda slot: slots[slot[1]], part) for part in template.split("{value}"))
-        sentence = f"{before}{statement.value}{after}"
+        before, after = template.split("{value}")
+        before = _with_slots(before, slots)
+        sentence = f"{before}{statement.value}{_with_slots(after, slots)}"
         # A name of code keeps its case, as it is read.
-        begins = template.startswith(("{subject}", "{value}"))
-        return (sentence if begins else sentence[:1].upper() + sentence[1:]), len(before)
+        if not template.startswith(("{subject}", "{value}")):
+            sentence = sentence[:1].upper() + sentence[1:]
+        return sentence, len(before)
+
+
+def _with_slots(template: str, slots: Mapping[str, str]) -> str:
+    return SLOT.sub(lambda slot: slots[slot[1]], template)
 
 
 def _filled(template: str, slots: Mapping[str, str]) -> str:
-    return SLOT.sub(lambda slot: slots[slot[1]], template).strip()
+    return _with_slots(template, slots).strip()
 
 
-async def ask_tellings(world: World, *, recipe: Recipe, style: int, count: int, model: LanguageModel) -> Tellings:
+async def ask_tellings(world: World, *, task_id: str, recipe: DocumentTaskRecipe, model: LanguageModel) -> Tellings:
     """Ask the writer for a set of tellings; tasks of one style ask for the same, which is paid once."""
-    writer = _Writer(world, recipe, style, count, model)
-    kinds = await gather_all(*map(writer.documents, world.document_kinds))
-    relations = await gather_all(*map(writer.sentences, world.relations))
-    return Tellings(
-        world,
-        dict(zip(world.document_kinds, kinds, strict=True)),
-        {relation.name: sentences for relation, sentences in zip(world.relations, relations, strict=True)},
-    )
+    style = SeededRandom(recipe.world_seed, task_id, "style").integer_below(recipe.num_styles)
+    writer = _Writer(world, recipe, style, model)
+    documents = await gather_all(*map(writer.documents, world.document_kinds))
+    sentences = await gather_all(*map(writer.sentences, world.relations))
+    by_relation: dict[str, Sequence[str]] = {}
+    for relation, ways in zip(world.relations, sentences, strict=True):
+        by_relation[relation.name] = ways
+    return Tellings(world, dict(zip(world.document_kinds, documents, strict=True)), by_relation)
 
 
 @dataclass(frozen=True)
 class _Writer:
     world: World
-    recipe: Recipe
+    recipe: DocumentTaskRecipe
     style: int
-    count: int
     model: LanguageModel
 
     async def documents(self, kind: str) -> list[Telling]:
-        prompt = load_prompt(self.world.tell_prompt).render(kind=kind, count=self.count, language=self.recipe.language_name)
-
         def convert(reply: TellingReply) -> list[Telling]:
             self._expect_count(reply.documents)
             for number, telling in enumerate(reply.documents, start=1):
@@ -119,15 +139,9 @@ class _Writer:
                     raise ValueError(f"Document {number}: {problem}")
             return reply.documents
 
-        return await ask_structured(
-            self.model, prompt=prompt, reply=TellingReply, convert=convert, recipe=self.recipe, sample=self.style
-        )
+        return await self._ask(self.world.tell_prompt, TellingReply, convert, kind=kind)
 
     async def sentences(self, relation: Relation) -> list[str]:
-        prompt = load_prompt(self.world.phrase_prompt).render(
-            meaning=relation.meaning, count=self.count, language=self.recipe.language_name
-        )
-
         def convert(reply: PhraseReply) -> list[str]:
             self._expect_count(reply.sentences)
             for number, sentence in enumerate(reply.sentences, start=1):
@@ -135,95 +149,146 @@ class _Writer:
                     raise ValueError(f"Sentence {number}: {problem}")
             return reply.sentences
 
+        return await self._ask(self.world.phrase_prompt, PhraseReply, convert, meaning=relation.meaning)
+
+    async def _ask(self, name: str, reply: type[R], convert: Callable[[R], T], **about: str) -> T:
+        prompt = load_prompt(name).render(count=self.recipe.num_tellings, language=self.recipe.language_name, **about)
+        # The style is the sample: each has words of its own.
         return await ask_structured(
-            self.model, prompt=prompt, reply=PhraseReply, convert=convert, recipe=self.recipe, sample=self.style
+            self.model, prompt=prompt, reply=reply, convert=convert, settings=self.recipe.asking, sample=self.style
         )
 
     def _expect_count(self, given: Sequence[object]) -> None:
-        if len(given) != self.count:
-            raise ValueError(f"There are {len(given)}; give exactly {self.count}.")
+        if len(given) != self.recipe.num_tellings:
+            raise ValueError(f"There are {len(given)}; give exactly {self.recipe.num_tellings}.")
 
 
-def telling_problems(telling: Telling, world: World) -> list[str]:
-    """A sentence for each reason why a document's template cannot be used."""
-    slots, title = SLOT.findall(telling.text), SLOT.findall(telling.title)
+def telling_problems(telling: Telling, world: World) -> Iterator[str]:
+    """Yield a sentence for each reason why a document's template cannot be used."""
+    slots = SLOT.findall(telling.text)
+    if sorted(SLOT.findall(telling.title)) != sorted(world.title_slots):
+        yield f"the title must have {_slot_names(world.title_slots, ' and ')} and no other slot."
+    if slots.count("statements") != 1:
+        yield "the text must have {statements} exactly once."
+    for slot in sorted(world.needed_slots):
+        if slot not in slots:
+            yield f"the text must have {{{slot}}}."
+    if set(slots) - world.text_slots - {"statements"}:
+        yield f"the slots are {_slot_names(sorted(world.text_slots), ', ')} and {{statements}}."
     plain = SLOT.sub("", telling.text)
+    if BESIDE_SLOTS.search(plain + SLOT.sub("", telling.title)):
+        yield "there is a number or a brace beside the slots."
     tokens = count_tokens(plain)
-    named = {slot: f"{{{slot}}}" for slot in (*world.title_slots, *sorted(world.text_slots))}
-    problems = {
-        f"the title must have {' and '.join(named[slot] for slot in world.title_slots)} and no other slot.": sorted(title)
-        != sorted(world.title_slots),
-        "the text must have {statements} exactly once.": slots.count("statements") != 1,
-        **{f"the text must have {{{slot}}}.": slot not in slots for slot in sorted(world.needed_slots)},
-        f"the slots are {', '.join(named[slot] for slot in sorted(world.text_slots))} and {{statements}}.": bool(
-            set(slots) - world.text_slots - {"statements"}
-        ),
-        "there is a number or a brace beside the slots.": bool(re.search(r"[\d{}]", plain + SLOT.sub("", telling.title))),
-        f"the text has {tokens} tokens; {FEWEST_TOKENS} to {MOST_TOKENS} are wanted.": not FEWEST_TOKENS
-        <= tokens
-        <= MOST_TOKENS,
-    }
-    return [sentence for sentence, found in problems.items() if found]
+    if not FEWEST_TOKENS <= tokens <= MOST_TOKENS:
+        yield f"the text has {tokens} tokens; {FEWEST_TOKENS} to {MOST_TOKENS} are wanted."
+    yield from _label_problems(f"{telling.title} {telling.text}")
 
 
-def sentence_problems(sentence: str) -> list[str]:
-    """A sentence for each reason why a statement's template cannot be used."""
+def _slot_names(slots: Iterable[str], between: str) -> str:
+    return between.join(f"{{{slot}}}" for slot in slots)
+
+
+def sentence_problems(sentence: str) -> Iterator[str]:
+    """Yield a sentence for each reason why a statement's template cannot be used."""
     plain = SLOT.sub("", sentence)
-    problems = {
-        "{subject}, {value} and {as_of} must be there exactly once.": sorted(SLOT.findall(sentence))
-        != ["as_of", "subject", "value"],
-        "it must end in its only full stop.": plain.count(".") != 1 or not sentence.endswith("."),
-        "there is a number or a brace beside the slots.": bool(re.search(r"[\d{}]", plain)),
-    }
-    return [text for text, found in problems.items() if found]
+    if sorted(SLOT.findall(sentence)) != ["as_of", "subject", "value"]:
+        yield "{subject}, {value} and {as_of} must be there exactly once."
+    if plain.count(".") != 1 or not sentence.endswith("."):
+        yield "it must end in its only full stop."
+    if BESIDE_SLOTS.search(plain):
+        yield "there is a number or a brace beside the slots."
+    yield from _label_problems(sentence)
+
+
+def _label_problems(template: str) -> Iterator[str]:
+    """Yield a sentence for each word of the template that would tell what a document is there for."""
+    for word in sorted(LABEL_WORDS & set(words_of(SLOT.sub(" ", template)))):
+        yield f"the word {word!r} would tell what the document is there for; write without it."
 
 
 def placed_facts(document: SourceDocument, world: World) -> list[Fact]:
-    """What an invented document states, as facts; dates in ISO form."""
-    return [
-        Fact(
+    """Return the statements of an invented document as facts; dates in ISO form."""
+    facts: list[Fact] = []
+    for number, placed in enumerate(document.statements):
+        statement = placed.statement
+        relation = world.relation(statement.relation)
+        value = statement.value
+        day = read_date(value) if relation.answer_kind == "date" else None
+        if day is not None:
+            value = day.isoformat()
+        fact = Fact(
             fact_id=f"{document.document_id}-{number}",
             document_id=document.document_id,
-            subject=placed.statement.subject,
-            relation=placed.statement.relation,
-            value=_fact_value(placed.statement, world),
-            phrase=world.relation(placed.statement.relation).phrase,
-            kind=world.relation(placed.statement.relation).answer_kind,
-            options=world.relation(placed.statement.relation).options,
+            subject=statement.subject,
+            relation=statement.relation,
+            value=value,
+            phrase=relation.phrase,
+            kind=relation.answer_kind,
+            options=relation.options,
             start=placed.start,
             end=placed.end,
-            as_of=placed.statement.as_of,
-            status=placed.statement.status,
+            as_of=statement.as_of,
+            status=statement.status,
         )
-        for number, placed in enumerate(document.statements)
-    ]
-
-
-def _fact_value(statement: Statement, world: World) -> str:
-    found = read_date(statement.value) if world.relation(statement.relation).answer_kind == "date" else None
-    return found.isoformat() if found else statement.value
+        facts.append(fact)
+    return facts
 
 
 def told_filler(
-    tellings: Tellings, *, sizes: tuple[int, int], wanted: int, path: Sequence[object], taken: frozenset[str]
+    tellings: Tellings, *, chain: Iterable[Hop], task_id: str, recipe: DocumentTaskRecipe
 ) -> Iterator[SourceDocument]:
-    """Documents of other clusters, told like a task's own, until there are so many tokens; `sizes`: hops from and to.
+    """Yield documents of other clusters, told like a task's own, until they suffice for its longest length.
 
-    Raises LookupError where a world has not enough entities for most clusters.
+    Small clusters come last. Raises LookupError where a world has not enough entities for most clusters.
     """
-    number = tokens = unmade = 0
-    while tokens < wanted:
-        own = (*path, "filler", number)
-        hops = sizes[0] + SeededRandom(*own, "hops").integer_below(sizes[1] - sizes[0] + 1)
+    taken: set[str] = set()
+    for hop in chain:
+        taken.update((hop.subject, hop.value))
+    filler = _Filler(tellings, frozenset(taken), (recipe.world_seed, task_id, "filler"))
+    tokens = 0
+    number = 0
+    unmade = 0
+    while tokens < tokens_to_draw(recipe):
+        sizes = SeededRandom(recipe.world_seed, task_id, "filler", number, "hops")
+        hops = recipe.min_hops + sizes.integer_below(recipe.max_hops - recipe.min_hops + 1)
         try:
-            cluster = make_cluster(tellings.world, hops, path=own, taken=taken)
+            documents = filler.cluster(number, hops=hops, parallel_chains=PARALLEL_CHAINS)
         except LookupError:
-            unmade, number = unmade + 1, number + 1
+            unmade += 1
             if unmade > MOST_UNMADE + number // 2:
                 raise
-            continue
-        for plan in SeededRandom(*own, "order").shuffled(cluster.plans):
-            document = tellings.document(plan, role="filler", path=own)
-            tokens += count_tokens(f"{document.title}\n\n{document.text}")
-            yield document
+            documents = []
         number += 1
+        for document in documents:
+            tokens += document.tokens
+            yield document
+    for hops, parallel_chains in SMALL_CLUSTERS:
+        if hops > recipe.max_hops:
+            continue
+        with suppress(LookupError):  # where entities are used up, lengths are met by fewer clusters, or not at all
+            yield from filler.cluster(number, hops=hops, parallel_chains=parallel_chains)
+        number += 1
+
+
+@dataclass(frozen=True)
+class _Filler:
+    """Tells clusters of filler by number, without the names that are taken."""
+
+    tellings: Tellings
+    taken: frozenset[str]
+    path: tuple[object, ...]
+
+    def cluster(self, number: int, *, hops: int, parallel_chains: int) -> list[SourceDocument]:
+        """Return a cluster's documents in seeded order. Raises LookupError where entities do not suffice."""
+        path = (*self.path, number)
+        world = self.tellings.world
+        cluster = make_cluster(world, hops, path=path, taken=self.taken, parallel_chains=parallel_chains)
+        documents: list[SourceDocument] = []
+        for plan in SeededRandom(*path, "order").shuffled(cluster.plans):
+            documents.append(self.tellings.document(plan, role="filler", path=path, cluster=f"filler {number}"))
+        return documents
+
+
+def document_rows(documents: Iterable[SourceDocument]) -> list[Row]:
+    """Return documents as an asset's preview shows them."""
+    return [{"role": one.role, "title": one.title, "text": one.text} for one in documents]

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assets.engine.seeded_random import SeededRandom
-from pipelines.embedded.amemgym.phrases import TargetValue, as_words, closing_sentences, find_variable, is_blind_spot
+from pipelines.embedded.amemgym.phrases import TargetValue, as_words, choose_unclear, closing_sentences, find_variable
 from pipelines.embedded.bank import Topic, load_bank
 from pipelines.embedded.task import PromptTask
-from validation.amemgym.shortcut_programs import likeness, words
+from validation.amemgym.shortcuts.programs import shared_words, words
 
 UNCLEAR_DRAFT_RATE = 0.08  # a third of them can be identified all the same, by their other variables
 UNCLEAR_REFINEMENT_RATE = 0.15
@@ -27,17 +27,19 @@ class AnswerRequest:
     closings: Iterator[str]
 
 
-def draft(task: PromptTask) -> Mapping[str, str]:
-    """One answer per variant; variants that share a value get different advice for it, as far as there is."""
+def write_variant_answers(task: PromptTask) -> Mapping[str, str]:
+    """Write one answer per variant; variants that share a value get different advice for it, as far as there is."""
     info: dict[str, list[str]] = task.data("required_info")
     rows: dict[str, list[str]] = task.data("variants")
-    variants = {key: dict(zip(info, row, strict=True)) for key, row in rows.items()}
+    variants: dict[str, dict[str, str]] = {}
+    for key, row in rows.items():
+        variants[key] = dict(zip(info, row, strict=True))
     request = _answer_request(task.text("question"), list(info), rng=task.rng("answers"))
     answers: dict[str, str] = {}
     unclear: dict[str, str | None] = {}
     for index, (key, assignment) in enumerate(variants.items()):
         repetitions = _count_repetitions(assignment, list(variants.values())[:index])
-        unclear[key] = _choose_unclear(request, assignment, rate=UNCLEAR_DRAFT_RATE)
+        unclear[key] = choose_unclear(assignment, rate=UNCLEAR_DRAFT_RATE, rng=request.rng)
         answer = _answer(request, assignment, repetitions=repetitions, unclear=unclear[key])
         if answer in answers.values():
             answer = _answer(request, assignment, repetitions=repetitions, unclear=None)
@@ -48,7 +50,7 @@ def draft(task: PromptTask) -> Mapping[str, str]:
 def _even_out(
     answers: Mapping[str, str], variants: Mapping[str, Assignment], unclear: Mapping[str, str | None], request: AnswerRequest
 ) -> Mapping[str, str]:
-    """The answers in such words that chance says which of them is least like the others.
+    """Return the answers in such words that chance says which of them is least like the others.
 
     Else it is the one whose values no other variant shares, and such a variant holds longer than most.
     """
@@ -59,7 +61,9 @@ def _even_out(
         if least == odd:
             break
         for key, sign in ((least, 1), (odd, -1)):
-            repetitions = {name: request.rng.integer_below(3) for name in variants[key]}
+            repetitions: dict[str, int] = {}
+            for name in variants[key]:
+                repetitions[name] = request.rng.integer_below(3)
             answer = _answer(request, variants[key], repetitions=repetitions, unclear=unclear[key])
             redrafted = {**answers, key: answer}
             if answer not in answers.values() and sign * _likeness(redrafted)[key] > sign * alike[key]:
@@ -68,23 +72,28 @@ def _even_out(
 
 
 def _likeness(answers: Mapping[str, str]) -> dict[str, float]:
-    """How much each answer is like the others in its words, by the measure of the report."""
-    return dict(zip(answers, likeness([words(text) for text in answers.values()]), strict=True))
+    """Measure how much each answer is like the others in its words, as the report does."""
+    measured = shared_words(list(map(words, answers.values())))
+    return dict(zip(answers, measured, strict=True))
 
 
-def refine(task: PromptTask) -> dict[str, str]:
-    """The answer with other advice; mostly it can be identified then."""
+def rewrite_answer(task: PromptTask) -> dict[str, str]:
+    """Write the answer with other advice; mostly it can be identified then."""
     assignment: dict[str, str] = task.data("matched_state")
     others: list[dict[str, str]] = task.data("other_states")
-    values = {name: tuple(dict.fromkeys(state[name] for state in (assignment, *others))) for name in assignment}
+    targets: list[TargetValue] = []
+    for name, value in assignment.items():
+        values = [value]
+        for state in others:
+            values.append(state[name])
+        targets.append(TargetValue(name, value, tuple(dict.fromkeys(values))))
     request = _answer_request(task.text("question"), list(assignment), rng=task.rng("refine"))
-    unclear = _choose_unclear(request, assignment, rate=UNCLEAR_REFINEMENT_RATE)
+    unclear = choose_unclear(assignment, rate=UNCLEAR_REFINEMENT_RATE, rng=request.rng)
     answer = ""
     for _ in range(MAX_REWRITES):
         repetitions = dict.fromkeys(assignment, request.rng.integer_below(3))
         answer = _answer(request, assignment, repetitions=repetitions, unclear=unclear)
-        conveyed = [TargetValue(name, value, values[name]).is_conveyed_by(answer) for name, value in assignment.items()]
-        if all(conveyed) and answer != task.text("answer"):
+        if answer != task.text("answer") and all(target.is_conveyed_by(answer) for target in targets):
             break
     return {"answer": answer}
 
@@ -95,32 +104,30 @@ def _answer_request(question: str, names: Sequence[str], *, rng: SeededRandom) -
 
 
 def _topic_of_question(question: str, names: Sequence[str]) -> Topic | None:
-    """The topic whose question this is, else the one that has most of the variables."""
+    """Return the topic whose question this is, else the one that has most of the variables."""
     bank = load_bank()
-    having = [topic for name in names for topic in bank.topics_with.get(name, ())]
+    having = bank.topics_for(names)
     return bank.topic_of_question.get(question) or max(having, key=having.count, default=None)
 
 
 def _count_repetitions(assignment: Assignment, earlier: Sequence[Assignment]) -> dict[str, int]:
-    """How many earlier variants share each value: the next phrase of its advice is due."""
-    return {name: sum(state[name] == value for state in earlier) for name, value in assignment.items()}
-
-
-def _choose_unclear(request: AnswerRequest, assignment: Assignment, *, rate: float) -> str | None:
-    """The variable for which the answer gives vague advice, if any."""
-    if is_blind_spot(request.question, *sorted(assignment.items())):
-        return min(assignment)
-    return request.rng.choice(list(assignment)) if request.rng.bernoulli(rate) else None
+    """Count the earlier variants that share each value: the next phrase of its advice is due."""
+    counts = dict.fromkeys(assignment, 0)
+    for state in earlier:
+        for name, value in assignment.items():
+            if state[name] == value:
+                counts[name] += 1
+    return counts
 
 
 def _answer(request: AnswerRequest, assignment: Assignment, *, repetitions: Mapping[str, int], unclear: str | None) -> str:
-    sentences = [
-        _advice(request, name, value, repetition=repetitions[name], unclear=name == unclear)
-        for name, value in assignment.items()
-    ]
-    length = sum(len(sentence.split()) for sentence in sentences)
-    closes = len(sentences) < 3 and length < MAX_WORDS_BEFORE_CLOSING and request.rng.bernoulli(CLOSING_RATE)
-    closing = next(request.closings, "") if closes else ""
+    sentences: list[str] = []
+    for name, value in assignment.items():
+        sentences.append(_advice(request, name, value, repetition=repetitions[name], unclear=name == unclear))
+    length = len(" ".join(sentences).split())
+    closing = ""
+    if len(sentences) < 3 and length < MAX_WORDS_BEFORE_CLOSING and request.rng.bernoulli(CLOSING_RATE):
+        closing = next(request.closings, "")
     return " ".join([*request.rng.shuffled(sentences), closing]).strip()
 
 

@@ -1,6 +1,6 @@
-"""What can be true of a person: values that exclude each other, and values that fit age, place and interests.
+"""The knowledge of what can be true of a person: values that exclude each other, and values that fit age, place and interests.
 
-The knowledge is a table, `plausibility.yaml`; nothing here speaks of a single value.
+It is a table, `plausibility.yaml`; nothing here speaks of a single value.
 """
 
 import re
@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict
 
-from pipelines.embedded.bank import PLAUSIBILITY, load_bank
+from pipelines.embedded.bank import PLAUSIBILITY
 
 NOT_EMPLOYED = re.compile(r"retired|unemployed|not in (the )?workforce|student|homemaker|no occupation|never worked")
 PROFILE_FIELD = re.compile(r"^(?P<label>[A-Z][a-z ]+): (?P<value>.*)$", re.MULTILINE)
@@ -35,17 +34,20 @@ class ProfileFields:
 
     @property
     def employed(self) -> bool:
-        """Whether the profile names paid work."""
+        """True where the profile names paid work."""
         return bool(self.occupation) and not NOT_EMPLOYED.search(self.occupation)
 
 
 def parse_profile(profile: str) -> ProfileFields:
     """Read `label: value` lines; a profile in another form is read as one text."""
-    fields = {match["label"].lower(): match["value"] for match in PROFILE_FIELD.finditer(profile)}
+    fields: dict[str, str] = {}
+    for match in PROFILE_FIELD.finditer(profile):
+        fields[match["label"].lower()] = match["value"]
     age = re.search(r"\d+", fields.get("age", ""))
     home = STATE_OF_USA.search(fields.get("lives in", ""))
-    interests = "\n".join(fields.get(label, "") for label in ("hobbies and interests", "skills and expertise"))
+    interests = f"{fields.get('hobbies and interests', '')}\n{fields.get('skills and expertise', '')}"
     return ProfileFields(
+        # An age that every topic allows for, where the profile says none.
         age=int(age[0]) if age else 40,
         marital_status=fields.get("marital status", "").lower(),
         occupation=fields.get("occupation", "").lower(),
@@ -59,14 +61,6 @@ class _Row(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def _check_values(*tables: Values) -> None:
-    """Raise ValueError for a value that the bank does not have: a table that speaks of nothing is no knowledge."""
-    known = load_bank().values
-    unknown = [(name, value) for table in tables for name, own in table.items() for value in own if value not in known[name]]
-    if unknown:
-        raise ValueError(f"The bank has no such values: {unknown}.")
-
-
 class ExclusiveValues(_Row):
     """Nobody has one of the values on the one side and one of those on the other at the same time."""
 
@@ -74,15 +68,11 @@ class ExclusiveValues(_Row):
     one: dict[str, tuple[str, ...]]
     other: dict[str, tuple[str, ...]]
 
-    @model_validator(mode="after")
-    def check_values(self) -> Self:
-        _check_values(self.one, self.other)
-        return self
-
     @property
     def pairs(self) -> Iterator[Pair]:
         for (name, values), (other, others) in product(self.one.items(), self.other.items()):
-            yield from ({name: value, other: excluded} for value, excluded in product(values, others))
+            for value, excluded in product(values, others):
+                yield {name: value, other: excluded}
 
 
 class UnfitValues(_Row):
@@ -93,11 +83,6 @@ class UnfitValues(_Row):
     lives_in: frozenset[str] = frozenset()
     marital_status: str | None = None
     values: dict[str, tuple[str, ...]]
-
-    @model_validator(mode="after")
-    def check_values(self) -> Self:
-        _check_values(self.values)
-        return self
 
     def concerns(self, person: ProfileFields) -> bool:
         return (
@@ -113,11 +98,6 @@ class FittingValues(_Row):
     interests: tuple[str, ...]
     values: dict[str, str]
 
-    @model_validator(mode="after")
-    def check_values(self) -> Self:
-        _check_values({name: (value,) for name, value in self.values.items()})
-        return self
-
 
 class Plausibility(_Row):
     """The whole table."""
@@ -129,26 +109,38 @@ class Plausibility(_Row):
 
 @cache
 def load_table() -> Plausibility:
+    """Read the table once. Raises pydantic.ValidationError that names what is wrong."""
     return Plausibility.model_validate(yaml.load(PLAUSIBILITY.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
 
 
 def exclusive_pairs(choices: Values) -> list[Pair]:
-    """The pairs of these choices that nobody has at the same time, each once."""
-    found = (pair for row in load_table().exclusive for pair in row.pairs)
-    held = (pair for pair in found if all(value in choices.get(name, ()) for name, value in pair.items()))
-    return list({frozenset(pair.items()): pair for pair in held}.values())
+    """Return the pairs of these choices that nobody has at the same time, each once."""
+    held: list[Pair] = []
+    for row in load_table().exclusive:
+        for pair in row.pairs:
+            if pair not in held and all(value in choices.get(name, ()) for name, value in pair.items()):
+                held.append(pair)
+    return held
 
 
 def unfit_values(choices: Values, person: ProfileFields) -> dict[str, dict[str, str]]:
-    """The choices that do not fit the person, by variable, each with why."""
+    """Return the choices that do not fit the person, by variable, each with why."""
     unfit: dict[str, dict[str, str]] = {}
     for row in load_table().unfit:
-        for name, values in row.values.items() if row.concerns(person) else ():
-            unfit.setdefault(name, {}).update({value: row.because for value in values if value in choices.get(name, ())})
-    return {name: values for name, values in unfit.items() if values}
+        if not row.concerns(person):
+            continue
+        for name, values in row.values.items():
+            for value in values:
+                if value in choices.get(name, ()):
+                    unfit.setdefault(name, {})[value] = row.because
+    return unfit
 
 
 def fitting_values(person: ProfileFields) -> dict[str, str]:
-    """The values that the person's interests tell, by variable."""
-    rows = [row for row in load_table().fitting if any(word in person.interests for word in row.interests)]
-    return {name: value for row in reversed(rows) for name, value in row.values.items()}
+    """Return the values that the person's interests tell, by variable; of several for one variable the table's first."""
+    fitting: dict[str, str] = {}
+    for row in load_table().fitting:
+        if any(word in person.interests for word in row.interests):
+            for name, value in row.values.items():
+                fitting.setdefault(name, value)
+    return fitting

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,26 +24,31 @@ class DraftedInfoType:
     question: str
 
 
-def refine(task: PromptTask) -> dict[str, str]:
+def name_variables(task: PromptTask) -> dict[str, str]:
     """Give drafted types their canonical names; general facts about the person merge across questions."""
-    drafted = [
-        DraftedInfoType(key, tuple(values), item["question"])
-        for item in task.data("questions")
-        for key, values in item["required_info"].items()
-    ]
+    drafted: list[DraftedInfoType] = []
+    for item in task.data("questions"):
+        for key, values in item["required_info"].items():
+            drafted.append(DraftedInfoType(key, tuple(values), item["question"]))
     merged: dict[str, list[DraftedInfoType]] = {}
     for info in drafted:
         name = canonical_name(info)
         same_question = any(info.question == other.question for other in merged.get(name, ()))
-        merged.setdefault(f"{name}_{info.key}" if same_question else name, []).append(info)
+        if same_question:
+            name = f"{name}_{info.key}"
+        merged.setdefault(name, []).append(info)
     minimum = MIN_VARIABLES.search(task.objection)
     if minimum:
-        merged = _split_variables(merged, at_least=int(minimum[1]))
-    return {info.key: name for name, group in merged.items() for info in group}
+        _split_variables(merged, at_least=int(minimum[1]))
+    names: dict[str, str] = {}
+    for name, group in merged.items():
+        for info in group:
+            names[info.key] = name
+    return names
 
 
 def canonical_name(info: DraftedInfoType) -> str:
-    """The bank's name, else the drafted name made clear with a word of its question."""
+    """Return the bank's name, else the drafted name made clear with a word of its question."""
     key = KEY_SUFFIX.sub("", info.key)
     return _bank_name(info) or f"{key}_when_{_question_word(info.question, key)}"
 
@@ -52,45 +57,46 @@ def _bank_name(info: DraftedInfoType) -> str | None:
     bank = load_bank()
     values = frozenset(info.values)
     topic = bank.topic_of_question.get(info.question)
-    names = [v.name for v in topic.variables if values <= frozenset(v.choices)] if topic else []
-    return names[0] if names else bank.resolve_name(info.key, values)
+    for variable in topic.variables if topic else ():
+        if values <= frozenset(variable.choices):
+            return variable.name
+    return bank.resolve_name(info.key, values)
 
 
 def _question_word(question: str, key: str) -> str:
-    """The longest word of the question that the key does not have."""
+    """Return the longest word of the question that the key does not have."""
     words = [word for word in WORD.findall(question.lower()) if stems(word) and word not in key]
     return re.sub(r"\W", "", max(words, key=len, default="asking"))
 
 
-def _split_variables(merged: Mapping[str, Sequence[DraftedInfoType]], *, at_least: int) -> dict[str, list[DraftedInfoType]]:
+def _split_variables(merged: dict[str, list[DraftedInfoType]], *, at_least: int) -> None:
     """Split merged variables, each part named after its question, until there are enough."""
-    names: dict[str, list[DraftedInfoType]] = {name: list(group) for name, group in merged.items()}
-    for name, group in list(names.items()):
+    for name, group in list(merged.items()):
         for info in group[1:]:
-            if len(names) < at_least:
-                names[name].remove(info)
-                names.setdefault(f"{name}_when_{_question_word(info.question, name)}", []).append(info)
-    return names
+            if len(merged) < at_least:
+                group.remove(info)
+                merged.setdefault(f"{name}_when_{_question_word(info.question, name)}", []).append(info)
 
 
-def unify(task: PromptTask) -> dict[str, list[str]]:
-    """For each variable as many choices as asked: those that most drafts have, in the bank's order."""
+def unify_choices(task: PromptTask) -> dict[str, list[str]]:
+    """Choose for each variable as many choices as asked: those that most drafts have, in the bank's order."""
     count = task.number(r"exactly (\d+) choices", default=3)
-    conflicts: dict[str, list[dict[str, Any]]] = task.data("conflicts")
-    denied: dict[str, dict[str, str]] = task.data("denied") if "denied" in task.blocks else {}
+    denied = task.optional_data("denied")
     unfit = unfit_values(load_bank().values, parse_profile(task.text("user_profile")))
-    return {
-        name: _unified(name, items, count, denied=denied.get(name, {}), unfit=unfit.get(name, {}))
-        for name, items in conflicts.items()
-    }
+    unified: dict[str, list[str]] = {}
+    for name, items in task.data("conflicts").items():
+        unified[name] = _unified(name, items, count, denied=denied.get(name, {}), unfit=unfit.get(name, {}))
+    return unified
 
 
 def _unified(
     name: str, items: list[dict[str, Any]], count: int, *, denied: Collection[str], unfit: Collection[str]
 ) -> list[str]:
-    drafted = Counter(choice for item in items for choice in item["info_choices"])
+    drafted: Counter[str] = Counter()
+    for item in items:
+        drafted.update(item["info_choices"])
     bank_name = load_bank().resolve_name(name, frozenset(drafted))
     order = list(load_bank().values[bank_name]) if bank_name else list(drafted)
     fit = [value for value in order if value not in denied]
-    chosen = sorted(fit, key=lambda value: (value in unfit, -drafted[value], order.index(value)))[:count]
-    return [value for value in order if value in chosen]
+    chosen = sorted(fit, key=lambda value: (value in unfit, -drafted[value]))[:count]
+    return sorted(chosen, key=order.index)

@@ -3,18 +3,18 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from functools import cached_property
+from itertools import chain, combinations, product, repeat
 from typing import Any
 
+from assets.amemgym.records.state import selected
 from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.amemgym.plausibility import fitting_values, parse_profile, unfit_values
 from pipelines.embedded.bank import load_bank
-from pipelines.embedded.reader import read_value
+from pipelines.embedded.reader import read_values, word_set
 from pipelines.embedded.task import PromptTask
 
-SCALE_CONCEPTS = frozenset(
-    {"monthly_spare_money", "daily_free_time", "comfort_with_technology"}
-)  # concepts whose values form a scale
+SCALE_CONCEPTS = word_set("monthly_spare_money daily_free_time comfort_with_technology")  # their values form a scale
 MIDDLE_START_RATE = 0.3
 MAX_TRIES = 50  # first states that are tried until none of their values exclude each other
 NUM_DRAFTS = 20  # further selections of variables to compare, where the number of changed answers matters
@@ -31,20 +31,12 @@ LIFE_AREAS = {
     "comfort_with_technology": "dealing with technology",
 }
 TOPIC_AREAS = {
-    "career_growth": "work",
-    "home_office_setup": "the home office",
-    "language_learning": "language study",
-    "learning_an_instrument": "music",
-    "reading_habit": "reading",
     "recreational_team_sport": "team sport",
     "saving_for_a_goal": "saving",
     "screen_time_balance": "screen time",
-    "side_business": "the side business",
     "sleep_routine": "sleep",
     "stress_relief": "everyday stress",
-    "team_leadership": "work with the team",
     "vegetable_garden": "the vegetable garden",
-    "weeknight_cooking": "cooking",
 }
 PLAIN_SUMMARIES = (
     "Life went on, with a change here and there.",
@@ -64,13 +56,16 @@ SUMMARIES = (
 )
 
 
-def initial(task: PromptTask) -> dict[str, str]:
-    """One value per variable, such as the profile tells or allows; on a scale the middle one somewhat more often."""
+def choose_first_state(task: PromptTask) -> dict[str, str]:
+    """Choose one value per variable, such as the profile tells or allows; on a scale the middle one somewhat more often."""
     rng = task.rng("initial")
     schema: dict[str, list[str]] = task.data("state_schema")
-    person, pairs = parse_profile(task.text("user_profile")), _exclusive(task)
-    fitting, unfit = fitting_values(person), unfit_values(schema, person)
+    person = parse_profile(task.text("user_profile"))
+    pairs = _exclusive_pairs(task)
+    fitting = fitting_values(person)
+    unfit = unfit_values(schema, person)
     state: dict[str, str] = {}
+    # Values are drawn one by one, and the last ones may be left without a choice that excludes none: then all are drawn anew.
     for _ in range(MAX_TRIES):
         state = {}
         for name in rng.shuffled(list(schema)):
@@ -80,39 +75,39 @@ def initial(task: PromptTask) -> dict[str, str]:
             state[name] = told if told in allowed else _initial_value(name, schema[name], allowed, rng)
         if not holds_exclusive(state, pairs):
             break
-    return {name: state[name] for name in schema}
+    return selected(state, schema)
 
 
-def _exclusive(task: PromptTask) -> list[dict[str, str]]:
-    """The pairs of values that the prompt lists as exclusive."""
-    table: dict[str, dict[str, dict[str, list[str]]]] = task.data("exclusive") if "exclusive" in task.blocks else {}
-    return [
-        {name: value, other: paired}
-        for name, values in table.items()
-        for value, others in values.items()
-        for other, choices in others.items()
-        for paired in choices
-    ]
+def _exclusive_pairs(task: PromptTask) -> list[dict[str, str]]:
+    """Read the pairs of values that the prompt lists as exclusive: variable, value, other variable, its excluded values."""
+    table: dict[str, dict[str, dict[str, list[str]]]] = task.optional_data("exclusive")
+    pairs: list[dict[str, str]] = []
+    for name, values in table.items():
+        for value, others in values.items():
+            for other, excluded in others.items():
+                for paired in excluded:
+                    pairs.append({name: value, other: paired})
+    return pairs
 
 
 def holds_exclusive(state: Mapping[str, str], pairs: Iterable[Mapping[str, str]]) -> bool:
-    """Whether the state, which may lack variables, holds both values of a pair."""
+    """Return True when the state, which may lack variables, holds both values of a pair."""
     return any(pair.items() <= state.items() for pair in pairs)
 
 
 def _initial_value(name: str, values: Sequence[str], allowed: Sequence[str], rng: SeededRandom) -> str:
     middle = values[len(values) // 2]
-    is_middle = name in SCALE_CONCEPTS and middle in allowed and rng.bernoulli(MIDDLE_START_RATE)
-    return middle if is_middle else rng.choice(allowed)
+    if name in SCALE_CONCEPTS and middle in allowed and rng.bernoulli(MIDDLE_START_RATE):
+        return middle
+    return rng.choice(allowed)
 
 
-def update(task: PromptTask) -> dict[str, Any]:
+def choose_updates(task: PromptTask) -> dict[str, Any]:
     """Change about as many variables as asked, those that changed least before the others, to values that can be."""
     rng = task.rng("update")
-    moves = _possible_moves(task)
-    due = frozenset[str](task.data("due")["of"] if "due" in task.blocks else ())
-    new = _settle(_choose_changes(task, moves, rng), moves, due=due)
-    return {"period_summary": summary(list(new), rng=rng), "updated": new}
+    period = UpdateRequest(task)
+    new = _settle(_choose_changes(period, rng), period.moves, due=frozenset(period.due.get("of", ())))
+    return {"period_summary": summarize_changes(list(new), rng=rng), "updated": new}
 
 
 @dataclass(frozen=True)
@@ -124,168 +119,236 @@ class PossibleMoves:
     pairs: Sequence[Mapping[str, str]]
 
     def blockers(self, name: str, value: str) -> list[str]:
-        """The variables whose present values exclude this one."""
-        held = [pair for pair in self.pairs if pair.get(name) == value and pair.items() <= {**self.now, name: value}.items()]
-        return list(dict.fromkeys(other for pair in held for other in pair if other != name))
+        """Return the variables whose present values exclude this one."""
+        after = {**self.now, name: value}
+        found: dict[str, None] = {}
+        for pair in self.pairs:
+            if pair.get(name) == value and pair.items() <= after.items():
+                found.update(dict.fromkeys(pair))
+        found.pop(name, None)
+        return list(found)
 
     def is_free(self, name: str) -> bool:
-        """Whether the variable may change with all others as they are."""
+        """Return True when the variable may change with all others as they are."""
         return any(not self.blockers(name, value) for value in self.choices[name])
 
     def settle(self, names: Sequence[str]) -> dict[str, str] | None:
-        """The likeliest new values of these variables that can be true together."""
-        drafts = (dict(zip(names, values, strict=True)) for values in product(*(self.choices[name] for name in names)))
-        return next((new for new in drafts if not holds_exclusive({**self.now, **new}, self.pairs)), None)
+        """Return the likeliest new values of these variables that can be true together; None where there are none."""
+        for values in product(*(self.choices[name] for name in names)):
+            new = dict(zip(names, values, strict=True))
+            if not holds_exclusive({**self.now, **new}, self.pairs):
+                return new
+        return None
 
 
-def _possible_moves(task: PromptTask) -> PossibleMoves:
-    state = _known_of_variables(task)
-    offered: dict[str, list[str]] = {name: own["may_become"] for name, own in state.items() if own["may_become"]}
-    unfit = unfit_values(offered, parse_profile(task.text("user_profile")))
-    choices: dict[str, list[str]] = {}
-    for name, values in offered.items():
-        left = [value for value in values if value not in unfit.get(name, {})]
-        while left:
-            choices.setdefault(name, []).append(_next_value(name, {**state[name], "may_become": left}, task))
-            left = [value for value in left if value not in choices[name]]
-    return PossibleMoves({name: str(own["now"]) for name, own in state.items()}, choices, _exclusive(task))
+@dataclass(frozen=True)
+class UpdateRequest:
+    """The request for one period's changes, as its prompt puts it."""
+
+    task: PromptTask
+
+    @cached_property
+    def variables(self) -> dict[str, dict[str, Any]]:
+        """The prompt's table: each variable's entries by column; columns that say nothing may be missing."""
+        table: dict[str, Any] = self.task.data("state")
+        variables: dict[str, dict[str, Any]] = {}
+        for name, row in table["variables"].items():
+            variables[name] = dict(zip(table["columns"], row, strict=False))
+        return variables
+
+    @property
+    def due(self) -> dict[str, Any]:
+        """The variables that are due to change (`of`), and how many of them have to (`at_least`); {} where none are."""
+        return self.task.optional_data("due")
+
+    @cached_property
+    def change_counts(self) -> dict[str, int]:
+        """The number of changes that each variable has made so far."""
+        counts: dict[str, int] = {}
+        for name, column in self.variables.items():
+            counts[name] = int(column.get("changes", 0))
+        return counts
+
+    @cached_property
+    def moves(self) -> PossibleMoves:
+        unfit = unfit_values(load_bank().values, parse_profile(self.task.text("user_profile")))
+        now: dict[str, str] = {}
+        choices: dict[str, list[str]] = {}
+        for name, column in self.variables.items():
+            now[name] = str(column["now"])
+            left = [value for value in column["may_become"] if value not in unfit.get(name, {})]
+            while left:
+                value = self._next_value(name, left)
+                choices.setdefault(name, []).append(value)
+                left.remove(value)
+        return PossibleMoves(now, choices, _exclusive_pairs(self.task))
+
+    def _next_value(self, name: str, values: Sequence[str]) -> str:
+        """Return a value that the variable has not had, on a scale the nearest. The prompt lists values never had first."""
+        column = self.variables[name]
+        now = str(column["now"])
+        fresh = list(values)
+        if "changes" in column:
+            earlier = [*column.get("had", ()), now]
+            fresh = [value for value in values if value not in earlier] or fresh
+            fresh = fresh[:1]
+        scale: Sequence[str] = ()
+        if name in SCALE_CONCEPTS:
+            scale = load_bank().values.get(name, ())
+        if now in scale and set(fresh) <= set(scale):
+            return min(fresh, key=lambda value: abs(scale.index(value) - scale.index(now)))
+        return self.task.rng("step", name).choice(fresh)
+
+    def room_is_scarce(self, wanted: int) -> bool:
+        """Return True when so many changes in each period would use up nearly all that the variables may make."""
+        room = len(self.variables) * self.task.number(r"After (\d+) changes", default=3)
+        return room < SCARCE_ROOM * wanted * int(self.task.data("period").get("steps", 1))
+
+    def question_count_error(self, names: Sequence[str]) -> int:
+        """Return how far the number of questions with a changing variable is from what is asked for."""
+        questions: dict[str, list[str]] = self.task.optional_data("questions")
+        if not questions:
+            return 0
+        answers: dict[str, int] = self.task.data("answers")
+        count = 0
+        for required in questions.values():
+            if not set(names).isdisjoint(required):
+                count += 1
+        return abs(2 * count - answers["at_least"] - answers["at_most"])
 
 
 def _settle(names: Sequence[str], moves: PossibleMoves, *, due: frozenset[str]) -> dict[str, str]:
-    """New values for the names; what blocks one changes too, in place of the last, and another one in place of a stuck one.
+    """Return new values for the names. What blocks one changes too, in place of the last; another takes a stuck one's place.
 
     Names that are due to change are kept before any other.
     """
     drafts = [list(names)]
-    for name in (name for name in names if not moves.is_free(name)):
-        for blockers in (moves.blockers(name, value) for value in moves.choices[name]):
+    for name in names:
+        if moves.is_free(name):
+            continue
+        for value in moves.choices[name]:
+            blockers = moves.blockers(name, value)
             if set(blockers) <= set(moves.choices):
                 drafts.append(list(dict.fromkeys([name, *blockers, *names]))[: len(names)])
-    drafts.extend(list(kept) for count in range(len(names) - 1, 0, -1) for kept in combinations(names, count))
+    # Fewer changes only where so many cannot be true together; what is due comes first, as no later period may take it.
+    for count in range(len(names) - 1, 0, -1):
+        drafts.extend(map(list, combinations(names, count)))
     drafts.sort(key=lambda draft: -len(due.intersection(names, draft)))
-    new = next(filter(None, map(moves.settle, drafts)), dict[str, str]())
+    new = _first_settled(drafts, moves)
     for name in moves.choices:
-        wider = moves.settle([*new, name]) if len(new) < len(names) and name not in new else None
-        new = wider or new
+        if len(new) < len(names) and name not in new:
+            new = moves.settle([*new, name]) or new
     return new
 
 
-def _choose_changes(task: PromptTask, moves: PossibleMoves, rng: SeededRandom) -> list[str]:
+def _first_settled(drafts: Sequence[Sequence[str]], moves: PossibleMoves) -> dict[str, str]:
+    """Return the new values of the first draft whose variables can all change; {} where none can."""
+    for draft in drafts:
+        new = moves.settle(draft)
+        if new:
+            return new
+    return {}
+
+
+def _choose_changes(period: UpdateRequest, rng: SeededRandom) -> list[str]:
+    """Choose the variables to change: of several selections the one that changes about as many answers as asked."""
+    task = period.task
     wanted = task.number(r"about (\d+) variables change", default=4)
-    if not task.objection and wanted > 3:
-        wanted += rng.choice((-1, -1, 0) if _room_is_scarce(task, wanted) else (-1, 0, 0, 0, 0, 1))
-    counts = _change_counts(task)
-    drafts = [_rank_variables(task, moves, rng)]
-    if "questions" in task.blocks:
-        drafts.extend(rng.shuffled(drafts[0]) for _ in range(NUM_DRAFTS))
-    # After an objection: what it proposes, else the least changed variables, because they leave most room for later.
     if task.objection:
+        # What it proposes, else the least changed variables, because they leave most room for later.
         proposed: list[str] = re.findall(r"'([^']+)'", task.objection.partition("for instance")[2])
-        possible = [*(name for name in proposed if name in moves.choices), *(one for one in drafts[0] if one not in proposed)]
+        ranked = dict.fromkeys([*proposed, *_rank_variables(period, rng)])
+        possible = [name for name in ranked if name in period.moves.choices]
         return possible[: len(proposed) or wanted]
-    selections = [_with_companions(draft, counts, wanted=wanted, rng=rng) for draft in drafts]
-    return min(selections, key=lambda names: _question_count_error(task, names))
+    if wanted > 3:
+        fewer_or_more = (-1, -1, 0) if period.room_is_scarce(wanted) else (-1, 0, 0, 0, 0, 1)
+        wanted += rng.choice(fewer_or_more)
+    ranked = _rank_variables(period, rng)
+    drafts = [ranked]
+    if "questions" in task.blocks:
+        drafts += map(rng.shuffled, repeat(ranked, NUM_DRAFTS))
+    selections: list[list[str]] = []
+    for draft in drafts:
+        selections.append(_with_companions(draft, period.change_counts, wanted=wanted, rng=rng))
+    return min(selections, key=period.question_count_error)
 
 
-def _known_of_variables(task: PromptTask) -> dict[str, dict[str, Any]]:
-    """By variable what the prompt's table says of it, by column; columns that say nothing may be missing."""
-    table: dict[str, Any] = task.data("state")
-    return {name: dict(zip(table["columns"], row, strict=False)) for name, row in table["variables"].items()}
+def _rank_variables(period: UpdateRequest, rng: SeededRandom) -> list[str]:
+    """Rank variables that may change: as many as are due to change for the first time, then those that changed least."""
+    moves = period.moves
+    counts = period.change_counts
+    unlocking: set[str] = set()
+    for name in moves.choices:
+        if not counts.get(name) and not moves.is_free(name):
+            for value in moves.choices[name]:
+                unlocking.update(moves.blockers(name, value))
 
-
-def _room_is_scarce(task: PromptTask, wanted: int) -> bool:
-    """Whether so many changes in each period would use up nearly all that the variables may make."""
-    room = len(_known_of_variables(task)) * task.number(r"After (\d+) changes", default=3)
-    return room < SCARCE_ROOM * wanted * int(task.data("period").get("steps", 1))
-
-
-def _change_counts(task: PromptTask) -> dict[str, int]:
-    return {name: int(own.get("changes", 0)) for name, own in _known_of_variables(task).items()}
-
-
-def _rank_variables(task: PromptTask, moves: PossibleMoves, rng: SeededRandom) -> list[str]:
-    """Variables that may change: as many as are due to change for the first time, then those that changed least."""
-    counts = _change_counts(task)
-    stuck = [name for name in moves.choices if not counts.get(name) and not moves.is_free(name)]
-    unlocking = {other for name in stuck for value in moves.choices[name] for other in moves.blockers(name, value)}
+    bound = set(chain.from_iterable(moves.pairs))
 
     def rank(name: str) -> tuple[bool, bool, int, bool]:
         # What others may block later moves while it can, and what keeps another from ever moving moves before it is late.
-        is_bound = any(name in pair for pair in moves.pairs)
-        return not moves.is_free(name), name not in unlocking, counts.get(name, 0), not is_bound
+        return not moves.is_free(name), name not in unlocking, counts.get(name, 0), name not in bound
 
     ranked = sorted(rng.shuffled(list(moves.choices)), key=rank)
-    if "due" not in task.blocks:
+    due = period.due
+    if not due:
         return ranked
-    due: dict[str, Any] = task.data("due")
     first = [name for name in ranked if name in due["of"]][: due["at_least"]]
-    return [*first, *(name for name in ranked if name not in first)]
-
-
-def _question_count_error(task: PromptTask, names: Sequence[str]) -> int:
-    """How far the number of questions with a changing variable is from what is asked for."""
-    if "questions" not in task.blocks:
-        return 0
-    questions: dict[str, list[str]] = task.data("questions")
-    answers: dict[str, int] = task.data("answers")
-    count = sum(not set(names).isdisjoint(required) for required in questions.values())
-    return abs(2 * count - answers["at_least"] - answers["at_most"])
+    return list(dict.fromkeys([*first, *ranked]))
 
 
 def _with_companions(ranked: list[str], counts: Mapping[str, int], *, wanted: int, rng: SeededRandom) -> list[str]:
-    """The first variables, some of them followed by another one of their topic that changed about as often."""
+    """Return the first variables, some of them followed by another one of their topic that changed about as often."""
     chosen: list[str] = []
     for name in ranked:
-        if len(chosen) < wanted and name not in chosen:
-            chosen.append(name)
-            near = [
-                other
-                for other in ranked
-                if other not in chosen and share_topic(name, other) and counts.get(other, 0) <= counts.get(name, 0) + 1
-            ]
-            if near and len(chosen) < wanted and rng.bernoulli(COMPANION_RATE):
-                chosen.append(near[0])
+        if len(chosen) == wanted:
+            break
+        if name in chosen:
+            continue
+        chosen.append(name)
+        companion = _companion(name, ranked, chosen, counts)
+        if companion and len(chosen) < wanted and rng.bernoulli(COMPANION_RATE):
+            chosen.append(companion)
     return chosen
 
 
+def _companion(name: str, ranked: Sequence[str], chosen: Sequence[str], counts: Mapping[str, int]) -> str | None:
+    for other in ranked:
+        if other not in chosen and share_topic(name, other) and counts.get(other, 0) <= counts.get(name, 0) + 1:
+            return other
+    return None
+
+
 def share_topic(name: str, other: str) -> bool:
-    """Whether two variables belong to one topic."""
+    """Return True when two variables belong to one topic."""
     topics = load_bank().topics_with
     return any(topic in topics.get(other, ()) for topic in topics.get(name, ()))
 
 
-def _next_value(name: str, entry: Mapping[str, Any], task: PromptTask) -> str:
-    """A value that the variable has not had; on a scale the nearest. The prompt lists values that it never had first."""
-    current, values = str(entry["now"]), entry["may_become"]
-    earlier = [*entry.get("had", ()), current] if "changes" in entry else []
-    fresh = [value for value in values if value not in earlier] or values
-    fresh = fresh[:1] if earlier else fresh
-    scale = list(load_bank().values.get(name, ())) if name in SCALE_CONCEPTS else []
-    if current in scale and all(value in scale for value in fresh):
-        return min(fresh, key=lambda value: abs(scale.index(value) - scale.index(current)))
-    return task.rng("step", name).choice(fresh)
-
-
-def retell(task: PromptTask) -> dict[str, str]:
-    """A summary that says nothing of the values that a reader took from the earlier one."""
+def retell_summary(task: PromptTask) -> dict[str, str]:
+    """Write a summary that says nothing of the values that a reader took from the earlier one."""
     rng = task.rng("retell")
-    reading: dict[str, str] = task.data("reading") if "reading" in task.blocks else {}
-    misread = {name: load_bank().values[name] for name in reading if name in load_bank().values}
+    misread = load_bank().choices_of(task.optional_data("reading"))
     changed = list(task.data("state_changes"))
-    drafts = [summary(rng.shuffled(changed)[: 1 + rng.integer_below(len(changed))], rng=rng) for _ in range(NUM_DRAFTS)]
-    clear = [text for text in drafts if not any(read_value(text, name=name, values=own) for name, own in misread.items())]
-    return {"period_summary": next((text for text in clear if text != task.text("summary")), rng.choice(PLAIN_SUMMARIES))}
+    clear: list[str] = []
+    for _ in range(NUM_DRAFTS):
+        text = summarize_changes(rng.shuffled(changed)[: 1 + rng.integer_below(len(changed))], rng=rng)
+        if text != task.text("summary") and not read_values(text, misread):
+            clear.append(text)
+    return {"period_summary": clear[0] if clear else rng.choice(PLAIN_SUMMARIES)}
 
 
-def summary(names: Sequence[str], *, rng: SeededRandom) -> str:
-    """One sentence that names the areas of life which changed, and neither variables nor values."""
-    areas = list(dict.fromkeys(life_area(name) for name in names))[:3]
-    listed = areas[0] if len(areas) == 1 else f"{', '.join(areas[:-1])} and {areas[-1]}"
-    return rng.choice(ONE_AREA_SUMMARIES if len(areas) == 1 else SUMMARIES).format(areas=listed)
+def summarize_changes(names: Sequence[str], *, rng: SeededRandom) -> str:
+    """Write one sentence that names the areas of life which changed, and neither variables nor values."""
+    areas = list(dict.fromkeys(map(life_area, names)))[:3]
+    if len(areas) == 1:
+        return rng.choice(ONE_AREA_SUMMARIES).format(areas=areas[0])
+    listed = f"{', '.join(areas[:-1])} and {areas[-1]}"
+    return rng.choice(SUMMARIES).format(areas=listed)
 
 
 def life_area(name: str) -> str:
-    """The part of life that a variable belongs to."""
+    """Return the part of life that a variable belongs to."""
     topics = load_bank().topics_with.get(name, ())
     topic = topics[0].topic if topics else ""
     return LIFE_AREAS.get(name) or TOPIC_AREAS.get(topic) or topic.replace("_", " ") or "everyday matters"

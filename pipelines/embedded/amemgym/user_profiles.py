@@ -2,12 +2,15 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
 
 from pipelines.embedded.reader import stems, word_set
 from pipelines.embedded.task import PromptTask
 
 MAX_WORDS = 110
 MAX_WORD_OVERLAP = 0.6
+PRONOUNS = {"male": "He", "female": "She"}
 CAPITALISED = r"[A-Z][\w'’.-]*[\w.]"
 NAME = re.compile(rf"\b{CAPITALISED}(?: (?:(?:de|la|van|von|der|del|da|bin) )*{CAPITALISED})+")
 SENTENCE_END = re.compile(r"(?<=[a-z0-9)][.!?])(?<!\b[SMFD][trs]\.)(?<!\bMrs\.)\s+(?=[A-Z])")
@@ -17,15 +20,16 @@ NOT_IN_NAMES = word_set(
 )
 
 
-def complete(task: PromptTask) -> dict[str, str]:
-    """The person's name, and whole sentences that say what the basic profile does not."""
-    basic, info = task.text("basic_profile"), task.text("complementary_info")
+def write_profile(task: PromptTask) -> dict[str, str]:
+    """Write the person's name, and whole sentences that say what the basic profile does not."""
+    basic = task.text("basic_profile")
+    info = task.text("complementary_info")
     name = full_name(info, basic=basic)
     return {"name": name, "profile": condense(info, basic=basic, name=name)}
 
 
 def full_name(info: str, *, basic: str) -> str:
-    """The capitalised words that the texts repeat most, places and titles of the basic profile aside."""
+    """Return the capitalised words that the texts repeat most, places and titles of the basic profile aside."""
     counts: Counter[str] = Counter()
     for match in NAME.finditer(info):
         words = match[0].rstrip(".").split(" ")
@@ -34,49 +38,60 @@ def full_name(info: str, *, basic: str) -> str:
         candidate = re.sub(r"['’]s$", "", " ".join(words))
         if len(words) > 1 and candidate not in basic:
             counts[candidate] += 1
-    return max(counts, key=lambda name: (counts[name], -info.index(name))) if counts else info.split(",")[0].strip()[:80]
+    if not counts:
+        return info.split(",")[0].strip()[:80]
+    return max(counts, key=lambda name: (counts[name], -info.index(name)))
 
 
 def condense(info: str, *, basic: str, name: str) -> str:
-    """Sentences in their order, the person called by first name after the first mention; never more than the limit."""
+    """Choose sentences, the person called by first name after the first mention; never more than the limit."""
     known = stems(basic)
+    texts = list(map(_sentences, info.splitlines()))
     chosen: list[str] = []
     chosen_words: list[frozenset[str]] = []
     length = 0
-    for sentence in _leads_first(info):
+    for sentence in _leads_first(texts):
         words = stems(sentence) - known
         is_news = len(words) >= 3 and all(len(words & old) < MAX_WORD_OVERLAP * len(words) for old in chosen_words)
         if is_news and length + len(sentence.split()) <= MAX_WORDS:
             chosen.append(sentence)
             chosen_words.append(words)
             length += len(sentence.split())
-    if not chosen:
-        chosen = [" ".join(info.split()[:MAX_WORDS])]
-    paragraph = " ".join(sentence for sentence in _sentences(info) if sentence in chosen) or chosen[0]
+    paragraph = " ".join(info.split()[:MAX_WORDS])
+    if chosen:
+        # In the order of the texts, as they lead from one to the next.
+        paragraph = " ".join(sentence for sentence in chain.from_iterable(texts) if sentence in chosen)
     return _shorten_name(paragraph, name=name, basic=basic)
 
 
-def _sentences(info: str) -> list[str]:
-    return [sentence.strip() for line in info.splitlines() for sentence in SENTENCE_END.split(line) if sentence.strip()]
+def _sentences(line: str) -> list[str]:
+    parts = map(str.strip, SENTENCE_END.split(line))
+    return list(filter(None, parts))
 
 
-def _leads_first(info: str) -> list[str]:
-    """The lead sentence of every text, then the rest: each aspect of the person is covered."""
-    texts = [[part.strip() for part in SENTENCE_END.split(line) if part.strip()] for line in info.splitlines()]
-    leads = [text[0] for text in texts if text]
-    return [*leads, *(sentence for text in texts for sentence in text[1:])]
+def _leads_first(texts: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lead sentence of every text, then the rest: each aspect of the person is covered."""
+    leads: list[str] = []
+    rest: list[str] = []
+    for sentences in texts:
+        leads.extend(sentences[:1])
+        rest.extend(sentences[1:])
+    return [*leads, *rest]
 
 
 def _shorten_name(paragraph: str, *, name: str, basic: str) -> str:
-    """The full name once; afterwards the first name, and a pronoun wherever two sentences would begin with it in a row."""
+    """Give the full name once; afterwards the first name, and a pronoun wherever two sentences would begin with it in a row."""
     first = name.split(" ")[0]
     head, full, tail = paragraph.partition(name)
+    pronoun = None
     gender = re.search(r"^Gender: (\w+)", basic, re.MULTILINE)
-    pronoun = {"male": "He", "female": "She"}.get(gender[1].lower() if gender else "")
+    if gender:
+        pronoun = PRONOUNS.get(gender[1].lower())
     sentences: list[str] = []
     for sentence in SENTENCE_END.split(head + full + tail.replace(name, first)):
         named_before = bool(sentences) and sentences[-1].startswith((name, f"{first} "))
         starts_with_name = sentence.startswith(f"{first} ") and not sentence.startswith(name)
-        repeats = pronoun and named_before and starts_with_name
-        sentences.append(f"{pronoun}{sentence[len(first) :]}" if repeats else sentence)
+        if pronoun and named_before and starts_with_name:
+            sentence = pronoun + sentence.removeprefix(first)
+        sentences.append(sentence)
     return " ".join(sentences)

@@ -7,16 +7,23 @@ believes the latest one that settles a variable.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Annotated
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from pipelines.embedded.amemgym.phrases import closing_sentences
 from pipelines.embedded.assistant.memory_tasks import extract_for_mem0, is_mem0_extraction
-from pipelines.embedded.bank import Topic, load_bank
-from pipelines.embedded.reader import evidence, find_topic, log_share, read_value
-from pipelines.embedded.task import CANNOT_TELL, PromptTask
+from pipelines.embedded.bank import Topic, Variable, load_bank
+from pipelines.embedded.reader import evidence, find_topic, log_share, read_value, read_values
+from pipelines.embedded.task import PromptTask
 
 OPTION = re.compile(r"^\s*[\[(]?(?P<number>\d+)[\])]?[.:)]\s+(?P<text>\S.*)$", re.MULTILINE)
-OBJECT = re.compile(r"\{[^{}]*\}", re.DOTALL)
+OBJECT = re.compile(r"\{[^{}]*\}")
+OBJECT_OR_LIST = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]")
+TEXTS = Annotated[list[str], Field(min_length=2)]
+NUMBERS_AS_TEXTS = ConfigDict(coerce_numbers_to_str=True)
+SCHEMA = TypeAdapter(Annotated[dict[str, TEXTS], Field(min_length=1)], config=NUMBERS_AS_TEXTS)
+OPTIONS = TypeAdapter(dict[str, str] | TEXTS, config=NUMBERS_AS_TEXTS)
 MEMORIES = re.compile(r"<memories>\n(?P<lines>.*?)\n</memories>", re.DOTALL)
 ASSISTANT_LINE = re.compile(r"(?:\[[^\]]*\] )?assistant: ")
 UNKNOWN_TOPIC = "That depends on details that I don't know yet, so tell me a little more about your situation."
@@ -60,104 +67,112 @@ def reply(task: PromptTask) -> str:
 
 
 def follow_up(task: PromptTask) -> str:
-    """The user's next message, which gives nothing about the person away; a new one, as long as there is any."""
+    """Write the user's next message, which gives nothing about the person away; a new one, as long as there is any."""
     conversation = task.text("conversation")
     is_asked = re.search(r"\?[\s\"'}\]]*$", conversation) is not None
     messages = REPLIES_TO_QUESTIONS if is_asked else FURTHER_QUESTIONS
-    return task.rng("follow_up").choice([text for text in messages if text not in conversation] or list(messages))
+    new = [text for text in messages if text not in conversation]
+    return task.rng("follow_up").choice(new or messages)
 
 
 def find_schema(text: str) -> dict[str, list[str]]:
-    """The first JSON object in the text that maps names to lists of texts."""
+    """Find the first JSON object in the text that maps names to lists of two texts or more; {} without one."""
     for match in OBJECT.finditer(text):
-        parsed = _parse_json(match[0])
-        if isinstance(parsed, dict):
-            pairs = cast(dict[str, Any], parsed)
-            if pairs and all(isinstance(value, list) and len(cast(list[Any], value)) > 1 for value in pairs.values()):
-                return {name: [str(value) for value in values] for name, values in pairs.items()}
+        try:
+            return SCHEMA.validate_json(match[0])
+        except ValidationError:
+            continue  # another object, or no JSON at all
     return {}
 
 
-def _parse_json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return None
-
-
 def find_options(text: str) -> dict[int, str]:
-    """Numbered options: lines such as "1. ...", or a JSON object or list."""
-    for match in re.finditer(r"\{[^{}]*\}|\[[^\[\]]*\]", text):
-        parsed = _parse_json(match[0])
+    """Find numbered options: a JSON object or list of two or more, else lines such as "1. ..."."""
+    for match in OBJECT_OR_LIST.finditer(text):
+        try:
+            parsed = OPTIONS.validate_json(match[0])
+        except ValidationError:
+            continue
         if isinstance(parsed, list):
-            parsed = {str(index): option for index, option in enumerate(cast(list[Any], parsed), start=1)}
-        if isinstance(parsed, dict):
-            numbered = {key: str(value) for key, value in cast(dict[str, Any], parsed).items() if key.isdigit()}
-            if len(numbered) > 1:
-                return {int(key): value for key, value in numbered.items()}
+            return dict(enumerate(parsed, start=1))
+        numbered = {int(key): option for key, option in parsed.items() if key.isdigit()}
+        if len(numbered) > 1:
+            return numbered
     return {int(match["number"]): match["text"] for match in OPTION.finditer(text)}
 
 
 def texts_about_person(task: PromptTask) -> list[str]:
-    """What is known of the person, oldest first: memories or notes in the instructions, then the person's messages."""
+    """Return what is known of the person, oldest first: memories or notes in the instructions, then the person's messages."""
     memories = MEMORIES.search(task.system)
     lines = (memories["lines"] if memories else task.system).splitlines()
-    return [*(line for line in lines if line.strip() and not ASSISTANT_LINE.match(line)), *task.user_texts]
+    known = [line for line in lines if line.strip() and not ASSISTANT_LINE.match(line)]
+    return [*known, *task.user_texts]
 
 
 def _latest_value(name: str, values: Sequence[str], task: PromptTask) -> str | None:
-    """The value by the latest text before the last message that settles the variable."""
-    readings = (read_value(text, name=name, values=values) for text in reversed(texts_about_person(task)[:-1]))
-    return next((value for value in readings if value), None)
+    """Return the value by the latest text before the last message that settles the variable."""
+    for text in reversed(texts_about_person(task)[:-1]):
+        value = read_value(text, name=name, values=values)
+        if value is not None:
+            return value
+    return None
 
 
-def _believed_value(name: str, offered: Sequence[str], task: PromptTask) -> str:
-    values = [value for value in offered if value != CANNOT_TELL]
+def _believed_value(name: str, values: Sequence[str], task: PromptTask) -> str:
     latest = _latest_value(name, values, task)
     if latest:
         return latest
-    if CANNOT_TELL in offered:
-        return CANNOT_TELL
-    ranked = evidence(" ".join(texts_about_person(task)[:-1]), name=name, values=values)
-    return ranked[0].value if ranked[0].words else task.rng("guess", name).choice(sorted(values))
+    likeliest = evidence(" ".join(texts_about_person(task)[:-1]), name=name, values=values)[0]
+    return likeliest.value if likeliest.words else task.rng("guess", name).choice(sorted(values))
 
 
 def _best_option(options: Mapping[int, str], task: PromptTask) -> int:
     question = task.user_texts[-1]
+    # Without the options, whose words would say of another topic what the question does not.
     for option in options.values():
         question = question.replace(option, "")
     topic = find_topic(question)
     known = _known_values(topic, question, task) if topic else {}
-    scores = {number: _option_score(option, known) for number, option in options.items()}
-    best = [number for number, score in scores.items() if score == max(scores.values())]
-    return task.rng("option").choice(best)
+    numbers: dict[float, list[int]] = {}
+    for number, option in options.items():
+        numbers.setdefault(_option_score(option, known), []).append(number)
+    return task.rng("option").choice(numbers[max(numbers)])
 
 
 def _known_values(topic: Topic, question: str, task: PromptTask) -> dict[str, str]:
-    """The values of the topic's variables: those that the question itself states by their labels, else the latest read."""
+    """Return the values of the topic's variables: those that the question states by their labels, else the latest read."""
     known: dict[str, str] = {}
     for variable in topic.variables:
-        stated = next((value for value in variable.choices if value in question), None)
-        value = stated or _latest_value(variable.name, load_bank().values[variable.name], task)
-        if value:
+        value = _stated_value(variable, question)
+        if value is None:
+            value = _latest_value(variable.name, load_bank().values[variable.name], task)
+        if value is not None:
             known[variable.name] = value
     return known
 
 
+def _stated_value(variable: Variable, question: str) -> str | None:
+    for value in variable.choices:
+        if value in question:
+            return value
+    return None
+
+
 def _option_score(option: str, known: Mapping[str, str]) -> float:
-    """How likely the option was written for what is known: one that speaks of another value is worse than a vague one."""
-    return round(sum(log_share(option, name=name, value=value) for name, value in known.items()), 6)
+    """Score how well the option suits what is known: one that speaks of another value is worse than a vague one."""
+    total = sum(log_share(option, name=name, value=value) for name, value in known.items())
+    return round(total, 6)  # so that equal evidence is equal, whatever the order of its words
 
 
 def give_advice(text: str, task: PromptTask) -> str:
-    """Two or three sentences: advice for the circumstances in the message, else advice that suits everybody."""
+    """Give two or three sentences: advice for the circumstances in the message, else advice that suits everybody."""
     topic = find_topic(text)
     if topic is None:
         return UNKNOWN_TOPIC
     rng = task.rng("advice")
-    readings = [
-        (variable, read_value(text, name=variable.name, values=tuple(variable.choices))) for variable in topic.variables
-    ]
-    fitted = [rng.choice(variable.choices[value].advice) for variable, value in readings if value]
+    readings = read_values(text, topic.choices)
+    advice: list[str] = []
+    for variable in topic.variables:
+        if variable.name in readings:
+            advice.append(rng.choice(variable.choices[readings[variable.name]].advice))
     general = [variable.vague_advice[0] for variable in rng.shuffled(topic.variables)]
-    return " ".join([*(fitted or general)[:2], closing_sentences(topic, rng=rng)[0]])
+    return " ".join([*(advice or general)[:2], closing_sentences(topic, rng=rng)[0]])

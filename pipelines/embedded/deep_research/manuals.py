@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -92,36 +92,29 @@ PATTERNS = (
 
 @lru_cache(maxsize=2048)
 def manual_facts(text: str) -> tuple[ManualFact, ...]:
-    """The facts of a section, in order; each is about the signature that stands above it."""
-    return tuple(_facts(text))
-
-
-def _facts(text: str) -> Iterator[ManualFact]:
+    """Read the facts of a section, in order; each is about the signature that stands above it."""
+    facts: list[ManualFact] = []
     subject = ""
     for line in text.split("\n"):
-        if signature := SIGNATURE.match(line):
+        signature = SIGNATURE.match(line)
+        if signature:
             subject = signature["name"]
         elif subject:
-            for pattern in PATTERNS:
-                match = pattern.words.search(line)
-                value = match["value"].rstrip(".") if match else subject
-                if value != subject and "_" + value not in line:
-                    yield ManualFact(subject, pattern.relation, pattern.phrase, value, pattern.kind, line)
+            facts.extend(_facts_of_line(line, subject))
+    return tuple(facts)
 
 
-def extract(task: PromptTask) -> dict[str, Any]:
-    """The reply to `dr_facts/extract`."""
-    facts = manual_facts(task.text("section"))
-    return {
-        "facts": [
-            {
-                "subject": fact.subject,
-                "relation": fact.relation,
-                "phrase": fact.phrase,
-                "value": fact.value,
-                "kind": fact.kind,
-                "quote": fact.quote,
-            }
-            for fact in facts
-        ]
-    }
+def _facts_of_line(line: str, subject: str) -> Iterator[ManualFact]:
+    for pattern in PATTERNS:
+        match = pattern.words.search(line)
+        if match is None:
+            continue
+        value = match["value"].rstrip(".")
+        # A name behind an underscore is the end of another one.
+        if value != subject and "_" + value not in line:
+            yield ManualFact(subject, pattern.relation, pattern.phrase, value, pattern.kind, line)
+
+
+def extract_manual_facts(task: PromptTask) -> dict[str, Any]:
+    """Return the reply to `dr_facts/extract`."""
+    return {"facts": list(map(asdict, manual_facts(task.text("section"))))}

@@ -4,25 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import LeftOut
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
-from dataset_card.reference.data_json import ReferenceError, read_data_json
-from dataset_card.reference.imported import ImportedData, import_data_json
-from dataset_card.reference.settings import DataSettings, SettingsError, read_settings, settings_of
-from dataset_card.release.digests import file_digest
+from dataset_card.amemgym.reference.data_json import ReferenceError, read_data_json
+from dataset_card.amemgym.reference.imported import import_data_json
+from dataset_card.amemgym.reference.settings import DataSettings, SettingsError, read_settings, settings_of
+from dataset_card.release.digests import file_sha256
 from dataset_card.release.manifest import read_manifest
-from dataset_card.release.store import ReleaseStore
-from pipelines.evaluation.errors import EvaluationError
+from dataset_card.release_store.store import ReleaseStore
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.sources import release_folder, release_recipe
-
-UNKNOWN = "cannot_tell"
 
 
 @dataclass(frozen=True)
 class AMemGymDataset:
-    """Checked episodes, and what names them: `digest` is the release's, or the file's sha256.
+    """Checked episodes and their names: `digest` is the release's, or the file's sha256.
 
     `notices`: sentences on what a bare file does not say, and on what of it is mended or `left_out`. `recipe`: a release's.
     """
@@ -52,18 +50,13 @@ def load_dataset(source: str, *, release_store: ReleaseStore, settings: Mapping[
     `source`: a `data.json`, or what `release_folder` takes. `settings`: rounds, language and dates of a bare `data.json`, in
     place of what the file beside it says; a release has its own.
     """
-    if is_bare(source):
+    if source.endswith(".json"):
         return read_bare(Path(source), settings or {})
-    return read_release(release_folder(source, release_store=release_store, settings=settings or ()))
-
-
-def is_bare(source: str) -> bool:
-    """Whether the source is a file without a release around it."""
-    return Path(source).suffix == ".json"
+    return read_amemgym_release(release_folder(source, release_store=release_store, settings=settings or ()))
 
 
 def read_bare(path: Path, overrides: Mapping[str, object]) -> AMemGymDataset:
-    """The users of a `data.json` who can be used. Raises EvaluationError."""
+    """Return the users of a `data.json` who can be used. Raises EvaluationError."""
     try:
         imported = import_data_json(path)
         settings, source = read_settings(path, overrides)
@@ -71,13 +64,12 @@ def read_bare(path: Path, overrides: Mapping[str, object]) -> AMemGymDataset:
         raise EvaluationError(f"{path} cannot be read: {error.strerror}.") from error
     except (ReferenceError, SettingsError) as error:
         raise EvaluationError(f"{path} cannot be used: {error}") from error
-    imported = _without_reserved(imported)
     notices = (source, *imported.sentences())
     if not imported.episodes:
         raise EvaluationError(f"{path.name} holds no user who can be used. {' '.join(notices[1:])}".strip())
     return AMemGymDataset(
         name=path.name,
-        digest=file_digest(path),
+        digest=file_sha256(path),
         episodes=imported.episodes,
         settings=settings,
         notices=notices,
@@ -85,34 +77,20 @@ def read_bare(path: Path, overrides: Mapping[str, object]) -> AMemGymDataset:
     )
 
 
-def _without_reserved(imported: ImportedData) -> ImportedData:
-    """The users of whom no variable has the choice that stands for not knowing."""
-    reserved = (one.user_id for one in imported.episodes if any(map(_is_reserved, one.state_schema.choices.values())))
-    lost = list(dict.fromkeys(reserved))
-    left_out = (LeftOut(user_id=one, reason=f"a variable has the choice {UNKNOWN!r}, which is not knowing") for one in lost)
-    return replace(
-        imported,
-        episodes=tuple(episode for episode in imported.episodes if episode.user_id not in lost),
-        left_out=(*imported.left_out, *left_out),
-    )
-
-
-def _is_reserved(choices: list[str]) -> bool:
-    return UNKNOWN in choices
-
-
-def read_release(folder: Path) -> AMemGymDataset:
-    """The users of a verified release of AMemGym. Raises EvaluationError."""
-    manifest, recipe = read_manifest(folder), release_recipe(folder, AMemGymRecipe)
-    dataset = AMemGymDataset(
-        name=f"{manifest.variant} {manifest.version}",
-        digest=manifest.digest,
-        episodes=_episodes(folder / manifest.variant / "data.json"),
-        settings=settings_of(recipe),
-        recipe=recipe,
-    )
-    _check(dataset)
-    return dataset
+def read_amemgym_release(folder: Path) -> AMemGymDataset:
+    """Return the users of a verified release of AMemGym. Raises EvaluationError."""
+    manifest = read_manifest(folder)
+    recipe = release_recipe(folder, AMemGymRecipe)
+    name = f"{manifest.variant} {manifest.version}"
+    episodes = _episodes(folder / manifest.variant / "data.json")
+    if not episodes:
+        raise EvaluationError(f"{name} holds no user; there is nothing to evaluate on.")
+    for episode in episodes:
+        for question in episode.questions:
+            # With one option every answer would be right.
+            if len(question.answer_choices) < 2:
+                raise EvaluationError(f"Question {question.question_id} of user {episode.user_id!r} has only one option.")
+    return AMemGymDataset(name, manifest.digest, episodes, settings_of(recipe), recipe=recipe)
 
 
 def _episodes(path: Path) -> tuple[Episode, ...]:
@@ -122,17 +100,3 @@ def _episodes(path: Path) -> tuple[Episode, ...]:
         raise EvaluationError(f"{path} cannot be read: {error.strerror}.") from error
     except ReferenceError as error:
         raise EvaluationError(f"{path} cannot be evaluated on: {error}") from error
-
-
-def _check(dataset: AMemGymDataset) -> None:
-    if not dataset.episodes:
-        raise EvaluationError(f"{dataset.name} holds no user; there is nothing to evaluate on.")
-    for episode in dataset.episodes:
-        for question in episode.questions:
-            if len(question.answer_choices) < 2:
-                raise EvaluationError(f"Question {question.question_id} of user {episode.user_id!r} has only one option.")
-        for name, choices in episode.state_schema.choices.items():
-            if _is_reserved(choices):
-                raise EvaluationError(
-                    f"Variable {name!r} of user {episode.user_id!r} has the choice {UNKNOWN!r}, which stands for not knowing."
-                )

@@ -13,15 +13,15 @@ from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.state import Session
 from assets.llm.ports import CallLabels, LanguageModel, ModelRequest
 from assets.llm.structured_output import ask_structured
-from assets.recipe.recipe import Recipe
+from assets.recipe.model_policy import AskSettings
 from assets.records.base import ItemFailed
 from pipelines.evaluation.amemgym.subjects import Subject
-from pipelines.evaluation.contract import MemoryEvent
 from pipelines.evaluation.records import DialogueTurn
+from pipelines.memories.contract import MemoryEvent
 from prompts.catalogue import load_prompt
 from prompts.template import Message, RenderedPrompt
 
-MOST_TRIES = 3
+MOST_TRIES = 3  # a simulator that failed so often will fail again, and the breach is counted in fidelity
 UNCHECKED = "unchecked"
 AGAIN = "That message cannot be sent. {problem} Write another one, and return the message alone."
 
@@ -42,10 +42,10 @@ class RevealedReply(BaseModel):
 
 @dataclass(frozen=True)
 class SimulatedUser:
-    """The simulated user of one episode: `model` writes its messages with the settings of `recipe`."""
+    """The simulated user of one episode: `model` writes its messages with the settings of `asking`."""
 
     episode: Episode
-    recipe: Recipe
+    asking: AskSettings
     language: str
     model: LanguageModel
 
@@ -60,15 +60,19 @@ class SimulatedMessage:
 
 
 async def next_message(user: SimulatedUser, session: Session, history: Sequence[Message], *, period: int) -> SimulatedMessage:
-    """The user's next message. One that gives a tracked value away is asked for again, at most three times in all."""
+    """Return the user's next message. One that gives a tracked value away is asked for again, three times in all at most."""
     prompt = _prompt(user, session, history)
     messages = prompt.messages
     for attempt in range(1, MOST_TRIES + 1):
         text = await _write(user, prompt, messages, attempt=attempt)
-        breaches = await _breaches(user, session, text, history=history, period=period) if text else ("empty",)
+        breaches: tuple[str, ...] = ("empty",)
+        problem = "It is empty."
+        if text:
+            breaches = await _breaches(user, session, text, history=history, period=period)
+            problem = f"It lets one conclude too much: {', '.join(breaches)}."
         if not breaches or attempt == MOST_TRIES:
+            # An empty message would end the conversation.
             return SimulatedMessage(text or "Please go on.", attempt, breaches)
-        problem = "It is empty." if not text else f"It lets one conclude too much: {', '.join(breaches)}."
         messages = (*messages, Message("assistant", text), Message("user", AGAIN.format(problem=problem)))
     raise AssertionError("unreachable: the loop returns")
 
@@ -90,7 +94,7 @@ def transcript(history: Sequence[Message]) -> str:
 
 
 async def _write(user: SimulatedUser, prompt: RenderedPrompt, messages: tuple[Message, ...], *, attempt: int) -> str:
-    spec = user.recipe.models.user_simulator
+    spec = user.asking.models.user_simulator
     request = ModelRequest(
         model=spec.model,
         messages=messages,
@@ -98,11 +102,16 @@ async def _write(user: SimulatedUser, prompt: RenderedPrompt, messages: tuple[Me
         max_output_tokens=spec.max_output_tokens,
         schema_name=prompt.name.replace("/", "_"),
         json_schema=None,
-        seed=user.recipe.seed,
-        sample=user.recipe.sample,
+        seed=user.asking.seed,
+        sample=user.asking.sample,
         labels=CallLabels(prompt=prompt.name, fingerprint=prompt.fingerprint, attempt=attempt - 1),
+        extra_body=spec.extra_body,
     )
-    return (await user.model.complete(request)).text.strip().strip('"').strip()
+    reply = await user.model.complete(request)
+    if reply.finish == "length":
+        return ""  # half a message, or half a thought
+    # Models like to put what somebody says into quotation marks.
+    return reply.text.strip().strip('"').strip()
 
 
 async def _breaches(
@@ -112,8 +121,11 @@ async def _breaches(
         revealed = await _revealed_values(user, text, history=history)
     except ItemFailed:
         return (UNCHECKED,)
-    breaches = {breach(user.episode, session, name, value, period=period) for name, value in revealed}
-    return tuple(sorted(breaches - {""}))
+    breaches = set[str]()
+    for name, value in revealed:
+        breaches.add(breach(user.episode, session, name, value, period=period))
+    breaches.discard("")
+    return tuple(sorted(breaches))
 
 
 async def _revealed_values(user: SimulatedUser, text: str, *, history: Sequence[Message]) -> list[tuple[str, str]]:
@@ -128,11 +140,11 @@ async def _revealed_values(user: SimulatedUser, text: str, *, history: Sequence[
                 raise ValueError(f"{item.variable!r} with the value {item.value!r} is not in the lists.")
         return [(item.variable, item.value) for item in reply.told]
 
-    return await ask_structured(user.model, prompt=prompt, reply=RevealedReply, convert=convert, recipe=user.recipe)
+    return await ask_structured(user.model, prompt=prompt, reply=RevealedReply, convert=convert, settings=user.asking)
 
 
 def breach(episode: Episode, session: Session, name: str, value: str, *, period: int) -> str:
-    """What is wrong with telling this value now, as "kind variable"; "" where the session's own query told it.
+    """Return the fault of telling this value now, as "kind variable"; "" where the session's own query told it.
 
     reveals: it is true, but the dialogue was not to tell it. stale: it was true before. contradicts: it has not been.
     """
@@ -140,13 +152,14 @@ def breach(episode: Episode, session: Session, name: str, value: str, *, period:
         return ""
     if state_at(episode, session, period=period)[name] == value:
         return f"reveals {name}"
-    if any(past.state[name] == value for past in episode.periods[:period]):
-        return f"stale {name}"
+    for past in episode.periods[:period]:
+        if past.state[name] == value:
+            return f"stale {name}"
     return f"contradicts {name}"
 
 
 def state_at(episode: Episode, session: Session, *, period: int) -> dict[str, str]:
-    """The true state during a session: a period's changes come one by one with its sessions."""
+    """Return the true state during a session: a period's changes come one by one with its sessions."""
     if period == 0:
         return episode.periods[0].state
     state = dict(episode.periods[period - 1].state)
@@ -157,7 +170,7 @@ def state_at(episode: Episode, session: Session, *, period: int) -> dict[str, st
 
 
 def with_current_time(session: Session, message: str) -> str:
-    """A session's first message with the time of the episode. The assistant learns of no other clock."""
+    """Return a session's first message with the time of the episode. The assistant learns of no other clock."""
     return f"[Current Time: {session.session_time.isoformat(sep=' ')}]\n{message}"
 
 
@@ -168,37 +181,38 @@ async def hold_sessions(user: SimulatedUser, subject: Subject, *, period: int, r
         window: list[Message] = []
         held: list[DialogueTurn] = []
         for round_number in range(rounds):
-            written = SimulatedMessage(session.query, 1, ())
-            if window:
+            if round_number:
                 written = await next_message(user, session, window, period=period)
-            shown = written.message if round_number else with_current_time(session, written.message)
+                shown = written.message
+            else:
+                written = SimulatedMessage(session.query, 1, ())
+                shown = with_current_time(session, session.query)
             reply = await subject.reply(written.message, shown=shown, window=window, at=session.session_time)
             window += [Message("user", shown), Message("assistant", reply)]
-            held.append(
-                DialogueTurn(
-                    user_id=user.episode.user_id,
-                    period=period,
-                    session=number,
-                    round=round_number,
-                    at=session.session_time,
-                    message=written.message,
-                    reply=reply,
-                    tries=written.tries,
-                    breaches=written.breaches,
-                )
+            turn = DialogueTurn(
+                user_id=user.episode.user_id,
+                period=period,
+                session=number,
+                round=round_number,
+                at=session.session_time,
+                message=written.message,
+                reply=reply,
+                tries=written.tries,
+                breaches=written.breaches,
             )
+            held.append(turn)
         await subject.end_session(events_of(held))
         turns += held
     return turns
 
 
 def events_of(turns: Sequence[DialogueTurn]) -> list[MemoryEvent]:
-    """What was perceived in these turns."""
-    return [
-        event
-        for turn in turns
-        for event in (MemoryEvent(turn.message, "user", turn.at), MemoryEvent(turn.reply, "assistant", turn.at))
-    ]
+    """Return all that was perceived in these turns."""
+    events = list[MemoryEvent]()
+    for turn in turns:
+        events.append(MemoryEvent(turn.message, "user", turn.at))
+        events.append(MemoryEvent(turn.reply, "assistant", turn.at))
+    return events
 
 
 async def observe_sessions(subject: Subject, turns: Sequence[DialogueTurn]) -> None:

@@ -1,26 +1,26 @@
 """Interviews after every period (all questions, all states), and the paper's baselines (section 3.3)."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
-from pipelines.evaluation.amemgym.dataset import UNKNOWN
-from pipelines.evaluation.amemgym.questions import PromptVariant, choice_question, ordered_options, states_question
-from pipelines.evaluation.contract import MemoryEvent
-from pipelines.evaluation.isolated import Recalling, answer_from_memory, answer_in_conditions, ask_or_give_up
-from pipelines.evaluation.reasoning import Answer, ReadableTask, gather_all
-from pipelines.evaluation.records import AnswerRow, AnswersStep, AskKind, RunManifest, Status
+from pipelines.evaluation.amemgym.questions import choice_question, ordered_options, states_question
+from pipelines.evaluation.isolated import Recalling, answer_from, answer_in_conditions, recall_and_answer
+from pipelines.evaluation.metrics.evidence import Evidence, PerceivedTexts
+from pipelines.evaluation.reasoning import Answer, ReadableTask, gather_or_cancel, value_in_reply
+from pipelines.evaluation.records import OF_MEMORY, AnswerRow, AnswersStep, RunManifest, Status
+from pipelines.memories.contract import MemoryEvent, lines_of
 
 
 @dataclass(frozen=True)
 class Interview:
-    """What is asked about one user at the end of one period. `bare` answers from what it is given alone: for baselines.
+    """All that is asked about one user at the end of one period. `bare` answers from what it is given alone.
 
-    `events`: all that was perceived so far, for the condition in which everything is laid open.
+    `events`: all that was perceived so far, for the condition in which everything is laid open. `stranger`: another user, whose
+    questions are asked as a control.
     """
 
     subject: Recalling
@@ -29,31 +29,52 @@ class Interview:
     period: int
     manifest: RunManifest
     events: Sequence[MemoryEvent] = ()
+    stranger: Episode | None = None
+
+    @cached_property
+    def perceived(self) -> PerceivedTexts:
+        """All that was perceived, to be found in what is recalled."""
+        return PerceivedTexts.of(self.events)
 
 
 async def hold_interview(asked: Interview) -> AnswersStep:
-    """The answers to every question in every condition, then the state probes; all asked at the same time."""
-    free = [False, True] if asked.manifest.unknown_probe else [False]
-    work = [_ask_question(asked, question) for question in asked.episode.questions]
-    work += [_probe(asked, names, probe, may_not_know=free_) for names, probe in _probe_sets(asked) for free_ in free]
-    parts = await gather_all(work)
-    seconds = tuple(one for part in parts for one in part.seconds)
-    return AnswersStep(answers=tuple(row for part in parts for row in part.answers), seconds=seconds)
+    """Return the answers to every question in every condition, then the state probes; all are asked at the same time."""
+    work: list[Awaitable[AnswersStep]] = []
+    for question in asked.episode.questions:
+        work.append(_ask_question(asked, question))
+    for names, probe in _probe_sets(asked):
+        work.append(_probe_states(asked, names, probe))
+    if asked.stranger:
+        for put in control_questions(asked.episode, asked.stranger, manifest=asked.manifest):
+            work.append(_ask_control(asked, put))
+    # At once, because recalling changes nothing.
+    answers = list[AnswerRow]()
+    seconds = list[float | None]()
+    for part in await gather_or_cancel(work):
+        answers += part.answers
+        seconds += part.seconds
+    return AnswersStep(answers=tuple(answers), seconds=tuple(seconds))
 
 
 def _probe_sets(asked: Interview) -> list[tuple[Sequence[str], str]]:
-    """The variables that are probed together, and the question that they are probed for."""
-    questions, schema = asked.episode.questions, asked.episode.state_schema.choices
-    if asked.manifest.probes == "question":
-        return [(tuple(dict.fromkeys(question.required_info)), question.question_id) for question in questions]
-    return [((name,), "") for name in schema] if asked.manifest.probes == "variable" else [(tuple(schema), "")]
+    """Return the variables that are probed together, each time with the question that they are probed for."""
+    schema = asked.episode.state_schema.choices
+    if asked.manifest.probes == "all":
+        return [(tuple(schema), "")]
+    if asked.manifest.probes == "variable":
+        return [((name,), "") for name in schema]
+    sets = list[tuple[Sequence[str], str]]()
+    for question in asked.episode.questions:
+        # A question may require a variable twice.
+        sets.append((tuple(dict.fromkeys(question.required_info)), question.question_id))
+    return sets
 
 
 @dataclass(frozen=True)
 class InterviewQuestion:
     """A question as it is put at the end of a period, with its options in the order in which they are shown.
 
-    `written`: events that the memory had been given.
+    `written`: events that the memory had been given; `evidence`: those that the answer takes.
     """
 
     episode: Episode
@@ -62,156 +83,242 @@ class InterviewQuestion:
     task: ReadableTask[str]
     options: Sequence[AnswerChoice]
     written: int = 0
+    evidence: Evidence | None = None
 
     def row(self, given: Answer[str]) -> AnswerRow:
-        """The answer's row, judged by the option that is right at the end of the period."""
-        question, period, value = self.question, self.period, given.value
-        golden, names = question.golden[period], question.required_info
+        """Return the answer's row, judged by the option that is right at the end of the period."""
+        golden = self.question.golden[self.period]
+        names = self.question.required_info
+        shown = [option.choice_id for option in self.options]
+        evidence = self.evidence.columns(given.recalled) if self.evidence and given.kind in OF_MEMORY else {}
+        oldest = min(last_update_period(self.episode, name, period=self.period) for name in names)
         return AnswerRow(
             user_id=self.episode.user_id,
-            period=period,
-            item=question.question_id,
+            period=self.period,
+            item=self.question.question_id,
             expected=golden,
-            given=value or "",
-            status=status_of(value, golden),
-            options=len(self.options),
-            shown=1 + [option.choice_id for option in self.options].index(golden),
+            given=given.value or "",
+            status=status_of(given.value, golden),
+            options=len(shown),
+            shown=1 + shown.index(golden),
             required=len(names),
-            age=max(period - last_update_period(self.episode, name, period=period) for name in names),
+            age=self.period - oldest,
             asked=self.task.task.text,
             written=self.written,
+            **evidence,
             **given.columns,
         )
 
 
 def interview_question(
-    episode: Episode, question: EpisodeQuestion, *, period: int, manifest: RunManifest, written: int = 0
+    episode: Episode,
+    question: EpisodeQuestion,
+    *,
+    period: int,
+    manifest: RunManifest,
+    written: int = 0,
+    perceived: PerceivedTexts | None = None,
 ) -> InterviewQuestion:
-    """The question as the interview of this period puts it."""
+    """Return the question as the interview of this period puts it."""
     options = interview_options(episode, question, period=period, manifest=manifest)
-    task = choice_question(question, options, wording=manifest.wording)
-    return InterviewQuestion(episode, question, period, task, options, written)
+    task = choice_question(question, options, wording=manifest.wording, recall_query=manifest.recall_query)
+    needed = [[event.text] for event in needed_events(episode, question, period=period)]
+    evidence = Evidence(perceived or PerceivedTexts.of(()), needed)
+    return InterviewQuestion(episode, question, period, task, options, written, evidence)
+
+
+def interview_options(episode: Episode, question: EpisodeQuestion, *, period: int, manifest: RunManifest) -> list[AnswerChoice]:
+    """Return the options in the order in which the interview of this period shows them."""
+    return ordered_options(question, manifest.seed, "question", episode.user_id, period, wording=manifest.wording)
 
 
 async def _ask_question(asked: Interview, question: EpisodeQuestion) -> AnswersStep:
-    """The question from the memory, in the other conditions of isolated scores, and at the budgets of the curve."""
-    episode, period = asked.episode, asked.period
-    put = interview_question(episode, question, period=period, manifest=asked.manifest, written=len(asked.events))
+    """Ask it from the memory, in the other conditions of isolated scores, and at the budgets of the curve."""
+    episode = asked.episode
+    put = interview_question(
+        episode,
+        question,
+        period=asked.period,
+        manifest=asked.manifest,
+        written=len(asked.events),
+        perceived=asked.perceived,
+    )
     answers = await answer_in_conditions(
         put.task,
         asked.subject,
         asked.bare,
-        facts=needed_facts(episode, question, period=period),
-        everything=[event.line for event in asked.events],
+        facts=lines_of(needed_events(episode, question, period=asked.period)),
+        everything=lines_of(asked.events),
         manifest=asked.manifest,
     )
     return AnswersStep(answers=tuple(map(put.row, answers)), seconds=(answers[0].seconds,))
 
 
-def needed_facts(episode: Episode, question: EpisodeQuestion, *, period: int) -> list[str]:
-    """The user's messages that last told the values which the question needs, the oldest first."""
+def control_questions(own: Episode, stranger: Episode, *, manifest: RunManifest) -> list[InterviewQuestion]:
+    """Return the other user's questions after the last period, without those that have the same values for both users."""
+    period = len(stranger.periods) - 1
+    state = own.periods[-1].state
+    found = list[InterviewQuestion]()
+    for question in stranger.questions:
+        values = {name: stranger.periods[-1].state[name] for name in question.required_info}
+        if any(state.get(name) != value for name, value in values.items()):
+            found.append(interview_question(stranger, question, period=period, manifest=manifest))
+    return found
+
+
+async def _ask_control(asked: Interview, put: InterviewQuestion) -> AnswersStep:
+    given = await recall_and_answer(put.task, asked.subject, tokens=asked.manifest.tokens, kind="permuted")
+    return AnswersStep(answers=(put.row(given),))
+
+
+def needed_events(episode: Episode, question: EpisodeQuestion, *, period: int) -> list[MemoryEvent]:
+    """Return the messages of the user that last told the values which the question needs, the oldest first."""
     told: dict[str, MemoryEvent] = {}
-    for session in (session for past in episode.periods[: period + 1] for session in past.sessions):
-        event = MemoryEvent(session.query, "user", session.session_time)
-        told |= {name: event for name in session.exposed_states if name in question.required_info}
-    return list(dict.fromkeys(event.line for event in sorted(told.values(), key=lambda event: str(event.at))))
-
-
-def interview_options(episode: Episode, question: EpisodeQuestion, *, period: int, manifest: RunManifest) -> list[AnswerChoice]:
-    """The options in the order in which the interview of this period shows them."""
-    return ordered_options(question, manifest.seed, "question", episode.user_id, period, wording=manifest.wording)
+    for past in episode.periods[: period + 1]:
+        for session in past.sessions:
+            event = MemoryEvent(session.query, "user", session.session_time)
+            for name in session.exposed_states:
+                if name in question.required_info:
+                    told[name] = event
+    # A message may have told several of the values.
+    return sorted(dict.fromkeys(told.values()), key=lambda event: str(event.at))
 
 
 def unasked_rows(episode: Episode, answers: Sequence[AnswerRow], *, manifest: RunManifest, reason: str) -> list[AnswerRow]:
-    """An unscored row for each question that was not asked, because the user could not be evaluated to the end."""
+    """Return an unscored row for each question that was not asked, because the user could not be evaluated to the end."""
     asked = {(answer.period, answer.item) for answer in answers if answer.kind == "question"}
     nothing = Answer[str](None, "", 0, reason)
-    return [
-        interview_question(episode, question, period=period, manifest=manifest).row(nothing)
-        for period in range(len(episode.periods))
-        for question in episode.questions
-        if (period, question.question_id) not in asked
-    ]
+    rows = list[AnswerRow]()
+    for period in range(len(episode.periods)):
+        for question in episode.questions:
+            if (period, question.question_id) not in asked:
+                rows.append(interview_question(episode, question, period=period, manifest=manifest).row(nothing))
+    return rows
 
 
-async def _probe(asked: Interview, names: Sequence[str], probe: str, *, may_not_know: bool) -> AnswersStep:
-    """The values of these variables, asked together."""
-    episode, period, manifest = asked.episode, asked.period, asked.manifest
-    kind: AskKind = "state_or_unknown" if may_not_know else "state"
-    choices = {name: episode.state_schema.choices[name] for name in names}
-    if manifest.wording == "own":
-        choices = {
-            name: SeededRandom(manifest.seed, kind, episode.user_id, period, name).shuffled(values)
-            for name, values in choices.items()
-        }
-    task = states_question(choices, may_not_know=may_not_know, wording=manifest.wording)
-    given = await answer_from_memory(task, asked.subject, tokens=manifest.tokens, kind=kind)
-    values, state = given.value or {}, episode.periods[period].state
-    understood: dict[str, Any] = {**given.columns, "reason": ""}
-    rows = [
-        AnswerRow(
+async def _probe_states(asked: Interview, names: Sequence[str], probe: str) -> AnswersStep:
+    """Ask for the values of these variables together."""
+    episode = asked.episode
+    period = asked.period
+    manifest = asked.manifest
+    choices = dict[str, Sequence[str]]()
+    for name in names:
+        choices[name] = episode.state_schema.choices[name]
+        if manifest.wording == "own":
+            order = SeededRandom(manifest.seed, "state", episode.user_id, period, name)
+            choices[name] = order.shuffled(choices[name])
+    task = states_question(choices, wording=manifest.wording)
+    given = await recall_and_answer(task, asked.subject, tokens=manifest.tokens, kind="state")
+    values = given.value or {}
+    right = episode.periods[period].state
+    rows = list[AnswerRow]()
+    for name in names:
+        # What was wrong with the reply as a whole is not the reason of a value that could be read.
+        answer = replace(given, problem="") if name in values else given
+        row = AnswerRow(
             user_id=episode.user_id,
             period=period,
             item=name,
-            expected=state[name],
+            expected=right[name],
             given=values.get(name, ""),
-            status=status_of(values.get(name), state[name]),
+            status=status_of(values.get(name), right[name]),
             options=len(choices[name]),
             shown=0,
             required=1,
             age=period - last_update_period(episode, name, period=period),
             asked=task.task.text,
             probe=probe,
-            **(understood if name in values else given.columns),
+            **answer.columns,
         )
-        for name in choices
-    ]
+        rows.append(row)
     return AnswersStep(answers=tuple(rows))
 
 
 def status_of(given: str | None, right: str) -> Status:
     if given is None:
         return "unscored"
-    if given == UNKNOWN:
-        return "unknown"
     return "right" if given == right else "wrong"
 
 
 def last_update_period(episode: Episode, name: str, *, period: int) -> int:
-    """The last period up to this one in which the user told the variable: its nearest write position."""
-    updated = [index for index in range(1, period + 1) if any(u.variable == name for u in episode.periods[index].updates)]
-    return max(updated, default=0)
+    """Return the last period up to this one in which the user told the variable: its nearest write position."""
+    for index in range(period, 0, -1):
+        for update in episode.periods[index].updates:
+            if update.variable == name:
+                return index
+    return 0
 
 
 async def ask_baselines(bare: Recalling, episode: Episode, *, manifest: RunManifest) -> list[AnswerRow]:
-    """The upper bound (true state given), and the options alone; what is the same in several periods is asked once."""
-    asks: list[Callable[[], Awaitable[list[AnswerRow]]]] = []
+    """Ask for the upper bound (true state given), and the options alone; what several periods share is asked once."""
+    asked: list[Awaitable[list[AnswerRow]]] = []
     for question in episode.questions:
         for golden in dict.fromkeys(question.golden):
-            asks.append(partial(_upper_bound, bare, episode, question, golden, manifest=manifest))
-        asks.append(partial(_options_only, bare, episode, question, manifest=manifest))
-    return [row for rows in await gather_all(one() for one in asks) for row in rows]
+            asked.append(_upper_bound(bare, episode, question, golden, manifest=manifest))
+        asked.append(_options_only(bare, episode, question, manifest=manifest))
+    rows = list[AnswerRow]()
+    for part in await gather_or_cancel(asked):
+        rows += part
+    return rows
 
 
 async def _upper_bound(
     bare: Recalling, episode: Episode, question: EpisodeQuestion, golden: str, *, manifest: RunManifest
 ) -> list[AnswerRow]:
-    """A row for each period in which this option is the right one."""
-    path = manifest.seed, "upper_bound", episode.user_id, golden
-    options = ordered_options(question, *path, wording=manifest.wording)
-    values = next(option.state for option in question.answer_choices if option.choice_id == golden)
-    state = dict(zip(question.required_info, values, strict=True))
-    task = choice_question(question, options, wording=manifest.wording, variant="state_given", state=state)
-    given = await ask_or_give_up(task, partial(bare.answer, ()), "upper_bound")
-    periods = [period for period, right in enumerate(question.golden) if right == golden]
-    return [InterviewQuestion(episode, question, period, task, options).row(given) for period in periods]
+    """Return a row for each period in which this option is the right one."""
+    task, options = _upper_bound_task(episode, question, golden, manifest=manifest)
+    given = await answer_from(task, bare, (), kind="upper_bound")
+    rows = _row_by_period(episode, question, task, options, given)
+    return [row for row in rows if row.expected == golden]
+
+
+def _upper_bound_task(
+    episode: Episode, question: EpisodeQuestion, golden: str, *, manifest: RunManifest
+) -> tuple[ReadableTask[str], Sequence[AnswerChoice]]:
+    wording = manifest.wording
+    options = ordered_options(question, manifest.seed, "upper_bound", episode.user_id, golden, wording=wording)
+    right = next(option for option in question.answer_choices if option.choice_id == golden)
+    state = dict(zip(question.required_info, right.state, strict=True))
+    return choice_question(question, options, wording=wording, variant="state_given", state=state), options
 
 
 async def _options_only(
     bare: Recalling, episode: Episode, question: EpisodeQuestion, *, manifest: RunManifest
 ) -> list[AnswerRow]:
-    variant: PromptVariant = "options_only"
-    options = ordered_options(question, manifest.seed, variant, episode.user_id, wording=manifest.wording)
-    task = choice_question(question, options, wording=manifest.wording, variant=variant)
-    given = await ask_or_give_up(task, partial(bare.answer, ()), "options_only")
-    return [InterviewQuestion(episode, question, period, task, options).row(given) for period in range(len(question.golden))]
+    task, options = _options_only_task(episode, question, manifest=manifest)
+    given = await answer_from(task, bare, (), kind="options_only")
+    return _row_by_period(episode, question, task, options, given)
+
+
+def _options_only_task(
+    episode: Episode, question: EpisodeQuestion, *, manifest: RunManifest
+) -> tuple[ReadableTask[str], Sequence[AnswerChoice]]:
+    wording = manifest.wording
+    options = ordered_options(question, manifest.seed, "options_only", episode.user_id, wording=wording)
+    return choice_question(question, options, wording=wording, variant="options_only"), options
+
+
+def graded_row(episode: Episode, row: AnswerRow, *, manifest: RunManifest) -> AnswerRow:
+    """Return the row as its reply is graded by the episode."""
+    if row.kind == "state":
+        right = episode.periods[row.period].state[row.item]
+        # Of a value that another try told, or that is part of a reply which is no whole, the row is believed.
+        status = status_of(row.given or None, right)
+        return row.model_copy(update={"expected": right, "status": status})
+    question = next(one for one in episode.questions if one.question_id == row.item)
+    golden = question.golden[row.period]
+    if row.kind == "upper_bound":
+        task, _ = _upper_bound_task(episode, question, golden, manifest=manifest)
+    elif row.kind == "options_only":
+        task, _ = _options_only_task(episode, question, manifest=manifest)
+    else:
+        task = interview_question(episode, question, period=row.period, manifest=manifest).task
+    given = value_in_reply(task, row)
+    return row.model_copy(update={"expected": golden, "given": given or "", "status": status_of(given, golden)})
+
+
+def _row_by_period(
+    episode: Episode, question: EpisodeQuestion, task: ReadableTask[str], options: Sequence[AnswerChoice], given: Answer[str]
+) -> list[AnswerRow]:
+    periods = range(len(question.golden))
+    return [InterviewQuestion(episode, question, period, task, options).row(given) for period in periods]

@@ -1,23 +1,26 @@
-"""The evaluation's questions (App. C.5): their prompts, options in seeded order, and the strict reading of answers.
+"""The evaluation's questions (App. C.5): their prompts, options in seeded order, and the reading of answers.
+
+An answer is read in any form that has one meaning, such as a number as text, and in no other.
 
 In the wording "paper" they follow the form of the paper's own prompts, and options stand in the order of the data, so that a
 score may stand beside the paper's tables.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, cast
+from functools import partial
+from typing import Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from assets.amemgym.records.episode import EpisodeQuestion
 from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.structured_output import ReplySchema, extract_json, object_of_enums
-from pipelines.evaluation.amemgym.dataset import UNKNOWN
-from pipelines.evaluation.contract import Task
-from pipelines.evaluation.reasoning import ReadableTask
-from pipelines.evaluation.records import Wording
+from assets.llm.answer_text import without_thought
+from assets.llm.structured_output import ReplySchema, UnusableReply, extract_json, object_of_enums
+from pipelines.evaluation.reasoning import ReadableTask, text_of
+from pipelines.memories.contract import RecallQuery, Task, Wording
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt
 
@@ -25,16 +28,15 @@ NOT_SHOWN = "(The question is not shown. Pick the reply that is likeliest to be 
 PromptVariant = Literal["question", "state_given", "options_only"]
 
 
-class ChoiceReply(BaseModel):
-    """The paper's key; a text or a truth value is no number."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    answer: Annotated[int, Field(ge=1)]
+# A number alone, as in 2, **2**, (2), "Option 2" or "Answer: 2.".
+NUMBER_ALONE = re.compile(r"\W*(?:(?:the )?(?:answer|option|choice|number|boxed)(?: is)?\W*)?(\d{1,3})\W*", re.IGNORECASE)
+BROKEN_OBJECT = re.compile(r'\{\s*"')
+NUMBER_FIRST = re.compile(r"\W*(\d{1,3})[.):\s]+(.+)", re.DOTALL)
 
 
 def ordered_options(question: EpisodeQuestion, *path: object, wording: Wording) -> list[AnswerChoice]:
-    """The options in an order that follows from the path alone, or, as in the paper, in that of the data."""
+    """Return the options in an order that follows from the path alone, or, as in the paper, in that of the data."""
+    # As its prompts have them, so that scores may stand beside its tables.
     if wording == "paper":
         return list(question.answer_choices)
     return SeededRandom(*path, question.question_id).shuffled(question.answer_choices)
@@ -47,80 +49,158 @@ def choice_question(
     wording: Wording = "own",
     variant: PromptVariant = "question",
     state: Mapping[str, str] | None = None,
+    recall_query: RecallQuery = "question-and-options",
 ) -> ReadableTask[str]:
-    """Choose among the options as shown; read as a choice id. `state` goes with the variant "state_given"."""
-    lines = "\n".join(f"{number}. {' '.join(option.answer.split())}" for number, option in enumerate(options, start=1))
+    """Ask for one of the options as shown; read as a choice id. `state` goes with the variant "state_given"."""
+    lines = list[str]()
+    for number, option in enumerate(options, start=1):
+        lines.append(f"{number}. {' '.join(option.answer.split())}")
+    choices = "\n".join(lines)
     query = NOT_SHOWN if variant == "options_only" else question.query
-    prompt = "choose_with_state" if variant == "state_given" else "choose_answer"
-    given: dict[str, object] = {"query": query, "choices": lines}
+    given: dict[str, object] = {"query": query, "choices": choices}
+    name = "choose_answer"
     if variant == "state_given":
+        name = "choose_with_state"
         given["state"] = dict(state or {})
-    numbers: dict[str, object] = {"type": "integer", "enum": list(range(1, len(options) + 1))}
+    numbers = list(range(1, len(options) + 1))
     schema: dict[str, object] = {
         "type": "object",
-        "properties": {"answer": numbers},
+        "properties": {"answer": {"type": "integer", "enum": numbers}},
         "required": ["answer"],
         "additionalProperties": False,
     }
-    task = _task(_rendered(prompt, wording, given), query=f"{query}\n{lines}", schema=schema)
-    return ReadableTask(task, lambda reply: _read_choice(reply, options))
+    # Options share words with what told the values: they help a search which would not see them in use.
+    asked = query if recall_query == "question" else f"{query}\n{choices}"
+    task = _task(_rendered(name, wording, given), query=asked, schema=schema)
+    return ReadableTask(task, partial(_read_choice, options=options))
 
 
-def states_question(
-    choices: Mapping[str, Sequence[str]], *, may_not_know: bool, wording: Wording = "own"
-) -> ReadableTask[dict[str, str]]:
-    """Tell the value of every variable, or, where that is allowed, that it is unknown."""
-    offered = {name: [*values, *([UNKNOWN] if may_not_know else [])] for name, values in choices.items()}
-    given: dict[str, object] = {"state_schema": offered}
-    if wording == "own" or may_not_know:
-        given["unknown"] = UNKNOWN if may_not_know else ""
-    prompt = _rendered("tell_states", "own" if may_not_know else wording, given)
-    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(offered))
-    query = "; ".join(name.replace("_", " ") for name in choices)
+def states_question(choices: Mapping[str, Sequence[str]], *, wording: Wording = "own") -> ReadableTask[dict[str, str]]:
+    """Ask for the value of every variable."""
+    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(choices))
+    query = "; ".join(choices).replace("_", " ")
+    prompt = _rendered("tell_states", wording, {"state_schema": choices})
 
     def salvage(first: str, second: str) -> dict[str, str]:
-        return {**_legal_values(first, offered), **_legal_values(second, offered)}
+        # The later word counts.
+        return {**_legal_values(first, choices), **_legal_values(second, choices)}
 
     task = _task(prompt, query=query, schema=reply_schema.json_schema)
-    return ReadableTask(task, lambda reply: _read_states(reply, reply_schema), salvage)
+    return ReadableTask(task, partial(_read_states, offered=choices, reply_schema=reply_schema), salvage)
 
 
 def _rendered(name: str, wording: Wording, given: Mapping[str, object]) -> RenderedPrompt:
     if wording == "own":
         return load_prompt(f"evaluation/{name}").render(**given)
-    plain = {key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in given.items()}
-    return load_prompt(f"paper/{name}").render(**plain)
+    texts = dict[str, str]()
+    for key, value in given.items():
+        # The paper's prompts take texts alone.
+        texts[key] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return load_prompt(f"paper/{name}").render(**texts)
 
 
 def _task(prompt: RenderedPrompt, *, query: str, schema: dict[str, object]) -> Task:
     # One message of the user. The paper's form is all in the last part: there, the question comes first.
     parts = prompt.messages[-1:] if prompt.name.startswith("paper/") else prompt.messages
-    text = "\n\n".join(message.content for message in parts)
-    return Task(text=text, query=query, schema_name=prompt.name.replace("/", "_"), json_schema=schema)
+    return Task(text=text_of(parts), query=query, schema_name=prompt.name.replace("/", "_"), json_schema=schema)
 
 
-def _read_choice(reply: str, options: Sequence[AnswerChoice]) -> str:
-    try:
-        number = ChoiceReply.model_validate(extract_json(reply)).answer
-    except ValidationError as error:
-        raise ValueError('It must be {"answer": number} with a whole number and nothing else.') from error
-    if number > len(options):
+def _read_choice(reply: str, *, options: Sequence[AnswerChoice]) -> str:
+    answer = _answer_in(reply)
+    number = _option_number(answer, options)
+    if number is None:
+        raise ValueError('It must be {"answer": number} with a whole number and nothing else.')
+    if not 1 <= number <= len(options):
         raise ValueError(f"There is no option {number}; the options are numbered from 1 to {len(options)}.")
     return options[number - 1].choice_id
 
 
-def _read_states(reply: str, reply_schema: ReplySchema[dict[str, str]]) -> dict[str, str]:
+def _answer_in(reply: str) -> object:
+    """Return what stands under "answer" in a reply, or the whole of one without an object."""
     try:
-        return reply_schema.validate(extract_json(reply))
+        content = extract_json(reply, keys=("answer",))
+    except UnusableReply:
+        content = without_thought(reply)
+        if BROKEN_OBJECT.search(content):
+            return None
+    if not isinstance(content, dict):
+        return content
+    named = [value for key, value in cast(dict[str, object], content).items() if key.strip().casefold() == "answer"]
+    return named[0] if len(named) == 1 else None
+
+
+def _option_number(answer: object, options: Sequence[AnswerChoice]) -> int | None:
+    """Return the number that an answer gives; None where it gives none, or more than one."""
+    if isinstance(answer, list):
+        several = cast(list[object], answer)
+        return _option_number(several[0], options) if len(several) == 1 else None
+    if isinstance(answer, float) and answer.is_integer():
+        return int(answer)
+    if isinstance(answer, int):
+        return None if isinstance(answer, bool) else answer
+    if not isinstance(answer, str):
+        return None
+    alone = NUMBER_ALONE.fullmatch(answer)
+    if alone and "-" not in answer:
+        return int(alone.group(1))
+    return _number_of_text(answer, options)
+
+
+def _number_of_text(answer: str, options: Sequence[AnswerChoice]) -> int | None:
+    """Return the number of the one option with this text, which its number may lead; None where text and number differ."""
+    first = NUMBER_FIRST.fullmatch(answer)
+    text = first.group(2) if first else answer
+    numbers = list[int]()
+    for number, option in enumerate(options, start=1):
+        if _folded(option.answer) == _folded(text):
+            numbers.append(number)
+    if len(numbers) != 1 or (first and int(first.group(1)) != numbers[0]):
+        return None
+    return numbers[0]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).strip(" .\"'").casefold()
+
+
+def _read_states(
+    reply: str, *, offered: Mapping[str, Sequence[str]], reply_schema: ReplySchema[dict[str, str]]
+) -> dict[str, str]:
+    try:
+        return reply_schema.validate(_only_offered(extract_json(reply, keys=tuple(offered)), offered))
     except ValidationError as error:
-        wrong = ", ".join(sorted({str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}))
-        raise ValueError(f"Give every kind exactly one of its values; see {wrong or 'the whole object'}.") from error
+        places = {str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}
+        wrong = ", ".join(sorted(places)) or "the whole object"
+        raise ValueError(f"Give every kind exactly one of its values; see {wrong}.") from error
+
+
+def _only_offered(content: object, offered: Mapping[str, Sequence[str]]) -> object:
+    """Return the object without keys that nobody asked for, its values as they were offered where only the case differs."""
+    if not isinstance(content, dict):
+        return content
+    kept = dict[str, object]()
+    for name, value in cast(dict[str, object], content).items():
+        if name in offered:
+            kept[name] = _as_offered(value, offered[name])
+    return kept
+
+
+def _as_offered(value: object, values: Sequence[str]) -> object:
+    if not isinstance(value, str) or value in values:
+        return value
+    alike = [each for each in values if _folded(each) == _folded(value)]
+    return alike[0] if len(alike) == 1 else value
 
 
 def _legal_values(reply: str, offered: Mapping[str, Sequence[str]]) -> dict[str, str]:
     try:
-        content = extract_json(reply)
+        content = _only_offered(extract_json(reply), offered)
     except ValueError:
         return {}
-    pairs = cast(dict[str, object], content) if isinstance(content, dict) else dict[str, object]()
-    return {name: str(value) for name, value in pairs.items() if value in offered.get(name, ())}
+    if not isinstance(content, dict):
+        return {}
+    legal = dict[str, str]()
+    for name, value in cast(dict[str, object], content).items():
+        if value in offered[name]:
+            legal[name] = str(value)
+    return legal

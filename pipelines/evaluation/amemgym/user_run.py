@@ -17,6 +17,14 @@ from pipelines.evaluation.spending import Checkpoint, StepUsage, count_usage
 S = TypeVar("S", bound=Checkpoint)
 
 
+@dataclass(frozen=True)
+class StoredPeriod:
+    """Turns of a step that an earlier process stored, and the policy under which they were lived."""
+
+    turns: Sequence[DialogueTurn]
+    policy: str | None
+
+
 @dataclass
 class UserRun:
     """One user at work. `key` begins the names of the steps; `policy` is the section that a memory has instead of its own.
@@ -33,85 +41,80 @@ class UserRun:
     policy: str | None = None
     subject: Subject | None = None
     turns: list[DialogueTurn] = field(default_factory=list[DialogueTurn])
-    behind: list[tuple[str | None, Sequence[DialogueTurn]]] = field(
-        default_factory=list[tuple[str | None, Sequence[DialogueTurn]]]
-    )
+    behind: list[StoredPeriod] = field(default_factory=list[StoredPeriod])
 
     async def live(self, period: int) -> DialogueStep:
         """Hold the period's sessions, or replay them; of a step that is stored the subject hears when it is needed."""
-        lived = False
+        stored = True
 
-        async def work() -> DialogueStep:
-            nonlocal lived
-            lived = True
-            return await self._hold(period)
+        async def hold() -> DialogueStep:
+            nonlocal stored
+            stored = False
+            subject = await self.up_to_date()
+            lost = subject.host.lost_writes
+            if self.recorded is None:
+                model = self.run.model("simulator", item_id=self.episode.user_id)
+                user = SimulatedUser(self.episode, self.run.asking, self.run.manifest.language, model)
+                turns = await hold_sessions(user, subject, period=period, rounds=self.dataset.settings.rounds(period))
+            else:
+                turns = [turn for turn in self.recorded if turn.period == period]
+                await observe_sessions(subject, turns)
+            return DialogueStep(turns=tuple(turns), usage=StepUsage(lost_writes=subject.host.lost_writes - lost))
 
-        step = await self.run.step(f"{self.key}/{period}/lived", DialogueStep, work)
-        if not lived:
-            self.behind.append((self.policy, step.turns))
+        step = await self.run.step(f"{self.key}/{period}/lived", DialogueStep, hold)
+        if stored:
+            self.behind.append(StoredPeriod(step.turns, self.policy))
         self.turns += step.turns
         return step
 
-    async def _hold(self, period: int) -> DialogueStep:
-        subject, run = await self.up_to_date(), self.run
-        lost = subject.host.lost_writes
-        if self.recorded is None:
-            model = run.model("simulator", item_id=self.episode.user_id)
-            user = SimulatedUser(self.episode, run.recipe, run.manifest.language, model)
-            turns = await hold_sessions(user, subject, period=period, rounds=self.dataset.settings.rounds(period))
-        else:
-            turns = [turn for turn in self.recorded if turn.period == period]
-            await observe_sessions(subject, turns)
-        return DialogueStep(turns=tuple(turns), usage=StepUsage(lost_writes=subject.host.lost_writes - lost))
-
     async def up_to_date(self) -> Subject:
-        """The subject after all that was lived. What was lived before this process is written to it now, and counts nothing."""
+        """Return the subject after all that was lived. Periods of before this process are written to it now, uncounted."""
+        # It was counted when it was lived.
         with count_usage(alone=True):
             subject = self.subject or await new_subject(self.run, self.episode.user_id)
-            for policy, turns in self.behind:
-                subject = await _under(subject, policy)
-                await observe_sessions(subject, turns)
+            for stored in self.behind:
+                subject = await _under(subject, stored.policy)
+                await observe_sessions(subject, stored.turns)
             self.behind.clear()
             self.subject = await _under(subject, self.policy)
         return self.subject
 
-    async def begin_interview(self, period: int) -> asyncio.Task[AnswersStep]:
-        """Begin to ask a copy as it is now."""
-        bare, events = self.run.bare(self.episode.user_id), events_of(self.turns)
+    async def begin_interview(self, period: int, *, stranger: Episode | None = None) -> asyncio.Task[AnswersStep]:
+        """Begin to ask a copy as it is now; the questions of a `stranger` too, as a control."""
+        bare = self.run.bare(self.episode.user_id)
+        events = events_of(self.turns)
 
         async def interview(copy: Subject) -> AnswersStep:
-            return await hold_interview(Interview(copy, bare, self.episode, period, self.run.manifest, events))
+            return await hold_interview(Interview(copy, bare, self.episode, period, self.run.manifest, events, stranger))
 
         return await self.begin(f"{period}/asked", AnswersStep, interview)
 
     async def begin(self, name: str, kind: type[S], work: Callable[[Subject], Awaitable[S]]) -> asyncio.Task[S]:
         """Take a copy now, and begin to work on it; a step that is stored needs no copy."""
-        key, run = f"{self.key}/{name}", self.run
-        done = await run.folder.read_step(key, kind)
+        key = f"{self.key}/{name}"
+        # What a copy costs, such as writing a memory anew, is counted with the step that needs it.
+        copy: Subject | None = None
+        with count_usage(alone=True) as copying:
+            if await self.run.folder.read_step(key, kind) is None:
+                copy = await (await self.up_to_date()).fork()
 
-        async def stored() -> S:
-            assert done is not None
-            return done
-
-        async def asked() -> S:
+        async def work_on_copy() -> S:
+            assert copy is not None
             step = await work(copy)
             return step.model_copy(update={"usage": copying.stored()})
 
-        if done is not None:
-            return asyncio.create_task(run.step(key, kind, stored))
-        with count_usage(alone=True) as copying:
-            copy = await (await self.up_to_date()).fork()
-        return asyncio.create_task(run.step(key, kind, asked))
+        return asyncio.create_task(self.run.step(key, kind, work_on_copy))
 
     async def baselines(self) -> AnswersStep:
-        """The paper's baselines; nothing for a whole agent, which does not answer with our reasoner."""
+        """Ask the paper's baselines; nothing where the run has none."""
         if not self.run.manifest.baselines:
             return AnswersStep()
-        return await self.run.step(f"{self.episode.user_id}/baselines", AnswersStep, self._ask_baselines)
 
-    async def _ask_baselines(self) -> AnswersStep:
-        bare = self.run.bare(self.episode.user_id)
-        return AnswersStep(answers=tuple(await ask_baselines(bare, self.episode, manifest=self.run.manifest)))
+        async def asked() -> AnswersStep:
+            bare = self.run.bare(self.episode.user_id)
+            return AnswersStep(answers=tuple(await ask_baselines(bare, self.episode, manifest=self.run.manifest)))
+
+        return await self.run.step(f"{self.episode.user_id}/baselines", AnswersStep, asked)
 
 
 async def _under(subject: Subject, policy: str | None) -> Subject:
@@ -121,10 +124,13 @@ async def _under(subject: Subject, policy: str | None) -> Subject:
 
 
 async def new_subject(run: Run, user_id: str) -> Subject:
-    """The memory with our reasoner, or the agent, before its first session. Raises MemoryFailed."""
-    manifest = run.manifest
+    """Return the memory with our reasoner, or the agent, before its first session. Raises MemoryFailed."""
     host = run.host(user_id)
-    if manifest.memory.whole:
+    if run.manifest.memory.whole:
         return await AgentSubject.of(host)
-    talking, answering = (run.reasoner(purpose, item_id=user_id) for purpose in ("dialogue", "interview"))
-    return MemorySubject(reasoner=answering, memory=await host.new_memory(), talking=talking, tokens=manifest.tokens)
+    return MemorySubject(
+        reasoner=run.reasoner("interview", item_id=user_id),
+        memory=await host.new_memory(),
+        talking=run.reasoner("dialogue", item_id=user_id),
+        tokens=run.manifest.tokens,
+    )

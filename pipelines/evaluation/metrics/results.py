@@ -4,24 +4,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
-import numpy as np
-
-from assets.llm.text import count_tokens
 from assets.records.base import Record
-from assets.records.estimate import Estimate
-from assets.reporting.intervals import UNIT, Sample, Tallies, rounded, share
+from assets.records.estimate import LEAST_ROOM, Estimate
+from assets.reporting.intervals import UNIT, Sample, Tallies
+from assets.text.words import count_tokens
 from pipelines.evaluation.isolated import KIND_OF, IsolatedScores, MemoryRow, isolated_scores
-from pipelines.evaluation.metrics.metrics import LEAST_ROOM, METRICS, TABLE, MetricEntry, tally
-from pipelines.evaluation.records import CALL_FAILED, AnswerRow, DialogueTurn, ErrorRow, RunManifest
+from pipelines.evaluation.metrics.control import PermutationControl, permutation_control
+from pipelines.evaluation.metrics.metrics import METRICS, TABLE, tally_answers
+from pipelines.evaluation.records import CALL_FAILED, OF_MEMORY, AnswerRow, DialogueTurn, ErrorRow, RunManifest
 from pipelines.evaluation.spending import PricedUsage, StepUsage
 
 NOTHING = Estimate(value=None, low=None, high=None)
-WIDEST = 1.0  # an interval of a memory score that is wider says nothing
+WIDEST = 1.0  # an interval of a memory score that is wider says nothing: it would hold chance and a perfect memory
+EVIDENCE = ("evidence_recall", "evidence_precision", "right_with_evidence")  # unknown where a memory rewrites
 CONDITION_OF = {kind: condition for condition, kind in KIND_OF.items()}
 
 
 class Fidelity(Record):
-    """How often the simulated user gave tracked values away, in its messages after the opening ones.
+    """Counts of the simulated user giving tracked values away, in its messages after the opening ones.
 
     `score` is the share of messages without a breach; `asked_again` counts further tries.
     """
@@ -54,10 +54,11 @@ class IsolatedGroup(Record):
 class Results(Record):
     """`results.json`. Estimates by name; lists run over the periods; groups are keyed by their value as text.
 
-    `isolated`: S, N, O, F; none for a whole agent, or where a condition was not asked; `isolated_by`: the same over documents
-    by length and by needed facts. `curve`: score against budget. `probes_and_answers`: counts of questions by known or not, and
-    right or not. `no_memory_score`: why there is none, else empty. `errors`: items that could not be evaluated to the end;
-    their questions count as wrong.
+    `control`: None where no question of another user was asked. `isolated`: S, N, O, F; none for a whole agent, or where a
+    condition was not asked; `isolated_by`: the same over documents by length and by needed facts. `curve`: score by budget.
+    `probes_and_answers`: counts of questions by known or not, and right or not; `evidence_and_answers`: the same by how much of
+    what told the needed values was recalled word for word, none where the memory rewrites most of it. `no_memory_score`: why
+    there is none, else empty. `errors`: items not evaluated to the end, whose questions count as wrong.
     """
 
     run_id: str
@@ -69,9 +70,11 @@ class Results(Record):
     by_age: dict[str, Estimate]
     costs: dict[str, Estimate]
     isolated: IsolatedScores | None
+    control: PermutationControl | None
     isolated_by: tuple[IsolatedGroup, ...]
     curve: tuple[BudgetPoint, ...]
     probes_and_answers: dict[str, int]
+    evidence_and_answers: dict[str, int]
     no_memory_score: str
     counts: dict[str, int]
     fidelity: Fidelity
@@ -88,41 +91,39 @@ def score(
     usage: StepUsage,
     errors: Sequence[ErrorRow] = (),
 ) -> Results:
-    """All results of one run; a function of its rows and the seed, and of the prices for what it took."""
-    sample, dialogues = sample_of(answers, manifest), manifest.mode != "documents"
+    """Return all results of one run; a function of its rows and the seed, and of the prices for what it took."""
+    sample = sample_of(answers, manifest)
+    dialogues = manifest.mode != "documents"
     questions = [answer for answer in answers if answer.kind == "question"]
-    table = [entry for entry in TABLE if entry.of in ("all", "dialogues" if dialogues else "documents")]
-    by_group = {
-        group: {entry.name: entry.estimates(sample)[0] for entry in table if entry.group == group}
-        for group in ("score", "detail", "baseline", "cost")
-    }
-    metrics = {**by_group["score"], **by_group["detail"]}
-    if not manifest.unknown_probe:  # nobody was asked so
-        metrics |= {name: NOTHING for name in metrics if name.endswith("_if_unsure")}
-    if any(not answer.tries for answer in questions):  # their probes were not asked either, and those of others would flatter
-        metrics |= {name: NOTHING for name in metrics if name.startswith("state_")}
-    problem = memory_problem(metrics["memory"], by_group["baseline"]) if dialogues else ""
+    found: dict[str, dict[str, Estimate]] = {"score": {}, "baseline": {}, "cost": {}}
+    for entry in TABLE:
+        if entry.of in ("all", "dialogues" if dialogues else "documents"):
+            [found[entry.group][entry.name]] = entry.estimates(sample)
+    metrics = found["score"]
+    if dialogues and not all(answer.tries for answer in questions):
+        # Their probes were not asked either, and those of others would flatter.
+        metrics["state_recall"] = NOTHING
+    words_kept = not manifest.memory.whole and gives_back_words(questions)
+    if not words_kept:
+        metrics |= dict.fromkeys(EVIDENCE, NOTHING)
+    problem = memory_problem(metrics["memory"], found["baseline"]) if dialogues else ""
     if problem:
-        metrics |= dict.fromkeys(("memory", "memory_of_means"), NOTHING)
-
-    def by(key: Callable[[AnswerRow], int]) -> dict[str, Estimate]:
-        return _grouped(questions, key, manifest)
-
+        metrics["memory"] = metrics["memory_of_means"] = NOTHING
     return Results(
         run_id=manifest.run_id,
         users=sample.users,
         metrics=metrics,
-        baselines=by_group["baseline"],
-        periods={
-            entry.name: _of_periods(entry, sample, without=bool(problem)) for entry in table if entry.by_period and dialogues
-        },
-        by_required=by(lambda answer: answer.required),
-        by_age=by(lambda answer: answer.age) if dialogues else {},
-        costs=by_group["cost"],
+        baselines=found["baseline"],
+        periods=_by_period(sample, without_memory=bool(problem)) if dialogues else {},
+        by_required=_grouped(questions, lambda answer: answer.required, manifest),
+        by_age=_grouped(questions, lambda answer: answer.age, manifest) if dialogues else {},
+        costs=found["cost"],
         isolated=_isolated(answers, manifest),
+        control=permutation_control(answers, seed=manifest.seed),
         isolated_by=() if dialogues else tuple(_isolated_groups(answers, manifest)),
         curve=_curve(answers, manifest),
         probes_and_answers=_probes_and_answers(questions),
+        evidence_and_answers=_evidence_and_answers(questions) if words_kept else {},
         no_memory_score=problem,
         counts=_counts(answers),
         fidelity=fidelity_of(turns),
@@ -132,12 +133,17 @@ def score(
     )
 
 
-def _of_periods(entry: MetricEntry, sample: Sample, *, without: bool) -> tuple[Estimate, ...]:
-    """A metric by period. `without`: no memory score; nor has a period one where its interval says nothing."""
-    estimates = entry.estimates(sample, each_period=True)
-    if entry.name != "memory":
-        return estimates
-    return tuple(NOTHING if without or _says_nothing(one) else one for one in estimates)
+def _by_period(sample: Sample, *, without_memory: bool) -> dict[str, tuple[Estimate, ...]]:
+    """Return the metrics that are shown by period. Memory has no score in a period where its interval says nothing."""
+    found = dict[str, tuple[Estimate, ...]]()
+    for entry in TABLE:
+        if entry.by_period:
+            found[entry.name] = entry.estimates(sample, each_period=True)
+    memory = list[Estimate]()
+    for estimate in found["memory"]:
+        memory.append(NOTHING if without_memory or _says_nothing(estimate) else estimate)
+    found["memory"] = tuple(memory)
+    return found
 
 
 def _says_nothing(memory: Estimate) -> bool:
@@ -145,43 +151,69 @@ def _says_nothing(memory: Estimate) -> bool:
 
 
 def _isolated(answers: Sequence[AnswerRow], manifest: RunManifest) -> IsolatedScores | None:
-    """The scores at the run's own budget; none for a whole agent, which does not answer with our reasoner.
-
-    No memory has nothing to gain over none.
-    """
+    """Return the scores at the run's own budget; None for a whole agent, which does not answer with our reasoner."""
+    if manifest.memory.whole:
+        return None
+    # Rows at other budgets are those of the curve.
     own = [row for row in memory_rows(answers) if row.budget == manifest.tokens]
-    unasked = [row.user_id for row in answers if row.kind == "question" and not row.tries]
-    scores = None if manifest.memory.whole else isolated_scores(own, seed=manifest.seed, unasked=unasked)
+    unasked = list[str]()
+    for row in answers:
+        if row.kind == "question" and not row.tries:
+            unasked.append(row.user_id)
+    scores = isolated_scores(own, seed=manifest.seed, unasked=unasked)
     if scores is None or manifest.memory.kind != "none":
         return scores
+    # No memory has nothing to gain over none.
     return scores.model_copy(update={"gain": NOTHING, "gain_share": NOTHING})
 
 
 def _isolated_groups(answers: Sequence[AnswerRow], manifest: RunManifest) -> Iterator[IsolatedGroup]:
-    """The scores by length, then by needed facts."""
-    keys: dict[Literal["length", "facts"], Callable[[AnswerRow], int]] = {
-        "length": lambda row: row.length,
-        "facts": lambda row: row.required,
-    }
-    for by, key in keys.items():
-        for value in sorted(set(map(key, answers))):
-            rows = [row for row in answers if key(row) == value]
-            asked = [row for row in rows if row.kind == "question" and row.tries]
-            scores = _isolated(rows, manifest)
-            if scores is not None:
-                yield IsolatedGroup(
-                    by=by,
-                    value=value,
-                    scores=scores,
-                    fact_recall=sample_of(rows, manifest).estimate(METRICS["fact_recall"], within=UNIT),
-                    written_tokens=round(sum(row.written_tokens for row in asked) / len(asked), 1),
-                    recalled_tokens=round(sum(count_tokens(text) for row in asked for text in row.memories) / len(asked), 1),
-                )
+    """Yield the scores by length, then by needed facts."""
+    for length, rows in _groups(answers, lambda row: row.length).items():
+        yield from _isolated_group("length", length, rows, manifest)
+    for facts, rows in _groups(answers, lambda row: row.required).items():
+        yield from _isolated_group("facts", facts, rows, manifest)
+
+
+def _groups(answers: Sequence[AnswerRow], key: Callable[[AnswerRow], int]) -> dict[int, list[AnswerRow]]:
+    """Return the answers by this key, in its order."""
+    groups = dict[int, list[AnswerRow]]()
+    for answer in sorted(answers, key=key):
+        groups.setdefault(key(answer), []).append(answer)
+    return groups
+
+
+def _isolated_group(
+    by: Literal["length", "facts"], value: int, rows: Sequence[AnswerRow], manifest: RunManifest
+) -> Iterator[IsolatedGroup]:
+    """Return the group, or nothing where a condition was not asked."""
+    scores = _isolated(rows, manifest)
+    if scores is None:
+        return
+    asked = written = recalled = 0
+    for row in rows:
+        if row.kind == "question" and row.tries:
+            asked += 1
+            written += row.written_tokens
+            recalled += _tokens_of(row.memories)
+    yield IsolatedGroup(
+        by=by,
+        value=value,
+        scores=scores,
+        fact_recall=sample_of(rows, manifest).estimate(METRICS["fact_recall"], within=UNIT),
+        written_tokens=round(written / asked, 1),
+        recalled_tokens=round(recalled / asked, 1),
+    )
+
+
+def _tokens_of(texts: Sequence[str]) -> int:
+    return sum(map(count_tokens, texts))
 
 
 def memory_problem(memory: Estimate, baselines: dict[str, Estimate]) -> str:
-    """Why no memory score can be given, as a sentence; "" where it can."""
-    bound, chance = baselines["upper_bound"].value, baselines["random"].value
+    """Return why no memory score can be given, as a sentence; "" where it can."""
+    bound = baselines["upper_bound"].value
+    chance = baselines["random"].value
     if bound is None or chance is None:
         return "There is no memory score: the upper bound was not asked, or could not be read."
     if bound - chance < LEAST_ROOM or memory.value is None:
@@ -195,10 +227,19 @@ def memory_problem(memory: Estimate, baselines: dict[str, Estimate]) -> str:
 
 
 def memory_rows(answers: Sequence[AnswerRow]) -> list[MemoryRow]:
-    """A row for each question and budget, with what was right in which condition."""
-    others = {(_place(row), CONDITION_OF[row.kind]): row.status == "right" for row in answers if row.kind in CONDITION_OF}
-    return [
-        MemoryRow(
+    """Return a row for each question and budget, with what was right in which condition."""
+    others = dict[tuple[object, ...], bool]()
+    facts = dict[tuple[object, ...], tuple[str, ...]]()
+    for row in answers:
+        if row.kind in CONDITION_OF:
+            others[*row.question_key, CONDITION_OF[row.kind]] = row.status == "right"
+        if row.kind == "facts":
+            facts[row.question_key] = row.memories
+    found = list[MemoryRow]()
+    for row in answers:
+        if row.kind not in OF_MEMORY or not row.tries:
+            continue
+        memory_row = MemoryRow(
             cluster=row.user_id,
             length=row.length,
             item=row.item,
@@ -207,66 +248,85 @@ def memory_rows(answers: Sequence[AnswerRow]) -> list[MemoryRow]:
             written=row.written,
             budget=row.budget,
             recalled=row.memories,
-            recalled_tokens=sum(map(count_tokens, row.memories)),
+            recalled_tokens=_tokens_of(row.memories),
+            facts=facts.get(row.question_key, ()),
             right_with_memory=row.status == "right",
-            right_with_none=others.get((_place(row), "none")),
-            right_with_facts=others.get((_place(row), "facts")),
-            right_with_everything=others.get((_place(row), "everything")),
+            right_with_none=others.get((*row.question_key, "none")),
+            right_with_facts=others.get((*row.question_key, "facts")),
+            right_with_everything=others.get((*row.question_key, "everything")),
         )
-        for row in answers
-        if row.kind in ("question", "at_budget") and row.tries
-    ]
-
-
-def _place(row: AnswerRow) -> tuple[object, ...]:
-    """What is the same for a question in all conditions."""
-    return row.user_id, row.length, row.period, row.item
+        found.append(memory_row)
+    return found
 
 
 def _curve(answers: Sequence[AnswerRow], manifest: RunManifest) -> tuple[BudgetPoint, ...]:
-    """Overall by budget, the run's own among them; nothing where there is only that."""
+    """Return overall by budget, the run's own among them; nothing where there is only that."""
+    if not manifest.curve:
+        return ()
     points = list[BudgetPoint]()
-    for tokens in sorted({*manifest.curve, manifest.tokens}) if manifest.curve else ():
+    for tokens in sorted({*manifest.curve, manifest.tokens}):
         kind = "question" if tokens == manifest.tokens else "at_budget"
-        rows = [
-            row
-            for row in answers
-            if (row.kind == kind and row.budget in (tokens, 0)) or (row.kind == "question" and not row.tries)
-        ]
-        as_questions = [row.model_copy(update={"kind": "question"}) for row in rows]
-        points.append(BudgetPoint(tokens=tokens, overall=_overall(as_questions, manifest)))
+        rows = list[AnswerRow]()
+        for row in answers:
+            asked = row.kind == kind and row.budget in (tokens, 0)
+            # One that was never asked counts as wrong at every budget.
+            if asked or (row.kind == "question" and not row.tries):
+                rows.append(row.model_copy(update={"kind": "question"}))
+        points.append(BudgetPoint(tokens=tokens, overall=_overall(rows, manifest)))
     return tuple(points)
 
 
 def _probes_and_answers(questions: Sequence[AnswerRow]) -> dict[str, int]:
-    found = Counter(
-        f"{'known' if row.known else 'not known'}, {'right' if row.status == 'right' else 'not right'}"
-        for row in questions
-        if row.known is not None
-    )
-    return {
-        f"{known}, {right}": found[f"{known}, {right}"] for known in ("known", "not known") for right in ("right", "not right")
-    }
+    found = {"known, right": 0, "known, not right": 0, "not known, right": 0, "not known, not right": 0}
+    for row in questions:
+        if row.known is not None:
+            known = "known" if row.known else "not known"
+            right = "right" if row.status == "right" else "not right"
+            found[f"{known}, {right}"] += 1
+    return found
+
+
+def gives_back_words(questions: Sequence[AnswerRow]) -> bool:
+    """Return True where nine in ten of the recalled texts hold words that were perceived, or there are none."""
+    texts = rewritten = 0
+    for row in questions:
+        texts += len(row.memories)
+        rewritten += row.rewritten
+    return 10 * rewritten <= texts
+
+
+def _evidence_and_answers(questions: Sequence[AnswerRow]) -> dict[str, int]:
+    """Return counts of the asked questions by recalled evidence and answer."""
+    found = dict[str, int]()
+    for recalled in ("all", "some", "none"):
+        found |= {f"{recalled}, right": 0, f"{recalled}, not right": 0}
+    for row in questions:
+        if row.evidence and row.tries:
+            recalled = "some" if row.evidence_recalled else "none"
+            if row.evidence_recalled == row.evidence:
+                recalled = "all"
+            right = "right" if row.status == "right" else "not right"
+            found[f"{recalled}, {right}"] += 1
+    return found
 
 
 def tally_users(answers: Sequence[AnswerRow], *, users: Sequence[str]) -> Tallies:
-    """The tallies of these users over as many periods as they have."""
+    """Return the tallies of these users over as many periods as they have."""
     own = set(users)
-    return tally(
-        answers, users=users, periods=1 + max((answer.period for answer in answers if answer.user_id in own), default=0)
-    )
+    last = 0
+    for answer in answers:
+        if answer.user_id in own:
+            last = max(last, answer.period)
+    return tally_answers(answers, users=users, periods=1 + last)
 
 
 def sample_of(answers: Sequence[AnswerRow], manifest: RunManifest) -> Sample:
-    """The run's users, resampled by its seed."""
+    """Return the run's users, resampled by its seed."""
     return Sample.of(tally_users(answers, users=manifest.users), seed=manifest.seed)
 
 
 def _grouped(questions: Sequence[AnswerRow], key: Callable[[AnswerRow], int], manifest: RunManifest) -> dict[str, Estimate]:
-    groups: dict[int, list[AnswerRow]] = {}
-    for answer in questions:
-        groups.setdefault(key(answer), []).append(answer)
-    return {str(value): _overall(group, manifest) for value, group in sorted(groups.items())}
+    return {str(value): _overall(group, manifest) for value, group in _groups(questions, key).items()}
 
 
 def _overall(questions: Sequence[AnswerRow], manifest: RunManifest) -> Estimate:
@@ -274,54 +334,32 @@ def _overall(questions: Sequence[AnswerRow], manifest: RunManifest) -> Estimate:
 
 
 def _counts(answers: Sequence[AnswerRow]) -> dict[str, int]:
-    counts = Counter(f"{answer.kind}.{status}" for answer in answers for status in ("asked", answer.status))
-    again = Counter(f"{answer.kind}.asked_again" for answer in answers if answer.tries > 1)
-    failed = Counter(f"{answer.kind}.{CALL_FAILED}" for answer in answers if answer.reason.startswith(CALL_FAILED))
-    return dict(sorted((counts + again + failed).items()))
+    counts = Counter[str]()
+    for answer in answers:
+        counts[f"{answer.kind}.asked"] += 1
+        counts[f"{answer.kind}.{answer.status}"] += 1
+        if answer.tries > 1:
+            counts[f"{answer.kind}.asked_again"] += 1
+        if answer.reason.startswith(CALL_FAILED):
+            counts[f"{answer.kind}.{CALL_FAILED}"] += 1
+    return dict(sorted(counts.items()))
 
 
 def fidelity_of(turns: Sequence[DialogueTurn]) -> Fidelity:
-    """Over the simulated user's own messages; the opening queries are the dataset's."""
-    own = [turn for turn in turns if turn.round > 0]
-    breached = sum(bool(turn.breaches) for turn in own)
-    kinds = Counter(breach.partition(" ")[0] for turn in own for breach in turn.breaches)
+    """Return the fidelity of the simulated user's own messages; the opening queries are the dataset's."""
+    messages = asked_again = breached = 0
+    kinds = Counter[str]()
+    for turn in turns:
+        if turn.round > 0:
+            messages += 1
+            asked_again += turn.tries - 1
+            breached += bool(turn.breaches)
+            for breach in turn.breaches:
+                kinds[breach.partition(" ")[0]] += 1
     return Fidelity(
-        messages=len(own),
-        asked_again=sum(turn.tries - 1 for turn in own),
+        messages=messages,
+        asked_again=asked_again,
         kept_with_breach=breached,
         breaches=dict(sorted(kinds.items())),
-        score=round(1 - breached / len(own), 6) if own else None,
-    )
-
-
-class Latency(Record):
-    """`latency.json`: seconds of model time for each answer to a question, one call after another.
-
-    `mean` has its interval over users; `median` and `slowest` (a twentieth took longer) have none. `timed` of the
-    `answers` were measured; those that the reply cache answered were not.
-    """
-
-    answers: int
-    timed: int
-    mean: Estimate
-    median: float | None
-    slowest: float | None
-
-
-def latency_of(users: Sequence[Sequence[float | None]], *, seed: int) -> Latency:
-    """The latency over the users' answers."""
-    timed = [[one for one in seconds if one is not None] for seconds in users]
-    counts = {
-        "seconds": np.array([[sum(seconds)] for seconds in timed], dtype=float).reshape(-1, 1),
-        "answers": np.array([[len(seconds)] for seconds in timed], dtype=float).reshape(-1, 1),
-    }
-    sample = Sample.of(Tallies(tuple(map(str, range(len(users)))), counts), seed=seed)
-    every = [one for seconds in timed for one in seconds]
-    median, slowest = np.quantile(every, [0.5, 0.95]) if every else (np.nan, np.nan)
-    return Latency(
-        answers=sum(map(len, users)),
-        timed=len(every),
-        mean=sample.estimate(share("seconds", "answers")),
-        median=rounded(median),
-        slowest=rounded(slowest),
+        score=round(1 - breached / messages, 6) if messages else None,
     )

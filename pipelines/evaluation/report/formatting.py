@@ -3,40 +3,51 @@
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate, rough_told
+from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate, rough_note
+from assets.records.readable import UNREADABLE
 from assets.reporting.plurals import counted
 from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.options import PAPER_MODELS
-from pipelines.evaluation.records import MemorySpec, RunManifest
+from pipelines.evaluation.records import CALL_FAILED, RunManifest
+from pipelines.memories.contract import MemorySpec
+from pipelines.memories.registry import IN_PROCESS, PROCESS_ALONE
 
-LONGEST = 80  # characters of a setting that is shown
+LONGEST = 80  # characters of a setting that is shown: a policy would fill the page
+FEW_UNREAD = 3  # answers
+LONGEST_ANSWER = 240  # characters of an unread answer: its beginning and its end
 RED = 0.02  # the share of unscored answers that is marked
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; bars in its cells are escaped."""
-    lines = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def headed_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table; bars in its cells are escaped."""
+    lines = [_line(head), _line(["---"] * len(head))]
+    for row in rows:
+        # A bar would begin another cell.
+        lines.append(_line([cell.replace("|", "\\|") for cell in row]))
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def format_estimate(estimate: Estimate, *, digits: int = 3, missing: str = "-", users: int = FEWEST_ITEMS) -> str:
     """The number with its 95 % interval, as in .412 [.350, .471]; marked where it is over few users."""
     if estimate.value is None:
         return missing
-    low, high = estimate.low, estimate.high
-    if low is None or high is None:
-        return format_number(estimate.value, digits=digits)
+    value = format_number(estimate.value, digits=digits)
+    if estimate.low is None or estimate.high is None:
+        return value
+    low = format_number(estimate.low, digits=digits)
+    high = format_number(estimate.high, digits=digits)
     mark = ROUGH if users < FEWEST_ITEMS else ""
-    return (
-        f"{format_number(estimate.value, digits=digits)} [{format_number(low, digits=digits)}, "
-        f"{format_number(high, digits=digits)}]{mark}"
-    )
+    return f"{value} [{low}, {high}]{mark}"
 
 
 def interval_note(users: int, noun: str) -> str:
-    """What brackets hold, and what a mark behind them means."""
-    rough = f" {rough_told(users, noun)}".rstrip()
+    """Return the sentence on brackets, and on a mark behind them."""
+    rough = f" {rough_note(users, noun)}".rstrip()
     way = f"bootstrap, expanded percentile; Wilson's where all {noun}s are alike"
     return f"Brackets hold 95 % intervals over {noun}s ({way}).{rough}"
 
@@ -53,30 +64,73 @@ def plumbing_note(manifest: RunManifest) -> str:
 
 def nothing_recalled(run: FinishedRun) -> str:
     """The warning that a memory gave nothing back for any question; "" where it did, and for `none`, which never does."""
-    asked = [row for row in run.answers if row.kind == "question" and row.tries]
     spec = run.manifest.memory
-    if not asked or spec.whole or spec.kind == "none" or any(row.memories for row in asked):
+    asked = 0
+    for row in run.answers:
+        if row.kind == "question" and row.tries:
+            asked += 1
+            if row.memories:
+                return ""
+    if not asked or spec.whole or spec.kind == "none":
         return ""
     return (
-        f"{spec.name} gave back nothing for any of {counted(len(asked), 'question')}. It may pass over the kind of event that "
+        f"{spec.name} gave back nothing for any of {counted(asked, 'question')}. It may pass over the kind of event that "
         "is written here: user, assistant or document."
     )
 
 
+def unread_answers(run: FinishedRun) -> str:
+    """The warning that answers could not be read, with one of them; "" for a few, which any model may spoil."""
+    unread = [row for row in run.answers if row.status == "unscored" and row.tries and not row.reason.startswith(CALL_FAILED)]
+    if len(unread) <= FEW_UNREAD:
+        return ""
+    # One with words shows more than one without.
+    shown = next((row for row in unread if row.reply.strip()), unread[0])
+    words = UNREADABLE.sub(" ", " ".join(shown.reply.split()))
+    if len(words) > LONGEST_ANSWER:
+        words = f"{words[: LONGEST_ANSWER // 2]} … {words[-LONGEST_ANSWER // 2 :]}"
+    said = f"`{words.replace('`', chr(39))}`" if words else "nothing that counts as an answer"
+    return (
+        f"{counted(len(unread), 'answer')} could not be read and count as wrong. One of them, to {shown.item} of "
+        f"{shown.user_id}, is {said}; {shown.reason.rstrip('.')}."
+    )
+
+
+def boundary_note(manifest: RunManifest) -> str:
+    """Return the sentence on what kept the memory's code in; "" for code of ours."""
+    name = manifest.memory.name
+    boundary = manifest.boundary
+    if not boundary:
+        return ""
+    if boundary == IN_PROCESS:
+        return f"{name} ran in the runner's own process, for debugging: its code could read the answers and change the scores."
+    if boundary == "service":
+        return f"{name} is a service: nothing here says what it can read on the machine that it runs on."
+    if boundary.startswith(PROCESS_ALONE):
+        return f"{name} ran in a process of its own, without a boundary of the system: its code could read the release."
+    return f"{name} ran in a process of its own, kept in by {boundary}."
+
+
 def beside_the_paper(manifest: RunManifest) -> str:
-    """Whether a score may stand beside the paper's Tables 2 and 6, as a sentence that says why not; "" for documents."""
+    """Return the sentence on standing beside the paper's Tables 2 and 6, which says why not; "" for documents."""
     if manifest.mode == "documents":
         return ""
     differing = [role for role, name in manifest.models.items() if PAPER_MODELS[role] != name]
-    reasons = [
-        "the questions are not in the paper's form (--wording paper)" if manifest.wording != "paper" else "",
-        f"other models play {', '.join(differing)}" if differing else "",
-        "the state probes are not asked as the reference asks them" if manifest.probes != "question" else "",
-        "the dialogues are another's" if manifest.mode == "off-policy" else "",
-    ]
-    given = [reason for reason in reasons if reason]
-    if given:
-        return f"These scores may not stand beside the paper's Tables 2 and 6: {'; '.join(given)}."
+    reasons = list[str]()
+    if manifest.wording != "paper":
+        reasons.append("the questions are not in the paper's form (--wording paper)")
+    if differing:
+        reasons.append(f"other models play {', '.join(differing)}")
+    if manifest.extra_body:
+        reasons.append("requests have further fields (--extra-body)")
+    if manifest.recall_query == "question":
+        reasons.append("memories are asked without the options")
+    if manifest.probes != "question":
+        reasons.append("the state probes are not asked as the reference asks them")
+    if manifest.mode == "off-policy":
+        reasons.append("the dialogues are another's")
+    if reasons:
+        return f"These scores may not stand beside the paper's Tables 2 and 6: {'; '.join(reasons)}."
     return (
         "Questions, order of options and models are the paper's: on the paper's own data these scores may stand beside its "
         "Tables 2 and 6."
@@ -100,17 +154,27 @@ def settings_line(spec: MemorySpec) -> str:
 
 
 def setting_labels(spec: MemorySpec) -> dict[str, str]:
-    """Each setting of a memory with its name; of long ones only the length."""
-    lengths = {name: len(str(value)) for name, value in spec.settings.items()}
-    return {
-        name: f"{name} {value if lengths[name] <= LONGEST else f'of {lengths[name]:,} characters'}"
-        for name, value in spec.settings.items()
-    }
+    """Return each setting of a memory with its name; of long ones only the length."""
+    labels = dict[str, str]()
+    for name, value in spec.settings.items():
+        text = str(value)
+        if len(text) <= LONGEST:
+            labels[name] = f"{name} {' '.join(text.split())}"
+        else:
+            labels[name] = f"{name} of {len(text):,} characters"
+    return labels
 
 
 def metric_label(name: str) -> str:
     """A metric's name for a reader."""
     return name.replace("_", " ")
+
+
+def recall_label(manifest: RunManifest) -> str:
+    """Return what the memory was asked with; "" for documents, whose questions have no options for it."""
+    if manifest.mode == "documents" or manifest.memory.whole:
+        return ""
+    return "asked with the question alone" if manifest.recall_query == "question" else "asked with the question and its options"
 
 
 def mode_label(manifest: RunManifest) -> str:

@@ -4,7 +4,8 @@ Each is a function of sums over items, so that `assets.reporting.intervals` can 
 rated say nothing about agreement, but those that one rated count for AC1's shares of the categories, as in Gwet (2014).
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,38 +23,40 @@ class Rated:
 
 
 def tally(items: Sequence[Rated], *, categories: Sequence[str]) -> Tallies:
-    """What the coefficients are functions of, summed for each user: arrays of shape (users, 1)."""
+    """Sum for each user what the coefficients are functions of: arrays of shape (users, 1)."""
     users = tuple(dict.fromkeys(item.user_id for item in items))
-    rows = {user: row for row, user in enumerate(users)}
-    names = ["rated", "paired", "agreed", *(f"share {c}" for c in categories)]
-    names += [f"pair {first} {other}" for first in categories for other in categories]
+    names = ["rated", "paired", "agreed"]
+    for first in categories:
+        names.append(f"share {first}")
+        names += [f"pair {first} {other}" for other in categories]
     counts = {name: np.zeros((len(users), 1)) for name in names}
     for item in items:
-        for name, amount in _parts(item, categories).items():
-            counts[name][rows[item.user_id], 0] += amount
+        row = users.index(item.user_id)
+        for name, amount in _parts(item):
+            counts[name][row, 0] += amount
     return Tallies(users, counts)
 
 
-def _parts(item: Rated, categories: Sequence[str]) -> dict[str, float]:
-    """One item's contributions. Its pairs of labels weigh 1 / (m - 1), so that an item counts once for each label."""
-    counts = {category: item.labels.count(category) for category in categories if category in item.labels}
+def _parts(item: Rated) -> Iterator[tuple[str, float]]:
+    """Yield one item's contributions. Its pairs of labels weigh 1 / (m - 1), so that an item counts once for each label."""
     many = len(item.labels)
     if not many:
-        return {}
-    parts = {"rated": 1.0} | {f"share {category}": count / many for category, count in counts.items()}
+        return
+    yield "rated", 1.0
+    counts = Counter(item.labels)
+    for label, count in counts.items():
+        yield f"share {label}", count / many
     if many < 2:
-        return parts
-    pairs = {
-        f"pair {first} {other}": count * (more - (first == other)) / (many - 1)
-        for first, count in counts.items()
-        for other, more in counts.items()
-    }
-    agreed = sum(count * (count - 1) for count in counts.values()) / (many * (many - 1))
-    return {**parts, **pairs, "paired": 1.0, "agreed": agreed}
+        return
+    yield "paired", 1.0
+    yield "agreed", sum(count * (count - 1) for count in counts.values()) / (many * (many - 1))
+    for first, count in counts.items():
+        for other, more in counts.items():
+            yield f"pair {first} {other}", count * (more - (first == other)) / (many - 1)
 
 
 def raw_agreement(sums: Sums) -> Array:
-    """The mean share of pairs of annotators that agree on an item."""
+    """Return the mean share of pairs of annotators that agree on an item."""
     return divided(sums["agreed"], sums["paired"])[..., 0]
 
 
@@ -75,7 +78,8 @@ def alpha(categories: Sequence[str], *, level: Level) -> Metric:
     """
 
     def metric(sums: Sums) -> Array:
-        matrix = np.stack([np.stack([sums[f"pair {c} {k}"][..., 0] for k in categories], -1) for c in categories], -2)
+        rows = [np.stack([sums[f"pair {first} {other}"][..., 0] for other in categories], -1) for first in categories]
+        matrix = np.stack(rows, -2)
         totals = matrix.sum(axis=-1)
         distance = _distances(totals, level=level)
         observed = (matrix * distance).sum(axis=(-2, -1))
@@ -86,7 +90,7 @@ def alpha(categories: Sequence[str], *, level: Level) -> Metric:
 
 
 def _distances(totals: Array, *, level: Level) -> Array:
-    """Squared differences (..., q, q). Ordinal: how many labels lie between two categories, half of the two included."""
+    """Return squared differences (..., q, q). Ordinal: how many labels lie between two categories, half of the two included."""
     size = totals.shape[-1]
     if level == "nominal":
         return 1 - np.eye(size)

@@ -2,19 +2,19 @@
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
 
 from pydantic import BaseModel
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import CallLabels, LanguageModel
 from assets.llm.structured_output import ask_structured
 from assets.llm.usage import Meter, MeteredModel
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import ItemFailed
 from pipelines.experiments.annotation.records import AnnotationItem, AnswerSheet, ItemAnswer, Study
 from pipelines.experiments.annotation.study import items_for
-from pipelines.experiments.annotation.units import NONE, VALUE, VARIABLE
+from pipelines.experiments.annotation.units import NONE, VALUE, VARIABLE, own_options
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt
 
@@ -38,16 +38,19 @@ class Choice(BaseModel):
 
 
 async def answer_with_model(study: Study, sheet: AnswerSheet, *, recipe: AMemGymRecipe, model: LanguageModel) -> AnswerSheet:
-    """The sheet answered by the recipe's judge, all items at once, each shown as to this annotator.
+    """Return the sheet answered by the recipe's judge, all items at once, each shown as to this annotator.
 
     What the model gives no usable reply to stays open. Raises EndpointError where the endpoint cannot serve.
     """
     labels = CallLabels(stage="annotation", item_id=sheet.annotator)
     asked = MeteredModel(model, labels, Meter())
-    sample = int(hashlib.sha256(sheet.annotator.encode()).hexdigest()[:6], 16) % 900 + 1
+    sample = int(hashlib.sha256(sheet.annotator.encode()).hexdigest()[:6], 16) % 900 + 1  # else two always agree
     tasks = items_for(study, sheet)
-    values = await asyncio.gather(*(_answer(study, task, sample=sample, recipe=recipe, model=asked) for task in tasks))
-    answers = {task.item: ItemAnswer(value=value) for task, value in zip(tasks, values, strict=True) if value is not None}
+    answer = partial(_answer, study, sample=sample, recipe=recipe, model=asked)
+    answers: dict[str, ItemAnswer] = {}
+    for task, value in zip(tasks, await asyncio.gather(*map(answer, tasks)), strict=True):
+        if value is not None:
+            answers[task.item] = ItemAnswer(value=value)
     name = recipe.models.judge.model
     return sheet.model_copy(update={"kind": "model", "model": name, "answers": answers})
 
@@ -56,16 +59,16 @@ async def _answer(
     study: Study, task: AnnotationItem, *, sample: int, recipe: AMemGymRecipe, model: LanguageModel
 ) -> str | None:
     prompt = _prompt(study, task)
-    numbers = {0: NONE} | {number: label.value for number, label in enumerate(_options(task), start=1)}
     try:
         if study.kind == "truth":
+            numbers = {0: NONE} | {number: label.value for number, label in enumerate(own_options(task), start=1)}
             return await ask_structured(
                 model,
                 prompt=prompt,
                 reply=Choice,
                 convert=lambda reply: _one_of(reply.choice, numbers),
                 sample=sample,
-                recipe=recipe,
+                settings=recipe.asking,
             )
         ratings = {int(label.value): label.value for label in task.labels}
         return await ask_structured(
@@ -74,9 +77,9 @@ async def _answer(
             reply=Rating,
             convert=lambda reply: _one_of(reply.rating, ratings),
             sample=sample,
-            recipe=recipe,
+            settings=recipe.asking,
         )
-    except ItemFailed:
+    except ItemFailed:  # the item stays open, as one that a person skipped
         return None
 
 
@@ -87,16 +90,12 @@ def _one_of(number: int, allowed: Mapping[int, str]) -> str:
 
 
 def _prompt(study: Study, task: AnnotationItem) -> RenderedPrompt:
-    prompt, facts = load_prompt(PROMPTS[study.kind]), {fact.name: fact.value for fact in task.facts}
+    prompt = load_prompt(PROMPTS[study.kind])
+    facts = {fact.name: fact.value for fact in task.facts}
     if study.kind == "truth":
-        choices = {str(number): label.text for number, label in enumerate(_options(task), start=1)}
+        choices = {str(number): label.text for number, label in enumerate(own_options(task), start=1)}
         return prompt.render(question=task.passages[0].text, situation=facts, choices=choices)
     claim = {"variable": facts[VARIABLE], "value": facts[VALUE]}
     if study.kind == "exposure":
         return prompt.render(message=task.passages[0].text, claim=claim)
-    turns: list[dict[str, Any]] = [turn.model_dump() for turn in task.passages]
-    return prompt.render(conversation=turns, claim=claim)
-
-
-def _options(task: AnnotationItem) -> Sequence[Any]:
-    return [label for label in task.labels if label.value != NONE]
+    return prompt.render(conversation=list(map(dict, task.passages)), claim=claim)

@@ -1,6 +1,7 @@
 """A study's folder: what annotators are given, the key, and every annotator's answers, also those that come from files."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -13,7 +14,10 @@ from dataset_card.release.writers import write_durably
 from pipelines.experiments.annotation.label_studio import from_label_studio
 from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet, ItemAnswer, ItemKey, Study
 
-STUDY, KEY, ANSWERS, PAGES = "study.json", "key.json", "answers", "pages"
+STUDY = "study.json"
+KEY = "key.json"
+ANSWERS = "answers"
+PAGES = "pages"
 KEYS: TypeAdapter[tuple[ItemKey, ...]] = TypeAdapter(tuple[ItemKey, ...])
 R = TypeVar("R", bound=Record)
 
@@ -26,10 +30,10 @@ class StudyFolder:
 
     @classmethod
     def of(cls, name: str, *, studies: Path) -> "StudyFolder":
-        """The folder of a study that is there. Raises AnnotationError naming the studies that are."""
+        """Return the folder of a study that is there. Raises AnnotationError naming the studies that are."""
         path = Path(name) if (Path(name) / STUDY).is_file() else studies / name
         if not (path / STUDY).is_file():
-            known = nearest_first(name, sorted(path.parent.name for path in studies.glob(f"*/{STUDY}")))
+            known = nearest_first(name, sorted([path.parent.name for path in studies.glob(f"*/{STUDY}")]))
             raise AnnotationError(
                 f"There is no study {name!r} in {studies}; there is {known}. Make one: amemgym annotate sample"
             )
@@ -45,30 +49,35 @@ class StudyFolder:
         write_durably(self.path / KEY, KEYS.dump_json(tuple(keys), indent=1))
         for name in study.annotators:
             self.save(AnswerSheet(study=study.name, study_digest=study.sha256(), annotator=name))
-        write_durably(self.path / STUDY, study.model_dump_json(indent=1).encode())
+        write_durably(self.path / STUDY, study.model_dump_json(indent=1).encode())  # last: with it the study is there
 
     def study(self) -> Study:
-        """What annotators are given. Raises AnnotationError."""
+        """Return what annotators are given. Raises AnnotationError."""
         return _read(self.path / STUDY, Study)
 
     def keys(self) -> dict[str, ItemKey]:
-        """What each item is. Raises AnnotationError."""
+        """Return what each item is. Raises AnnotationError."""
         try:
             return {key.item: key for key in KEYS.validate_json((self.path / KEY).read_bytes())}
         except (OSError, ValidationError) as error:
             raise AnnotationError(f"{self.path / KEY} cannot be read; without the key nothing can be counted.") from error
 
     def sheets(self) -> list[AnswerSheet]:
-        """The answers of all annotators, sorted by their names."""
-        return [_read(path, AnswerSheet) for path in sorted((self.path / ANSWERS).glob("*.json"))]
+        """Return the answers of all annotators, sorted by their names."""
+        paths = sorted((self.path / ANSWERS).glob("*.json"))
+        return [_read(path, AnswerSheet) for path in paths]
+
+    def people(self) -> list[AnswerSheet]:
+        """Return the sheets of the annotators who are people, and not a model in a person's place."""
+        return [sheet for sheet in self.sheets() if sheet.kind == "person"]
 
     def sheet(self, annotator: str) -> AnswerSheet:
-        """One annotator's answers. Raises AnnotationError for one who has no part in the study."""
-        own = next((sheet for sheet in self.sheets() if sheet.annotator == annotator), None)
-        if own is None:
-            names = nearest_first(annotator, (sheet.annotator for sheet in self.sheets()))
+        """Return one annotator's answers. Raises AnnotationError for one who has no part in the study."""
+        sheets = {sheet.annotator: sheet for sheet in self.sheets()}
+        if annotator not in sheets:
+            names = nearest_first(annotator, sheets)
             raise AnnotationError(f"{annotator!r} has no part in the study {self.path.name!r}; there are {names}.")
-        return own
+        return sheets[annotator]
 
     def save(self, sheet: AnswerSheet) -> None:
         """Return when the answers are on the disk."""
@@ -76,15 +85,17 @@ class StudyFolder:
 
     def put(self, sheet: AnswerSheet, answers: dict[str, ItemAnswer]) -> AnswerSheet:
         """Save the sheet with these answers too, and return it. Raises AnnotationError for an unknown item or label."""
-        check_answers(self.study(), answers)
+        check_labels(self.study(), answers)
         merged = sheet.model_copy(update={"answers": {**sheet.answers, **answers}})
         self.save(merged)
         return merged
 
 
-def check_answers(study: Study, answers: dict[str, ItemAnswer]) -> None:
+def check_labels(study: Study, answers: dict[str, ItemAnswer]) -> None:
     """Raise AnnotationError for the first answer that no page of the study can have given."""
-    labels = {task.item: {label.value for label in task.labels} for task in study.tasks}
+    labels: dict[str, set[str]] = {}
+    for task in study.tasks:
+        labels[task.item] = {label.value for label in task.labels}
     for item, answer in answers.items():
         if item not in labels:
             raise AnnotationError(f"The study {study.name!r} has no item {item!r}; is the file from another study?")
@@ -107,7 +118,7 @@ def import_answers(folder: StudyFolder, content: bytes) -> list[AnswerSheet]:
         raise AnnotationError(f"This file is no JSON ({error}); give what the page or Label Studio exported.") from error
     if isinstance(parsed, list):
         export = cast(list[object], parsed)
-        return [_merge_sheet(folder, sheet) for sheet in from_label_studio(export, study=folder.study())]
+        return list(map(partial(_merge_sheet, folder), from_label_studio(export, study=folder.study())))
     try:
         sheet = AnswerSheet.model_validate(parsed)
     except ValidationError as error:
@@ -119,8 +130,11 @@ def import_answers(folder: StudyFolder, content: bytes) -> list[AnswerSheet]:
 
 
 def _merge_sheet(folder: StudyFolder, sheet: AnswerSheet) -> AnswerSheet:
-    check_answers(folder.study(), sheet.answers)
-    before = next((own for own in folder.sheets() if own.annotator == sheet.annotator), None)
-    merged = sheet.model_copy(update={"answers": {**(before.answers if before else {}), **sheet.answers}})
+    check_labels(folder.study(), sheet.answers)
+    answers = dict(sheet.answers)
+    for own in folder.sheets():
+        if own.annotator == sheet.annotator:
+            answers = {**own.answers, **answers}
+    merged = sheet.model_copy(update={"answers": answers})
     folder.save(merged)
     return merged

@@ -7,15 +7,19 @@ from xml.etree import ElementTree
 
 from pydantic import ValidationError
 
-from pipelines.experiments.annotation.records import AnnotationError, AnnotationItem, AnswerSheet, ItemAnswer, Study
+from pipelines.experiments.annotation.records import AnnotationError, AnnotationItem, AnswerSheet, ItemAnswer, Label, Study
 from pipelines.experiments.annotation.units import guide
 
-TASKS, CONFIG = "tasks.json", "config.xml"
-CONTROL, NOTE, TEXT = "label", "note", "dialogue"
+TASKS = "tasks.json"
+CONFIG = "config.xml"
+# The names of the controls in the configuration.
+CONTROL = "label"
+NOTE = "note"
+TEXT = "dialogue"
 
 
 def to_label_studio(study: Study) -> dict[str, str]:
-    """File name to content: tasks to import into a project, and the configuration for its labeling interface."""
+    """Return file names with their content: tasks to import into a project, and the configuration of its interface."""
     tasks = [{"id": number, "data": _data(task)} for number, task in enumerate(study.tasks, start=1)]
     return {TASKS: json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", CONFIG: _config(study)}
 
@@ -25,13 +29,12 @@ def _data(task: AnnotationItem) -> dict[str, Any]:
         "item": task.item,
         TEXT: [{"author": passage.speaker or "text", "text": passage.text} for passage in task.passages],
         "facts": "\n".join(f"{fact.name}: {fact.value}" for fact in task.facts),
-        "options": [{"value": option_text(task, index)} for index in range(len(task.labels))],
+        "options": [{"value": option_text(label)} for label in task.labels],
     }
 
 
-def option_text(task: AnnotationItem, index: int) -> str:
-    """A label as Label Studio shows it and gives it back: the texts of two options may begin alike, so their letter leads."""
-    label = task.labels[index]
+def option_text(label: Label) -> str:
+    """Return a label as Label Studio shows it and gives it back: two options may begin alike, so their letter leads."""
     return f"{label.value}: {label.text}"
 
 
@@ -51,12 +54,13 @@ def _config(study: Study) -> str:
 
 
 def from_label_studio(export: list[Any], *, study: Study) -> list[AnswerSheet]:
-    """The answers in a JSON export, a sheet for each person who completed any. Raises AnnotationError.
+    """Return the answers in a JSON export, a sheet for each person who completed any. Raises AnnotationError.
 
     Label Studio's numbers identify people; no name or address is stored. Cancelled annotations are left out,
     and of several by one person the last counts.
     """
-    tasks, answers = {task.item: task for task in study.tasks}, dict[str, dict[str, ItemAnswer]]()
+    tasks = {task.item: task for task in study.tasks}
+    answers: dict[str, dict[str, ItemAnswer]] = {}
     try:
         for entry in cast(list[dict[str, Any]], export):
             task = tasks.get(str(entry["data"]["item"]))
@@ -69,32 +73,37 @@ def from_label_studio(export: list[Any], *, study: Study) -> list[AnswerSheet]:
     except (LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
         raise AnnotationError("This is no JSON export of Label Studio with the items of this study.") from error
     digest = study.sha256()
-    return [
-        AnswerSheet(study=study.name, study_digest=digest, annotator=name, answers=items)
-        for name, items in sorted(answers.items())
-    ]
+    sheets: list[AnswerSheet] = []
+    for name, items in sorted(answers.items()):
+        sheets.append(AnswerSheet(study=study.name, study_digest=digest, annotator=name, answers=items))
+    return sheets
 
 
 def _person(annotation: Mapping[str, Any]) -> str:
-    """By number: `completed_by` is one, or an object with one, from version to version."""
+    """Return a name by number: `completed_by` is one, or an object with one, from version to version."""
     by: Any = annotation.get("completed_by", 0)
     number: Any = cast(dict[str, Any], by)["id"] if isinstance(by, dict) else by
     return f"ls-{int(number)}"
 
 
 def _answer(result: list[dict[str, Any]], task: AnnotationItem) -> ItemAnswer | None:
-    values = {option_text(task, index): label.value for index, label in enumerate(task.labels)}
-    chosen = [text for name, text in _texts_by_control(result) if name == CONTROL]
+    values = {option_text(label): label.value for label in task.labels}
+    chosen = ""
+    notes: list[str] = []
+    for name, text in _texts_by_control(result):
+        if name == CONTROL:
+            chosen = text
+        elif name == NOTE:
+            notes.append(text)
     if not chosen:
         return None
-    if chosen[-1] not in values:
-        raise AnnotationError(f"{chosen[-1][:60]!r} is no label of {task.item}; was the task changed in Label Studio?")
-    notes = "\n".join(text for name, text in _texts_by_control(result) if name == NOTE)
-    return ItemAnswer(value=values[chosen[-1]], note=notes[:4000])
+    if chosen not in values:
+        raise AnnotationError(f"{chosen[:60]!r} is no label of {task.item}; was the task changed in Label Studio?")
+    return ItemAnswer(value=values[chosen], note="\n".join(notes)[:4000])  # as long as a note of our page may be
 
 
 def _texts_by_control(result: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Name of the control and each text that it holds."""
+    """Yield the name of the control and each text that it holds."""
     for region in result:
         value = region["value"]
         for text in value.get("choices") or value.get("text") or ():

@@ -9,8 +9,6 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import TypeAdapter, ValidationError
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -24,7 +22,6 @@ from pipelines.experiments.annotation.study import items_for
 from pipelines.experiments.annotation.units import guide
 
 FILES = Path(__file__).parent / "page_files"
-SCRIPTS = ("keep", "show")
 
 
 def annotation_page(study: Study, sheet: AnswerSheet) -> str:
@@ -54,13 +51,14 @@ def annotation_page(study: Study, sheet: AnswerSheet) -> str:
 
 
 def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"  # as the page's own policy names it
 
 
 @cache
 def _files() -> tuple[str, str]:
-    scripts = [(FILES / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
-    return page_style(FILES / "page.css"), "\n".join(scripts)
+    keep = (FILES / "keep.js").read_text(encoding="utf-8")
+    show = (FILES / "show.js").read_text(encoding="utf-8")
+    return page_style(FILES / "page.css"), f"{keep}\n{show}"
 
 
 @cache
@@ -70,22 +68,42 @@ def _templates() -> Environment:
 
 
 ITEM_ANSWERS: TypeAdapter[dict[str, ItemAnswer]] = TypeAdapter(dict[str, ItemAnswer])
-LOOPBACK = ["127.0.0.1", "localhost"]
-# No other page may frame this one, and browsers may not guess content types, and no cache may store it.
-HEADERS = {"x-frame-options": "DENY", "x-content-type-options": "nosniff", "cache-control": "no-store"}
+# Browsers may not guess content types, and no cache may store a page.
+HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def create_app(folder: StudyFolder) -> Starlette:
-    """The service of one study. Requests under another host's name are refused, so that no foreign page can reach it."""
+def study_app(folder: StudyFolder) -> Starlette:
+    """The service of one study. Whoever serves it guards it: see pipelines/ui/request_guard.py."""
+
+    async def add_slash(request: Request) -> Response:
+        root = request.scope.get("root_path", "")  # under which `amemgym ui` serves it
+        return RedirectResponse(f"{root}/{sheet_of(request).annotator}/")
+
+    async def show_page(request: Request) -> Response:
+        return HTMLResponse(annotation_page(folder.study(), sheet_of(request)))
+
+    async def give_answers(request: Request) -> Response:
+        return JSONResponse(sheet_of(request).model_dump(include={"answers"}))
+
+    async def save_answers(request: Request) -> Response:
+        answers = _parse_answers(await request.body())
+        sheet = sheet_of(request)
+        if sheet.kind != "person":
+            raise AnnotationError(f"The sheet of {sheet.annotator!r} was filled in by a model; nobody else writes in it.")
+        # Nothing is awaited from reading the sheet to writing it, so that no answer of another request is lost.
+        return JSONResponse({"saved": len(folder.put(sheet, dict(answers)).answers)})
+
+    def sheet_of(request: Request) -> AnswerSheet:
+        return folder.sheet(str(request.path_params["annotator"]))
+
     return Starlette(
         routes=[
-            Route("/{annotator}", _with_headers(_with_slash(folder)), methods=["GET"]),
-            Route("/{annotator}/", _with_headers(_page(folder)), methods=["GET"]),
-            Route("/{annotator}/answers", _with_headers(_answers(folder)), methods=["GET"]),
-            Route("/{annotator}/answers", _with_headers(_save_answers(folder)), methods=["POST"]),
-        ],
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=LOOPBACK, www_redirect=False)],
+            Route("/{annotator}", _with_headers(add_slash), methods=["GET"]),
+            Route("/{annotator}/", _with_headers(show_page), methods=["GET"]),
+            Route("/{annotator}/answers", _with_headers(give_answers), methods=["GET"]),
+            Route("/{annotator}/answers", _with_headers(save_answers), methods=["POST"]),
+        ]
     )
 
 
@@ -101,50 +119,8 @@ def _with_headers(handle: Handler) -> Handler:
     return handled
 
 
-def _with_slash(folder: StudyFolder) -> Handler:
-    async def handle(request: Request) -> Response:
-        root = request.scope.get("root_path", "")  # under which `amemgym ui` serves it
-        return RedirectResponse(f"{root}/{folder.sheet(_name(request)).annotator}/")
-
-    return handle
-
-
-def _page(folder: StudyFolder) -> Handler:
-    async def handle(request: Request) -> Response:
-        return HTMLResponse(annotation_page(folder.study(), folder.sheet(_name(request))))
-
-    return handle
-
-
-def _answers(folder: StudyFolder) -> Handler:
-    async def handle(request: Request) -> Response:
-        sheet = folder.sheet(_name(request))
-        return JSONResponse({"answers": {item: answer.model_dump() for item, answer in sheet.answers.items()}})
-
-    return handle
-
-
-def _save_answers(folder: StudyFolder) -> Handler:
-    async def handle(request: Request) -> Response:
-        # A form of a foreign page cannot send this type without asking first, which is never allowed.
-        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            return JSONResponse({"error": "Answers are sent as application/json."}, status_code=415)
-        answers = _parse_answers(await request.body())
-        sheet = folder.sheet(_name(request))
-        if sheet.kind != "person":
-            raise AnnotationError(f"The sheet of {sheet.annotator!r} was filled in by a model; nobody else writes in it.")
-        # Nothing is awaited from reading the sheet to writing it, so that no answer of another request is lost.
-        return JSONResponse({"saved": len(folder.put(sheet, dict(answers)).answers)})
-
-    return handle
-
-
 def _parse_answers(body: bytes) -> Mapping[str, ItemAnswer]:
     try:
         return ITEM_ANSWERS.validate_python(parse_json(body))
     except (ValidationError, ValueError) as error:
         raise AnnotationError("The answers cannot be read; reload the page.") from error
-
-
-def _name(request: Request) -> str:
-    return str(request.path_params["annotator"])

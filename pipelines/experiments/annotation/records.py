@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from assets.records.annotation import AnnotatorKind, StudyKind
 from assets.records.base import Name, Record, duplicates
+from pipelines.errors import Problem
 
 # Becomes a folder's name, also on file systems that ignore case.
 STUDY_NAME = r"^[a-z0-9][a-z0-9_-]{0,39}$"
@@ -44,7 +45,7 @@ class AnnotationItem(Record):
 
 
 class ItemKey(Record):
-    """What an item is: its keys in the release, and the label that is right if the release is.
+    """The item behind its number: its keys in the release, and the label that is right if the release is.
 
     `control`: the label shown is known to be wrong, so that the best rating is a mistake.
     """
@@ -63,7 +64,7 @@ class ItemKey(Record):
 class Study(Record):
     """All that annotators are given. `sizing` is the arithmetic of the sample, in sentences."""
 
-    format: Literal[1] = 1
+    format: Literal[1] = 1  # people may label for longer than a version of this program lasts
     name: str = Field(pattern=STUDY_NAME)
     kind: StudyKind
     dataset: str
@@ -87,7 +88,7 @@ class ItemAnswer(Record):
     """One label, and what the annotator noted."""
 
     value: str
-    note: str = Field(default="", max_length=4000)
+    note: str = Field(default="", max_length=4000)  # a note, not a document
 
 
 class AnswerSheet(Record):
@@ -103,5 +104,5 @@ class AnswerSheet(Record):
     answers: dict[str, ItemAnswer] = Field(default_factory=dict[str, ItemAnswer])
 
 
-class AnnotationError(Exception):
+class AnnotationError(Problem):
     """One sentence: what, where, what to do."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +11,16 @@ import yaml
 
 from assets.records.annotation import AnnotatorLine, Level, StudyKind, StudyResult
 from assets.records.erratum import Erratum, Vote
-from assets.records.estimate import Estimate, percents, shown
-from assets.reporting.intervals import Metric, Sample, Tallies, share
+from assets.records.estimate import Estimate, percents, with_interval
+from assets.reporting.intervals import Sample, Tallies, share
 from assets.reporting.plurals import counted
-from dataset_card.errata.files import ERRATA, STUDIES, ErrataError, errata_text, read_errata, read_studies, studies_bytes
+from dataset_card.diff.errata_files import ERRATA, STUDIES, ErrataError, errata_text, read_errata, read_studies, studies_bytes
 from dataset_card.release.writers import write_durably
 from pipelines.experiments.annotation.agreement import Rated, ac1, alpha, raw_agreement, tally
 from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet, ItemKey, Study
 from pipelines.experiments.annotation.units import BEST, NONE
 
-LEVELS: dict[StudyKind, Level] = {"exposure": "ordinal", "integrity": "ordinal", "truth": "nominal"}
+LEVELS: dict[StudyKind, Level] = {"exposure": "ordinal", "integrity": "ordinal", "truth": "nominal"}  # for alpha
 
 
 @dataclass(frozen=True)
@@ -28,67 +29,81 @@ class StudyAnswers:
 
     study: Study
     keys: Mapping[str, ItemKey]
-    sheets: tuple[AnswerSheet, ...]
+    sheets: Sequence[AnswerSheet]
 
     @property
     def raters(self) -> list[AnswerSheet]:
-        """The annotators who answered anything, without the adjudicator."""
+        """The annotators who answered anything, without the adjudicator, whose label decides and is no vote."""
         return [sheet for sheet in self.sheets if sheet.role == "annotator" and sheet.answers]
 
     @property
     def categories(self) -> list[str]:
         """All labels of the study, ratings in order."""
-        labels = {label.value for task in self.study.tasks for label in task.labels}
-        return sorted(labels - {NONE}) + ([NONE] if NONE in labels else [])
+        labels: set[str] = set()
+        for task in self.study.tasks:
+            for label in task.labels:
+                labels.add(label.value)
+        return sorted(labels, key=lambda label: (label == NONE, label))
 
-    def votes(self, item: str) -> dict[str, str]:
-        """The annotators' labels of one item, by name."""
-        return {sheet.annotator: sheet.answers[item].value for sheet in self.raters if item in sheet.answers}
+    def votes(self, item: str) -> list[str]:
+        """Return the annotators' labels of one item, in the order of the sheets."""
+        return [sheet.answers[item].value for sheet in self.raters if item in sheet.answers]
 
-    def shared(self) -> list[str]:
-        """The items that two or more rated, without the planted ones, which say something about annotators alone."""
-        return [item for item in self.answered() if len(self.votes(item)) > 1]
-
-    def answered(self) -> list[str]:
-        """The items that anybody rated, without the planted ones."""
-        return [task.item for task in self.study.tasks if not self.keys[task.item].control and self.votes(task.item)]
+    def rated(self, *, by: int) -> list[str]:
+        """Return the items that so many or more rated, without the planted ones, which say something of annotators alone."""
+        items: list[str] = []
+        for task in self.study.tasks:
+            if not self.keys[task.item].control and len(self.votes(task.item)) >= by:
+                items.append(task.item)
+        return items
 
 
 def collect_answers(study: Study, keys: Mapping[str, ItemKey], sheets: Sequence[AnswerSheet]) -> StudyAnswers:
-    """The study with its answers. Raises AnnotationError for answers to another study, and where nothing can be compared."""
+    """Return the study with its answers. Raises AnnotationError for answers to another study, or where none compare."""
     digest = study.sha256()
     for sheet in sheets:
         if sheet.study_digest != digest:
             raise AnnotationError(f"The answers of {sheet.annotator!r} are to other items than those of {study.name!r}.")
-    answers = StudyAnswers(study, keys, tuple(sheets))
-    if not answers.shared():
+    answers = StudyAnswers(study, keys, sheets)
+    if not answers.rated(by=2):
         raise AnnotationError(f"No item of {study.name!r} is rated by two annotators yet, so there is no agreement to tell.")
     return answers
 
 
 def final_label(answers: StudyAnswers, item: str) -> str | None:
-    """The adjudicator's label, else what more than half of the annotators gave; None: it is disputed."""
+    """Return the adjudicator's label, else what more than half of the annotators gave; None: it is disputed."""
     for sheet in answers.sheets:
         if sheet.role == "adjudicator" and item in sheet.answers:
             return sheet.answers[item].value
-    votes = Counter(answers.votes(item).values())
-    label, count = votes.most_common(1)[0] if votes else ("", 0)
-    return label if 2 * count > votes.total() else None
+    votes = answers.votes(item)
+    for label, count in Counter(votes).most_common(1):
+        if 2 * count > len(votes):
+            return label
+    return None
 
 
 def disputed(answers: StudyAnswers) -> list[str]:
-    """The items that annotators label differently."""
-    return [item for item in answers.shared() if len(set(answers.votes(item).values())) > 1]
+    """Return the items that annotators label differently."""
+    return [item for item in answers.rated(by=2) if len(set(answers.votes(item))) > 1]
 
 
 def result_of(answers: StudyAnswers) -> StudyResult:
     """All figures, with intervals over users."""
-    study, shared = answers.study, answers.shared()
-    rated = [Rated(answers.keys[item].user_id, tuple(answers.votes(item).values())) for item in answers.answered()]
+    study = answers.study
+    shared = answers.rated(by=2)
+    users = [answers.keys[item].user_id for item in shared]
+    rated = [Rated(answers.keys[item].user_id, tuple(answers.votes(item))) for item in answers.rated(by=1)]
     sample = Sample.of(tally(rated, categories=answers.categories), seed=study.seed)
-    level, apart = LEVELS[study.kind], disputed(answers)
-    settled = {item for sheet in answers.sheets if sheet.role == "adjudicator" for item in sheet.answers}
-    values = [(answers.keys[item].user_id, value) for item in shared for value in _scores(answers, item)]
+    level = LEVELS[study.kind]
+    apart = disputed(answers)
+    settled: set[str] = set()
+    for sheet in answers.sheets:
+        if sheet.role == "adjudicator":
+            settled.update(sheet.answers)
+    values: list[tuple[str, float]] = []
+    for user, item in zip(users, shared, strict=True):
+        for label in answers.votes(item):
+            values.append((user, _score(label, answers.keys[item], kind=study.kind)))
     return StudyResult(
         study=study.name,
         kind=study.kind,
@@ -96,8 +111,8 @@ def result_of(answers: StudyAnswers) -> StudyResult:
         dataset_digest=study.dataset_digest,
         run=study.run,
         items=len(shared),
-        users=len({answers.keys[item].user_id for item in shared}),
-        annotators=tuple(_annotator_line(answers, sheet) for sheet in answers.raters),
+        users=len(set(users)),
+        annotators=tuple(map(partial(_annotator_line, answers), answers.raters)),
         raw=sample.estimate(raw_agreement),
         ac1=sample.estimate(ac1(answers.categories)),
         alpha=sample.estimate(alpha(answers.categories, level=level)),
@@ -109,40 +124,45 @@ def result_of(answers: StudyAnswers) -> StudyResult:
     )
 
 
-def _scores(answers: StudyAnswers, item: str) -> list[float]:
-    """The score of each annotator's label, from 0 to 1."""
-    key, kind = answers.keys[item], answers.study.kind
+def _score(label: str, key: ItemKey, *, kind: StudyKind) -> float:
+    """Return the score of one label, from 0 to 1."""
     if kind == "truth":
-        return [float(value == key.expected) for value in answers.votes(item).values()]
-    return [1 - abs(int(value) - int(BEST[kind])) / 2 for value in answers.votes(item).values()]
+        return float(label == key.expected)
+    return 1 - abs(int(label) - int(BEST[kind])) / 2
 
 
 def _annotator_line(answers: StudyAnswers, sheet: AnswerSheet) -> AnnotatorLine:
-    labels = [(answers.keys[item], answer.value) for item, answer in sheet.answers.items()]
-    controls = [(key, value) for key, value in labels if key.control]
-    right = [(key.user_id, float(value == key.expected)) for key, value in labels if not key.control]
+    controls = caught = 0
+    right: list[tuple[str, float]] = []
+    for item, answer in sheet.answers.items():
+        key = answers.keys[item]
+        if key.control:
+            controls += 1
+            caught += answer.value != BEST[answers.study.kind]
+        else:
+            right.append((key.user_id, float(answer.value == key.expected)))
     return AnnotatorLine(
         name=sheet.annotator,
         kind=sheet.kind,
         model=sheet.model,
-        answered=len(labels),
+        answered=len(sheet.answers),
         agrees=_mean(right, seed=answers.study.seed),
-        controls=len(controls),
-        caught=sum(value != BEST[answers.study.kind] for _, value in controls),
+        controls=controls,
+        caught=caught,
     )
 
 
 def _mean(values: Sequence[tuple[str, float]], *, seed: int) -> Estimate:
-    """The mean of values of users, with its interval over users."""
+    """Return the mean of values of users, with its interval over users."""
     users = tuple(dict.fromkeys(user for user, _ in values))
-    sums, counts = np.zeros((len(users), 1)), np.zeros((len(users), 1))
+    if not users:
+        return Estimate(value=None, low=None, high=None)
+    sums = np.zeros((len(users), 1))
+    counts = np.zeros((len(users), 1))
     for user, value in values:
         sums[users.index(user), 0] += value
         counts[users.index(user), 0] += 1
-    metric: Metric = share("sum", "count")
-    if not users:
-        return Estimate(value=None, low=None, high=None)
-    return Sample.of(Tallies(users, {"sum": sums, "count": counts}), seed=seed).estimate(metric)
+    return Sample.of(Tallies(users, {"sum": sums, "count": counts}), seed=seed).estimate(share("sum", "count"))
 
 
 SCORES = {
@@ -171,7 +191,7 @@ def _lines(result: StudyResult) -> Iterator[str]:
     yield "|---|---|"
     yield f"| {SCORES[result.kind]} | {percents(result.score)} |"
     yield f"| Raw agreement | {percents(result.raw)} |"
-    yield f"| Gwet's AC1 | {shown(result.ac1)} |"
+    yield f"| Gwet's AC1 | {with_interval(result.ac1)} |"
     yield f"| Krippendorff's alpha ({result.level}) | {_alpha(result.alpha)} |"
     yield ""
     yield "| annotator | | rated | as the release says | planted wrong labels found |"
@@ -183,22 +203,25 @@ def _lines(result: StudyResult) -> Iterator[str]:
     yield ""
     yield f"Items on which they are not of one mind: {result.disputed}; adjudicated of these: {result.adjudicated}."
     yield ""
-    yield from (f"- {sentence}" for sentence in result.sizing)
+    for sentence in result.sizing:
+        yield f"- {sentence}"
 
 
 def _alpha(estimate: Estimate) -> str:
-    return "does not exist: all labels are alike" if estimate.value is None else shown(estimate)
+    return "does not exist: all labels are alike" if estimate.value is None else with_interval(estimate)
 
 
 def progress(answers: StudyAnswers) -> str:
-    """How far each annotator is, in a sentence."""
-    parts = [f"{sheet.annotator} {len(sheet.answers)} of {len(sheet.items or answers.study.tasks)}" for sheet in answers.sheets]
+    """Return a sentence on how far each annotator is."""
+    parts: list[str] = []
+    for sheet in answers.sheets:
+        parts.append(f"{sheet.annotator} {len(sheet.answers)} of {len(sheet.items or answers.study.tasks)}")
     return f"{answers.study.name}: {', '.join(parts)}."
 
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """What was written: the result, errata that are new, and how many items still wait for an adjudicator."""
+    """The files' content: the result, errata that are new, and how many items still wait for an adjudicator."""
 
     result: StudyResult
     errata: tuple[Erratum, ...]
@@ -216,18 +239,20 @@ def write_outcome(answers: StudyAnswers, *, folder: Path) -> StudyOutcome:
         existing = read_errata(folder / ERRATA)
     except ErrataError as error:
         raise AnnotationError(str(error)) from error
-    known = {_identity(erratum) for erratum in existing}
     # One erratum for each item of the release: a question may have been judged in several situations.
     drafts = {_identity(erratum): erratum for erratum in draft_errata(answers)}
-    new = tuple(erratum for identity, erratum in drafts.items() if identity not in known)
+    for erratum in existing:
+        drafts.pop(_identity(erratum), None)
+    new = tuple(drafts.values())
     write_durably(folder / STUDIES, studies_bytes(sorted([*others, result], key=lambda study: study.study)))
     if new:
         write_durably(folder / ERRATA, _append_errata(folder / ERRATA, new).encode())
-    return StudyOutcome(result, new, sum(final_label(answers, item) is None for item in disputed(answers)))
+    waiting = sum(final_label(answers, item) is None for item in disputed(answers))
+    return StudyOutcome(result, new, waiting)
 
 
 def _append_errata(path: Path, new: tuple[Erratum, ...]) -> str:
-    """The file's text, which people may have edited and commented, with the new errata below."""
+    """Return the file's text, which people may have edited and commented, with the new errata below."""
     if not path.is_file() or not yaml.safe_load(path.read_text(encoding="utf-8")):
         return errata_text(new)
     lines = [line for line in errata_text(new).splitlines() if not line.startswith("#")]
@@ -235,24 +260,25 @@ def _append_errata(path: Path, new: tuple[Erratum, ...]) -> str:
 
 
 def draft_errata(answers: StudyAnswers) -> Iterator[Erratum]:
-    """One for each item whose final label is not what the release says. Dialogues are the run's, and make none.
+    """Yield an erratum for each item whose final label is not what the release says. Dialogues are the run's, and make none.
 
     A question that people alone would answer otherwise is left out; what hangs on a model, or can only be reworded, is noted.
     """
     if answers.study.kind == "integrity":
         return
-    for item in answers.shared():
-        key, label = answers.keys[item], final_label(answers, item)
+    for item in answers.rated(by=2):
+        key = answers.keys[item]
+        label = final_label(answers, item)
         if label is not None and label != key.expected:
             yield _erratum(answers, key, label)
 
 
 def _erratum(answers: StudyAnswers, key: ItemKey, label: str) -> Erratum:
-    votes = tuple(
-        Vote(annotator=sheet.annotator, kind=sheet.kind, value=sheet.answers[key.item].value, note=sheet.answers[key.item].note)
-        for sheet in answers.sheets
-        if key.item in sheet.answers
-    )
+    votes: list[Vote] = []
+    for sheet in answers.sheets:
+        answer = sheet.answers.get(key.item)
+        if answer is not None:
+            votes.append(Vote(annotator=sheet.annotator, kind=sheet.kind, value=answer.value, note=answer.note))
     return Erratum(
         user_id=key.user_id,
         period=key.period if key.session is not None else None,
@@ -263,13 +289,13 @@ def _erratum(answers: StudyAnswers, key: ItemKey, label: str) -> Erratum:
         reason=_reason(key, label),
         was=key.text,
         study=answers.study.name,
-        votes=votes,
+        votes=tuple(votes),
     )
 
 
 def _by_people(answers: StudyAnswers, item: str) -> str | None:
-    """The item's final label if no model had filled in for anybody."""
-    people = tuple(sheet for sheet in answers.sheets if sheet.kind == "person")
+    """Return the item's final label if no model had filled in for anybody."""
+    people = [sheet for sheet in answers.sheets if sheet.kind == "person"]
     return final_label(replace(answers, sheets=people), item)
 
 
@@ -286,7 +312,7 @@ def _identity(erratum: Erratum) -> tuple[object, ...]:
 
 
 def adjudicator_sheet(answers: StudyAnswers, name: str) -> AnswerSheet:
-    """An empty sheet with the disputed items alone, for somebody who was no annotator. Raises AnnotationError."""
+    """Return an empty sheet with the disputed items alone, for somebody who was no annotator. Raises AnnotationError."""
     if name in answers.study.annotators:
         raise AnnotationError(f"{name!r} is an annotator of this study; an adjudicator has to be somebody else.")
     apart = disputed(answers)

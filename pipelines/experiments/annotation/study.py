@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from statistics import fmean
 from typing import TypeVar
 
@@ -12,7 +14,6 @@ from assets.reporting.plurals import counted, is_or_are
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.experiments.annotation.records import STUDY_NAME, AnnotationError, AnnotationItem, AnswerSheet, ItemKey, Study
 from pipelines.experiments.annotation.units import (
-    NONE,
     ItemDraft,
     SampleUnit,
     Source,
@@ -20,6 +21,7 @@ from pipelines.experiments.annotation.units import (
     exposure_units,
     integrity_units,
     make_control,
+    own_options,
     truth_units,
 )
 
@@ -42,14 +44,14 @@ class Target:
 
 @dataclass(frozen=True)
 class SampleSize:
-    """How many units are sampled, and why."""
+    """The number of units that are sampled, and why."""
 
     units: int
     sentences: tuple[str, ...]
 
 
 def sample_size(target: Target, *, population: int, items_per_unit: float = 1.0, unit: str = "item") -> SampleSize:
-    """The number of units out of `population`, by the normal approximation with finite population correction.
+    """Return the number of units out of `population`, by the normal approximation with finite population correction.
 
     n0 = z^2 p (1 - p) / h^2 items, less where the release has few: n = n0 / (1 + (n0 - 1) / N).
     """
@@ -57,8 +59,10 @@ def sample_size(target: Target, *, population: int, items_per_unit: float = 1.0,
         taken = min(target.size, population)
         asked = f"{counted(target.size, unit)} {is_or_are(target.size)} asked for"
         return SampleSize(taken, (f"{asked}; of {population:,}, {taken:,} {is_or_are(taken)} taken.",))
-    p, h = target.expected, target.half_width
-    items, total = Z**2 * p * (1 - p) / h**2, population * items_per_unit
+    p = target.expected
+    h = target.half_width
+    items = Z**2 * p * (1 - p) / h**2
+    total = population * items_per_unit
     needed = items / (1 + (items - 1) / total) if items > 1 else 1.0
     drawn = needed / (1 - target.controls)
     units = min(population, _ceiling(drawn / items_per_unit))
@@ -73,27 +77,29 @@ def sample_size(target: Target, *, population: int, items_per_unit: float = 1.0,
 
 
 def stratified(units: Sequence[T], *, size: int, stratum: Callable[[T], str], rng: SeededRandom) -> list[T]:
-    """So many units, from each stratum its share (largest remainders, ties by rng), in the order given."""
+    """Return so many units, from each stratum its share (largest remainders, ties by rng), in the order given."""
     strata: dict[str, list[int]] = {}
     for index, unit in enumerate(units):
         strata.setdefault(stratum(unit), []).append(index)
-    quotas = _quotas({name: len(indices) for name, indices in strata.items()}, size=min(size, len(units)), rng=rng)
-    taken = [index for name, indices in strata.items() for index in rng.sample(indices, quotas[name])]
+    quotas = _quotas(strata, size=min(size, len(units)), rng=rng)
+    taken: list[int] = []
+    for name, indices in strata.items():
+        taken += rng.sample(indices, quotas[name])
     return [units[index] for index in sorted(taken)]
 
 
-def _quotas(sizes: dict[str, int], *, size: int, rng: SeededRandom) -> dict[str, int]:
-    total = sum(sizes.values())
-    quotas = {name: size * count // total for name, count in sizes.items()}
+def _quotas(strata: dict[str, list[int]], *, size: int, rng: SeededRandom) -> dict[str, int]:
+    total = sum(map(len, strata.values()))
+    quotas = {name: size * len(indices) // total for name, indices in strata.items()}
     # By what the whole numbers cut off; the draw decides between equals.
-    by_remainder = sorted(rng.shuffled(list(sizes)), key=lambda name: -(size * sizes[name] % total))
+    by_remainder = sorted(rng.shuffled(list(strata)), key=lambda name: -(size * len(strata[name]) % total))
     for name in by_remainder[: size - sum(quotas.values())]:
         quotas[name] += 1
     return quotas
 
 
 def _ceiling(number: float) -> int:
-    return max(1, -int(-(number - 1e-9) // 1))
+    return max(1, -int(-(number - 1e-9) // 1))  # rounding errors of floats must not add an item
 
 
 # App. D: 200 queries, 40 sessions (748 items), 100 questions, and no planted items.
@@ -115,7 +121,7 @@ class StudyRequest:
 
 
 def paper_target(kind: StudyKind) -> Target:
-    """The sample of the paper's study."""
+    """Return the sample of the paper's study."""
     return Target(size=PAPER_SIZES[kind], controls=0.0)
 
 
@@ -125,9 +131,11 @@ def make_study(request: StudyRequest, source: Source, *, run: FinishedRun | None
     units = _units(request, source, run)
     if not units:
         raise AnnotationError(f"{source.name} has nothing to annotate for a study of {request.kind}.")
-    each = fmean(len(unit.drafts) for unit in units)
-    can = fmean(bool(draft.others) for unit in units for draft in unit.drafts)
+    drafts = list(chain.from_iterable(unit.drafts for unit in units))
+    # Only an item with other values can become a control.
+    can = fmean(bool(draft.others) for draft in drafts)
     target = replace(request.target, controls=request.target.controls * can)
+    each = len(drafts) / len(units)
     sizing = sample_size(target, population=len(units), items_per_unit=each, unit=UNIT_NAMES[request.kind])
     rng = SeededRandom(request.seed, "annotation", request.kind, source.digest)
     drawn = stratified(units, size=sizing.units, stratum=lambda unit: unit.stratum, rng=rng)
@@ -172,9 +180,13 @@ def _units(request: StudyRequest, source: Source, run: FinishedRun | None) -> li
 
 def _add_controls(groups: list[list[ItemDraft]], request: StudyRequest, *, rng: SeededRandom) -> list[str]:
     """Turn a share of the items for which another value is sure to be wrong into controls, and say how many."""
-    candidates = [(number, index) for number, group in enumerate(groups) for index, draft in enumerate(group) if draft.others]
+    candidates: list[tuple[int, int]] = []
+    for number, group in enumerate(groups):
+        for index, draft in enumerate(group):
+            if draft.others:
+                candidates.append((number, index))
     share = request.target.controls
-    controls = sorted(rng.sample(candidates, round(share * len(candidates))))
+    controls = sorted(rng.sample(candidates, round(share * len(candidates))))  # in order, as each draws a value
     for number, index in controls:
         groups[number][index] = make_control(groups[number][index], kind=request.kind, rng=rng)
     if not share or not candidates:
@@ -185,7 +197,8 @@ def _add_controls(groups: list[list[ItemDraft]], request: StudyRequest, *, rng: 
 
 
 def _numbered(groups: Sequence[Sequence[ItemDraft]]) -> tuple[tuple[AnnotationItem, ...], tuple[ItemKey, ...]]:
-    tasks, keys = list[AnnotationItem](), list[ItemKey]()
+    tasks: list[AnnotationItem] = []
+    keys: list[ItemKey] = []
     for number, group in enumerate(groups, start=1):
         for draft in group:
             item = f"item-{len(tasks) + 1:04d}"
@@ -210,16 +223,19 @@ def _numbered(groups: Sequence[Sequence[ItemDraft]]) -> tuple[tuple[AnnotationIt
 
 
 def items_for(study: Study, sheet: AnswerSheet) -> list[AnnotationItem]:
-    """The items in this annotator's own order: dialogues shuffled and the items of each, options too, ratings not."""
+    """Return the items in this annotator's own order: dialogues shuffled and the items of each, options too, ratings not."""
     rng = SeededRandom(study.seed, "order", study.name, sheet.annotator)
     groups: dict[str, list[AnnotationItem]] = {}
     for task in study.tasks:
         if sheet.items is None or task.item in sheet.items:
             groups.setdefault(task.group, []).append(task)
-    tasks = [task for group in rng.shuffled(list(groups)) for task in rng.shuffled(groups[group])]
-    return [_with_shuffled_options(task, rng) for task in tasks] if study.kind == "truth" else tasks
+    tasks: list[AnnotationItem] = []
+    for group in rng.shuffled(list(groups)):
+        tasks += rng.shuffled(groups[group])
+    # Ratings are a scale, whose order means something.
+    return list(map(partial(_with_shuffled_options, rng), tasks)) if study.kind == "truth" else tasks
 
 
-def _with_shuffled_options(task: AnnotationItem, rng: SeededRandom) -> AnnotationItem:
-    options = rng.shuffled([label for label in task.labels if label.value != NONE])
-    return task.model_copy(update={"labels": (*options, *(label for label in task.labels if label.value == NONE))})
+def _with_shuffled_options(rng: SeededRandom, task: AnnotationItem) -> AnnotationItem:
+    options = rng.shuffled(own_options(task))
+    return task.model_copy(update={"labels": (*options, *task.labels[len(options) :])})

@@ -1,10 +1,11 @@
-"""What can be sampled in each study of App. D: units of one or more items of a checked release or of a run on it."""
+"""The units that each study of App. D samples: one or more items of a checked release or of a run on it."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -18,7 +19,7 @@ from dataset_card.release.manifest import read_manifest
 from pipelines.evaluation.amemgym.dialogue import state_at
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import DialogueTurn
-from pipelines.experiments.annotation.records import AnnotationError, Label, Passage, ShownFact
+from pipelines.experiments.annotation.records import AnnotationError, AnnotationItem, Label, Passage, ShownFact
 
 Dialogue = tuple[DialogueTurn, ...]
 
@@ -40,23 +41,21 @@ class Source:
 def load_source(folder: Path) -> Source:
     """Read a release whose files are known to be those of its manifest. Raises AnnotationError."""
     manifest = read_manifest(folder)
-    nested = next(
-        file.path for file in manifest.files if re.fullmatch(rf"{re.escape(manifest.variant)}/[^/]+\.parquet", file.path)
-    )
+    table = re.compile(rf"{re.escape(manifest.variant)}/[^/]+\.parquet")
+    nested = next(file.path for file in manifest.files if table.fullmatch(file.path))
     # Its annotations are only partly known to type checkers.
     parquet: Any = pq
     try:
         episodes = from_table(parquet.read_table(folder / nested), record_type=Episode)
     except (OSError, KeyError, ValueError) as error:
-        message = (
+        raise AnnotationError(
             f"The release {folder} cannot be read ({type(error).__name__}); was it made by another version of this program?"
-        )
-        raise AnnotationError(message) from error
+        ) from error
     return Source(manifest.variant, manifest.version, manifest.digest, tuple(episodes))
 
 
 def dialogues(run: FinishedRun, source: Source) -> list[tuple[Episode, Dialogue]]:
-    """The run's sessions with their users, in order. Raises AnnotationError for a run on another dataset."""
+    """Return the run's sessions with their users, in order. Raises AnnotationError for a run on another dataset."""
     if run.manifest.dataset_digest != source.digest:
         raise AnnotationError(
             f"The run {run.manifest.run_id} is on {run.manifest.dataset}, whose bytes are not those of {source.name}; "
@@ -66,19 +65,20 @@ def dialogues(run: FinishedRun, source: Source) -> list[tuple[Episode, Dialogue]
     sessions: dict[tuple[str, int, int], list[DialogueTurn]] = {}
     for turn in run.turns:
         sessions.setdefault((turn.user_id, turn.period, turn.session), []).append(turn)
-    return [(episodes[user], _in_order(turns)) for (user, _, _), turns in sorted(sessions.items()) if user in episodes]
-
-
-def _in_order(turns: Sequence[DialogueTurn]) -> Dialogue:
-    return tuple(sorted(turns, key=lambda turn: turn.round))
+    found: list[tuple[Episode, Dialogue]] = []
+    for (user, _, _), turns in sorted(sessions.items()):
+        if user in episodes:
+            found.append((episodes[user], tuple(sorted(turns, key=lambda turn: turn.round))))
+    return found
 
 
 GUIDES = Path(__file__).with_name("guides.yaml")
-BEST: dict[StudyKind, str] = {"exposure": "2", "integrity": "0"}
+BEST: dict[StudyKind, str] = {"exposure": "2", "integrity": "0"}  # of the scales of App. D: 2 is told fully, 0 no conflict
 WORST: dict[StudyKind, str] = {"exposure": "0", "integrity": "2"}
-NONE = "none"
-VARIABLE, VALUE, BEFORE = "what it is about", "value to judge", "value before"
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
+NONE = "none"  # no option of a question fits
+VARIABLE = "what it is about"
+VALUE = "value to judge"
+BEFORE = "value before"
 
 
 @dataclass(frozen=True)
@@ -109,23 +109,29 @@ class SampleUnit:
 
 @cache
 def guide(kind: StudyKind) -> dict[str, Any]:
-    """The guide for annotators of this study, such as its title, task and labels."""
+    """Return the guide for annotators of this study, such as its title, task and labels."""
     return yaml.safe_load(GUIDES.read_text(encoding="utf-8"))[kind]
 
 
-def scale(kind: StudyKind) -> tuple[Label, ...]:
-    """The ratings of a study that has a scale, as listed in the guide."""
+def ratings(kind: StudyKind) -> tuple[Label, ...]:
+    """Return the ratings of a study that has a scale, as listed in the guide."""
     return tuple(Label(value=value, text=text) for value, text in guide(kind)["labels"].items())
 
 
+def own_options(task: AnnotationItem) -> list[Label]:
+    """Return the labels of a question's own options; that none of them fits comes after them."""
+    return [label for label in task.labels if label.value != NONE]
+
+
 def exposure_units(source: Source) -> list[SampleUnit]:
-    """A value and the session opening that has to express it; strata: user, and initial or later session."""
-    return [
-        SampleUnit(f"{episode.user_id} {'update' if period else 'initial'}", (draft,))
-        for episode in source.episodes
-        for period in range(len(episode.periods))
-        for draft in _exposure_items(episode, period)
-    ]
+    """Return a unit for each value and the opening that has to express it; strata: user, and initial or later session."""
+    units: list[SampleUnit] = []
+    for episode in source.episodes:
+        for period in range(len(episode.periods)):
+            stratum = f"{episode.user_id} update" if period else f"{episode.user_id} initial"
+            for draft in _exposure_items(episode, period):
+                units.append(SampleUnit(stratum, (draft,)))
+    return units
 
 
 def _exposure_items(episode: Episode, period: int) -> Iterator[ItemDraft]:
@@ -139,7 +145,7 @@ def _exposure_items(episode: Episode, period: int) -> Iterator[ItemDraft]:
                 variable=name,
                 passages=(Passage(speaker="user", text=session.query),),
                 facts=(*_value(name, value), ShownFact(name=BEFORE, value=before.get(name, "none known"))),
-                labels=scale("exposure"),
+                labels=ratings("exposure"),
                 text=session.query,
                 expected=BEST["exposure"],
                 others=_others(episode, name, value, before.get(name)),
@@ -147,27 +153,30 @@ def _exposure_items(episode: Episode, period: int) -> Iterator[ItemDraft]:
 
 
 def integrity_units(sessions: Sequence[tuple[Episode, Dialogue]]) -> list[SampleUnit]:
-    """A session of a run with an item for each variable of its user, as it was at that time; strata: users."""
-    return [SampleUnit(episode.user_id, tuple(_dialogue_items(episode, dialogue))) for episode, dialogue in sessions]
+    """Return a unit for each session of a run, with an item for each variable of its user at that time; strata: users."""
+    units: list[SampleUnit] = []
+    for episode, dialogue in sessions:
+        units.append(SampleUnit(episode.user_id, tuple(_dialogue_items(episode, dialogue))))
+    return units
 
 
 def _dialogue_items(episode: Episode, dialogue: Dialogue) -> Iterator[ItemDraft]:
-    period, number = dialogue[0].period, dialogue[0].session
+    period = dialogue[0].period
+    number = dialogue[0].session
     session = episode.periods[period].sessions[number]
-    passages = tuple(
-        Passage(speaker=speaker, text=text)
-        for turn in dialogue
-        for speaker, text in (("user", turn.message), ("assistant", turn.reply))
-    )
+    passages: list[Passage] = []
+    for turn in dialogue:
+        passages.append(Passage(speaker="user", text=turn.message))
+        passages.append(Passage(speaker="assistant", text=turn.reply))
     for name, value in state_at(episode, session, period=period).items():
         yield ItemDraft(
             user_id=episode.user_id,
             period=period,
             session=number,
             variable=name,
-            passages=passages,
+            passages=tuple(passages),
             facts=_value(name, value),
-            labels=scale("integrity"),
+            labels=ratings("integrity"),
             text=dialogue[0].message,
             expected=BEST["integrity"],
             others=_others(episode, name, value) if name in session.exposed_states else (),
@@ -175,18 +184,26 @@ def _dialogue_items(episode: Episode, dialogue: Dialogue) -> Iterator[ItemDraft]
 
 
 def truth_units(source: Source, *, seed: int) -> list[SampleUnit]:
-    """A question in a situation that was lived through, asked once however long it lasted; strata: users."""
-    return [
-        SampleUnit(episode.user_id, (_truth_item(episode, question, question.golden.index(golden), seed=seed),))
-        for episode in source.episodes
-        for question in episode.questions
-        for golden in dict.fromkeys(question.golden)
-    ]
+    """Return a unit for each question in a situation that occurred, asked once however long it lasted; strata: users."""
+    units: list[SampleUnit] = []
+    for episode in source.episodes:
+        for question in episode.questions:
+            for golden in dict.fromkeys(question.golden):
+                item = _truth_item(episode, question, question.golden.index(golden), seed=seed)
+                units.append(SampleUnit(episode.user_id, (item,)))
+    return units
 
 
 def _truth_item(episode: Episode, question: EpisodeQuestion, period: int, *, seed: int) -> ItemDraft:
     dealt = SeededRandom(seed, "options", episode.user_id, question.question_id, period).shuffled(question.answer_choices)
-    letters = {choice.choice_id: letter for choice, letter in zip(dealt, _letters(len(dealt)), strict=True)}
+    labels: list[Label] = []
+    right = ""
+    for index, choice in enumerate(dealt):
+        # From z on numbers, as there are no further letters.
+        name = ascii_lowercase[index] if index < len(ascii_lowercase) else f"option-{index + 1}"
+        labels.append(Label(value=name, text=choice.answer))
+        if choice.choice_id == question.golden[period]:
+            right = name
     state = episode.periods[period].state
     return ItemDraft(
         user_id=episode.user_id,
@@ -194,20 +211,20 @@ def _truth_item(episode: Episode, question: EpisodeQuestion, period: int, *, see
         question_id=question.question_id,
         passages=(Passage(speaker="user", text=question.query),),
         facts=tuple(ShownFact(name=name, value=state[name]) for name in question.required_info),
-        labels=(
-            *(Label(value=letters[choice.choice_id], text=choice.answer) for choice in dealt),
-            Label(value=NONE, text=str(guide("truth")["none"])),
-        ),
+        labels=(*labels, Label(value=NONE, text=str(guide("truth")["none"]))),
         text=question.query,
-        expected=letters[question.golden[period]],
+        expected=right,
     )
 
 
 def make_control(draft: ItemDraft, *, kind: StudyKind, rng: SeededRandom) -> ItemDraft:
-    """The item with another value instead of its own, which makes the worst label the right one."""
+    """Return the item with another value instead of its own, which makes the worst label the right one."""
     value = rng.choice(draft.others)
-    facts = tuple(ShownFact(name=fact.name, value=value) if fact.name == VALUE else fact for fact in draft.facts)
-    return replace(draft, facts=facts, expected=WORST[kind], control=True)
+    facts = list(draft.facts)
+    for index, fact in enumerate(facts):
+        if fact.name == VALUE:
+            facts[index] = ShownFact(name=VALUE, value=value)
+    return replace(draft, facts=tuple(facts), expected=WORST[kind], control=True)
 
 
 def _others(episode: Episode, name: str, *known: str | None) -> tuple[str, ...]:
@@ -216,7 +233,3 @@ def _others(episode: Episode, name: str, *known: str | None) -> tuple[str, ...]:
 
 def _value(name: str, value: str) -> tuple[ShownFact, ShownFact]:
     return ShownFact(name=VARIABLE, value=name), ShownFact(name=VALUE, value=value)
-
-
-def _letters(count: int) -> list[str]:
-    return [LETTERS[index] if index < len(LETTERS) else f"option-{index + 1}" for index in range(count)]

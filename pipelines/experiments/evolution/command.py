@@ -1,22 +1,22 @@
 """One evolution from end to end: read and check, forecast, evolve or go on, score, write."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from assets.engine.ports import StageProgress
 from assets.llm.async_calls import wait_for_shielded_calls
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.dataset import load_dataset
 from pipelines.evaluation.amemgym.subjects import MemorySubject
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
 from pipelines.evaluation.amemgym.user_run import new_subject
 from pipelines.evaluation.command import EvaluationRequest, prepare_run
-from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.folder import RunFolder
-from pipelines.evaluation.forecast import forecast
-from pipelines.evaluation.plan import recipe_of
-from pipelines.evaluation.run import StepProgress
-from pipelines.experiments.evolution.loop import Evolution, evolve
-from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan, evolution_manifest, size_of
+from pipelines.evaluation.forecast import forecast_run
+from pipelines.evaluation.plan import RunAccount
+from pipelines.evaluation.progress import StepProgress
+from pipelines.experiments.evolution.loop import Evolution, evolve_policies
+from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan, evolution_manifest, forecast_evolution
 from pipelines.experiments.evolution.records import EvolutionManifest
 from pipelines.experiments.evolution.report import evolution_page, evolution_report
 from pipelines.experiments.evolution.results import (
@@ -27,13 +27,14 @@ from pipelines.experiments.evolution.results import (
     score_evolution,
 )
 from pipelines.home import Home
-from pipelines.resources.open import OpenModels, open_models
+from pipelines.opening.models import OpenModels, open_models
+from pipelines.redaction import public_address
 from pipelines.resources.storage.open_stores import open_release_store
 
 
 @dataclass(frozen=True)
 class EvolutionRequest:
-    """What is asked for: one evaluation, and the plan of the evolution."""
+    """One evaluation, and the plan of the evolution."""
 
     evaluation: EvaluationRequest
     plan: EvolutionPlan
@@ -41,36 +42,46 @@ class EvolutionRequest:
 
 @dataclass(frozen=True)
 class EvolutionProgress:
-    """Called with manifest and size before the first call, and twice a second with how far it is."""
+    """Called with manifest and size before the first call, and twice a second with how far it is.
 
-    begun: Callable[[EvolutionManifest, EvolutionForecast], None] = field(default=lambda manifest, size: None)
-    show: Callable[[StageProgress], None] = field(default=lambda progress: None)
+    `notice` is told where another process is waited for.
+    """
+
+    begun: Callable[[EvolutionManifest, EvolutionForecast], None]
+    show: Callable[[StageProgress], None]
+    notice: Callable[[str], None]
 
 
-async def run_evolution(
-    request: EvolutionRequest, *, home: Home, progress: EvolutionProgress | None = None
-) -> FinishedEvolution:
-    """The finished evolution, which may have been finished before.
+async def run_evolution(request: EvolutionRequest, *, home: Home, progress: EvolutionProgress) -> FinishedEvolution:
+    """Return the finished evolution, which may have been finished before.
 
     Raises EvaluationError or EndpointError with one sentence; finished steps stay, and the same request goes on.
     """
-    progress = progress or EvolutionProgress()
-    # Diagnosis goes by the forced probes; isolated scores are those of an evaluation.
-    options = replace(request.evaluation.options, unknown_probe=False, conditions=(), curve=())
+    # Isolated scores are those of an evaluation.
+    options = replace(request.evaluation.options, conditions=(), curve=())
     request = replace(request, evaluation=replace(request.evaluation, options=options, again=False))
     dataset = load_dataset(request.evaluation.dataset, release_store=open_release_store(home)).first(request.evaluation.users)
     with open_models(home, mode=request.evaluation.cache) as models:
         tasks = AMemGymTasks(dataset)
         work = await _prepare(request, tasks, models=models, home=home)
-        size = forecast(tasks.sizes(work.run.manifest), work.run.manifest, prices=models.prices)
-        whole = size_of(work.manifest, dataset, evaluation=size)
+        size = forecast_run(tasks.sizes(work.run.manifest), work.run.manifest, prices=models.prices)
+        whole = forecast_evolution(work.manifest, dataset, evaluation=size)
         progress.begun(work.manifest, whole)
-        if work.run.folder.finished:
-            return read_evolution(work.run.folder.path)
-        calls = whole.evaluations * size.calls + whole.rewritings + whole.checks
-        watch = StepProgress(work.manifest.run, meter=work.run.meter, steps=whole.steps, calls=calls, show=progress.show)
-        async with watch.shown():
-            return await evolve_and_write(replace(work, run=replace(work.run, report=watch.step)))
+        folder = work.run.folder
+        if not folder.finished:
+            async with folder.alone(progress.notice):
+                # Meanwhile another process may have finished it.
+                if not folder.finished:
+                    watch = StepProgress(
+                        work.manifest.run,
+                        meter=work.run.meter,
+                        steps=whole.steps,
+                        calls=whole.evaluations * size.calls + whole.rewritings + whole.checks,
+                        show=progress.show,
+                    )
+                    async with watch.shown():
+                        return await evolve_and_write(replace(work, run=replace(work.run, report=watch.step)))
+        return read_evolution(folder.path)
 
 
 async def _prepare(request: EvolutionRequest, tasks: AMemGymTasks, *, models: OpenModels, home: Home) -> Evolution:
@@ -79,22 +90,26 @@ async def _prepare(request: EvolutionRequest, tasks: AMemGymTasks, *, models: Op
     run = await prepare_run(evaluation, tasks, evaluation.options, models=models, home=home)
     subject = await new_subject(run, "")
     if not isinstance(subject, MemorySubject):
-        raise EvaluationError(f"{evaluation.memory!r} is a whole agent; only memories with a policy evolve, such as awi.")
+        raise EvaluationError(
+            f"{public_address(evaluation.memory)!r} is a whole agent; only memories with a policy evolve, such as awi."
+        )
     manifest = evolution_manifest(
         tasks.dataset, request.plan, run=run.manifest, initial_policy=subject.policy, improver=run.manifest.models["memory"]
     )
-    recipe = recipe_of(manifest.run, budget=evaluation.budget)
+    account = RunAccount(variant=manifest.run.run_id, budget=evaluation.budget)
     folder = RunFolder(evolutions_folder(home) / manifest.run.run_id)
-    run = replace(run, manifest=manifest.run, models=models.for_recipe(recipe), recipe=recipe, folder=folder)
+    run = replace(run, manifest=manifest.run, models=models.for_account(account), folder=folder)
     return Evolution(manifest, run, tasks)
 
 
 async def evolve_and_write(work: Evolution) -> FinishedEvolution:
     """Do what is left of the evolution, and write its files."""
-    folder, dataset = work.run.folder, work.tasks.dataset
-    folder.begin(work.manifest)
+    folder = work.run.folder
+    dataset = work.tasks.dataset
+    manifest = work.manifest.model_copy(update={"run": work.manifest.run.shared()})
+    folder.begin(manifest)
     try:
-        done = score_evolution(work.manifest, await evolve(work), episodes=dataset.episodes)
+        done = score_evolution(manifest, await evolve_policies(work), episodes=dataset.episodes)
         finish(folder, done, report=evolution_report(done), page=evolution_page(done, dataset))
     finally:
         await wait_for_shielded_calls()

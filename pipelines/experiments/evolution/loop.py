@@ -1,13 +1,14 @@
 """Algorithm 1 (App. E): run a cycle, score it, improve the policy, run the next cycle; all conditions at once."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.async_calls import wait_for_shielded_calls
+from assets.llm.async_calls import PAID_CALLS_SECONDS, wait_for_shielded_calls
 from assets.llm.ports import RequestFailed
 from assets.llm.structured_output import ReplySchema, ask_structured, object_of_enums
 from assets.records.base import ItemFailed
@@ -16,12 +17,20 @@ from pipelines.evaluation.amemgym.interview import unasked_rows
 from pipelines.evaluation.amemgym.subjects import Subject
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
 from pipelines.evaluation.amemgym.user_run import UserRun
-from pipelines.evaluation.reasoning import end_tasks, gather_all
+from pipelines.evaluation.reasoning import end_tasks, gather_or_cancel
 from pipelines.evaluation.records import CALL_FAILED, AnswerRow, AnswersStep, DialogueTurn
-from pipelines.evaluation.run import ENDS_ITEM, PAID_CALLS_SECONDS, Run
+from pipelines.evaluation.run import ENDS_ITEM, Run
 from pipelines.evaluation.spending import StepUsage
-from pipelines.experiments.evolution.feedback import UserFeedback, exposed_values, feedback_of, sample_answers
-from pipelines.experiments.evolution.improvement import Improver, PolicyUpdate, improve_policy, with_writer
+from pipelines.experiments.evolution.improvement import (
+    Improver,
+    UserFeedback,
+    changed_lines,
+    exposed_values,
+    feedback_of,
+    improve_section,
+    sample_answers,
+    with_writer,
+)
 from pipelines.experiments.evolution.plan import taught_questions, taught_variables
 from pipelines.experiments.evolution.records import (
     EVERYBODY,
@@ -37,7 +46,7 @@ from prompts.catalogue import load_prompt
 
 
 async def check_recall(user: UserRun, subject: Subject, *, period: int, cycle: "Cycle") -> Recalled:
-    """Every value that the period's sessions exposed, with a verdict; the memory is what it gives back for all of them."""
+    """Judge every value that the period's sessions exposed by what the memory gives back for all of them."""
     episode = user.episode
     exposed = exposed_values(episode, [period], variables=frozenset(episode.state_schema.choices))
     query = "; ".join(name.replace("_", " ") for name in exposed)
@@ -46,8 +55,9 @@ async def check_recall(user: UserRun, subject: Subject, *, period: int, cycle: "
         verdicts = await _verdicts(user, memory, exposed)
     except RequestFailed:  # of an embedding
         verdicts = {}
-    facts = [
-        RecalledFact(
+    facts: list[RecalledFact] = []
+    for name, value in exposed.items():
+        fact = RecalledFact(
             arm=cycle.arm.name,
             cycle=cycle.number,
             user_id=episode.user_id,
@@ -56,8 +66,7 @@ async def check_recall(user: UserRun, subject: Subject, *, period: int, cycle: "
             value=value,
             supported=verdicts.get(name, "unscored"),
         )
-        for name, value in exposed.items()
-    ]
+        facts.append(fact)
     return Recalled(facts=tuple(facts))
 
 
@@ -65,17 +74,18 @@ async def _verdicts(user: UserRun, memory: Sequence[str], exposed: Mapping[str, 
     """The judge's verdicts by variable, none where it could not be understood. An empty memory needs no judge."""
     if not memory or not exposed:
         return dict.fromkeys(exposed, "no")
-    claims = {str(number): f"{name}: {value}" for number, (name, value) in enumerate(exposed.items(), start=1)}
+    names = {str(number): name for number, name in enumerate(exposed, start=1)}
+    claims = {number: f"{name}: {exposed[name]}" for number, name in names.items()}
     prompt = load_prompt("evaluation/check_memory").render(memory="\n".join(memory), claims=claims)
     reply_schema: ReplySchema[dict[str, Verdict]] = ReplySchema(object_of_enums(dict.fromkeys(claims, ("yes", "no"))))
     model = user.run.model("recall", item_id=user.episode.user_id)
     try:
         answers = await ask_structured(
-            model, prompt=prompt, reply=reply_schema, convert=lambda reply: reply, recipe=user.run.recipe
+            model, prompt=prompt, reply=reply_schema, convert=lambda reply: reply, settings=user.run.asking
         )
     except ItemFailed:
         return {}
-    return {name: answers[number] for number, name in zip(claims, exposed, strict=True)}
+    return {name: answers[number] for number, name in names.items()}
 
 
 @dataclass(frozen=True)
@@ -101,24 +111,28 @@ class Cycle:
     number: int
 
     def key(self, *parts: object) -> str:
-        """The name of a step in it."""
+        """Return the name of a step in it."""
         return "/".join(map(str, (self.arm.name, self.number, *parts)))
 
     def periods(self, episode: Episode) -> Sequence[int]:
-        """The periods of the episode that belong to it: one, or all."""
+        """Return the periods of the episode that belong to it: one, none where the episode is shorter, or all."""
         every = range(len(episode.periods))
-        return [period for period in every if period == self.number] if self.work.manifest.cycle == "period" else every
+        return every[self.number : self.number + 1] if self.work.manifest.cycle == "period" else every
 
 
 @dataclass
 class UserCycle:
-    """What one user's cycle came to. `failed`: why the user was given up."""
+    """The outcome of one user's cycle. `failed`: why the user was given up."""
 
+    episode: Episode
     failed: Exception | None = None
     turns: list[DialogueTurn] = field(default_factory=list[DialogueTurn])
     answers: list[AnswerRow] = field(default_factory=list[AnswerRow])
     facts: list[RecalledFact] = field(default_factory=list[RecalledFact])
     usage: StepUsage = field(default_factory=StepUsage)
+
+
+AskedStep = asyncio.Task[AnswersStep] | asyncio.Task[Recalled]
 
 
 async def run_cycle(cycle: Cycle, user: UserRun, *, before: Sequence[UserCycle]) -> UserCycle:
@@ -128,7 +142,8 @@ async def run_cycle(cycle: Cycle, user: UserRun, *, before: Sequence[UserCycle])
     gone on: the answers from then on are unscored.
     """
     goes_on = bool(before) and cycle.work.manifest.cycle == "period"
-    done, asked = UserCycle(before[-1].failed if goes_on else None), list[asyncio.Task[AnswersStep] | asyncio.Task[Recalled]]()
+    done = UserCycle(user.episode, before[-1].failed if goes_on else None)
+    asked: list[AskedStep] = []
     try:
         await _run_periods(cycle, user, done, asked)
     finally:
@@ -139,9 +154,7 @@ async def run_cycle(cycle: Cycle, user: UserRun, *, before: Sequence[UserCycle])
     return done
 
 
-async def _run_periods(
-    cycle: Cycle, user: UserRun, done: UserCycle, asked: list[asyncio.Task[AnswersStep] | asyncio.Task[Recalled]]
-) -> None:
+async def _run_periods(cycle: Cycle, user: UserRun, done: UserCycle, asked: list[AskedStep]) -> None:
     """Live and ask, into `done`; what was begun to be asked is in `asked`."""
     async with cycle.work.slots:
         for period in cycle.periods(user.episode):
@@ -157,7 +170,7 @@ async def _run_periods(
                 break
             done.turns += step.turns
             done.usage += step.usage
-        for part in await gather_all(asked):
+        for part in await gather_or_cancel(asked):
             done.usage += part.usage
             if isinstance(part, AnswersStep):
                 done.answers += part.answers
@@ -171,7 +184,10 @@ def diagnose_cycles(manifest: EvolutionManifest, episode: Episode, cycles: Seque
         for cycle in cycles:
             cycle.answers = diagnose(episode, cycle.answers)
         return
-    answers = diagnose(episode, [answer for cycle in cycles for answer in cycle.answers])
+    every: list[AnswerRow] = []
+    for cycle in cycles:
+        every.extend(cycle.answers)
+    answers = diagnose(episode, every)
     for period, cycle in enumerate(cycles):
         cycle.answers = [answer for answer in answers if answer.period == period]
 
@@ -186,19 +202,19 @@ class ConditionRun:
     usage: StepUsage = field(default_factory=StepUsage)
 
 
-@dataclass(frozen=True)
+@dataclass
 class EvolutionRun:
     """All conditions, the baselines' answers, which no policy changes, and what everything took."""
 
     arms: list[ConditionRun]
-    baselines: list[AnswerRow]
-    usage: StepUsage
+    baselines: list[AnswerRow] = field(default_factory=list[AnswerRow])
+    usage: StepUsage = field(default_factory=StepUsage)
 
 
-async def evolve(work: Evolution) -> EvolutionRun:
+async def evolve_policies(work: Evolution) -> EvolutionRun:
     """Do what is left to do. The first error ends it; finished steps stay."""
     baselines = asyncio.ensure_future(_baselines(work))
-    conditions = asyncio.ensure_future(gather_all(_run_condition(work, arm) for arm in work.manifest.arms))
+    conditions = asyncio.ensure_future(gather_or_cancel(map(partial(_run_condition, work), work.manifest.arms)))
     try:
         # Whichever fails first ends both.
         asked, arms = await asyncio.gather(baselines, conditions)
@@ -207,50 +223,66 @@ async def evolve(work: Evolution) -> EvolutionRun:
         conditions.cancel()
         await asyncio.gather(baselines, conditions, return_exceptions=True)
         await wait_for_shielded_calls(seconds=PAID_CALLS_SECONDS)
-    usage = sum((part.usage for part in (*asked, *arms)), StepUsage())
-    return EvolutionRun(arms, [answer for step in asked for answer in step.answers], usage)
+    done = EvolutionRun(arms)
+    for step in asked:
+        done.baselines.extend(step.answers)
+        done.usage += step.usage
+    for arm in arms:
+        done.usage += arm.usage
+    return done
 
 
 async def _baselines(work: Evolution) -> list[AnswersStep]:
-    users = [work.tasks.user_run(work.run, episode, episode.user_id) for episode in work.tasks.dataset.episodes]
-    return await gather_all(user.baselines() for user in users)
+    asked: list[Awaitable[AnswersStep]] = []
+    for episode in work.tasks.dataset.episodes:
+        asked.append(work.tasks.user_run(work.run, episode, episode.user_id).baselines())
+    return await gather_or_cancel(asked)
 
 
 async def _run_condition(work: Evolution, arm: Condition) -> ConditionRun:
-    """One condition: a policy for each user in the paper's protocol, else one for all."""
-    episodes, condition = work.tasks.dataset.episodes, ConditionRun(arm)
-    apart = {episode.user_id: (episode,) for episode in episodes}
-    groups: Mapping[str, Sequence[Episode]] = apart if arm.protocol == "paper" else {EVERYBODY: episodes}
-    for group in await gather_all(
-        _evolve_policy(work, arm, learner=learner, members=members) for learner, members in groups.items()
-    ):
+    """Run one condition: a policy for each user in the paper's protocol, else one for all."""
+    episodes = work.tasks.dataset.episodes
+    condition = ConditionRun(arm)
+    policies: list[Awaitable[ConditionRun]] = []
+    if arm.protocol == "paper":
+        for episode in episodes:
+            policies.append(_evolve_policy(work, arm, learner=episode.user_id, members=[episode]))
+    else:
+        policies.append(_evolve_policy(work, arm, learner=EVERYBODY, members=episodes))
+    for group in await gather_or_cancel(policies):
         condition.cycles |= group.cycles
         condition.steps += group.steps
         condition.usage += group.usage
     for episode in episodes:
         cycles = condition.cycles[episode.user_id]
-        condition.usage = sum((cycle.usage for cycle in cycles), condition.usage)
+        for cycle in cycles:
+            condition.usage += cycle.usage
         diagnose_cycles(work.manifest, episode, cycles)
     return condition
 
 
 async def _evolve_policy(work: Evolution, arm: Condition, *, learner: str, members: Sequence[Episode]) -> ConditionRun:
-    """The users who share a policy, cycle by cycle."""
-    group, policy = ConditionRun(arm, {episode.user_id: [] for episode in members}), work.manifest.initial_policy
-    users = list[UserRun]()
+    """Run the users who share a policy, cycle by cycle."""
+    group = ConditionRun(arm)
+    for episode in members:
+        group.cycles[episode.user_id] = []
+    policy = work.manifest.initial_policy
+    users: list[UserRun] = []
     for number in range(work.manifest.cycles):
         cycle = Cycle(work, arm, number)
         # The memory goes on where cycles are periods; an episode begins without.
         if work.manifest.cycle == "episode" or not users:
             users = [work.tasks.user_run(work.run, episode, "") for episode in members]
+        running: list[Awaitable[UserCycle]] = []
         for user in users:
-            user.key, user.policy = cycle.key(user.episode.user_id), policy
-        outcomes = await gather_all(run_cycle(cycle, user, before=group.cycles[user.episode.user_id]) for user in users)
-        for episode, outcome in zip(members, outcomes, strict=True):
-            group.cycles[episode.user_id].append(outcome)
+            user.key = cycle.key(user.episode.user_id)
+            user.policy = policy
+            running.append(run_cycle(cycle, user, before=group.cycles[user.episode.user_id]))
+        outcomes = await gather_or_cancel(running)
+        for outcome in outcomes:
+            group.cycles[outcome.episode.user_id].append(outcome)
         if arm.feedback != "none" and number + 1 < work.manifest.cycles:
-            update = PolicyUpdate(arm.name, learner, number, policy)
-            improve = partial(_improve, cycle, update, members=members, outcomes=outcomes)
+            improve = partial(_improve, cycle, policy, learner=learner, outcomes=outcomes)
             improved = await work.run.step(cycle.key(learner, "policy"), Improved, improve)
             group.steps.append(improved.step)
             group.usage += improved.usage
@@ -258,33 +290,38 @@ async def _evolve_policy(work: Evolution, arm: Condition, *, learner: str, membe
     return group
 
 
-async def _improve(
-    cycle: Cycle, update: PolicyUpdate, *, members: Sequence[Episode], outcomes: Sequence[UserCycle]
-) -> Improved:
+async def _improve(cycle: Cycle, policy: str, *, learner: str, outcomes: Sequence[UserCycle]) -> Improved:
     """Make the policy of the next cycle from what this one brought."""
-    work, manifest = cycle.work, cycle.work.manifest
-    feedbacks = [
-        _user_feedback(cycle, episode, outcome.answers)
-        for episode, outcome in zip(members, outcomes, strict=True)
-        if outcome.failed is None
-    ]
-    rng = SeededRandom(manifest.run.seed, "feedback", update.learner, cycle.number)
+    work = cycle.work
+    manifest = work.manifest
+    feedbacks = [_user_feedback(cycle, outcome) for outcome in outcomes if outcome.failed is None]
+    rng = SeededRandom(manifest.run.seed, "feedback", learner, cycle.number)
     sampled = sample_answers(feedbacks, most=manifest.feedback_questions, rng=rng)
-    improved = await improve_policy(
-        update,
-        feedback_of(sampled, cycle.arm.feedback, manifest=manifest.run),
-        improver=Improver(
-            work.run.model("improvement", item_id=update.learner),
-            with_writer(work.run.recipe, manifest.improver),
-            manifest.most_characters,
-        ),
+    model = work.run.model("improvement", item_id=learner)
+    improver = Improver(model, with_writer(work.run.asking, manifest.improver), manifest.most_characters)
+    feedback = feedback_of(sampled, cycle.arm.feedback, manifest=manifest.run)
+    unchanged = PolicyStep(
+        arm=cycle.arm.name,
+        learner=learner,
+        cycle=cycle.number,
+        before=policy,
+        after=policy,
+        outcome="unchanged",
+        problem="There was no feedback.",
+        changes=(),
+        diff=changed_lines(policy, policy),
+        feedback=json.dumps(feedback, ensure_ascii=False),
+        prompt=(),
+        replies=(),
     )
-    return Improved(step=improved)
+    return Improved(step=await improve_section(unchanged, feedback, improver=improver))
 
 
-def _user_feedback(cycle: Cycle, episode: Episode, answers: Sequence[AnswerRow]) -> UserFeedback:
-    manifest, protocol = cycle.work.manifest, cycle.arm.protocol
+def _user_feedback(cycle: Cycle, outcome: UserCycle) -> UserFeedback:
+    episode = outcome.episode
+    manifest = cycle.work.manifest
+    protocol = cycle.arm.protocol
     taught = taught_questions(manifest, episode, protocol=protocol)
     variables = frozenset(episode.state_schema.choices) if protocol == "paper" else taught_variables(episode, taught)
-    asked = tuple(answer for answer in answers if answer.kind == "question" and answer.item in taught)
+    asked = [answer for answer in outcome.answers if answer.kind == "question" and answer.item in taught]
     return UserFeedback(episode, asked, exposed_values(episode, cycle.periods(episode), variables=variables))

@@ -10,8 +10,8 @@ from assets.engine.seeded_random import SeededRandom
 from assets.recipe.recipe import Budget
 from assets.reporting.plurals import counted
 from dataset_card.release.digests import canonical_digest
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
-from pipelines.evaluation.errors import EvaluationError
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.records import RunManifest
 from pipelines.experiments.evolution.records import CycleKind, EvolutionManifest, Feedback, Protocol, Split
@@ -20,39 +20,31 @@ STEPS = 3  # of a user's period: dialogues, interview, recall
 SPLITS: dict[Protocol, tuple[Split, ...]] = {"paper": ("seen",), "held-out": ("seen", "new_questions", "new_users")}
 
 
-@dataclass(frozen=True)
-class Shares:
-    """Shares of users and of questions to hold out, between 0 and 1."""
-
-    users: float
-    questions: float
-
-
 def held_out_users(episodes: Sequence[Episode], share: float, *, seed: int) -> tuple[str, ...]:
-    """At least one user, and never all. Raises EvaluationError for a single user."""
+    """Draw at least one user, and never all. Raises EvaluationError for a single user."""
     ids = [episode.user_id for episode in episodes]
     if len(ids) < 2:
         raise EvaluationError("A single user cannot be both learned from and held out; give more users, or --protocol paper.")
-    return tuple(sorted(SeededRandom(seed, "held-out users").sample(ids, _held_out_count(len(ids), share)), key=ids.index))
+    return _drawn(ids, share, rng=SeededRandom(seed, "held-out users"))
 
 
 def held_out_questions(episode: Episode, share: float, *, seed: int) -> tuple[str, ...]:
-    """At least one question, and never all. Raises EvaluationError for a single question."""
+    """Draw at least one question, and never all. Raises EvaluationError for a single question."""
     ids = [question.question_id for question in episode.questions]
     if len(ids) < 2:
         raise EvaluationError(
             f"User {episode.user_id!r} has a single question, which cannot be held out; give --protocol paper."
         )
-    rng = SeededRandom(seed, "held-out questions", episode.user_id)
-    return tuple(sorted(rng.sample(ids, _held_out_count(len(ids), share)), key=ids.index))
+    return _drawn(ids, share, rng=SeededRandom(seed, "held-out questions", episode.user_id))
 
 
-def _held_out_count(count: int, share: float) -> int:
-    return min(count - 1, max(1, round(count * share)))
+def _drawn(ids: Sequence[str], share: float, *, rng: SeededRandom) -> tuple[str, ...]:
+    count = min(len(ids) - 1, max(1, round(len(ids) * share)))
+    return tuple(sorted(rng.sample(ids, count), key=ids.index))
 
 
 def taught_questions(manifest: EvolutionManifest, episode: Episode, *, protocol: Protocol) -> frozenset[str]:
-    """The user's questions that feedback may tell under the protocol."""
+    """Return the user's questions that feedback may tell under the protocol."""
     ids = frozenset(question.question_id for question in episode.questions)
     if protocol == "paper":
         return ids
@@ -62,14 +54,16 @@ def taught_questions(manifest: EvolutionManifest, episode: Episode, *, protocol:
 
 
 def taught_variables(episode: Episode, questions: frozenset[str]) -> frozenset[str]:
-    """The variables that these questions need: feedback on the others would tell what held-out questions are about."""
-    return frozenset(
-        name for question in episode.questions if question.question_id in questions for name in question.required_info
-    )
+    """Return the variables that these questions need: feedback on the others would tell what held-out questions are about."""
+    variables: set[str] = set()
+    for question in episode.questions:
+        if question.question_id in questions:
+            variables.update(question.required_info)
+    return frozenset(variables)
 
 
-def users_of(manifest: EvolutionManifest, split: Split, *, protocol: Protocol) -> tuple[str, ...]:
-    """The users that a split is scored on."""
+def scored_users(manifest: EvolutionManifest, split: Split, *, protocol: Protocol) -> tuple[str, ...]:
+    """Return the users that a split is scored on."""
     if protocol == "paper":
         return manifest.run.users
     new = split == "new_users"
@@ -95,26 +89,41 @@ class EvolutionForecast:
         )
 
     def warning(self, budget: Budget) -> str:
-        """The sentence for a budget that will hardly do; "" for one that will."""
-        cost, tokens = budget.max_cost_usd, budget.max_tokens
+        """Return the sentence for a budget that will hardly do; "" for one that will."""
+        cost = budget.max_cost_usd
+        tokens = budget.max_tokens
         share = Budget(max_cost_usd=cost and cost / self.evaluations, max_tokens=tokens and max(1, tokens // self.evaluations))
         return self.evaluation.warning(share)
 
 
-def size_of(manifest: EvolutionManifest, dataset: AMemGymDataset, *, evaluation: EvaluationForecast) -> EvolutionForecast:
+def forecast_evolution(
+    manifest: EvolutionManifest, dataset: AMemGymDataset, *, evaluation: EvaluationForecast
+) -> EvolutionForecast:
     """Count what the evolution will ask."""
-    users, periods = len(dataset.episodes), sum(len(episode.periods) for episode in dataset.episodes)
+    users = len(dataset.episodes)
+    periods = sum(_periods(dataset))
     evaluations = len(manifest.arms) * (manifest.cycles if manifest.cycle == "episode" else 1)
-    learners = sum(users if arm.protocol == "paper" else 1 for arm in manifest.arms if arm.feedback != "none")
+    learners = 0
+    for arm in manifest.arms:
+        if arm.feedback != "none":
+            learners += users if arm.protocol == "paper" else 1
     rewritings = learners * (manifest.cycles - 1)
     return EvolutionForecast(
-        evaluations, rewritings, evaluations * periods, evaluations * periods * STEPS + rewritings + users, evaluation
+        evaluations=evaluations,
+        rewritings=rewritings,
+        checks=evaluations * periods,
+        steps=evaluations * periods * STEPS + rewritings + users,
+        evaluation=evaluation,
     )
+
+
+def _periods(dataset: AMemGymDataset) -> list[int]:
+    return [len(episode.periods) for episode in dataset.episodes]
 
 
 @dataclass(frozen=True)
 class EvolutionPlan:
-    """What may be chosen. `cycles`: how many episodes, where cycles are episodes. `improver` "": the memory's model.
+    """The options of an evolution. `cycles`: how many episodes, where cycles are episodes. `improver` "": the memory's model.
 
     Shares are of users and questions to hold out, between 0 and 1; see the manifest for the rest.
     """
@@ -133,15 +142,14 @@ class EvolutionPlan:
 def evolution_manifest(
     dataset: AMemGymDataset, plan: EvolutionPlan, *, run: RunManifest, initial_policy: str, improver: str
 ) -> EvolutionManifest:
-    """The evolution's manifest; equal plans have equal ids. `run`: the manifest of one evaluation."""
-    out, questions = (), dict[str, tuple[str, ...]]()
+    """Return the evolution's manifest; equal plans have equal ids. `run`: the manifest of one evaluation."""
+    out: tuple[str, ...] = ()
+    questions: dict[str, tuple[str, ...]] = {}
     if "held-out" in plan.protocols:
         out = held_out_users(dataset.episodes, plan.held_out_users, seed=run.seed)
-        questions = {
-            episode.user_id: held_out_questions(episode, plan.held_out_questions, seed=run.seed)
-            for episode in dataset.episodes
-            if episode.user_id not in out
-        }
+        for episode in dataset.episodes:
+            if episode.user_id not in out:
+                questions[episode.user_id] = held_out_questions(episode, plan.held_out_questions, seed=run.seed)
     content: dict[str, Any] = {
         "run": run,
         "initial_policy": initial_policy,
@@ -149,7 +157,7 @@ def evolution_manifest(
         "feedbacks": tuple(dict.fromkeys(plan.feedbacks)),
         "protocols": tuple(dict.fromkeys(plan.protocols)),
         "cycle": plan.cycle,
-        "cycles": plan.cycles if plan.cycle == "episode" else max(len(episode.periods) for episode in dataset.episodes),
+        "cycles": plan.cycles if plan.cycle == "episode" else max(_periods(dataset)),
         "held_out_users": out,
         "held_out_questions": questions,
         "feedback_questions": plan.feedback_questions,

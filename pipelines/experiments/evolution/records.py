@@ -1,4 +1,4 @@
-"""What an evolution is made from and what it leaves: policies, facts, and answers with the condition they came about under."""
+"""The parts and the results of an evolution: policies, facts, and answers with the condition they came about under."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ CycleKind = Literal["period", "episode"]
 Split = Literal["seen", "new_questions", "new_users"]
 PolicyOutcome = Literal["improved", "unchanged", "kept"]
 Verdict = Literal["yes", "no", "unscored"]
-EVERYBODY = "all"
+EVERYBODY = "all"  # the learner of a policy that all users share
 
 
 class Condition(Record):
@@ -54,12 +54,16 @@ class EvolutionManifest(Record):
     @property
     def arms(self) -> tuple[Condition, ...]:
         """The conditions; without feedback both protocols are the same one."""
-        every = [Condition(feedback=feedback, protocol=protocol) for feedback in self.feedbacks for protocol in self.protocols]
-        return tuple({arm.name: arm for arm in every}.values())
+        arms: dict[str, Condition] = {}
+        for feedback in self.feedbacks:
+            for protocol in self.protocols:
+                arm = Condition(feedback=feedback, protocol=protocol)
+                arms[arm.name] = arm
+        return tuple(arms.values())
 
 
 class PolicyStep(Record):
-    """What became of a policy after one cycle. `learner`: the user whose policy it is, or all.
+    """The outcome of a policy after one cycle. `learner`: the user whose policy it is, or all.
 
     `before` was in force during the cycle and `after` is during the next one. kept: no reply could be used, and `problem`
     says why. `prompt` and `replies` are all messages sent and all replies, word for word; `feedback` is JSON (App. C.7).

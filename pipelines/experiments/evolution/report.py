@@ -2,38 +2,44 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from assets.amemgym.records.episode import Episode
-from assets.records.estimate import Estimate
 from assets.reporting.plurals import counted
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
-from pipelines.evaluation.report.formatting import format_estimate, format_number, metric_label, table
-from pipelines.evaluation.report.page import Json, Texts, plain, render_page
+from pipelines.evaluation.report.formatting import format_estimate, format_number, headed_table, metric_label
+from pipelines.evaluation.report.page import Json, Texts, plain, render_blocks
 from pipelines.experiments.evolution.plan import SPLITS
 from pipelines.experiments.evolution.records import EVERYBODY, EvolutionManifest, PolicyStep, Protocol
 from pipelines.experiments.evolution.results import EvolutionResults, FinishedEvolution
-from pipelines.experiments.evolution.scores import ALL_CYCLES, CYCLE_METRICS, GAINS, Gain, Score
+from pipelines.experiments.evolution.scores import ALL_CYCLES, CYCLE_METRICS, GAINS, Score
 
 PROTOCOLS: dict[Protocol, str] = {
     "paper": "The paper's protocol: every user's policy learns from all of its questions, and is scored on the same ones.",
     "held-out": "Held out: one policy for all users, which learns from some questions of some users; the rest is only scored.",
 }
 SCRIPTS = ("base", "charts", "evolution")
-WORD = re.compile(r"[^\W\d_]{3,}")
+WORD = re.compile(r"[^\W\d_]{3,}")  # shorter words, such as "of", are in every line
 ROOT = 5  # letters that forms of one word share
 
 
 def evolution_report(done: FinishedEvolution) -> str:
-    manifest, results = done.manifest, done.results
-    parts = [f"# Self-evolution of {manifest.run.memory.name} on {manifest.run.dataset}", facts(manifest)]
+    """Return the report as Markdown."""
+    manifest = done.manifest
+    results = done.results
+    parts = [_title(manifest), facts(manifest)]
     for protocol in manifest.protocols:
-        parts += [f"## {PROTOCOLS[protocol].partition(':')[0]}", PROTOCOLS[protocol], score_table(results, protocol)]
-        parts.append(gain_table(results, protocol))
+        parts += [f"## {PROTOCOLS[protocol].partition(':')[0]}", PROTOCOLS[protocol]]
+        parts += [score_table(results, protocol), gain_table(results, protocol)]
     if results.leaks:
         parts += ["## Learned or leaked", LEAKS, leak_table(results)]
-    parts += ["## Policies", outcome_table(results), *notes(results)]
+    parts += ["## Policies", outcome_table(results)]
+    if results.unscored_facts:
+        parts.append(f"{results.unscored_facts:,} facts could not be checked.")
+    if results.lost_writes:
+        parts.append(f"{results.lost_writes:,} writes to the memory failed twice and were lost.")
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -43,8 +49,12 @@ LEAKS = (
 )
 
 
+def _title(manifest: EvolutionManifest) -> str:
+    return f"# Self-evolution of {manifest.run.memory.name} on {manifest.run.dataset}"
+
+
 def facts(manifest: EvolutionManifest) -> str:
-    """One paragraph on what was done."""
+    """Return one paragraph on what was done."""
     return (
         f"Evolution `{manifest.run.run_id}`: {counted(len(manifest.run.users), 'user')}, "
         f"{counted(manifest.cycles, 'cycle')} of one {manifest.cycle} each; "
@@ -55,145 +65,140 @@ def facts(manifest: EvolutionManifest) -> str:
 
 
 def score_table(results: EvolutionResults, protocol: Protocol) -> str:
-    """All conditions over all cycles; a line for each split."""
-    rows = [score for score in results.scores if score.protocol == protocol and score.cycle == ALL_CYCLES]
-    keys = dict.fromkeys((row.split, row.feedback) for row in rows)
-    head = ["scored on", "feedback", *map(metric_label, GAINS)]
-    return table(head, [[metric_label(split), feedback, *_cells(rows, split, feedback)] for split, feedback in keys])
-
-
-def _cells(rows: Sequence[Score], split: str, feedback: str) -> list[str]:
-    found = {row.metric: row for row in rows if (row.split, row.feedback) == (split, feedback)}
-    return [format_estimate(_estimate(found[name])) for name in GAINS]
-
-
-def _estimate(score: Score) -> Estimate:
-    return Estimate(value=score.value, low=score.low, high=score.high)
+    """Return all conditions over all cycles; a line for each split and feedback."""
+    rows: dict[tuple[str, str], dict[str, Score]] = {}
+    for score in results.scores:
+        if score.protocol == protocol and score.cycle == ALL_CYCLES:
+            rows.setdefault((score.split, score.feedback), {})[score.metric] = score
+    lines: list[list[str]] = []
+    for (split, feedback), scores in rows.items():
+        line = [metric_label(split), feedback]
+        for name in GAINS:
+            line.append(format_estimate(scores[name].estimate))
+        lines.append(line)
+    return headed_table(["scored on", "feedback", *map(metric_label, GAINS)], lines)
 
 
 def gain_table(results: EvolutionResults, protocol: Protocol) -> str:
-    """What feedback brought over none, a line for each split and feedback; p is that of the memory's gain."""
-    rows = dict[tuple[str, str], list[Gain]]()
+    """Return what feedback brought over none, a line for each split and feedback; p is that of the memory's gain."""
+    lines: dict[tuple[str, str], list[str]] = {}
     for gain in results.gains:
         if gain.protocol == protocol:
-            rows.setdefault((metric_label(gain.split), gain.feedback), []).append(gain)
+            key = (metric_label(gain.split), gain.feedback)
+            # The memory's gain comes first, and its p stands at the end.
+            line = lines.setdefault(key, [*key, format_number(gain.change.p_value)])
+            line.insert(-1, format_estimate(gain.change.difference))
+    if not lines:
+        return ""
     head = ["gain over no feedback, after the first cycle", "feedback", *map(metric_label, GAINS), "p"]
-    lines = [
-        [split, feedback, *(format_estimate(gain.change.difference) for gain in gains), format_number(gains[0].change.p_value)]
-        for (split, feedback), gains in rows.items()
-    ]
-    return table(head, lines) if lines else ""
+    return headed_table(head, list(lines.values()))
 
 
 def leak_table(results: EvolutionResults) -> str:
-    """The excess of seen questions, a line for each feedback."""
-    rows = dict[str, list[str]]()
+    """Return the excess of seen questions, a line for each feedback."""
+    lines: dict[str, list[str]] = {}
     for leak in results.leaks:
-        rows.setdefault(leak.feedback, []).append(format_estimate(leak.excess))
-    return table(["seen more than new", *map(metric_label, GAINS)], [[feedback, *cells] for feedback, cells in rows.items()])
+        lines.setdefault(leak.feedback, [leak.feedback]).append(format_estimate(leak.excess))
+    return headed_table(["seen more than new", *map(metric_label, GAINS)], list(lines.values()))
 
 
 def outcome_table(results: EvolutionResults) -> str:
-    """How often each condition's policies were improved, by outcome."""
-    kinds = ("improved", "unchanged", "kept")
-    rows = [[arm, *(str(found.get(kind, 0)) for kind in kinds)] for arm, found in results.outcomes.items() if found]
-    return table(["condition", "improved", "unchanged", "kept for want of a usable reply"], rows) if rows else "None evolved."
-
-
-def notes(results: EvolutionResults) -> list[str]:
-    """A sentence for each kind of failure that occurred."""
-    failures = {
-        "facts could not be checked": results.unscored_facts,
-        "writes to the memory failed twice and were lost": results.lost_writes,
-    }
-    return [f"{count:,} {what}." for what, count in failures.items() if count]
+    """Return how often each condition's policies were improved, by outcome."""
+    lines: list[list[str]] = []
+    for arm, found in results.outcomes.items():
+        if found:
+            counts = (found.get("improved", 0), found.get("unchanged", 0), found.get("kept", 0))
+            lines.append([arm, *map(str, counts)])
+    if not lines:
+        return "None evolved."
+    return headed_table(["condition", "improved", "unchanged", "kept for want of a usable reply"], lines)
 
 
 def evolution_page(done: FinishedEvolution, dataset: AMemGymDataset) -> str:
-    """One file with everything; each policy's history is a block, parsed when it is first looked at."""
-    histories = dict[tuple[str, str], list[PolicyStep]]()
+    """Return one file with everything; each policy's history is a block, parsed when it is first looked at."""
+    manifest = done.manifest
+    results = done.results
+    names = {episode.user_id: episode.user_profile.name for episode in dataset.episodes} | {EVERYBODY: "all users"}
+    histories: dict[tuple[str, str], list[PolicyStep]] = {}
     # What was learned for all users from everything stands first.
     for step in sorted(done.steps, key=lambda step: (step.learner != EVERYBODY, step.arm)):
         histories.setdefault((step.arm, step.learner), []).append(step)
-    blocks = {f"history-{index}": _history(steps, dataset.episodes) for index, steps in enumerate(histories.values())}
-    data = _data(done, dataset, learners=list(histories))
-    return render_page(str(data["title"]), {"data": data, **blocks}, scripts=SCRIPTS)
-
-
-def _data(done: FinishedEvolution, dataset: AMemGymDataset, *, learners: Sequence[tuple[str, str]]) -> Json:
-    manifest, results = done.manifest, done.results
-    names = {episode.user_id: episode.user_profile.name for episode in dataset.episodes} | {EVERYBODY: "all users"}
-    return {
-        "title": f"Self-evolution of {manifest.run.memory.name} on {manifest.run.dataset}",
+    learners: list[Json] = []
+    blocks: dict[str, Json] = {}
+    for (arm, learner), steps in histories.items():
+        block = f"history-{len(blocks)}"
+        blocks[block] = _history(steps, dataset.episodes)
+        learners.append({"arm": arm, "label": names[learner], "block": block})
+    title = _title(manifest).removeprefix("# ")
+    data = {
+        "title": title,
         "subtitle": f"Evolution {manifest.run.run_id}: {counted(manifest.cycles, 'cycle')} of one {manifest.cycle} each. "
         "Bands and brackets hold 95 % intervals over users.",
-        "facts": _facts(manifest, names),
+        "facts": list(_facts(manifest, names)),
         "cycle": manifest.cycle,
         "cycles": manifest.cycles,
         "policy": manifest.initial_policy,
-        "protocols": [_protocol(results.scores, protocol) for protocol in manifest.protocols],
-        "gains": [plain(gain) for gain in results.gains],
-        "leaks": [plain(leak) for leak in results.leaks],
+        "protocols": list(map(partial(_protocol, results.scores), manifest.protocols)),
+        "gains": list(map(plain, results.gains)),
+        "leaks": list(map(plain, results.leaks)),
         "outcomes": results.outcomes,
-        "learners": [
-            {"arm": arm, "label": names[learner], "block": f"history-{index}"} for index, (arm, learner) in enumerate(learners)
-        ],
+        "learners": learners,
     }
+    return render_blocks(title, {"data": data, **blocks}, scripts=SCRIPTS)
 
 
-def _facts(manifest: EvolutionManifest, names: dict[str, str]) -> list[tuple[str, str]]:
-    run, out = manifest.run, manifest.held_out_users
-    questions = sum(map(len, manifest.held_out_questions.values()))
-    return [
-        ("dataset", f"{run.dataset}, {counted(len(run.users), 'user')}, digest {run.dataset_digest[:16]}"),
-        ("memory", f"{run.memory.name}: {run.memory.kind}, {run.models['memory']}"),
-        ("policies by", f"{manifest.improver}; at most {manifest.most_characters:,} characters"),
-        ("feedback", f"{', '.join(manifest.feedbacks)}; at most {counted(manifest.feedback_questions, 'question')} a cycle"),
-        *(
-            [("held out", f"{', '.join(names[user] for user in out)}; {counted(questions, 'question')} of the others")]
-            if out
-            else []
-        ),
-        ("user simulated by", f"{run.models['user']}; memories checked by {run.models['judge']}"),
-        ("seed", f"{run.seed}, attempt {run.attempt}"),
-        ("made by", run.generator),
-    ]
+def _facts(manifest: EvolutionManifest, names: dict[str, str]) -> Iterator[tuple[str, str]]:
+    run = manifest.run
+    yield "dataset", f"{run.dataset}, {counted(len(run.users), 'user')}, digest {run.dataset_digest[:16]}"
+    yield "memory", f"{run.memory.name}: {run.memory.kind}, {run.models['memory']}"
+    yield "policies by", f"{manifest.improver}; at most {manifest.most_characters:,} characters"
+    feedback_questions = counted(manifest.feedback_questions, "question")
+    yield "feedback", f"{', '.join(manifest.feedbacks)}; at most {feedback_questions} a cycle"
+    if manifest.held_out_users:
+        held_out = ", ".join(names[user] for user in manifest.held_out_users)
+        questions = sum(map(len, manifest.held_out_questions.values()))
+        yield "held out", f"{held_out}; {counted(questions, 'question')} of the others"
+    yield "user simulated by", f"{run.models['user']}; memories checked by {run.models['judge']}"
+    yield "seed", f"{run.seed}, attempt {run.attempt}"
+    yield "made by", run.generator
 
 
 def _protocol(scores: Sequence[Score], protocol: Protocol) -> Json:
-    def by_metric(rows: Sequence[Score]) -> Json:
-        found = {(row.metric, row.cycle): {"value": row.value, "low": row.low, "high": row.high} for row in rows}
-        cycles = sorted({row.cycle for row in rows} - {ALL_CYCLES})
-        return {
-            name: {"all": found[name, ALL_CYCLES], "cycles": [found[name, one] for one in cycles]} for name in CYCLE_METRICS
-        }
-
-    def by_feedback(rows: Sequence[Score]) -> Json:
-        return {
-            feedback: by_metric([row for row in rows if row.feedback == feedback])
-            for feedback in _ordered(row.feedback for row in rows)
-        }
-
-    own = [score for score in scores if score.protocol == protocol]
-    splits = [{"name": one, "scores": by_feedback([row for row in own if row.split == one])} for one in SPLITS[protocol]]
+    """Return a protocol's scores by split, feedback and metric: over all cycles, and cycle by cycle."""
+    splits: list[Json] = []
+    for split in SPLITS[protocol]:
+        by_feedback: dict[str, dict[str, Json]] = {}
+        for score in sorted(scores, key=lambda score: score.cycle):
+            if (score.protocol, score.split) != (protocol, split):
+                continue
+            found = by_feedback.setdefault(score.feedback, {name: {"all": None, "cycles": []} for name in CYCLE_METRICS})
+            estimate = {"value": score.value, "low": score.low, "high": score.high}
+            if score.cycle == ALL_CYCLES:
+                found[score.metric]["all"] = estimate
+            else:
+                found[score.metric]["cycles"].append(estimate)
+        splits.append({"name": split, "scores": by_feedback})
     return {"name": protocol, "words": PROTOCOLS[protocol], "splits": splits}
 
 
-def _ordered(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))
-
-
 def _history(steps: Sequence[PolicyStep], episodes: Sequence[Episode]) -> Json:
-    """One learner's steps. Texts that come again and again, such as memories, stand once."""
-    texts, learner = Texts(), steps[0].learner
-    own = [episode for episode in episodes if learner in (EVERYBODY, episode.user_id)]
-    variables = sorted({name for episode in own for name in episode.state_schema.choices})
-    policies = [*(step.before for step in steps), steps[-1].after]
-    mentions = {name: [mention(policy, name) for policy in policies] for name in variables}
-    return {"steps": [_step(step, texts) for step in steps], "mentions": mentions, "texts": texts.all()}
+    """Return one learner's steps. Texts that come again and again, such as memories, stand once."""
+    texts = Texts()
+    learner = steps[0].learner
+    variables: set[str] = set()
+    for episode in episodes:
+        if learner in (EVERYBODY, episode.user_id):
+            variables.update(episode.state_schema.choices)
+    policies = [step.before for step in steps]
+    policies.append(steps[-1].after)
+    mentions: dict[str, list[float]] = {}
+    for name in sorted(variables):
+        mentions[name] = [mention(policy, name) for policy in policies]
+    shown = list(map(partial(_step, texts), steps))
+    return {"steps": shown, "mentions": mentions, "texts": texts.all()}
 
 
-def _step(step: PolicyStep, texts: Texts) -> Json:
+def _step(texts: Texts, step: PolicyStep) -> Json:
     summaries: list[dict[str, Any]] = json.loads(step.feedback)
     return {
         "cycle": step.cycle,
@@ -202,26 +207,26 @@ def _step(step: PolicyStep, texts: Texts) -> Json:
         "changes": step.changes,
         "diff": step.diff,
         "replies": step.replies,
-        "feedback": [_summary(summary, texts) for summary in summaries],
+        "feedback": list(map(partial(_summary, texts), summaries)),
     }
 
 
-def _summary(summary: dict[str, Any], texts: Texts) -> Json:
+def _summary(texts: Texts, summary: dict[str, Any]) -> Json:
     asked: list[Json] = []
     for one in summary["question_answer_history"]:
         shown: Json = {"question": texts.number(one["question"])}
         if "ground_truth" in one:
-            memories = [texts.number(line) for line in one["retrieved_memories"]]
+            memories = list(map(texts.number, one["retrieved_memories"]))
             shown |= {"given": one["assistant_response"], "truth": one["ground_truth"], "memories": memories}
         asked.append(shown)
     return {"asked": asked, "updates": summary.get("user_information_updates", {})}
 
 
 def mention(policy: str, variable: str) -> float:
-    """The largest share of the name's words that stand in one line of the policy: 1 names it outright, 0 not at all."""
+    """Return the largest share of the name's words that stand in one line of the policy: 1 names it outright, 0 not at all."""
     wanted = _roots(variable.replace("_", " "))
-    found = max((len(wanted & _roots(line)) for line in policy.splitlines()), default=0)
-    return round(found / len(wanted), 4) if wanted else 0.0
+    found = max([len(wanted & _roots(line)) for line in policy.splitlines()], default=0)
+    return round(found / len(wanted), 4) if wanted else 0.0  # equal results give equal bytes
 
 
 def _roots(text: str) -> set[str]:

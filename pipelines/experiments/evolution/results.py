@@ -1,21 +1,27 @@
-"""The finished evolution as records: scores, gains, outcomes of the policies, usage; written to and read from its folder."""
+"""Write and read a finished evolution: scores, gains, outcomes of the policies, usage."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
-from pipelines.evaluation.errors import EvaluationError
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import MANIFEST, PAGE, REPORT, RESULTS, RunFolder, read_table, write_table
+from pipelines.evaluation.records import AnswerRow
 from pipelines.evaluation.spending import PricedUsage
 from pipelines.experiments.evolution.loop import EvolutionRun
 from pipelines.experiments.evolution.records import CycleAnswer, CycleTurn, EvolutionManifest, PolicyStep, RecalledFact
 from pipelines.experiments.evolution.scores import EvolutionRows, Gain, Leak, Score, gains, leaks, scored
 from pipelines.home import Home
 
-POLICIES, FACTS, ANSWERS, TURNS, SCORES = (f"{name}.parquet" for name in ("policies", "facts", "answers", "turns", "scores"))
+POLICIES = "policies.parquet"
+FACTS = "facts.parquet"
+ANSWERS = "answers.parquet"
+TURNS = "turns.parquet"
+SCORES = "scores.parquet"
+BEFORE_THE_FIRST = -1  # the cycle of the baselines' answers, which belong to no arm
 
 
 class EvolutionResults(Record):
@@ -46,44 +52,44 @@ class FinishedEvolution:
 def score_evolution(manifest: EvolutionManifest, run: EvolutionRun, *, episodes: Sequence[Episode]) -> FinishedEvolution:
     """Score the evolution; a function of its answers and the manifest's seed."""
     rows = _rows(manifest, run, episodes)
-    cycles = [(arm, number, cycle) for arm in run.arms for every in arm.cycles.values() for number, cycle in enumerate(every)]
-    steps = [step for arm in run.arms for step in arm.steps]
-    facts = [fact for _, _, cycle in cycles for fact in cycle.facts]
+    steps: list[PolicyStep] = []
+    facts: list[RecalledFact] = []
+    answers = [CycleAnswer(**answer.model_dump(), arm="", cycle=BEFORE_THE_FIRST) for answer in run.baselines]
+    turns: list[CycleTurn] = []
+    outcomes: dict[str, dict[str, int]] = {}
+    for arm in run.arms:
+        name = arm.arm.name
+        steps.extend(arm.steps)
+        outcomes[name] = dict(sorted(Counter(step.outcome for step in arm.steps).items()))
+        for cycles in arm.cycles.values():
+            for number, cycle in enumerate(cycles):
+                facts.extend(cycle.facts)
+                for answer in cycle.answers:
+                    answers.append(CycleAnswer(**answer.model_dump(), arm=name, cycle=number))
+                for turn in cycle.turns:
+                    turns.append(CycleTurn(**turn.model_dump(), arm=name, cycle=number))
     results = EvolutionResults(
         evolution_id=manifest.run.run_id,
         scores=tuple(scored(rows)),
         gains=tuple(gains(rows)),
         leaks=tuple(leaks(rows)),
-        outcomes={arm.arm.name: dict(sorted(Counter(step.outcome for step in arm.steps).items())) for arm in run.arms},
+        outcomes=outcomes,
         unscored_facts=sum(fact.supported == "unscored" for fact in facts),
         spending=run.usage.spending,
         lost_writes=run.usage.lost_writes,
     )
-    answers = [(arm.arm.name, number, answer) for arm, number, cycle in cycles for answer in cycle.answers]
-    turns = [(arm.arm.name, number, turn) for arm, number, cycle in cycles for turn in cycle.turns]
-    return FinishedEvolution(
-        manifest,
-        results,
-        steps,
-        facts,
-        [
-            CycleAnswer(**answer.model_dump(), arm=arm, cycle=cycle)
-            for arm, cycle, answer in [*(("", -1, answer) for answer in run.baselines), *answers]
-        ],
-        [CycleTurn(**turn.model_dump(), arm=arm, cycle=cycle) for arm, cycle, turn in turns],
-    )
+    return FinishedEvolution(manifest, results, steps, facts, answers, turns)
 
 
 def _rows(manifest: EvolutionManifest, run: EvolutionRun, episodes: Sequence[Episode]) -> EvolutionRows:
-    pairs = [(arm, cycle) for arm in run.arms for cycle in range(manifest.cycles)]
-    cycles = {(arm.arm.name, cycle): [every[cycle] for every in arm.cycles.values()] for arm, cycle in pairs}
-    return EvolutionRows(
-        manifest,
-        episodes,
-        {key: [answer for one in several for answer in one.answers] for key, several in cycles.items()},
-        {key: [fact for one in several for fact in one.facts] for key, several in cycles.items()},
-        run.baselines,
-    )
+    answers: dict[tuple[str, int], list[AnswerRow]] = defaultdict(list)
+    facts: dict[tuple[str, int], list[RecalledFact]] = defaultdict(list)
+    for arm in run.arms:
+        for cycles in arm.cycles.values():
+            for number in range(manifest.cycles):
+                answers[arm.arm.name, number].extend(cycles[number].answers)
+                facts[arm.arm.name, number].extend(cycles[number].facts)
+    return EvolutionRows(manifest, episodes, answers, facts, run.baselines)
 
 
 def evolutions_folder(home: Home) -> Path:
@@ -104,7 +110,7 @@ def finish(folder: RunFolder, done: FinishedEvolution, *, report: str, page: str
 
 
 def read_evolution(path: Path) -> FinishedEvolution:
-    """A finished evolution by its folder. Raises EvaluationError."""
+    """Read a finished evolution from its folder. Raises EvaluationError."""
     try:
         return FinishedEvolution(
             manifest=EvolutionManifest.model_validate_json((path / MANIFEST).read_bytes()),

@@ -9,19 +9,17 @@ from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Sums, Tallies, share
-from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, MEMORY_KINDS, METRICS, tally
+from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, METRICS, tally_answers
 from pipelines.evaluation.records import AnswerRow
-from pipelines.experiments.evolution.plan import SPLITS, taught_questions, taught_variables, users_of
+from pipelines.experiments.evolution.plan import SPLITS, scored_users, taught_questions, taught_variables
 from pipelines.experiments.evolution.records import Condition, EvolutionManifest, Feedback, Protocol, RecalledFact, Split
-from pipelines.experiments.paired import Paired, merged, paired, part
+from pipelines.experiments.scoring.paired import Paired, merged, paired, part
 
-ALL_CYCLES = -1
+ALL_CYCLES = -1  # no cycle's number
 SHOWN = ("memory", "memory_of_means", "overall", "write_failure", "read_failure", "utilization_failure", "undiagnosed")
-CYCLE_METRICS: dict[str, Metric] = {
-    **{name: METRICS[name] for name in SHOWN},
-    "factual_recall": share("fact.supported", "fact.scored"),
-}
-GAINS = ("memory", "write_failure", "read_failure", "utilization_failure", "factual_recall")
+CYCLE_METRICS: dict[str, Metric] = {name: METRICS[name] for name in SHOWN}
+CYCLE_METRICS["factual_recall"] = share("fact.supported", "fact.scored")
+GAINS = ("memory", "write_failure", "read_failure", "utilization_failure", "factual_recall")  # the memory first: its p is shown
 
 
 @dataclass(frozen=True)
@@ -53,16 +51,24 @@ class EvolutionRows:
     def tallies(self, view: ScoredPart, feedback: Feedback, *, cycles: Sequence[int]) -> Tallies:
         """Counts of the view in these cycles under this feedback, by user and period."""
         arm = Condition(feedback=feedback, protocol=view.protocol).name
-        items = {episode.user_id: items_of(self.manifest, episode, view) for episode in self.episodes}
-        rows = [answer for cycle in cycles for answer in (*self.answers[arm, cycle], *self._bounds(cycle))]
-        counted = [row for row in rows if row.kind in MEMORY_KINDS and row.item in items[row.user_id].questions]
-        users = users_of(self.manifest, view.split, protocol=view.protocol)
-        periods = max(len(episode.periods) for episode in self.episodes)
-        counts = tally(counted, users=users, periods=periods).counts
-        facts = [fact for cycle in cycles for fact in self.facts[arm, cycle]]
-        known = [fact for fact in facts if fact.variable in items[fact.user_id].variables]
+        items: dict[str, ScoredItems] = {}
+        periods = 0
+        for episode in self.episodes:
+            items[episode.user_id] = items_of(self.manifest, episode, view)
+            periods = max(periods, len(episode.periods))
+        answers: list[AnswerRow] = []
+        facts: list[RecalledFact] = []
+        for cycle in cycles:
+            for answer in (*self.answers[arm, cycle], *self._bounds(cycle)):
+                if answer.kind in ("question", "upper_bound") and answer.item in items[answer.user_id].questions:
+                    answers.append(answer)
+            for fact in self.facts[arm, cycle]:
+                if fact.variable in items[fact.user_id].variables:
+                    facts.append(fact)
+        users = scored_users(self.manifest, view.split, protocol=view.protocol)
+        counts = tally_answers(answers, users=users, periods=periods).counts
         needed = {name: counts[name] for name in MEMORY_COUNTS}
-        return Tallies(tuple(users), {**needed, **_recalled(known, users=users, periods=periods)})
+        return Tallies(tuple(users), {**needed, **_recalled(facts, users=users, periods=periods)})
 
     def _bounds(self, cycle: int) -> Sequence[AnswerRow]:
         """The baselines of a cycle's periods."""
@@ -71,22 +77,27 @@ class EvolutionRows:
 
 
 def _recalled(facts: Sequence[RecalledFact], *, users: Sequence[str], periods: int) -> Sums:
-    rows = {user: row for row, user in enumerate(users)}
-    counts: Sums = {name: np.zeros((len(rows), periods)) for name in ("fact.scored", "fact.supported")}
+    scored_facts = np.zeros((len(users), periods))
+    supported = np.zeros((len(users), periods))
     for fact in facts:
-        if fact.user_id in rows and fact.supported != "unscored":
-            counts["fact.scored"][rows[fact.user_id], fact.period] += 1
-            counts["fact.supported"][rows[fact.user_id], fact.period] += fact.supported == "yes"
-    return counts
+        if fact.user_id in users and fact.supported != "unscored":
+            row = users.index(fact.user_id)
+            scored_facts[row, fact.period] += 1
+            supported[row, fact.period] += fact.supported == "yes"
+    return {"fact.scored": scored_facts, "fact.supported": supported}
 
 
 def scored_parts(manifest: EvolutionManifest) -> list[ScoredPart]:
-    """All that is scored, by protocol."""
-    return [ScoredPart(protocol, split) for protocol in manifest.protocols for split in SPLITS[protocol]]
+    """Return every protocol with each of its splits."""
+    parts: list[ScoredPart] = []
+    for protocol in manifest.protocols:
+        for split in SPLITS[protocol]:
+            parts.append(ScoredPart(protocol, split))
+    return parts
 
 
 def items_of(manifest: EvolutionManifest, episode: Episode, view: ScoredPart) -> ScoredItems:
-    """What of one user belongs to the view. A new variable is one that no question needs of which feedback tells."""
+    """Return what of one user belongs to the view. A new variable is one that no question needs of which feedback tells."""
     questions = frozenset(question.question_id for question in episode.questions)
     variables = frozenset(episode.state_schema.choices)
     taught = taught_questions(manifest, episode, protocol=view.protocol)
@@ -108,9 +119,13 @@ class Score(Record):
     low: float | None
     high: float | None
 
+    @property
+    def estimate(self) -> Estimate:
+        return Estimate(value=self.value, low=self.low, high=self.high)
+
 
 class Gain(Record):
-    """What feedback brought over none, in all cycles after the first, over the same users and items."""
+    """The gain of feedback over none, in all cycles after the first, over the same users and items."""
 
     protocol: Protocol
     split: Split
@@ -119,7 +134,7 @@ class Gain(Record):
 
 
 class Leak(Record):
-    """How much more was gained on the questions that feedback held than on held-out ones of the same users.
+    """The surplus that was gained on the questions that feedback held than on held-out ones of the same users.
 
     Near zero: the policy learned what to remember. Far above: it learned these questions.
     """
@@ -130,77 +145,91 @@ class Leak(Record):
 
 
 def scored(rows: EvolutionRows) -> list[Score]:
-    """The scores of every condition, split and cycle, and those over all cycles."""
-    cycles: list[tuple[int, Sequence[int]]] = [(cycle, [cycle]) for cycle in range(rows.manifest.cycles)]
-    return [
-        Score(
+    """Return the scores of every condition, split and cycle, and those over all cycles."""
+    cycles: dict[int, Sequence[int]] = {cycle: [cycle] for cycle in range(rows.manifest.cycles)}
+    cycles[ALL_CYCLES] = range(rows.manifest.cycles)
+    scores: list[Score] = []
+    for view in scored_parts(rows.manifest):
+        for feedback in rows.manifest.feedbacks:
+            for cycle, included in cycles.items():
+                scores.extend(_cycle_scores(rows, view, feedback=feedback, cycle=cycle, included=included))
+    return scores
+
+
+def _cycle_scores(
+    rows: EvolutionRows, view: ScoredPart, *, feedback: Feedback, cycle: int, included: Sequence[int]
+) -> Iterator[Score]:
+    """Yield every metric over the `included` cycles, labelled as `cycle`."""
+    sample = Sample.of(rows.tallies(view, feedback, cycles=included), seed=rows.manifest.run.seed)
+    for name, metric in CYCLE_METRICS.items():
+        estimate = sample.estimate(metric, within=UNIT)
+        yield Score(
             protocol=view.protocol,
             split=view.split,
             feedback=feedback,
             cycle=cycle,
             metric=name,
-            **estimate.model_dump(),
+            value=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
         )
-        for view in scored_parts(rows.manifest)
-        for feedback in rows.manifest.feedbacks
-        for cycle, several in [*cycles, (ALL_CYCLES, range(rows.manifest.cycles))]
-        for name, estimate in _estimates(rows, view, feedback=feedback, cycles=several)
-    ]
-
-
-def _estimates(
-    rows: EvolutionRows, view: ScoredPart, *, feedback: Feedback, cycles: Sequence[int]
-) -> Iterator[tuple[str, Estimate]]:
-    sample = Sample.of(rows.tallies(view, feedback, cycles=cycles), seed=rows.manifest.run.seed)
-    for name, metric in CYCLE_METRICS.items():
-        yield name, sample.estimate(metric, within=UNIT)
 
 
 def gains(rows: EvolutionRows) -> list[Gain]:
-    """Every feedback against none; nothing where there is no cycle after the first, or no condition without feedback."""
-    later, gained = range(1, rows.manifest.cycles), {name: CYCLE_METRICS[name] for name in GAINS}
-    if not later or "none" not in rows.manifest.feedbacks:
+    """Compare every feedback with none, over the cycles after the first.
+
+    Returns nothing where there is only one cycle, or no condition without feedback.
+    """
+    feedbacks = rows.manifest.feedbacks
+    # The first cycle runs before any feedback, so it cannot show a gain.
+    later = range(1, rows.manifest.cycles)
+    if not later or "none" not in feedbacks:
         return []
-    return [
-        Gain(
-            protocol=view.protocol,
-            split=view.split,
-            feedback=feedback,
-            change=change,
-        )
-        for view in scored_parts(rows.manifest)
-        for static in [rows.tallies(view, "none", cycles=later)]
-        for feedback in rows.manifest.feedbacks
-        if feedback != "none"
-        for change in paired(gained, (static, rows.tallies(view, feedback, cycles=later)), seed=rows.manifest.run.seed)
-    ]
+    metrics = {name: CYCLE_METRICS[name] for name in GAINS}
+    found: list[Gain] = []
+    for view in scored_parts(rows.manifest):
+        without = rows.tallies(view, "none", cycles=later)
+        for feedback in feedbacks:
+            if feedback == "none":
+                continue
+            with_feedback = rows.tallies(view, feedback, cycles=later)
+            for change in paired(metrics, (without, with_feedback), seed=rows.manifest.run.seed):
+                found.append(Gain(protocol=view.protocol, split=view.split, feedback=feedback, change=change))
+    return found
 
 
 def leaks(rows: EvolutionRows) -> list[Leak]:
-    """The gain on seen questions minus the gain on new ones, for the users who have both."""
-    later = range(1, rows.manifest.cycles)
-    if not later or "none" not in rows.manifest.feedbacks or "held-out" not in rows.manifest.protocols:
+    """Return the gain on seen questions minus the gain on new ones, for the users who have both."""
+    manifest = rows.manifest
+    later = range(1, manifest.cycles)
+    if not later or "none" not in manifest.feedbacks or "held-out" not in manifest.protocols:
         return []
-    seen, new = ScoredPart("held-out", "seen"), ScoredPart("held-out", "new_questions")
-    parts: dict[str, tuple[ScoredPart, Feedback]] = {"a": (seen, "none"), "c": (new, "none")}
-    found = list[Leak]()
-    for feedback in rows.manifest.feedbacks:
-        if feedback != "none":
-            four: dict[str, tuple[ScoredPart, Feedback]] = {**parts, "b": (seen, feedback), "d": (new, feedback)}
-            tallies = merged({key: rows.tallies(view, feedback, cycles=later) for key, (view, feedback) in four.items()})
-            sample = Sample.of(tallies, seed=rows.manifest.run.seed)
-            found += [
-                Leak(feedback=feedback, metric=name, excess=sample.estimate(excess_of(CYCLE_METRICS[name]), within=GAIN))
-                for name in GAINS
-            ]
+    seen = ScoredPart("held-out", "seen")
+    new = ScoredPart("held-out", "new_questions")
+    found: list[Leak] = []
+    for feedback in manifest.feedbacks:
+        if feedback == "none":
+            continue
+        # The letters are those of `excess_of`.
+        four = {
+            "a": rows.tallies(seen, "none", cycles=later),
+            "b": rows.tallies(seen, feedback, cycles=later),
+            "c": rows.tallies(new, "none", cycles=later),
+            "d": rows.tallies(new, feedback, cycles=later),
+        }
+        sample = Sample.of(merged(four), seed=manifest.run.seed)
+        for name in GAINS:
+            excess = sample.estimate(excess_of(CYCLE_METRICS[name]), within=GAIN)
+            found.append(Leak(feedback=feedback, metric=name, excess=excess))
     return found
 
 
 def excess_of(metric: Metric) -> Metric:
-    """(b - a) - (d - c) of the metric over merged tallies."""
+    """Return (b - a) - (d - c) of the metric over merged tallies."""
 
     def excess(sums: Sums) -> Array:
-        a, b, c, d = (metric(part(key, sums)) for key in "abcd")
-        return (b - a) - (d - c)
+        seen = metric(part("b", sums)) - metric(part("a", sums))
+        new = metric(part("d", sums)) - metric(part("c", sums))
+        return seen - new
 
     return excess

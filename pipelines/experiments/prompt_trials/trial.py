@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assets.amemgym.pipeline import AMEMGYM, STAGES
-from assets.amemgym.recipe import AMemGymRecipe
-from assets.engine.ports import rows_of
+from assets.engine.ports import SnapshotRef, snapshot_rows
 from assets.engine.provenance import Provenance, ResolvedRecipe
 from assets.engine.stage import Stage
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
 from assets.llm.usage import Meter, MeteredModel
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import GateRecord, ItemFailed, ItemRecord
 from pipelines.home import Home
 from pipelines.resources.storage.io_manager import open_asset_values
@@ -31,12 +31,12 @@ class Exchange:
 
     @property
     def objection(self) -> str | None:
-        """Why the reply before this one could not be used; None for a first try."""
+        """The reason why the reply before this one could not be used; None for a first try."""
         return self.request.messages[-1].content if self.request.labels.attempt else None
 
 
 def _follows(request: ModelRequest, first: ModelRequest) -> bool:
-    """Whether the request asks the first one's question again: an objection comes after it, or beneath its last message."""
+    """Return True when the request asks the first one's question again, with an objection after it or beneath its end."""
     *before, last = first.messages
     here = request.messages[: len(first.messages)]
     return list(here[:-1]) == before and here[-1].content.startswith(last.content)
@@ -78,7 +78,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one side. `tries` are the calls of each question asked with the prompt, in order."""
+    """The outcome of one side. `tries` are the calls of each question asked with the prompt, in order."""
 
     side: Side
     tries: list[list[Exchange]]
@@ -99,9 +99,9 @@ class Trial:
         return sum(map(self._failed, self.tries))
 
     def _failed(self, tries: list[Exchange]) -> bool:
-        name = tries[0].request.labels.prompt
+        prefix = f"{tries[0].request.labels.prompt}: "
         last = tries[-1].reply.text
-        return any(str(failed).startswith(f"{name}: ") and failed.last_reply == last for failed in self.failures)
+        return any(failed.last_reply == last and str(failed).startswith(prefix) for failed in self.failures)
 
 
 async def run_trial(
@@ -111,7 +111,8 @@ async def run_trial(
 
     Raises EndpointError where the endpoint cannot serve.
     """
-    recorder, meter = CallRecorder(model, prompt), Meter()
+    recorder = CallRecorder(model, prompt)
+    meter = Meter()
 
     async def make(inputs: Inputs) -> ItemRecord | ItemFailed:
         labels = CallLabels(stage=stage.name, item_id=inputs[0].item_id)
@@ -122,36 +123,47 @@ async def run_trial(
 
     with override_prompts([side.prompt] if side.prompt else []):
         results = await asyncio.gather(*map(make, users))
-    failures = [result for result in results if isinstance(result, ItemFailed)]
-    records = [record for result in results for record in getattr(result, "gate_records", ())]
-    return Trial(side, list(recorder.tries.values()), len(users), failures, records)
+    trial = Trial(side, list(recorder.tries.values()), len(users), failures=[], gate_records=[])
+    for result in results:
+        if isinstance(result, ItemFailed):
+            trial.failures.append(result)
+        # A failed item has the records of the gates that it came to, as a finished one has.
+        trial.gate_records.extend(getattr(result, "gate_records", ()))
+    return trial
 
 
 def stage_of_prompt(prompt: str) -> Stage[ItemRecord] | None:
-    """The stage that asks with this prompt."""
+    """Return the stage that asks with this prompt."""
     return next((stage for stage in STAGES if prompt in stage.prompts), None)
 
 
 def resolved_recipe(home: Home, variant: str) -> AMemGymRecipe | None:
-    """The recipe that the variant was last made with."""
+    """Return the recipe that the variant was last made with; None where there is none, or it is another benchmark's."""
     value = open_asset_values(home).find("recipe", variant)
-    return value.recipe if isinstance(value, ResolvedRecipe) and isinstance(value.recipe, AMemGymRecipe) else None
+    if isinstance(value, ResolvedRecipe) and isinstance(value.recipe, AMemGymRecipe):
+        return value.recipe
+    return None
 
 
 def finished_inputs(home: Home, variant: str, *, stage: Stage[ItemRecord], users: int) -> list[Sequence[ItemRecord]]:
-    """What the stage needs of the variant's first users, in order; fewer where fewer are finished."""
-    values, snapshots = open_asset_values(home), ParquetSnapshots(snapshot_files(home))
+    """Return what the stage needs of the variant's first users, in order; fewer where fewer are finished."""
+    values = open_asset_values(home)
+    snapshots = ParquetSnapshots(snapshot_files(home))
     inputs: list[Sequence[ItemRecord]] = []
     for unit in AMEMGYM.partitions.units.get(variant, ()):
-        found = [value for need in stage.needs if isinstance(value := values.find(need.name, unit), Provenance)]
-        refs = [ref for value in found for ref in value.snapshots[unit].values()]
-        records = [rows_of(need.name, record=need.record, refs=refs, snapshots=snapshots) for need in stage.needs]
-        for position in sorted(position for position in records[0] if all(position in rows for rows in records)):
+        refs: list[SnapshotRef] = []
+        for need in stage.needs:
+            value = values.find(need.name, unit)
+            if isinstance(value, Provenance):
+                refs.extend(value.snapshots[unit].values())
+        records = [snapshot_rows(need.name, record=need.record, refs=refs, snapshots=snapshots) for need in stage.needs]
+        # An item counts once all that the stage needs of it is there.
+        for position in sorted(set[int].intersection(*map(set[int], records))):
             inputs.append([rows[position] for rows in records])
     return inputs[:users]
 
 
 def with_model(recipe: AMemGymRecipe, role: Role, model: str) -> AMemGymRecipe:
-    """The recipe with another model in this role."""
+    """Return the recipe with another model in this role."""
     spec = recipe.models.for_role(role).model_copy(update={"model": model})
     return recipe.model_copy(update={"models": recipe.models.model_copy(update={role: spec})})

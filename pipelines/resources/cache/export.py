@@ -40,7 +40,7 @@ EXPORTED = TypeAdapter(_Exported)
 
 @dataclass(frozen=True)
 class ModelShare:
-    """What the cache holds of one model. `oldest` and `newest` are seconds since 1970, None where nobody noted them.
+    """The cache's share of one model. `oldest` and `newest` are seconds since 1970, None where nobody noted them.
 
     `rejected`: those of the replies that no reader accepts, so that the next run asks again.
     """
@@ -54,7 +54,7 @@ class ModelShare:
 
 
 async def shares(replies: KeyValueStore) -> list[ModelShare]:
-    """The cache by model, the largest first; replies from before models were noted stand under one name."""
+    """Return the cache's shares by model, the largest first; imported replies without a model stand under one name."""
 
     def read(connection: Connection) -> list[ModelShare]:
         query = (
@@ -66,8 +66,8 @@ async def shares(replies: KeyValueStore) -> list[ModelShare]:
     return await replies.run(read)
 
 
-async def export(replies: KeyValueStore, path: Path) -> int:
-    """Copy the cache to a file that appears only when it is whole; the number of replies. Raises OSError.
+async def write_copy(replies: KeyValueStore, path: Path) -> int:
+    """Copy the cache to a file that appears only when it is whole; return the number of replies. Raises OSError.
 
     `.jsonl`: one object per reply with key, model, time and reply. Anything else: a SQLite file that can take the
     cache's place.
@@ -91,16 +91,21 @@ async def export(replies: KeyValueStore, path: Path) -> int:
 def _lines(connection: Connection) -> Iterator[str]:
     query = f"SELECT key, model, at, value, place, rejected FROM {TABLE} ORDER BY key"
     for key, model, at, value, place, rejected in connection.execute(query):
-        about = {"model": model, "at": at, **({"place": place} if place else {}), **({"rejected": 1} if rejected else {})}
-        yield json.dumps({"key": key, **about, "reply": json.loads(value)}, ensure_ascii=False) + "\n"
+        row: dict[str, object] = {"key": key, "model": model, "at": at}
+        if place:
+            row["place"] = place
+        if rejected:
+            row["rejected"] = 1
+        row["reply"] = json.loads(value)
+        yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
 class NotReplies(ValueError):
     """A file that is no export of a reply cache; the message says where."""
 
 
-async def take_in(replies: KeyValueStore, path: Path) -> int:
-    """Keep the replies of an exported `.jsonl`; how many it holds. A reply that is there already stays as it is.
+async def read_replies(replies: KeyValueStore, path: Path) -> int:
+    """Keep the replies of an exported `.jsonl`; return how many it holds. A reply that is there already stays as it is.
 
     Raises NotReplies, before anything is kept, or OSError.
     """
@@ -124,8 +129,8 @@ def _row(line: str, *, place: str) -> tuple[str, bytes, dict[str, SqlValue]]:
         ) from error
 
 
-async def prune(replies: KeyValueStore, *, model: str | None, older_than_days: float | None) -> int:
-    """Take out the replies of a model, those older than so many days, or those that are both; their number.
+async def delete_replies(replies: KeyValueStore, *, model: str | None, older_than_days: float | None) -> int:
+    """Delete the replies of a model, those older than so many days, or those that are both; return their number.
 
     A reply whose time nobody noted counts as old. Raises StoreError when another process keeps the file busy.
     """

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from assets.records.readable import is_readable_json
 from pipelines.resources.cache.reply_cache import NOWHERE, Place, key_at
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import open_database
@@ -18,8 +19,14 @@ class SqlRecordCache:
         self._address = place.address
 
     async def get(self, key: str) -> bytes | None:
-        """The record stored under the key."""
-        return await self._store.get(key_at(self._address, key))
+        """Return the record stored under the key; one with characters that no check lets through is made again."""
+        stored = await self._store.get(key_at(self._address, key))
+        if stored is None or is_readable_json(
+            stored.decode(errors="replace").partition("\n")[2]
+        ):  # before it stands what it took
+            return stored
+        await self._store.drop(key_at(self._address, key))
+        return None
 
     async def put(self, key: str, record: bytes) -> None:
         """Return when the record is on the disk; a record already there stays."""

@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,6 @@ from pydantic import TypeAdapter, ValidationError
 from assets.llm.async_calls import shielded
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.llm.structured_output import is_rubbish
-from assets.reporting.plurals import counted
 from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore, digest_of
 from pipelines.resources.storage.open_database import open_database
@@ -27,13 +26,15 @@ TABLE = "replies"
 LOG = logging.getLogger(__name__)
 # `at`: when the reply came, in seconds since 1970; for pruning alone.
 COLUMNS = {"model": "TEXT", "at": "REAL", "place": "TEXT", "rejected": "INTEGER"}
-FIRST_LOOK, LONGEST_LOOK = 0.05, 1.0  # seconds between looks at what another process asks
+# Seconds between looks at what another process asks: soon at first, because most replies take a second or two.
+FIRST_LOOK = 0.05
+LONGEST_LOOK = 1.0
 NOT_STORED = {"seconds", "price_share", "cost_usd"}
 REPLY: TypeAdapter[ModelReply] = TypeAdapter(ModelReply)
 
 
 class Place(Protocol):
-    """Which place serves a model; empty for the embedded model, whose name says what it is."""
+    """The place that serves a model; empty for the embedded model, whose name says what it is."""
 
     @property
     def address(self) -> str: ...
@@ -57,7 +58,7 @@ NOWHERE = NamedPlace()
 
 
 def open_replies(path: Path, *, reading: bool = False) -> KeyValueStore:
-    """The store of replies in this file, or in the workers' database; one from before the columns existed gets them.
+    """Return the store of replies in this file, or in the workers' database.
 
     `reading`: nothing will be written, so a file that cannot be written will do.
     """
@@ -66,25 +67,26 @@ def open_replies(path: Path, *, reading: bool = False) -> KeyValueStore:
 
 
 class ReplyCache:
-    """The replies of one place. One that no reader accepts, or that is no word of a model's, is stored as rejected:
+    """The replies of one place.
 
-    shown, and used in replays alone.
+    A reply that no reader accepts, or that is no word of a model's, is stored as rejected: only replays use it.
     """
 
     def __init__(self, store: KeyValueStore, *, place: Place, replay: bool = False) -> None:
-        self._store, self._place, self._replay = store, place, replay
+        self._store = store
+        self._place = place
+        self._replay = replay
         self._places: list[str] | None = None  # of all replies, for a replay
 
     async def find(self, model: str, key: str) -> ModelReply | None:
-        """The stored reply to the request of this key, marked as repeated. A replay takes that of any place."""
-        plain = key
-        for key, value, digest, noted, rejected in await self._rows(await self._keys(model, plain)):
-            if not self._replay and (rejected or (key == plain and not self._is_served_here(noted))):
+        """Return the stored reply to the request of this key, marked as repeated. A replay takes that of any place."""
+        for stored_key, value, digest, rejected in await self._rows(await self._keys(model, key)):
+            if rejected and not self._replay:
                 continue
-            if digest is None or digest == digest_of(key, value):
+            if digest == digest_of(stored_key, value):
                 with suppress(ValidationError):
                     return replace(REPLY.validate_json(value), repeated=True)
-            await self._store.drop(key)
+            await self._store.drop(stored_key)
         return None
 
     async def put(self, request: ModelRequest, reply: ModelReply) -> None:
@@ -97,41 +99,18 @@ class ReplyCache:
 
     async def _keys(self, model: str, key: str) -> list[str]:
         place = await self._place.of(model)
-        # A reply that came when the place could not say what it serves has the address alone, one from before places none.
-        places = dict.fromkeys([place, self._place.address, ""])
+        # A reply that came when the place could not say what it serves has the address alone.
+        places = dict.fromkeys([place, self._place.address])
         if self._replay:
             if self._places is None:
                 self._places = await self._store.run(_all_places)
-            places |= dict.fromkeys(self._places)
+            places |= dict.fromkeys(["", *self._places])  # an imported reply of the embedded model has no place
         return [key_at(name, key) for name in places]
 
-    async def _rows(self, keys: Sequence[str]) -> list[tuple[str, bytes, str | None, str | None, int | None]]:
-        query = f"SELECT key, value, digest, place, rejected FROM {TABLE} WHERE key IN ({', '.join('?' for _ in keys)})"
+    async def _rows(self, keys: Sequence[str]) -> list[tuple[str, bytes, str | None, int | None]]:
+        query = f"SELECT key, value, digest, rejected FROM {TABLE} WHERE key IN ({', '.join('?' for _ in keys)})"
         rows = await self._store.run(lambda connection: connection.execute(query, tuple(keys)).fetchall())
         return sorted(rows, key=lambda row: keys.index(row[0]))
-
-    def _is_served_here(self, noted: str | None) -> bool:
-        """Of a reply from before places: where the ledger knew of its call, `note_places` has put its address down."""
-        return not self._place.address or noted == self._place.address
-
-
-def note_places(replies: KeyValueStore, *, served: Mapping[str, str]) -> None:
-    """Put down the addresses of replies from before places; `served` has them by key. It tells of how many nobody knows."""
-
-    def note(connection: Connection) -> int:
-        unknown = [row[0] for row in connection.execute(f"SELECT key FROM {TABLE} WHERE place IS NULL")]
-        found = [(served[key], key) for key in unknown if key in served]
-        with connection.writing():
-            connection.executemany(f"UPDATE {TABLE} SET place = ? WHERE key = ?", found)
-        return len(unknown) - len(found)
-
-    left = replies.run_blocking(note)
-    if left:
-        LOG.warning(
-            "Nobody noted which place served %s of an earlier version in %s; only replays (--offline) use them.",
-            counted(left, "reply"),
-            replies.database,
-        )
 
 
 class CachedModel:
@@ -159,11 +138,11 @@ class CachedModel:
         self._locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """The stored reply, marked as repeated, or a new one. Raises EndpointError when a replay lacks it."""
+        """Return the stored reply, marked as repeated, or a new one. Raises EndpointError when a replay lacks it."""
         if self._mode == "off":
             return await self._model.complete(request)
-        # One lock per request and loop: who asks for the same at the same time waits, and then finds the reply stored.
-        # If the one who asks is cancelled, the next one asks.
+        # One lock per request and loop: equal calls at the same time wait, and then find the reply stored. When the call
+        # that asks is cancelled, the next one asks.
         key = request_key(request)
         lock = self._locks.setdefault((id(asyncio.get_running_loop()), key), asyncio.Lock())
         async with lock:
@@ -210,8 +189,10 @@ def _all_places(connection: Connection) -> list[str]:
 
 
 def request_key(request: ModelRequest) -> str:
-    """The identity of a request: everything in it but its labels."""
+    """Return the identity of a request: everything in it but its labels, and further fields where there are any."""
     identity = {name: value for name, value in vars(request).items() if name != "labels"}
+    if not request.extra_body:
+        del identity["extra_body"]
     identity["messages"] = [vars(message) for message in request.messages]
     if request.temperature is not None:
         identity["temperature"] = float(request.temperature)
@@ -220,12 +201,12 @@ def request_key(request: ModelRequest) -> str:
 
 
 def is_refused_unread(reply: ModelReply) -> bool:
-    """Whether an error said so, in place of the model: that costs nothing, and an outage may say it of every request."""
+    """Return True for a refusal that came as an error: it costs nothing, and an outage may refuse every request."""
     return reply.finish == "refusal" and not (reply.text or reply.input_tokens or reply.output_tokens)
 
 
 def key_at(place: str, key: str) -> str:
-    """The identity of a call: its request, and the place that serves the model."""
+    """Return the identity of a call: its request, and the place that serves the model."""
     return hashlib.sha256(f"{key}\n{place}".encode()).hexdigest() if place else key
 
 

@@ -3,25 +3,14 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, RepoFile, get_session, hf_hub_url
 from huggingface_hub.hf_api import CommitInfo, DatasetInfo
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # pyright: ignore[reportUnknownVariableType]
 
-from dataset_card.hub.port import (
-    MAIN,
-    CommitMessage,
-    HubDenied,
-    HubError,
-    HubMissing,
-    HubStale,
-    Refs,
-    RemoteFile,
-    RepoState,
-    TreeChange,
-    Visibility,
-)
+from dataset_card.errors import HubDenied, HubError, HubMissing, HubStale
+from dataset_card.hub.port import MAIN, CommitMessage, Refs, RemoteFile, RepoState, TreeChange, Visibility
 from pipelines.resources.hub.retry import RetryingCalls, login_advice
 from pipelines.resources.hub.settings import HubSettings
 
@@ -38,7 +27,7 @@ class HubClient:
         self._api = HfApi(endpoint=endpoint, library_name="amemgym-synth")
 
     def repo_state(self, repo: str, *, revision: str = MAIN) -> RepoState | None:
-        """The commit and the visibility at a revision; None where the repository or the revision is missing."""
+        """Return the commit and the visibility at a revision; None where the repository or the revision is missing."""
         try:
             info = self._calls.read(f"looking at {repo}", lambda: self._api.dataset_info(repo, revision=revision))
         except HubMissing:
@@ -53,33 +42,39 @@ class HubClient:
                 lambda: self._api.auth_check(repo, repo_type=DATASET, write=write),
             )
         except HubMissing as error:
-            raise HubDenied(f"This token may not {'write to' if write else 'read'} {repo}; {login_advice()}.") from error
+            verb = "write to" if write else "read"
+            raise HubDenied(f"This token may not {verb} {repo}; {login_advice()}.") from error
 
     def refs(self, repo: str) -> Refs:
-        """The names of branches and tags, and the commits of pull requests by number."""
+        """Return the names of branches and tags, and the commits of pull requests by number."""
         listing = self._calls.read(
             f"the branches of {repo}",
             lambda: self._api.list_repo_refs(repo, repo_type=DATASET, include_pull_requests=True),
         )
-        numbers = ((PULL_REQUEST.fullmatch(ref.ref), ref.target_commit) for ref in listing.pull_requests or ())
-        return Refs(
-            frozenset(ref.name for ref in listing.branches),
-            frozenset(ref.name for ref in listing.tags),
-            {int(number[1]): commit for number, commit in numbers if number},
-        )
+        pull_requests: dict[int, str] = {}
+        for ref in listing.pull_requests or ():
+            number = PULL_REQUEST.fullmatch(ref.ref)
+            if number:
+                pull_requests[int(number[1])] = ref.target_commit
+        branches = frozenset(ref.name for ref in listing.branches)
+        tags = frozenset(ref.name for ref in listing.tags)
+        return Refs(branches, tags, pull_requests)
 
     def files(self, repo: str, *, sha: str) -> dict[str, RemoteFile]:
-        """The files of a commit by path, with size and digest: SHA-256 for large files, the git blob for others."""
+        """Return the files of a commit by path, with size and digest: SHA-256 for large files, the git blob for others."""
 
         def list_files() -> list[RepoFile]:
             tree = self._api.list_repo_tree(repo, recursive=True, revision=sha, repo_type=DATASET)
             return [entry for entry in tree if isinstance(entry, RepoFile)]
 
-        entries = self._calls.read(f"the files of {repo}", list_files)
-        return {file.path: RemoteFile(file.path, file.size, file.lfs.sha256 if file.lfs else file.blob_id) for file in entries}
+        files: dict[str, RemoteFile] = {}
+        for file in self._calls.read(f"the files of {repo}", list_files):
+            digest = file.lfs.sha256 if file.lfs else file.blob_id
+            files[file.path] = RemoteFile(file.path, file.size, digest)
+        return files
 
     def read(self, repo: str, *, sha: str, path: str) -> bytes:
-        """The bytes of a file, read without a cache."""
+        """Return the bytes of a file, read without a cache."""
         url = hf_hub_url(repo, path, repo_type=DATASET, revision=sha, endpoint=self.endpoint)
 
         def content() -> bytes:
@@ -90,7 +85,7 @@ class HubClient:
         return self._calls.read(f"reading {path} of {repo}", content)
 
     def download(self, repo: str, *, sha: str, patterns: Sequence[str], force: bool) -> Path:
-        """The client's snapshot of a commit; files in its cache are not fetched again without `force`."""
+        """Return the client's snapshot of a commit; files in its cache are not fetched again without `force`."""
 
         # Its annotations are only partly known to type checkers.
         client: Any = self._api
@@ -123,8 +118,11 @@ class HubClient:
         self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str, as_pull_request: bool = False
     ) -> CommitInfo:
         # upload_folder would split large releases into several commits, and would send a commit twice when a reply is lost.
-        adds = [CommitOperationAdd(file.path, file.content) for file in change.adds]
-        operations = [*adds, *(CommitOperationDelete(path, is_folder=False) for path in change.deletes)]
+        operations: list[CommitOperationAdd | CommitOperationDelete] = []
+        for file in change.adds:
+            operations.append(CommitOperationAdd(file.path, file.content))
+        for path in change.deletes:
+            operations.append(CommitOperationDelete(path, is_folder=False))
         return self._calls.write(
             f"the commit to {repo}",
             lambda: self._api.create_commit(
@@ -147,10 +145,13 @@ class HubClient:
 
     def set_visibility(self, repo: str, *, visibility: Visibility) -> None:
         """Set who may read the repository; "gated" lets in everybody who asks, at once."""
-        gated = "auto" if visibility == "gated" else False if visibility == "public" else None
+        # None leaves as it is what nobody outside can see anyway.
+        gates: dict[Visibility, Literal["auto", False] | None] = {"gated": "auto", "public": False, "private": None}
         self._calls.write(
             f"the settings of {repo}",
-            lambda: self._api.update_repo_settings(repo, private=visibility == "private", gated=gated, repo_type=DATASET),
+            lambda: self._api.update_repo_settings(
+                repo, private=visibility == "private", gated=gates[visibility], repo_type=DATASET
+            ),
         )
 
 

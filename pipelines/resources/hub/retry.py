@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
-from huggingface_hub import set_client_factory
+from huggingface_hub import get_session, set_client_factory
 from huggingface_hub.errors import (
     DeviceCodeError,
     EntryNotFoundError,
@@ -20,11 +20,13 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 from huggingface_hub.utils import get_token, logging, parse_ratelimit_headers
-from huggingface_hub.utils._http import default_client_factory
 
-from dataset_card.hub.port import HubDenied, HubError, HubMissing, HubStale, HubUncertain, HubUnreachable
-from pipelines.resources.hub.settings import HubSettings
-from pipelines.resources.llm.redaction import Redactor
+from assets.records.limits import MB
+from dataset_card.errors import HubDenied, HubError, HubMissing, HubStale, HubUncertain, HubUnreachable
+from pipelines.bounded_http import BodyTooLarge, BoundedClient
+from pipelines.network_route import NetworkRoute, NoRoute
+from pipelines.redaction import Redactor
+from pipelines.resources.hub.settings import ENDPOINT, HubSettings
 from pipelines.resources.llm.retry import retry_after_seconds
 
 T = TypeVar("T")
@@ -43,6 +45,7 @@ CLIENT_ERRORS = (
     OIDCError,
 )
 LONG_WAIT = 5.0
+MOST_BYTES = 64 * MB  # of an answer that is held in memory; files go to the disk
 ERRORS: dict[str, type[HubError]] = {
     "offline": HubUnreachable,
     "transient": HubUnreachable,
@@ -54,7 +57,7 @@ ERRORS: dict[str, type[HubError]] = {
 
 @dataclass(frozen=True)
 class HubFailure:
-    """`what` goes into a sentence; `wait` are the seconds that the Hub asks for."""
+    """A failed call. `what` goes into a sentence; `wait` are the seconds that the Hub asks for."""
 
     kind: FailureKind
     what: str
@@ -65,7 +68,15 @@ class RetryingCalls:
     """Sends calls of the client, which by itself has no time limit and retries some calls and not others."""
 
     def __init__(self, settings: HubSettings, *, endpoint: str) -> None:
-        self._settings, self._endpoint = settings, endpoint
+        self._settings = settings
+        self._endpoint = endpoint
+        self._route = NetworkRoute.to(endpoint)
+        try:
+            self._route.client_options()  # which the library would only crash for
+        except NoRoute as error:
+            raise HubError(f"{endpoint} cannot be asked. {error}") from error
+        # The library's own hooks, which keep offline mode: the client made before this one has them.
+        self._event_hooks = get_session().event_hooks
         set_client_factory(self._client)
         # Its warnings quote addresses that are signed for one upload.
         logging.set_verbosity_error()
@@ -94,11 +105,17 @@ class RetryingCalls:
             raise self._error(what, failure) from error
 
     def _client(self) -> httpx2.Client:
-        client = default_client_factory()
-        client.timeout = httpx2.Timeout(self._settings.timeout, connect=self._settings.connect_timeout)
-        return client
+        return BoundedClient(
+            most_bytes=MOST_BYTES,
+            event_hooks=self._event_hooks,
+            follow_redirects=True,
+            timeout=httpx2.Timeout(self._settings.timeout, connect=self._settings.connect_timeout),
+        )
 
     def _classify(self, error: BaseException) -> HubFailure:
+        obstacle = self._route.obstacle(error, setting=ENDPOINT)
+        if obstacle is not None:
+            return HubFailure("transient" if obstacle.passing else "fatal", f"it {obstacle.problem}: {obstacle.remedy}")
         return classify(error, host=urlsplit(self._endpoint).netloc, redactor=Redactor(get_token() or ""))
 
     def _too_long(self, failure: HubFailure) -> bool:
@@ -119,12 +136,13 @@ class RetryingCalls:
             "transient": f"try again in {max(failure.wait, 60.0):.0f} seconds, nothing is lost",
             "missing": "check the name, and that the token may see it",
         }
-        remedy = remedies.get(failure.kind)
-        return ERRORS[failure.kind](f"{sentence}; {remedy}." if remedy else f"{sentence}.")
+        if failure.kind in remedies:
+            sentence = f"{sentence}; {remedies[failure.kind]}"
+        return ERRORS[failure.kind](f"{sentence}.")
 
 
 def login_advice() -> str:
-    """What to do about a right that is missing."""
+    """Return advice on a right that is missing."""
     if get_token() is None:
         return "log in with `hf auth login`, or put a token into HF_TOKEN"
     return "use a token that may (`hf auth login`, or HF_TOKEN)"
@@ -142,6 +160,8 @@ def classify(error: BaseException, *, host: str, redactor: Redactor) -> HubFailu
         return classify(cause, host=host, redactor=redactor)
     if isinstance(error, httpx2.TimeoutException):
         return HubFailure("transient", "it did not answer in time")
+    if isinstance(error, BodyTooLarge):
+        return HubFailure("fatal", f"it {error}")
     if isinstance(error, (httpx2.HTTPError, ConnectionError)):
         return HubFailure("transient", f"the connection failed ({type(error).__name__})")
     if isinstance(error, json.JSONDecodeError):
@@ -174,7 +194,8 @@ def _classify_response(error: HfHubHTTPError, *, host: str, redactor: Redactor) 
         return HubFailure("denied", f"it answered {quoted}")
     if isinstance(error, MISSING) or status == 404:
         return HubFailure("missing", f"it answered {quoted}")
-    return HubFailure("stale" if status in (409, 412) else "fatal", f"it answered {quoted}")
+    kind: FailureKind = "stale" if status in (409, 412) else "fatal"
+    return HubFailure(kind, f"it answered {quoted}")
 
 
 def _host(error: HfHubHTTPError) -> str:

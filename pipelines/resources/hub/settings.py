@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from dataset_card.hub.port import HubError
+from dataset_card.errors import HubError
 
 ENDPOINT = "HF_ENDPOINT"
 PUBLIC_HUB = "https://huggingface.co"
@@ -35,6 +35,6 @@ def checked_endpoint(endpoint: str) -> str:
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise HubError("The Hub's address is not of the form https://HOST; correct --endpoint or HF_ENDPOINT.")
-    if parts.username is not None or parts.password is not None:
-        raise HubError("The Hub's address holds a name or password; put a token into HF_TOKEN instead.")
+    if parts.username is not None or parts.password is not None or parts.query:
+        raise HubError("The Hub's address holds a name, a password or a query; put a token into HF_TOKEN instead.")
     return endpoint.rstrip("/")

@@ -24,7 +24,7 @@ class BudgetCounter(Protocol):
     under_way: int  # from here
 
     async def begin_call(self, may_begin: MayBegin) -> tuple[bool, Spent]:
-        """Begin a call if it is allowed; whether it was, and what had been spent."""
+        """Begin a call if it is allowed; return whether it was, and what had been spent."""
         ...
 
     async def end_call(self) -> None:
@@ -41,7 +41,8 @@ class LocalBudgetCounter:
 
     def __init__(self, ledger: Ledger, *, variant: str) -> None:
         self.under_way = 0
-        self._ledger, self._variant = ledger, variant
+        self._ledger = ledger
+        self._variant = variant
         self._spent = Spent()
         self._call_ended = asyncio.Event()
 
@@ -73,7 +74,7 @@ class VariantBudget:
     prices: Prices
 
     def may_begin(self, spent: Spent, under_way: int) -> bool:
-        """Whether one more call may begin."""
+        """Return True when one more call may begin."""
         return not exhausted(self.budget, spent) and not (under_way and exhausted(self.budget, spent.expected(under_way)))
 
     def check_price(self, model: str) -> None:
@@ -86,12 +87,15 @@ class VariantBudget:
             )
 
     def error_message(self, spent: Spent) -> str:
-        """Which limit is reached, what was spent, and what to do."""
-        cost_limit, token_limit = self.budget.max_cost_usd, self.budget.max_tokens
+        """Return the sentence for the user: the limit that is reached, what was spent, and what to do."""
+        cost_limit = self.budget.max_cost_usd
+        token_limit = self.budget.max_tokens
         if cost_limit is not None and spent.cost_usd >= cost_limit:
-            field, used = "max_cost_usd", f"{spent.cost_usd:.4f} of {cost_limit:g} US dollars are"
+            field = "max_cost_usd"
+            used = f"{spent.cost_usd:.4f} of {cost_limit:g} US dollars are"
         else:
-            field, used = "max_tokens", f"{spent.tokens:,} of {token_limit:,} tokens are"
+            field = "max_tokens"
+            used = f"{spent.tokens:,} of {token_limit:,} tokens are"
         return (
             f"The budget of {self.variant!r} is reached: {used} spent in {counted(spent.calls, 'call')} over all its runs. "
             f"Raise budget.{field} {RAISE_AND_RUN_AGAIN}."
@@ -99,12 +103,12 @@ class VariantBudget:
 
 
 def exhausted(budget: Budget, spent: Spent) -> bool:
-    """Whether one of the limits is reached."""
+    """Return True when one of the limits is reached."""
     too_expensive = budget.max_cost_usd is not None and spent.cost_usd >= budget.max_cost_usd
     return too_expensive or (budget.max_tokens is not None and spent.tokens >= budget.max_tokens)
 
 
-def with_tags(budget: Budget, tags: Mapping[str, str]) -> Budget:
+def budget_with_tags(budget: Budget, tags: Mapping[str, str]) -> Budget:
     """The budget as a Dagster run's tags change it, such as `budget.max_tokens`. Raises RecipeError for what is no limit.
 
     A run that is re-executed keeps its config and the recipe of what it goes on from; its tags alone can be changed.

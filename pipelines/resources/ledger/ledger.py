@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+import logging
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,9 @@ from assets.llm.async_calls import gather_all
 from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Then
 from assets.llm.structured_output import is_rubbish
 from assets.llm.usage import usage_of
-from assets.recipe.recipe import Recipe
+from assets.recipe.model_policy import Models
+from assets.recipe.recipe import Budget
+from assets.reporting.plurals import counted, is_or_are
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import ReplyCache, request_key
 from pipelines.resources.ledger.prices import Price, Prices
@@ -23,7 +26,10 @@ from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import open_database
 
 Outcome = Literal["stop", "length", "refusal", "rejected", "error"]
-TABLE, RECIPES = "calls", "recipes"
+TABLE = "calls"
+RECIPES = "recipes"
+ROWS_AT_ONCE = 50_000
+LOG = logging.getLogger(__name__)
 SQL_TYPES: dict[object, str] = {str: "TEXT", int: "INTEGER", bool: "INTEGER", float: "REAL", float | None: "REAL"}
 
 
@@ -65,18 +71,27 @@ PYTHON_TYPES: dict[str, Callable[[Any], object]] = {"TEXT": str, "INTEGER": int,
 
 
 def row_digest(row: Iterable[object]) -> bytes:
-    """What a row's `value` holds: a digest of its columns as the database gives them back; empty in rows of earlier versions.
+    """Return what a row's `value` holds: a digest of its columns as the database gives them back.
 
     Raises ValueError where a column holds what none of its kind can be.
     """
-    kinds = (PYTHON_TYPES[kind] for kind in COLUMNS.values())
-    told = [None if value is None else kind(value) for kind, value in zip(kinds, row, strict=True)]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32].encode()
+    values: list[object] = []
+    for kind, value in zip(COLUMNS.values(), row, strict=True):
+        values.append(None if value is None else PYTHON_TYPES[kind](value))
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:32].encode()
+
+
+def is_as_written(digest: bytes, row: Sequence[object]) -> bool:
+    """Return True when a row's columns are what was written."""
+    try:
+        return digest == row_digest(row)
+    except (ValueError, TypeError, OverflowError):
+        return False
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What a variant has paid for over all its runs; calls that cost nothing are not in it. `upto`: the last row counted."""
+    """The sums of a variant's paid calls over all its runs, without those that cost nothing. `upto`: the last row counted."""
 
     calls: int = 0
     tokens: int = 0
@@ -84,9 +99,24 @@ class Spent:
     upto: int = 0
 
     def expected(self, more: int) -> "Spent":
-        """What it will be after so many more calls, if they are like those before."""
+        """Return the sums after so many more calls, if they are like those before."""
         growth = 1 + more / max(self.calls, 1)
         return replace(self, tokens=int(self.tokens * growth), cost_usd=self.cost_usd * growth)
+
+
+class Account(Protocol):
+    """A recipe, or another run that asks models: its name, under which calls are counted, and its budget."""
+
+    @property
+    def variant(self) -> str: ...
+    @property
+    def budget(self) -> Budget: ...
+    @property
+    def models(self) -> Models: ...
+    @property
+    def item_fingerprint(self) -> str: ...
+    def sha256(self) -> str: ...
+    def model_dump_json(self) -> str: ...
 
 
 class Ledger:
@@ -99,23 +129,49 @@ class Ledger:
         self.calls = KeyValueStore(open_database(path, reading=reading), table=TABLE, columns=COLUMNS)
         self.recipes = KeyValueStore(open_database(path, reading=reading), table=RECIPES)
         self._noted: set[str] = set()
+        self._last_checked_row = 0
+        self._damaged = list[int]()
 
     async def add(self, row: LedgerRow) -> None:
         columns = asdict(row)
         await self.calls.put(uuid.uuid4().hex, row_digest(columns.values()), extra=columns)
 
-    async def note(self, key: str, recipe: Recipe) -> None:
+    async def note(self, key: str, account: Account) -> None:
         """Keep what calls are made for, so that later forecasts can tell which earlier runs were alike."""
         if key not in self._noted:
-            await self.recipes.put(key, recipe.model_dump_json().encode())
+            await self.recipes.put(key, account.model_dump_json().encode())
             self._noted.add(key)
 
     async def spent(self, variant: str, *, before: Spent) -> Spent:
-        """What has been paid, counted on from an earlier count; rows of other processes count too.
+        """Return what has been paid, counted on from an earlier count; rows of other processes count too.
 
         Calls whose price nobody knows count with their tokens alone.
         """
-        return await self.calls.run(lambda connection: spent_so_far(connection, variant, before=before))
+
+        def read(connection: Connection) -> Spent:
+            return spent_so_far(connection, variant, before=before, rows=self.sound_rows(connection))
+
+        return await self.calls.run(read)
+
+    def sound_rows(self, connection: Connection) -> str:
+        """Return the SQL condition of the rows that hold what was written. A warning counts the others, which are in no sum."""
+        query = f"SELECT rowid, value, {', '.join(COLUMNS)} FROM {TABLE} WHERE rowid > ? ORDER BY rowid LIMIT {ROWS_AT_ONCE}"
+        found = list[int]()
+        rows = connection.execute(query, (self._last_checked_row,)).fetchall()
+        while rows:
+            found += [number for number, digest, *columns in rows if not is_as_written(digest, columns)]
+            self._last_checked_row = rows[-1][0]
+            rows = connection.execute(query, (self._last_checked_row,)).fetchall()
+        if found:
+            LOG.warning(
+                "%s in %s %s damaged and left out here, as nobody can know any more what was paid; "
+                "amemgym doctor --repair removes what is damaged.",
+                counted(len(found), "call"),
+                self.calls.database,
+                is_or_are(len(found)),
+            )
+            self._damaged += found
+        return f"rowid NOT IN ({', '.join(map(str, (0, *self._damaged)))})"
 
     def close(self) -> None:
         """Let go of the database; it opens again when next used."""
@@ -123,17 +179,21 @@ class Ledger:
         self.recipes.close()
 
 
-def spent_so_far(connection: Connection, variant: str, *, before: Spent) -> Spent:
-    """What has been paid, counted on from an earlier count."""
+def spent_so_far(connection: Connection, variant: str, *, before: Spent, rows: str = "1 = 1") -> Spent:
+    """Return what has been paid, counted on from an earlier count; `rows`: the SQL condition of those that count."""
     # Rows get their ids while the database's write lock is held, so no smaller id can appear later.
     calls, tokens, cost, upto = connection.execute(
         "SELECT COUNT(*), COALESCE(SUM(input_tokens + output_tokens), 0), COALESCE(SUM(cost_usd), 0.0), MAX(rowid) "
         f"FROM {TABLE} WHERE rowid > ? AND variant = ? AND cache_hit = 0 AND outcome <> 'error' "
-        "AND (cost_usd IS NULL OR cost_usd > 0)",
+        f"AND (cost_usd IS NULL OR cost_usd > 0) AND {rows}",
         (before.upto, variant),
     ).fetchone()
-    counted = (before.calls + calls, before.tokens + int(tokens), before.cost_usd + cost)
-    return Spent(*counted, upto=upto or before.upto)
+    return Spent(
+        calls=before.calls + calls,
+        tokens=before.tokens + int(tokens),
+        cost_usd=before.cost_usd + cost,
+        upto=upto or before.upto,
+    )
 
 
 def ledger_file(home: Home) -> Path:
@@ -150,21 +210,21 @@ class UnitLedger:
 
     ledger: Ledger
     prices: Prices
-    recipe: Recipe
+    account: Account
     unit: str
     endpoint: str
 
     @cached_property
     def recipe_key(self) -> str:
         """The key of the recipe in the ledger."""
-        return self.recipe.item_fingerprint
+        return self.account.item_fingerprint
 
     async def begin(self) -> None:
         """Note the recipe. A ledger that cannot be written shows here, before anything is paid for. Raises StoreError."""
-        await self.ledger.note(self.recipe_key, self.recipe)
+        await self.ledger.note(self.recipe_key, self.account)
 
     def price(self, request: ModelRequest, reply: ModelReply) -> Price:
-        """What the reply costs when it comes from the endpoint."""
+        """Return the price of a reply that comes from the endpoint."""
         listed = self.prices.of(request.model, usage_of(reply))
         return listed if listed.usd is None else replace(listed, usd=listed.usd * reply.price_share)
 
@@ -173,7 +233,7 @@ class UnitLedger:
         labels = request.labels
         row = LedgerRow(
             at=time.time(),
-            variant=self.recipe.variant,
+            variant=self.account.variant,
             unit=self.unit,
             recipe=self.recipe_key,
             stage=labels.stage,
@@ -237,7 +297,10 @@ class PaidCallRecorder:
             price = self.ledger.price(request, reply)
             outcome: Outcome = "rejected" if is_rubbish(request, reply) else reply.finish
             recording = self.ledger.record(request, reply, price=price, outcome=outcome)
-            await (gather_all(recording, self.replies.put(request, reply)) if self.replies else recording)
+            if self.replies is None:
+                await recording
+            else:
+                await gather_all(recording, self.replies.put(request, reply))
             return replace(reply, cost_usd=price.usd)
 
         try:
@@ -246,9 +309,3 @@ class PaidCallRecorder:
             nothing = ModelReply(text="", finish="stop", input_tokens=0, output_tokens=0)
             await self.ledger.record(request, nothing, price=FREE, outcome="error")
             raise
-
-
-def served_at(ledger: Ledger) -> dict[str, str]:
-    """The addresses of paid calls, by request."""
-    query = f"SELECT DISTINCT request, endpoint FROM {TABLE} WHERE cache_hit = 0 AND outcome <> 'error'"
-    return dict(ledger.calls.run_blocking(lambda connection: connection.execute(query).fetchall()))

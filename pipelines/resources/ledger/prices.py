@@ -1,4 +1,4 @@
-"""What a call costs: from the user's own list, else from a price library that comes with its data and asks no network."""
+"""Prices of calls: from the user's own list, else from a price library that comes with its data and asks no network."""
 
 import os
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ class OwnPrice(BaseModel):
     cached_input: float | None = Field(default=None, ge=0)
 
     def of(self, usage: Usage) -> float:
-        """What these tokens cost at this price, in US dollars."""
+        """Return the cost of these tokens in US dollars."""
         cached_input = self.input if self.cached_input is None else self.cached_input
         fresh = usage.input_tokens - usage.cached_input_tokens
         return (fresh * self.input + usage.cached_input_tokens * cached_input + usage.output_tokens * self.output) / MILLION
@@ -62,7 +62,7 @@ class Prices:
         _listed("", Usage(), base_url=None)
 
     def of(self, model: str, usage: Usage) -> Price:
-        """What the tokens of a call of this model cost."""
+        """Return the price of these tokens of this model."""
         own = self._own.get(model)
         if own is not None:
             return Price(own.of(usage), "own")
@@ -73,19 +73,20 @@ class Prices:
             if usd is not None:
                 return Price(usd, "provider")
         usd = _listed(model, usage, base_url=None)
-        return Price(usd, "unknown" if usd is None else "list")
+        source: PriceSource = "unknown" if usd is None else "list"
+        return Price(usd, source)
 
     def free(self, model: str) -> bool:
-        """Whether calls of this model are known to cost nothing."""
+        """Return True when calls of this model are known to cost nothing."""
         return self.of(model, ANY_TOKENS).usd == 0
 
     def known(self, model: str) -> bool:
-        """Whether anybody says what calls of this model cost."""
+        """Return True when the price of this model is known."""
         return self.of(model, ANY_TOKENS).usd is not None
 
 
 def read_prices(path: Path | None = None) -> dict[str, OwnPrice]:
-    """The price file: the one given, else the one in AMEMGYM_PRICES, else the shipped one. Raises EndpointError."""
+    """Read the price file: the one given, else the one in AMEMGYM_PRICES, else the shipped one. Raises EndpointError."""
     path = path or Path(os.environ.get(VARIABLE) or SHIPPED)
     try:
         return OWN_PRICES.validate_python(yaml.safe_load(path.read_text(encoding="utf-8")) or {})

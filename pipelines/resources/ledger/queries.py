@@ -8,14 +8,14 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.resources.ledger.ledger import COLUMNS, TABLE, Ledger, LedgerRow
+from pipelines.resources.ledger.ledger import COLUMNS, ROWS_AT_ONCE, TABLE, Ledger, LedgerRow
 from pipelines.resources.storage.database import Connection
 
 Grouping = Literal["variant", "stage", "model", "prompt"]
 ARROW_TYPES = {"TEXT": pa.string(), "INTEGER": pa.int64(), "REAL": pa.float64()}
 BOOLS = {field.name for field in fields(LedgerRow) if field.type is bool}
-SCHEMA = pa.schema([(name, pa.bool_() if name in BOOLS else ARROW_TYPES[kind]) for name, kind in COLUMNS.items()])
-ROWS_AT_ONCE = 50_000
+ARROW_COLUMNS = {name: ARROW_TYPES[kind] for name, kind in COLUMNS.items()}
+SCHEMA = pa.schema(ARROW_COLUMNS | dict.fromkeys(BOOLS, pa.bool_()))
 
 # Tokens and cost are those of paid calls; errors are calls that brought no reply.
 SUMS = """
@@ -55,7 +55,9 @@ class LedgerSums:
     def cost(self) -> str:
         """The cost for a reader, as `dollars` writes it."""
         paid = self.calls - self.hits
-        return dollars(self.cost_usd if self.unpriced < paid or not paid else None, unpriced=self.unpriced)
+        if paid and self.unpriced >= paid:
+            return dollars(None, unpriced=self.unpriced)
+        return dollars(self.cost_usd, unpriced=self.unpriced)
 
 
 def dollars(usd: float | None, *, unpriced: int = 0) -> str:
@@ -66,11 +68,12 @@ def dollars(usd: float | None, *, unpriced: int = 0) -> str:
     return f"{amount} + unknown" if unpriced else amount
 
 
-async def summary(ledger: Ledger, *, by: Grouping, variant: str | None = None) -> list[LedgerSums]:
+async def sum_calls(ledger: Ledger, *, by: Grouping, variant: str | None = None) -> list[LedgerSums]:
     """One line per group, in order of first appearance; `variant` None: over all variants."""
 
     def read(connection: Connection) -> list[LedgerSums]:
-        query = f"SELECT {by}, {SUMS} FROM {TABLE} WHERE ? IS NULL OR variant = ? GROUP BY {by} ORDER BY MIN(rowid)"
+        wanted = f"(? IS NULL OR variant = ?) AND {ledger.sound_rows(connection)}"
+        query = f"SELECT {by}, {SUMS} FROM {TABLE} WHERE {wanted} GROUP BY {by} ORDER BY MIN(rowid)"
         return [_sums(row) for row in connection.execute(query, (variant, variant))]
 
     return await ledger.calls.run(read)
@@ -81,16 +84,20 @@ def _sums(row: tuple[Any, ...]) -> LedgerSums:
     return LedgerSums(name, calls, hits, errors, int(sent), int(cached), int(received), cost, unpriced, seconds or 0.0)
 
 
-async def export(ledger: Ledger, path: Path) -> int:
-    """Write all rows in order as a Parquet file, which appears only when it is whole; their number. Raises OSError."""
+async def write_parquet(ledger: Ledger, path: Path) -> int:
+    """Write all sound rows in order as a Parquet file, which appears only when it is whole; their number. Raises OSError."""
 
     def write(connection: Connection) -> int:
-        draft, count = path.with_name(f".{path.name}.{os.getpid()}"), 0
-        rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM {TABLE} ORDER BY rowid")
+        sound = ledger.sound_rows(connection)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        count = 0
+        rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE {sound} ORDER BY rowid")
         with pq.ParquetWriter(draft, SCHEMA, compression="zstd") as writer:
-            while part := rows.fetchmany(ROWS_AT_ONCE):
+            part = rows.fetchmany(ROWS_AT_ONCE)
+            while part:
                 writer.write_table(_table(part))  # pyright: ignore[reportUnknownMemberType]
                 count += len(part)
+                part = rows.fetchmany(ROWS_AT_ONCE)
         draft.replace(path)
         return count
 

@@ -1,11 +1,13 @@
-"""What an endpoint supports of the chat API: assumed to be everything, then learned from the requests it rejects."""
+"""The parameters that an endpoint takes: assumed to be all of the chat API, then learned from the requests it rejects."""
 
 import json
+import logging
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from assets.llm.ports import ModelRequest
+from pipelines.resources.llm.reply_room import ReplyRoom, RoomLimit
 from prompts.template import Message
 
 Structure = Literal["strict", "schema", "object", "text"]
@@ -15,32 +17,58 @@ SCHEMA_INSTRUCTION = "\n\nAnswer with one JSON object alone. It must fit this JS
 NAMES_STRUCTURE = re.compile(
     r"response_?format|json_?schema|json_?object|structured.output|guided|grammar|\bschema\b", re.IGNORECASE
 )
+# Words that say for sure that a parameter is what an endpoint does not take; others may be of this one request.
+SAYS_UNKNOWN = re.compile(
+    r"not? (?:\w+ )?support|n't (?:\w+ )?support|unsupported|un?available|not available|unknown|unrecogni[sz]ed|unexpected"
+    r"|not (?:permitted|allowed|implemented)|extra (?:inputs|fields)|deprecated",
+    re.IGNORECASE,
+)
+NAMES_SYSTEM = re.compile(r"system.{0,3} (?:role|message|prompt|instruction)|role\W+system", re.IGNORECASE)
+WORDS_OF_FIELDS = {
+    "temperature": "temperature",
+    "seed": "seed",
+    "cache_key": "prompt_cache_key",
+    "system": "messages of the system",
+    "encoding_format": "encoding_format",
+}
+WORDS_OF_STRUCTURE = {
+    "strict": "strict JSON schemas",
+    "schema": "JSON schemas that are not strict",
+    "object": "JSON objects, with the schema in words",
+    "text": "text, with the schema in words",
+}
+LOG = logging.getLogger(__name__)
+ALL_ROOM = ReplyRoom()
 NEVER_STRICT = {"patternProperties", "prefixItems", "oneOf", "allOf", "not"}
 LARGEST_SEED = 2**31
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """Why an endpoint rejected a request: its words, and the parameter it named, if it did."""
+    """An endpoint's reason to reject a request: its words, the parameter it named, if any, and its limit of a reply's room."""
 
     text: str = ""
     param: str = ""
+    room: RoomLimit | None = None
 
 
 @dataclass(frozen=True)
 class ApiCompatibility:
-    """What one model at one endpoint accepts of a chat completion's parameters."""
+    """The parameters of a call that one model at one endpoint accepts. `encoding_format` is one of embeddings."""
 
     structure: Structure = "strict"
     limit_name: LimitName = "max_completion_tokens"
     temperature: bool = True
     seed: bool = True
     cache_key: bool = True
+    system: bool = True
+    encoding_format: bool = True
+    room: ReplyRoom = ALL_ROOM
 
     def body(self, request: ModelRequest) -> dict[str, object]:
         """The request as the JSON body of a chat completion."""
-        messages = request.messages
-        body: dict[str, object] = {"model": request.model, self.limit_name: request.max_output_tokens}
+        messages = _without_empty(request.messages if self.system else _without_system(request.messages))
+        body: dict[str, object] = {"model": request.model, self.limit_name: self.room.of(request)}
         if self.temperature and request.temperature is not None:
             body["temperature"] = request.temperature
         if self.seed:
@@ -53,7 +81,8 @@ class ApiCompatibility:
             body |= self._response_format(request, schema=request.json_schema)
             if self.structure in ("object", "text"):
                 messages = _with_schema(messages, schema=request.json_schema)
-        return body | {"messages": [{"role": message.role, "content": message.content} for message in messages]}
+        body["messages"] = [{"role": message.role, "content": message.content} for message in messages]
+        return {**body, **request.extra_body}
 
     def _response_format(self, request: ModelRequest, *, schema: dict[str, object]) -> dict[str, object]:
         if self.structure == "text":
@@ -66,12 +95,41 @@ class ApiCompatibility:
 
     def after(self, rejection: Rejection, *, request: ModelRequest) -> "ApiCompatibility | None":
         """This without what the rejection names, or None when it names nothing that can be left out."""
+        if rejection.room is not None:
+            room = self.room.after(rejection.room, request=request)
+            return room and replace(self, room=room)
         return self._without(rejection.param, request=request) or self._without(rejection.text, request=request)
+
+    def doubts(self, rejection: Rejection, *, request: ModelRequest) -> bool:
+        """Return True where the rejection may be of one request alone: it neither names a parameter nor says it is unknown."""
+        if rejection.room is not None or self._without(rejection.param, request=request):
+            return False
+        return SAYS_UNKNOWN.search(rejection.text) is None
+
+    def changes_to(self, other: "ApiCompatibility") -> list[str]:
+        """Return the changes from this to another, for a sentence."""
+        changes = list[str]()
+        if self.structure != other.structure:
+            changes.append(f"for {WORDS_OF_STRUCTURE[other.structure]} in place of {WORDS_OF_STRUCTURE[self.structure]}")
+        if self.limit_name != other.limit_name:
+            changes.append(f"with {other.limit_name} in place of {self.limit_name}")
+        for name, word in WORDS_OF_FIELDS.items():
+            if getattr(self, name) != getattr(other, name):
+                changes.append(f"with {word}" if getattr(other, name) else f"without {word}")
+        if self.room.most != other.room.most and other.room.most:
+            changes.append(f"for at most {other.room.most:,} tokens of a reply")
+        if self.room.context != other.room.context and other.room.context:
+            changes.append(f"for what a context of {other.room.context:,} tokens leaves for a reply")
+        return changes
 
     def _without(self, text: str, *, request: ModelRequest) -> "ApiCompatibility | None":
         better = self
         if request.json_schema is not None and self.structure != "text" and NAMES_STRUCTURE.search(text):
             better = replace(better, structure=self._next_structure(request.json_schema))
+        if self.system and request.messages[0].role == "system" and NAMES_SYSTEM.search(text):
+            better = replace(better, system=False)
+        if self.encoding_format and "encoding_format" in text:
+            better = replace(better, encoding_format=False)
         if self.limit_name == "max_completion_tokens" and self.limit_name in text:
             better = replace(better, limit_name="max_tokens")
         if self.temperature and request.temperature is not None and "temperature" in text:
@@ -88,28 +146,99 @@ class ApiCompatibility:
         return "text" if self.structure == "object" else "object"
 
 
-class LearnedCompatibility:
-    """What every model met so far accepts."""
+@dataclass
+class Lesson:
+    """What was learned of a model since it last served a call. `doubtful`: it may have been about one request.
 
-    def __init__(self) -> None:
-        self._by_model: dict[str, ApiCompatibility] = {}
+    A doubtful lesson is checked once, by a call as it was `before`: served, it was wrong.
+    """
+
+    before: ApiCompatibility
+    doubtful: bool = False
+    confirmed: bool = False
+    checking: bool = False
+
+
+@dataclass
+class LearnedCompatibility:
+    """The compatibility of every model met so far at one address. What is learned is told once, and unlearned when wrong."""
+
+    address: str = ""
+    _by_model: dict[str, ApiCompatibility] = field(default_factory=dict[str, ApiCompatibility])
+    _lessons: dict[str, Lesson] = field(default_factory=dict[str, Lesson])
+    _told: set[str] = field(default_factory=set[str])
 
     def of(self, model: str) -> ApiCompatibility:
-        """What to assume of the model now."""
+        """Return what to assume of the model now."""
         return self._by_model.get(model, ApiCompatibility())
+
+    def of_call(self, request: ModelRequest) -> ApiCompatibility:
+        """Return what to send a call with; one call checks a doubtful lesson."""
+        lesson = self._lessons.get(request.model)
+        now = self.of(request.model)
+        if lesson is None or not lesson.confirmed or lesson.checking:
+            return now
+        if lesson.before.body(request) == now.body(request):
+            return now  # a call that has no schema cannot tell whether schemas are taken
+        lesson.checking = True
+        return lesson.before
 
     def learn(self, rejection: Rejection, *, request: ModelRequest, sent: ApiCompatibility) -> bool:
         """Learn from a rejection. True when it is worth asking again."""
-        if self.of(request.model) != sent:
+        model = request.model
+        now = self.of(model)
+        lesson = self._lessons.get(model)
+        if now != sent:
+            if lesson is not None and lesson.checking and sent == lesson.before:
+                del self._lessons[model]  # rejected a second time: no doubt is left
             return True  # another call has learned something since this one was sent
         better = sent.after(rejection, request=request)
-        if better is not None:
-            self._by_model[request.model] = better
-        return better is not None
+        if better is None:
+            return False
+        if lesson is None or lesson.confirmed:
+            lesson = self._lessons[model] = Lesson(before=sent)
+        lesson.doubtful |= sent.doubts(rejection, request=request)
+        self._by_model[model] = better
+        return True
+
+    def served(self, request: ModelRequest, *, sent: ApiCompatibility) -> None:
+        """Note a reply: it confirms what was learned, or shows that it was wrong."""
+        model = request.model
+        lesson = self._lessons.get(model)
+        if lesson is None:
+            return
+        now = self.of(model)
+        if lesson.doubtful and sent == lesson.before:
+            del self._lessons[model]
+            self._by_model[model] = lesson.before
+            self._tell(model, now, lesson.before, opening="takes after all what it once rejected")
+        elif sent == now and not lesson.confirmed:
+            lesson.confirmed = True
+            self._tell(model, lesson.before, now, opening="rejected a call and took it otherwise")
+            if not lesson.doubtful:
+                del self._lessons[model]
+
+    def failed(self, request: ModelRequest, *, sent: ApiCompatibility, rejected: bool) -> None:
+        """Note a call that got no reply: what it was asked without did not help, or the check has to be made again."""
+        lesson = self._lessons.get(request.model)
+        if lesson is None:
+            return
+        if rejected and not lesson.confirmed and sent == self.of(request.model):
+            self._by_model[request.model] = lesson.before
+            del self._lessons[request.model]
+        elif sent == lesson.before:
+            lesson.checking = False
+
+    def _tell(self, model: str, before: ApiCompatibility, now: ApiCompatibility, *, opening: str) -> None:
+        changes = " and ".join(before.changes_to(now))
+        sentence = f"The model endpoint {self.address} {opening}: calls of {model!r} ask {changes} from now on."
+        if changes and sentence not in self._told:
+            self._told.add(sentence)
+            LOG.warning(sentence)
 
 
 def can_be_strict(schema: object) -> bool:
-    """Whether strict mode takes a schema: every object closed, all its properties required, nothing free."""
+    """Return True when strict mode takes a schema: every object closed, all its properties required, nothing free."""
     if not isinstance(schema, dict):
         return False
     node = cast(dict[str, object], schema)
@@ -133,3 +262,28 @@ def _with_schema(messages: tuple[Message, ...], *, schema: dict[str, object]) ->
     if last is None:
         return (*messages, Message("user", words.strip()))
     return (*messages[:last], replace(messages[last], content=messages[last].content + words), *messages[last + 1 :])
+
+
+def _without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return the messages with what the system says at the beginning of the first of the user's."""
+    first, *rest = messages
+    if first.role != "system":
+        return messages
+    if not rest or rest[0].role != "user":
+        return (replace(first, role="user"), *rest)
+    return (replace(rest[0], content=f"{first.content}\n\n{rest[0].content}"), *rest[1:])
+
+
+def _without_empty(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return the messages without empty ones of the assistant's, which many servers refuse; what then meets is one message."""
+    if all(message.content.strip() or message.role != "assistant" for message in messages):
+        return messages
+    kept = list[Message]()
+    for message in messages:
+        if message.role == "assistant" and not message.content.strip():
+            continue
+        if kept and kept[-1].role == message.role:
+            kept[-1] = replace(message, content=f"{kept[-1].content}\n\n{message.content}")
+        else:
+            kept.append(message)
+    return tuple(kept)

@@ -5,29 +5,35 @@ vectors of 32-bit floats in base64.
 """
 
 import base64
+import binascii
+import logging
+import math
 import struct
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 
-import openai
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
-from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, Vector
-from pipelines.resources.llm.client import ModelClient
+from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, RequestFailed, Vector
+from assets.records.limits import MB
 from pipelines.resources.llm.compatibility import ApiCompatibility
-from pipelines.resources.llm.retry import CallFailure
+from pipelines.resources.llm.errors import NoReply
+from pipelines.resources.llm.model_api import ApiCall, OpenAiChat, no_reply
 from prompts.template import Message
 
 LARGEST_BATCH = 64
+QUOTED = 60  # characters of a text that fails
+LOG = logging.getLogger(__name__)
 
 
 class _IndexedVector(BaseModel):
-    index: int
-    embedding: list[float]
+    index: int | None = None
+    embedding: list[float] | list[list[float]] | str
 
 
 class _EmbeddingsUsage(BaseModel):
-    prompt_tokens: int = 0
+    # Some services give the total alone, which is the same.
+    prompt_tokens: int | None = Field(default=None, validation_alias=AliasChoices("prompt_tokens", "total_tokens"))
 
 
 class _Embeddings(BaseModel):
@@ -35,42 +41,98 @@ class _Embeddings(BaseModel):
     usage: _EmbeddingsUsage | None = None
 
 
-class EmbeddingClient(ModelClient):
-    """The embeddings of an OpenAI-compatible endpoint."""
+class OpenAiEmbeddings(OpenAiChat):
+    """The embeddings of an OpenAI-compatible endpoint: texts in the place of messages, vectors in the place of words."""
 
-    async def _send(
-        self, request: ModelRequest, *, client: openai.AsyncOpenAI, compatibility: ApiCompatibility
-    ) -> ModelReply | CallFailure:
+    most_bytes = 32 * MB  # a full batch of long vectors as text
+
+    def call(self, request: ModelRequest, *, compatibility: ApiCompatibility) -> ApiCall:
         texts = [message.content for message in request.messages]
-        body: dict[str, object] = {"model": request.model, "input": texts, "encoding_format": "float"}
-        read = partial(_read, count=len(texts))
-        return await self._post("/embeddings", body, request=request, client=client, read=read)
+        body: dict[str, object] = {"model": request.model, "input": texts}
+        if compatibility.encoding_format:
+            body["encoding_format"] = "float"
+        return ApiCall("/embeddings", {**body, **request.extra_body})
+
+    def read_reply(self, request: ModelRequest, content: bytes) -> ModelReply | NoReply:
+        try:
+            embeddings = _Embeddings.model_validate_json(content)
+        except ValidationError:
+            return no_reply(content, listed="data")
+        vectors = _in_order(embeddings.data)
+        if vectors is None or len(vectors) != len(request.messages):
+            return "unusable"
+        tokens = embeddings.usage.prompt_tokens if embeddings.usage else 0
+        return ModelReply(text="\n".join(map(pack_vector, vectors)), finish="stop", input_tokens=tokens or 0, output_tokens=0)
 
 
-def _read(body: bytes, *, count: int) -> ModelReply | None:
-    try:
-        embeddings = _Embeddings.model_validate_json(body)
-    except ValidationError:
-        return None
-    vectors = {item.index: item.embedding for item in embeddings.data}
-    if sorted(vectors) != list(range(count)):
-        return None
-    lines = [pack_vector(vectors[index]) for index in range(count)]
-    tokens = embeddings.usage.prompt_tokens if embeddings.usage else 0
-    return ModelReply(text="\n".join(lines), finish="stop", input_tokens=tokens, output_tokens=0)
+def _in_order(items: Sequence[_IndexedVector]) -> list[Vector] | None:
+    """Return the vectors in the order of the texts; None where that is not sure, or a vector is none.
+
+    Servers that give no index, or the same one to all, answer in order.
+    """
+    indexes = [item.index for item in items]
+    if len(set(indexes)) > 1:
+        if sorted(indexes, key=str) != sorted(range(len(items)), key=str):
+            return None
+        items = sorted(items, key=lambda item: item.index or 0)
+    vectors = list[Vector]()
+    for item in items:
+        vector = _numbers(item.embedding)
+        if not vector or not all(map(math.isfinite, vector)):
+            return None
+        vectors.append(vector)
+    return vectors
+
+
+def _numbers(embedding: list[float] | list[list[float]] | str) -> Vector:
+    """Return an embedding's numbers: a list, one within a list, or 32-bit floats in base64; none of what is none of these."""
+    if isinstance(embedding, str):
+        try:
+            return unpack_vector(embedding)
+        except (binascii.Error, struct.error, ValueError):
+            return ()
+    numbers = list[float]()
+    for each in embedding:
+        if isinstance(each, list):
+            # A list for every token of the text, before they are pooled, is no vector of the text.
+            return tuple(each) if len(embedding) == 1 else ()
+        numbers.append(each)
+    return tuple(numbers)
 
 
 class ModelEmbedder:
-    """Embeds through a LanguageModel that carries embeddings, such as a reply cache before an EmbeddingClient."""
+    """Embeds through a LanguageModel that carries embeddings, such as a reply cache before a client of `OpenAiEmbeddings`."""
 
     def __init__(self, model: LanguageModel, *, stage: str = "evaluation") -> None:
-        self._model, self._labels = model, CallLabels(stage=stage, prompt="embeddings")
+        self._model = model
+        self._labels = CallLabels(stage=stage, prompt="embeddings")
 
     async def embed(self, texts: Sequence[str], *, model: str) -> list[Vector]:
-        """One vector per text, in order."""
-        batches = [texts[start : start + LARGEST_BATCH] for start in range(0, len(texts), LARGEST_BATCH)]
-        replies = [await self._model.complete(_request(batch, model=model, labels=self._labels)) for batch in batches]
-        return [unpack_vector(line) for reply in replies for line in reply.text.splitlines()]
+        """Return one vector per text, in order. Raises RequestFailed, with the text's beginning, for one that always fails."""
+        vectors: list[Vector] = []
+        for start in range(0, len(texts), LARGEST_BATCH):
+            vectors += await self._embed_batch(texts[start : start + LARGEST_BATCH], model=model)
+        return vectors
+
+    async def _embed_batch(self, texts: Sequence[str], *, model: str) -> list[Vector]:
+        """Embed these together; where that fails, in halves, until the text is found that fails alone."""
+        labels = replace(self._labels, divisible=len(texts) > 1)
+        try:
+            reply = await self._model.complete(_request(texts, model=model, labels=labels))
+        except RequestFailed as failed:
+            if len(texts) == 1:
+                raise _failed_text(texts[0], failed) from None
+            half = len(texts) // 2
+            first = await self._embed_batch(texts[:half], model=model)
+            return first + await self._embed_batch(texts[half:], model=model)
+        return list(map(unpack_vector, reply.text.splitlines()))
+
+
+def _failed_text(text: str, failed: RequestFailed) -> RequestFailed:
+    beginning = " ".join(text.split())[:QUOTED]
+    sentence = f"No embedding of the text that begins {beginning!r} ({len(text):,} characters): {failed}"
+    LOG.warning(sentence)
+    return RequestFailed(sentence)
 
 
 def _request(texts: Sequence[str], *, model: str, labels: CallLabels) -> ModelRequest:
@@ -89,11 +151,11 @@ def _request(texts: Sequence[str], *, model: str, labels: CallLabels) -> ModelRe
 
 
 def pack_vector(vector: Sequence[float]) -> str:
-    """The vector as 32-bit floats in base64."""
+    """Return the vector as 32-bit floats in base64."""
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
 def unpack_vector(text: str) -> Vector:
-    """The vector of such a text."""
+    """Return the vector of such a text."""
     content = base64.b64decode(text)
     return struct.unpack(f"<{len(content) // 4}f", content)

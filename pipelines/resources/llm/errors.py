@@ -1,25 +1,60 @@
 """The client's exceptions as failures: which calls are tried again, which are asked differently, which end the run."""
 
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import httpx2
 import openai
 
 from assets.llm.ports import ModelRequest
-from pipelines.resources.llm.compatibility import Rejection
-from pipelines.resources.llm.redaction import Redactor
-from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds
+from pipelines.bounded_http import BodyTooLarge
+from pipelines.resources.llm.compatibility import SAYS_UNKNOWN, Rejection
+from pipelines.resources.llm.error_body import ErrorBody
+from pipelines.resources.llm.reply_room import room_limit_in
+from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds, says_used_up
 from pipelines.resources.llm.settings import VARIABLES, EndpointSettings
 
 SLOW_DOWN = (
     "set AMEMGYM_REQUESTS_PER_MINUTE or AMEMGYM_TOKENS_PER_MINUTE to what the provider allows for this model and key, "
     f"and {RUN_AGAIN}"
 )
-FILTERED_CODES = {"content_filter", "content_policy_violation", "invalid_prompt"}
+FILTERED_CODES = {
+    "content_filter",
+    "content_policy_violation",
+    "invalid_prompt",
+    "ResponsibleAIPolicyViolation",
+    "data_inspection_failed",
+    "DataInspectionFailed",
+    "PROHIBITED_CONTENT",
+}
+FILTERED = re.compile(
+    r"content exists risk|inappropriate content|violates? .{0,40}(?:polic|guideline)|content management policy"
+    r"|content filtering|was flagged",
+    re.IGNORECASE,
+)
+QUOTA_CODES = {
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "exceeded_current_quota_error",
+    "Arrearage",
+}
+QUOTA = re.compile(r"credit balance is too low|insufficient (?:balance|credits?|funds)|out of credits", re.IGNORECASE)
+# The model's words were no valid reply, and the server refuses to hand them out: another try may bring better ones.
+FAILED_GENERATION_CODES = {"json_validate_failed", "tool_use_failed", "output_parse_failed", "incomplete_generation"}
+FAILED_GENERATION = re.compile(
+    r"failed.generation|fail(?:ed|ure) to (?:generate|validate|produce) .{0,40}(?:json\b|response\b|output|function)"
+    r"|(?:generated|model'?s?) (?:json|output|response|text|arguments)\b.{0,40}(?:not|n't|invalid|fail)",
+    re.IGNORECASE,
+)
+# A server's fault by its status, a schema's by its words: it cannot turn this schema into a grammar.
+NO_GRAMMAR = re.compile(
+    r"pars(?:e|ing) grammar|schema conversion|(?:convert|compil)\w* .{0,30}(?:schema|grammar)", re.IGNORECASE
+)
+TOO_LONG_FOR_CONTEXT = re.compile(r"context.?(?:length|window|size)|maximum context", re.IGNORECASE)
+ANSWERS_OF_PROXIES = {403, 404, 405, 407, 500, 501, 502, 503, 504}
 TOO_LONG = re.compile(
     r"context.?(length|window|size)|maximum context|too many tokens|too long|too large|exceeds? the .{0,20}tokens",
     re.IGNORECASE,
@@ -28,29 +63,72 @@ TOO_LONG = re.compile(
 
 @dataclass(frozen=True)
 class ErrorResponse:
-    """An answer with an error status, read as far as providers agree on its form."""
+    """An answer with an error status, or an error in an answer without one, read as far as providers agree on its form."""
 
     status: int
     codes: frozenset[str]
     param: str
     text: str
     retry_after: float
+    used_up: bool
+    failed_generation: bool = False
+    flagged: bool = False
 
     @classmethod
     def read(cls, error: openai.APIStatusError) -> "ErrorResponse":
         """Take the parts out of the client's exception."""
+        # The exception has lost what stands beside `error` in the body.
+        return cls.of(error.status_code, error.response.text or error.body, headers=error.response.headers)
+
+    @classmethod
+    def of(cls, status: int, body: object, *, headers: Mapping[str, str] | None = None) -> "ErrorResponse":
+        """Read a body with this status; of a success it is what the body says itself."""
+        found = ErrorBody.of(body)
+        status = status if status >= 400 else found.own_status
+        limited = status == 429
+        told = retry_after_seconds(headers, limited=limited) if headers else 0.0
         return cls(
-            status=error.status_code,
-            codes=frozenset(str(code) for code in (error.code, error.type) if code),
-            param=str(error.param or ""),
-            text=_message(error.body),
-            retry_after=retry_after_seconds(error.response.headers, limited=error.status_code == 429),
+            status=status,
+            codes=frozenset(found.codes),
+            param=" ".join(found.params),
+            text=found.text,
+            retry_after=told or (found.asked_pause if limited or status >= 500 else 0.0),
+            used_up=says_used_up(headers or {}),
+            failed_generation=found.failed_generation,
+            flagged=found.flagged,
         )
 
     def says_too_long(self) -> bool:
-        """Whether prompt and reply do not fit the model."""
+        """Return True when prompt and reply do not fit the model."""
+        if self.status >= 500:
+            return TOO_LONG_FOR_CONTEXT.search(self.text) is not None
         named = self.status == 413 or "context_length_exceeded" in self.codes
         return named or ("response_format" not in self.param and TOO_LONG.search(self.text) is not None)
+
+    def says_failed_generation(self) -> bool:
+        """Return True when the model's own words were no valid reply."""
+        named = self.failed_generation or bool(self.codes & FAILED_GENERATION_CODES)
+        return named or (FAILED_GENERATION.search(self.text) is not None and not SAYS_UNKNOWN.search(self.text))
+
+    def says_filtered(self) -> bool:
+        """Return True when the content is what the provider objects to."""
+        return self.flagged or bool(self.codes & FILTERED_CODES) or FILTERED.search(self.text) is not None
+
+    def says_no_quota(self) -> bool:
+        """Return True when nothing is left to pay with."""
+        return self.status == 402 or bool(self.codes & QUOTA_CODES) or QUOTA.search(self.text) is not None
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A reply whose finish reason is none of a finished one: it may be half a text."""
+
+    reason: str
+
+
+# `unusable`: a reply of this API whose parts cannot be read; `stream`: events, which nobody asked for; `foreign`: something
+# else, so that the address may be wrong.
+NoReply = Literal["unusable", "stream", "foreign"] | Unfinished | ErrorResponse
 
 
 class FailureClassifier:
@@ -59,61 +137,106 @@ class FailureClassifier:
     def __init__(self, settings: EndpointSettings) -> None:
         self._settings = settings
         self._has_key = settings.api_key is not None
-        self._redactor = Redactor(settings.api_key.get_secret_value() if settings.api_key else "")
+        self._redactor = settings.redactor
+        self._route = settings.route
 
     def of_connection(self, error: openai.APIConnectionError) -> CallFailure:
         """The failure of a call to which no answer arrived."""
+        obstacle = self._route.obstacle(error, setting=self._settings.url_variable)
+        if obstacle is not None:
+            problem = self._redactor.hide(obstacle.problem)
+            return CallFailure("unreachable" if obstacle.passing else "fatal", problem, obstacle.remedy)
         if isinstance(error.__cause__, (httpx2.ConnectError, httpx2.ConnectTimeout)):
             remedy = f"start the server there, or correct the address in {self._settings.url_variable}"
-            return CallFailure("transient", "could not be reached", remedy, misdirected=True)
+            return CallFailure("unreachable", "could not be reached", remedy)
         if isinstance(error, openai.APITimeoutError):
             return self.of_timeout()
-        return CallFailure("transient", "dropped the connection", own=True)
+        if isinstance(error.__cause__, BodyTooLarge):
+            return self.of_too_large(error.__cause__)
+        return CallFailure("transient", "dropped the connection")
 
     def of_timeout(self) -> CallFailure:
         seconds = f"{self._settings.timeout_seconds:g}"
         remedy = f"wait until it has recovered, or allow more than {seconds} seconds in AMEMGYM_TIMEOUT, and {RUN_AGAIN}"
-        return CallFailure("transient", f"did not answer within {seconds} seconds", remedy, overloaded=True, own=True)
+        return CallFailure("transient", f"did not answer within {seconds} seconds", remedy, overloaded=True)
+
+    def of_too_large(self, error: BodyTooLarge) -> CallFailure:
+        """An answer that was not read to its end."""
+        problem = f"{error}, more than any reply has"
+        return CallFailure("transient", problem, "look at what the server or the proxy before it answers")
 
     def of_unreadable_answer(self) -> CallFailure:
         """A success without a chat completion in it: a proxy's page, or an error in disguise."""
         remedy = f"check that {self._settings.url_variable} is the address of an OpenAI-compatible API (it often ends in /v1)"
-        return CallFailure(
-            "transient", "answered with something that is not a chat completion", remedy, misdirected=True, own=True
-        )
+        return CallFailure("foreign", "answered with something that is not a chat completion", remedy + self._route.doubt)
 
     def of_unusable_completion(self) -> CallFailure:
         """A chat completion that cannot be one, such as one with a usage of 10^30 tokens: the address is right."""
         remedy = "look at what the server or the proxy before it answers"
-        return CallFailure("transient", "answered with a chat completion whose parts cannot be read", remedy, own=True)
+        return CallFailure("transient", "answered with a chat completion whose parts cannot be read", remedy)
+
+    def of_stream(self) -> CallFailure:
+        """A stream of events as the answer to a request for a whole reply."""
+        remedy = "turn streaming off in the server or in the proxy before it"
+        return CallFailure("foreign", "answered with a stream of events, though a whole reply was asked for", remedy)
+
+    def of_unfinished(self, answer: Unfinished) -> CallFailure:
+        """A reply that may be half of one."""
+        reason = self._redactor.clean(answer.reason)
+        problem = f"answered with a reply that is not finished (its finish reason is {reason!r})"
+        return CallFailure("transient", problem)
+
+    def of_no_reply(self, answer: NoReply, *, request: ModelRequest) -> CallFailure:
+        """An answer with status 200 that brings no reply."""
+        if isinstance(answer, ErrorResponse):
+            return self.of_error(answer, request=request)
+        if isinstance(answer, Unfinished):
+            return self.of_unfinished(answer)
+        if answer == "stream":
+            return self.of_stream()
+        return self.of_unusable_completion() if answer == "unusable" else self.of_unreadable_answer()
 
     def of_status(self, error: openai.APIStatusError, *, request: ModelRequest) -> CallFailure:
-        """An answer with an error status."""
-        answer = ErrorResponse.read(error)
-        if answer.status == 402 or "insufficient_quota" in answer.codes:
+        """An answer with an error status, in the form of OpenAI's."""
+        return self.of_error(ErrorResponse.read(error), request=request)
+
+    def of_error(self, answer: ErrorResponse, *, request: ModelRequest) -> CallFailure:
+        """An answer with an error status, which may be that of a proxy in between."""
+        failure = self._of_answer(answer, request=request)
+        may_be_proxys = self._route.doubt and answer.status in ANSWERS_OF_PROXIES
+        return replace(failure, remedy=failure.remedy + self._route.doubt) if may_be_proxys else failure
+
+    def _of_answer(self, answer: ErrorResponse, *, request: ModelRequest) -> CallFailure:
+        if answer.status == 407:
+            remedy = f"put one into {self._route.variable or 'HTTP_PROXY'}, as in http://USER:PASSWORD@proxy:3128"
+            return CallFailure("fatal", "could not be reached, because the proxy before it asks for a login (407)", remedy)
+        if answer.says_no_quota():
             remedy = f"add credit or raise the limit at the provider, then {RUN_AGAIN}"
             return CallFailure("fatal", f"has no quota left for this key{self._quoted(answer)}", remedy)
         if answer.status == 429:
             problem = f"has a rate limit that is used up{self._quoted(answer)}"
-            return CallFailure(
-                "transient", problem, SLOW_DOWN, retry_after=answer.retry_after, limited=True, own=True, status=429
-            )
+            return CallFailure("limited", problem, SLOW_DOWN, retry_after=answer.retry_after, used_up=answer.used_up)
+        if answer.says_filtered():
+            return CallFailure("refused", f"refused the content{self._quoted(answer)}")
+        if answer.status >= 500 and (answer.says_too_long() or NO_GRAMMAR.search(answer.text)):
+            return self._of_request(answer, request=request)
         if answer.status in (408, 409, 425) or answer.status >= 500:
             return CallFailure(
                 "transient",
                 f"failed{self._quoted(answer)}",
                 overloaded=answer.status in (408, 503, 529),
                 retry_after=answer.retry_after,
-                own=True,
-                status=answer.status,
             )
-        if answer.codes & FILTERED_CODES:
-            return CallFailure("refused", f"refused the content{self._quoted(answer)}")
+        if answer.says_failed_generation():
+            remedy = "choose another model, or set its temperature in the recipe higher"
+            return CallFailure("transient", f"could not make a valid reply of the model's words{self._quoted(answer)}", remedy)
         return self._of_request(answer, request=request)
 
     def _of_request(self, answer: ErrorResponse, *, request: ModelRequest) -> CallFailure:
-        key, address = self._settings.key_variable, self._settings.url_variable
-        quoted, named = self._quoted(answer), f"prompt {request.labels.prompt or request.schema_name!r}"
+        key = self._settings.key_variable
+        address = self._settings.url_variable
+        quoted = self._quoted(answer)
+        named = f"prompt {request.labels.prompt or request.schema_name!r}"
         if answer.status == 401:
             # Providers quote the wrong key here, masked in ways of their own: their words are not repeated.
             problem = "does not accept the API key" if self._has_key else "asks for an API key"
@@ -124,29 +247,20 @@ class FailureClassifier:
         if answer.status in (404, 405):
             remedy = f"correct the model's name in the recipe, or the address in {address}"
             if self._settings.transport is not None:  # the embedded model, which plays no other
-                remedy = f"set {VARIABLES[1][1]}, or {' and '.join(VARIABLES[0])}, so that an endpoint is asked which does"
+                remedy = f"set {VARIABLES[1][1]}, or {' and '.join(VARIABLES[0][:2])}, so that an endpoint is asked which does"
             return CallFailure("fatal", f"does not know the model {request.model!r}{quoted}", remedy)
-        if answer.says_too_long():
+        room = room_limit_in(answer.text, asked=request.max_output_tokens)
+        if answer.says_too_long() or room:
             remedy = "choose a model with a larger context, or change max_output_tokens in the recipe"
             problem = f"finds {named} too long for the model {request.model!r}{quoted}"
-            return CallFailure("fatal", problem, remedy, own=True, status=answer.status)
+            kind: FailureKind = "rejected" if room else "unserved"
+            return CallFailure(kind, problem, remedy, rejection=Rejection(room=room))
         problem = f"rejected {named} for the model {request.model!r}{quoted}"
         remedy = "correct the model's settings in the recipe, or choose another model"
-        kind: FailureKind = "rejected" if answer.status in (400, 422) else "fatal"
+        kind = "rejected" if answer.status in (400, 422) or answer.status >= 500 else "unserved"
         rejection = Rejection(answer.text, answer.param)
-        return CallFailure(kind, problem, remedy, rejection=rejection, own=True, status=answer.status)
+        return CallFailure(kind, problem, remedy, rejection=rejection)
 
     def _quoted(self, answer: ErrorResponse) -> str:
         text = self._redactor.clean(answer.text)
         return f" ({answer.status}: {text.rstrip('.')})" if text else f" ({answer.status})"
-
-
-def _message(body: object) -> str:
-    """The provider's message, whichever field it is in; empty for a page of HTML."""
-    if isinstance(body, str):
-        return "" if body.lstrip().startswith("<") else body
-    if not isinstance(body, dict):
-        return ""
-    fields = cast(Mapping[str, object], body)
-    message = next((fields[name] for name in ("message", "detail", "error") if fields.get(name)), "")
-    return message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)

@@ -1,6 +1,7 @@
-"""Which place serves a model: part of the identity of calls and runs, because a model's name alone says little."""
+"""The place that serves a model: part of the identity of calls and runs, because a model's name alone says little."""
 
 import asyncio
+import hashlib
 import json
 import logging
 from typing import Any
@@ -8,13 +9,17 @@ from typing import Any
 import httpx2
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from assets.records.public_names import shared_model
+from pipelines.bounded_http import BoundedAsyncClient
+from pipelines.network_route import NoRoute
 from pipelines.resources.cache.reply_cache import TABLE
+from pipelines.resources.llm.connection import MOST_BYTES
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.key_value import KeyValueStore
 
 SECONDS = 10.0
 # What `/models` may say that changes with the model and with nothing else: no clock, no price, no load.
-TELLING = ("owned_by", "root", "parent", "revision", "digest", "sha256", "quantization", "meta")
+IDENTITY_FIELDS = ("owned_by", "root", "parent", "revision", "digest", "sha256", "quantization", "meta")
 LOG = logging.getLogger(__name__)
 
 
@@ -31,7 +36,9 @@ class EndpointPlace:
     """
 
     def __init__(self, settings: EndpointSettings, *, replies: KeyValueStore, ask: bool = True) -> None:
-        self._settings, self._replies, self._ask = settings, replies, ask
+        self._settings = settings
+        self._replies = replies
+        self._ask = ask
         self._places: dict[str, str] = {}
         self._listed: dict[str, str] | None = None
         self._asking: asyncio.Task[dict[str, str] | None] | None = None
@@ -41,42 +48,61 @@ class EndpointPlace:
         return self._settings.address
 
     async def of(self, model: str) -> str:
-        """The address, and what is known of the model there."""
+        """Return the address, and what is known of the model there."""
         if model not in self._places:
             if self._listed is None and self._ask:
                 self._listed = await self._list_once()
-            listed = None if self._listed is None else self._listed.get(model, "")
-            self._places.setdefault(model, await self._latest(model) if listed is None else f"{self.address} {listed}".strip())
+            if self._listed is None:
+                place = await self._latest(model)
+            else:
+                place = f"{self.address} {self._listed.get(model, '')}".strip()
+            self._places.setdefault(model, place)  # another call may have found it meanwhile, and all have to agree
         return self._places[model]
 
     async def _list_once(self) -> dict[str, str] | None:
-        """The listing that one question brings, however many calls begin at the same time."""
+        """Return the listing; however many calls begin at the same time, the endpoint is asked once."""
         loop = asyncio.get_running_loop()
         if self._asking is None or self._asking.get_loop() is not loop:
             self._asking = loop.create_task(self._list())
         return await asyncio.shield(self._asking)
 
     async def _list(self) -> dict[str, str] | None:
-        """What `/models` says by model; None where it does not answer."""
-        key = self._settings.api_key
-        headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+        """Return what `/models` says by model; None where it does not answer."""
         seconds = min(SECONDS, self._settings.timeout_seconds)
         try:
-            async with asyncio.timeout(seconds), httpx2.AsyncClient(timeout=seconds, follow_redirects=True) as client:
-                answer = await client.get(f"{self._settings.base_url.rstrip('/')}/models", headers=headers)
-            entries = _Listing.model_validate_json(answer.content).data if answer.status_code == 200 else None
-        except (httpx2.HTTPError, TimeoutError, ValidationError):
-            entries = None
-        return None if entries is None else {str(entry.get("id")): _telling(entry) for entry in entries}
+            async with asyncio.timeout(seconds), self._listing_client(seconds) as client:
+                answer = await client.get(f"{self._settings.root}/models", params=self._settings.query)
+            if answer.status_code != 200:
+                return None
+            entries = _Listing.model_validate_json(answer.content).data
+        except (httpx2.HTTPError, NoRoute, TimeoutError, ValidationError):
+            return None
+        return {str(entry.get("id")): _identity_of(entry) for entry in entries}
+
+    def _listing_client(self, seconds: float) -> BoundedAsyncClient:
+        headers = self._settings.sent_headers
+        options = self._settings.route.client_options()
+        return BoundedAsyncClient(most_bytes=MOST_BYTES, own_headers=headers, timeout=seconds, follow_redirects=True, **options)
 
     async def _latest(self, model: str) -> str:
+        """Return the place that the latest stored reply of the model has, else the address."""
         query = f"SELECT place FROM {TABLE} WHERE model = ? AND (place = ? OR place LIKE ?) ORDER BY at DESC LIMIT 1"
         wanted = (model, self.address, f"{self.address} {{%")
         row = await self._replies.run(lambda connection: connection.execute(query, wanted).fetchone())
         return row[0] if row else self.address
 
 
-def _telling(entry: dict[str, Any]) -> str:
-    """The entry's parts that tell which model it is, as JSON; empty without any."""
-    parts = {name: entry[name] for name in TELLING if entry.get(name)}
+def _without_path(value: object) -> object:
+    """Return the value; for a path of the server's machine, which is nobody's business, a digest that tells it from others."""
+    if isinstance(value, str) and shared_model(value) != value:
+        return hashlib.sha256(value.encode()).hexdigest()[:16]
+    return value
+
+
+def _identity_of(entry: dict[str, Any]) -> str:
+    """Return the entry's fields that tell which model it is, as JSON; empty without any."""
+    parts: dict[str, object] = {}
+    for name in IDENTITY_FIELDS:
+        if entry.get(name):
+            parts[name] = _without_path(entry[name])
     return json.dumps(parts, sort_keys=True, separators=(",", ":")) if parts else ""

@@ -81,11 +81,11 @@ class Database(Protocol):
         ...
 
     def diagnose(self, error: Exception) -> str | None:
-        """What is wrong with the database and what to do, in one sentence; None when the mistake is the caller's."""
+        """Return one sentence on what is wrong with the database and what to do; None when the mistake is the caller's."""
         ...
 
     def is_disconnect(self, error: Exception) -> bool:
-        """Whether the connection was lost while the database may well be there."""
+        """Return True when the connection was lost while the database may well be there."""
         ...
 
     def locked(self) -> AbstractAsyncContextManager[object]:

@@ -20,8 +20,10 @@ def views(files: FileStore, *, connection: duckdb.DuckDBPyConnection) -> list[st
     """
     selects: dict[str, list[str]] = {}
     for folder, ref in _latest(files):
-        for stage in dict.fromkeys(part.stage for part in ref.parts):
-            paths = [files.local_path(part.path).resolve() for part in ref.parts if part.stage == stage]
+        paths_of: dict[str, list[Path]] = {}
+        for part in ref.parts:
+            paths_of.setdefault(part.stage, []).append(files.local_path(part.path).resolve())
+        for stage, paths in paths_of.items():
             selects.setdefault(stage, []).append(_select(ref, paths, carried=stage != ref.stage))
         selects.setdefault("failures", []).append(
             _select(ref, [files.local_path(f"{folder}/{FAILURES}").resolve()], carried=False)

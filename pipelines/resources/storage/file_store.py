@@ -1,4 +1,4 @@
-"""Where snapshots, asset values and releases are stored: the port, and local files.
+"""The store of snapshots, asset values and releases: the port, and local files.
 
 File names have slashes and say nothing of where the store is, so that references read the same everywhere. What consists
 of several files is written in a draft, a folder on this machine, and committed under its name whole or not at all.
@@ -89,8 +89,13 @@ class LocalFiles:
         sync(path.parent)
 
     def names(self, folder: str = "") -> list[str]:
-        files = (path.relative_to(self.root) for path in (self.root / folder).rglob("*") if path.is_file())
-        return sorted(path.as_posix() for path in files if not any(part.startswith(".") for part in path.parts))
+        names: list[str] = []
+        for file in (self.root / folder).rglob("*"):
+            path = file.relative_to(self.root)
+            # Drafts begin with a dot.
+            if file.is_file() and not any(part.startswith(".") for part in path.parts):
+                names.append(path.as_posix())
+        return sorted(names)
 
     def local_path(self, name: str) -> Path:
         return self.root / name
@@ -137,15 +142,19 @@ def new_draft(parent: Path) -> Path:
     parent.mkdir(parents=True, exist_ok=True)
     for left in parent.glob(".writing-*"):
         with suppress(FileNotFoundError):
-            if _abandoned(left):
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            if not _abandoned(left):
+                continue
+            if left.is_dir():
+                shutil.rmtree(left)
+            else:
+                left.unlink()
     draft = parent / draft_name()
     draft.mkdir()
     return draft
 
 
 def _abandoned(left: Path) -> bool:
-    """Whether its writer is dead. A writer on another host is given up after a day without a new file."""
+    """Return True when its writer is dead. A writer on another host is given up after a day without a new file."""
     *_, pid, _ = left.name.split("-")
     if not left.name.startswith(f".writing-{HOST}-{pid}-"):
         return time.time() - left.stat().st_mtime > ABANDONED_SECONDS

@@ -1,10 +1,10 @@
-"""Asset values. Rows lie in snapshots; what is kept here is their provenance, as JSON, and what a reader asks for is read."""
+"""Asset values: their provenance as JSON. Rows lie in snapshots, and are read for the input that asks for them."""
 
 import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any, cast, get_origin
 
 import dagster as dg
 import duckdb
@@ -13,11 +13,12 @@ import pyarrow as pa
 from assets.engine.benchmark import Benchmark
 from assets.engine.ports import SnapshotRef, SnapshotStore, UnreadableValue
 from assets.engine.provenance import Provenance, ReportValue, ResolvedRecipe
+from assets.engine.stage import Stage
 from assets.engine.stage_asset import disk_error_message
 from assets.records.base import Record
 from pipelines.benchmarks import BENCHMARKS
+from pipelines.errors import StoreError
 from pipelines.home import Home
-from pipelines.resources.storage.errors import OtherVersion, StoreError
 from pipelines.resources.storage.file_store import FileStore, as_file_store
 from pipelines.resources.storage.open_stores import snapshot_files, value_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
@@ -26,6 +27,10 @@ DIGEST_LINE = b"sha256 "
 # What they come to lies in the release store.
 WITHOUT_VALUE = ("dataset_card", "release")
 ALL_BENCHMARKS = tuple(entry.benchmark for entry in BENCHMARKS)
+
+
+class OtherVersion(UnreadableValue):
+    """The value is whole, but another version of this program wrote it."""
 
 
 class AssetValueIOManager(dg.IOManager):
@@ -40,18 +45,25 @@ class AssetValueIOManager(dg.IOManager):
     def __init__(
         self, files: Path | FileStore, snapshots: SnapshotStore, benchmarks: Sequence[Benchmark] = ALL_BENCHMARKS
     ) -> None:
-        self._files, self._snapshots = as_file_store(files), snapshots
+        self._files = as_file_store(files)
+        self._snapshots = snapshots
         self._reports = {benchmark.report.__name__: benchmark.report for benchmark in benchmarks}
         self._benchmarks = benchmarks
         self._without_value = {one.key(name) for one in benchmarks for name in WITHOUT_VALUE}
         self._recipes = {one.key("recipe") for one in benchmarks}
-        self._stages = {stage.name: stage for benchmark in benchmarks for stage in benchmark.stages}
+        self._stages: dict[str, Stage[Any]] = {}
+        for benchmark in benchmarks:
+            for stage in benchmark.stages:
+                self._stages[stage.name] = stage
 
     def handle_output(self, context: dg.OutputContext, obj: Record) -> None:
         """Write the value; a run killed midway leaves the one before it. Raises dg.Failure with one sentence."""
-        kind = type(obj.report if isinstance(obj, ReportValue) else obj).__name__
+        # A report's benchmark is known by the type of the report.
+        named = obj.report if isinstance(obj, ReportValue) else obj
+        kind = type(named).__name__
         content = f"{kind}\n{obj.model_dump_json()}\n".encode()
-        asset, partition = "/".join(context.asset_key.path), context.asset_partition_key
+        asset = "/".join(context.asset_key.path)
+        partition = context.asset_partition_key
         names = [_name(asset, partition)]
         if isinstance(obj, ResolvedRecipe):
             names.insert(0, _name(asset, partition, run_id=_root_run(context)))
@@ -62,28 +74,33 @@ class AssetValueIOManager(dg.IOManager):
             raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
 
     def load_input(self, context: dg.InputContext) -> Any:
-        """The value of the input's partition, or partition to value where the input is marked as many."""
-        asset, metadata = "/".join(context.asset_key.path), context.definition_metadata or {}
+        """Return the value of the input's partition, or partition to value where the input is marked as many."""
+        asset = "/".join(context.asset_key.path)
+        metadata = context.definition_metadata or {}
         lenient = bool(metadata.get("allow_missing_partitions"))
-        found = {key: self._value(context, asset, key, lenient=lenient) for key in context.asset_partition_keys}
-        values = {key: value for key, value in found.items() if value is not None}
+        keys = list(context.asset_partition_keys)
+        values: dict[str, Record] = {}
+        for key in keys:
+            value = self._value(context, asset, key, lenient=lenient)
+            if value is not None:
+                values[key] = value
         if metadata.get("many"):
             return values
         wanted = context.dagster_type.typing_type
         if wanted in (Provenance, ResolvedRecipe, ReportValue):
             return values[context.asset_partition_key]
-        provenances = [value for value in values.values() if isinstance(value, Provenance)]
         if asset in self._stages:
+            provenances = [value for value in values.values() if isinstance(value, Provenance)]
             return self._rows(asset, provenances, wanted=wanted)
         contents = {key: _content(value) for key, value in values.items()}
-        return contents if len(found) > 1 else next(iter(contents.values()), None)
+        return contents if len(keys) > 1 else next(iter(contents.values()), None)
 
     def find(self, asset: str, partition: str) -> Record | None:
-        """The latest value outside a run; None when there is none. Raises UnreadableValue or StoreError."""
+        """Return the latest value outside a run; None when there is none. Raises UnreadableValue or StoreError."""
         return self._find(_name(asset, partition), asset)
 
     def rows(self, stage: str, partition: str, *, finished: bool = False) -> pa.Table:
-        """The rows of a stage's latest snapshot, or those of the finished items. Raises StoreError in one sentence."""
+        """Return the rows of a stage's latest snapshot, or those of the finished items. Raises StoreError in one sentence."""
         benchmark = next((one for one in self._benchmarks if stage in one.stage_names), None)
         if benchmark is None:
             raise StoreError(f"There is no stage {stage!r}; there are {', '.join(self._stages)}.")
@@ -97,13 +114,20 @@ class AssetValueIOManager(dg.IOManager):
         return self._finished_rows(stage, value, last) if finished else self._concat(stage, [*value.stage(stage).values()])
 
     def _finished_rows(self, stage: str, value: Provenance, last: str) -> pa.Table:
-        """A stage's rows of the items that were finished: those that joined late are in the snapshots of later stages."""
-        finished = {
-            position for ref in value.stage(last).values() for part in self._snapshots.positions(ref) for position in part
-        }
-        rows = self._concat(stage, [ref for stages in value.snapshots.values() for ref in stages.values()])
-        first = {position: index for index, position in reversed(list(enumerate(rows["position"].to_pylist())))}
-        return rows.take([first[position] for position in sorted(finished) if position in first])
+        """Return a stage's rows of the finished items: those that joined late are in the snapshots of later stages."""
+        finished: set[int] = set()
+        for ref in value.stage(last).values():
+            for part in self._snapshots.positions(ref):
+                finished.update(part)
+        refs: list[SnapshotRef] = []
+        for snapshots in value.snapshots.values():
+            refs.extend(snapshots.values())
+        rows = self._concat(stage, refs)
+        # An item that several snapshots carry counts once, as the first of them has it.
+        first_rows: dict[int, int] = {}
+        for index, position in enumerate(cast(list[int], rows["position"].to_pylist())):
+            first_rows.setdefault(position, index)
+        return rows.take([first_rows[position] for position in sorted(finished) if position in first_rows])
 
     def check(self, name: str) -> Record | None:
         """The value in a file. Raises UnreadableValue, or StoreError where the store cannot be used."""
@@ -157,10 +181,14 @@ class AssetValueIOManager(dg.IOManager):
     def _rows(self, asset: str, values: Sequence[Provenance], *, wanted: Any) -> Any:
         kind = get_origin(wanted) or wanted
         try:
-            refs = [ref for value in values for ref in value.stage(asset).values()]
+            refs: list[SnapshotRef] = []
+            for value in values:
+                refs.extend(value.stage(asset).values())
             if kind is list:
-                record = self._stages[asset].record
-                return [row for ref in refs for row in self._snapshots.read(ref, asset, record=record).values()]
+                records: list[Record] = []
+                for ref in refs:
+                    records.extend(self._snapshots.read(ref, asset, record=self._stages[asset].record).values())
+                return records
             table = self._concat(asset, refs)
         except OSError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
@@ -179,7 +207,11 @@ class AssetValueIOManager(dg.IOManager):
 
     def _concat(self, stage: str, refs: Sequence[SnapshotRef]) -> pa.Table:
         """The rows of one stage in all these snapshots."""
-        tables = [table for ref in refs if (table := self._snapshots.table(ref, stage)) is not None]
+        tables: list[pa.Table] = []
+        for ref in refs:
+            table = self._snapshots.table(ref, stage)
+            if table is not None:
+                tables.append(table)
         return pa.concat_tables(tables) if tables else pa.table({})
 
 
@@ -220,8 +252,6 @@ def with_digest(content: bytes) -> bytes:
 
 
 def without_digest(written: bytes) -> bytes | None:
-    """The value's lines; None where they do not fit their digest. Those of earlier versions have none."""
-    content, mark, digest = written.rpartition(DIGEST_LINE)
-    if not mark:
-        return written
+    """Return the value's lines; None where they do not fit the digest in the last line."""
+    content, _, digest = written.rpartition(DIGEST_LINE)
     return content if hashlib.sha256(content).hexdigest().encode() == digest.strip() else None

@@ -16,8 +16,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
+from pipelines.errors import StoreError
 from pipelines.resources.storage.database import Claims, Connection, Database, KeyValueTable
-from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.sqlite import SqliteFile
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class KeyValueStore:
 
     `database`: a path stands for a SQLite file. `columns` adds columns: name to SQL type. `extra_tables`: further tables of
     values by key that jobs use in the same transactions. `checked`: each row holds a digest of its value; one that does not
-    fit is told, dropped and counts as missing. `replaced_where`: rows whose value a later one may replace, as SQL.
+    fit is dropped with a warning and counts as missing. `replaced_where`: rows whose value a later one may replace, as SQL.
     """
 
     def __init__(
@@ -65,14 +65,18 @@ class KeyValueStore:
     ) -> None:
         self.database: Database = SqliteFile(database) if isinstance(database, Path) else database
         self._checked = checked
-        self._table = KeyValueTable(table, {**(columns or {}), **(DIGEST if checked else {})})
+        further = dict(columns or {})
+        if checked:
+            further.update(DIGEST)
+        self._table = KeyValueTable(table, further)
         self._tables = (self._table, *map(KeyValueTable, extra_tables))
         names = ("key", "value", *self._table.columns)
         marks = ", ".join("?" for _ in names)
         new_values = ", ".join(f"{name} = excluded.{name}" for name in names[1:])
         update = f'UPDATE SET {new_values} WHERE "{table}".{replaced_where}' if replaced_where else "NOTHING"
         self._insert = f'INSERT INTO "{table}" ({", ".join(names)}) VALUES ({marks}) ON CONFLICT (key) DO {update}'
-        self._select = f'SELECT value, {"digest" if checked else "NULL"} FROM "{table}" WHERE key = ?'
+        digest = "digest" if checked else "NULL"
+        self._select = f'SELECT value, {digest} FROM "{table}" WHERE key = ?'
         self._delete = f'DELETE FROM "{table}" WHERE key = ?'
         self._lock = threading.Lock()
         self._executor: ThreadPoolExecutor | None = None
@@ -85,17 +89,17 @@ class KeyValueStore:
         return self.database.claims(self.run)
 
     async def get(self, key: str) -> bytes | None:
-        """The value of the key, if any process has put one."""
+        """Return the value of the key, if any process has put one."""
         row = await self.run(lambda connection: connection.execute(self._select, (key,)).fetchone())
         if row is None:
             return None
-        if row[1] is not None and row[1] != digest_of(key, row[0]):
+        if self._checked and row[1] != digest_of(key, row[0]):
             await self.drop(key)
             return None
         return row[0]
 
     async def drop(self, key: str) -> None:
-        """Tell that the key's row is damaged, and delete it: what it held is asked for or made again."""
+        """Warn that the key's row is damaged, and delete it: what it held is asked for or made again."""
         LOG.warning(
             "A row of %s in %s is damaged and was dropped; what it held is made again.", self._table.name, self.database
         )
@@ -103,7 +107,8 @@ class KeyValueStore:
 
     async def put(self, key: str, value: bytes, *, extra: Mapping[str, SqlValue] | None = None) -> None:
         """Return when the row is on the disk. A cancelled put may still be stored."""
-        given, columns = extra or {}, self._table.columns
+        given = extra or {}
+        columns = self._table.columns
         if given.keys() - columns.keys():
             raise ValueError(f"KeyValueTable {self._table.name} has no columns {sorted(given.keys() - columns.keys())}.")
         if self._checked:
@@ -127,16 +132,11 @@ class KeyValueStore:
             future = self._submit(lambda: self._with_connection(job))
         return await asyncio.wrap_future(future)
 
-    def run_blocking(self, job: Callable[[Connection], T]) -> T:
-        """The same, for what is done before an event loop has anything else to do."""
-        with self._lock:
-            future = self._submit(lambda: self._with_connection(job))
-        return future.result()
-
     def close(self) -> None:
         """Finish what waits and disconnect. The store opens again when it is next used."""
         with self._lock:
-            executor, self._executor = self._executor, None
+            executor = self._executor
+            self._executor = None
             if executor is not None:
                 executor.submit(self._disconnect)
         if executor is not None:
@@ -173,7 +173,7 @@ class KeyValueStore:
                 if held is None or not lost or time.monotonic() > give_up:
                     self._raise_store_error(error)
                     raise
-            # A server that restarts refuses whoever comes back at once, and the replies that wait here have been paid for.
+            # A server that restarts refuses connections for a moment, and the replies that wait here have been paid for.
             self._disconnect()
             time.sleep(RETRY_SECONDS)
 
@@ -196,5 +196,5 @@ class KeyValueStore:
 
 
 def digest_of(key: str, value: object) -> str:
-    """What a checked row holds beside its value; empty for what a row of ours never holds."""
+    """Return the digest that a checked row holds beside its value; empty for a value that no row of ours holds."""
     return hashlib.sha256(key.encode() + b"\n" + value).hexdigest()[:32] if isinstance(value, bytes) else ""

@@ -1,7 +1,7 @@
 """An object store as a file store: S3 and what speaks its protocol, or another that pyarrow or fsspec can open.
 
 Nothing there can be renamed, and an object is there whole or not at all. So a draft's files are uploaded first and the one
-that readers look for last; whoever is killed before leaves files that nobody reads, and the next writer of the same takes
+that readers look for last. A writer that is killed before leaves files that nobody reads; the next writer of the same takes
 them over or, after a day, deletes them.
 """
 
@@ -19,8 +19,8 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import fs
 
-from pipelines.resources.llm.redaction import Redactor
-from pipelines.resources.storage.errors import StoreError
+from pipelines.errors import StoreError
+from pipelines.redaction import Redactor, secrets_of
 from pipelines.resources.storage.file_store import ABANDONED_SECONDS, draft_name, new_draft
 
 CONCURRENCY = 8
@@ -103,13 +103,17 @@ class ObjectStore:
 
     def commit(self, draft: Path, name: str, *, last: str, overwrite: bool = False) -> bool:
         """Upload the draft's files and delete it. Names follow from content, so that a file of the same size is the same."""
-        present, marker = self._list(name), f"{name}/{last}"
+        present = self._list(name)
+        marker = f"{name}/{last}"
         if marker in present and not overwrite:
             return False
-        files = {f"{name}/{path.name}": path for path in draft.iterdir()}
-        sizes = {one: info.size for one, info in present.items()}
-        self.upload({one: path for one, path in files.items() if one != marker and sizes.get(one) != path.stat().st_size})
-        self.upload({marker: files[marker]})
+        files: dict[str, Path] = {}
+        for path in draft.iterdir():
+            there = present.get(f"{name}/{path.name}")
+            if path.name != last and (there is None or there.size != path.stat().st_size):
+                files[f"{name}/{path.name}"] = path
+        self.upload(files)
+        self.upload({marker: draft / last})
         shutil.rmtree(draft)
         self._delete_abandoned(name.rpartition("/")[0], last=last)
         return True
@@ -231,6 +235,6 @@ def _sentence(address: str, error: str) -> str:
         )
     if code == "NETWORK_CONNECTION":
         return f"{address} cannot be reached; check the network and AWS_ENDPOINT_URL; {FINISHED_STAYS}."
-    for name in SECRETS:
-        error = Redactor(os.environ.get(name, "")).clean(error)
-    return f"{address} cannot be used: {error.rstrip('.')}; {FINISHED_STAYS}."
+    in_environment = [os.environ.get(name, "") for name in SECRETS]
+    cleaned = Redactor(*in_environment, *secrets_of(os.environ.get(VARIABLE, ""))).clean(error)
+    return f"{address} cannot be used: {cleaned.rstrip('.')}; {FINISHED_STAYS}."

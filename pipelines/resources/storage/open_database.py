@@ -1,4 +1,4 @@
-"""Which database an installation has: SQLite files, or the Postgres that all workers of a cluster share."""
+"""The database of an installation: SQLite files, or the Postgres that all workers of a cluster share."""
 
 import os
 from pathlib import Path
@@ -22,6 +22,6 @@ def open_database(path: Path, *, reading: bool = False) -> Database:
     if not url:
         return SqliteFile(path, reading)
     # Imported only where it is used: the driver belongs to the extra `cluster`.
-    from pipelines.cluster.postgres import open_postgres
+    from pipelines.resources.storage.postgres import open_postgres
 
     return open_postgres(url, schema=f"amemgym_{path.stem}")

@@ -1,11 +1,11 @@
-"""Which stores an installation has for snapshots, asset values and releases: a folder, or an object store."""
+"""The stores of an installation for snapshots, asset values and releases: a folder, or an object store."""
 
 from pathlib import Path
 
 from dataset_card.release.manifest import MANIFEST
-from dataset_card.release.store import FolderReleaseStore, ReleaseStore
+from dataset_card.release_store.store import FolderReleaseStore, ReleaseStore
+from pipelines.errors import StoreError
 from pipelines.home import Home
-from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.file_store import FileStore, LocalFiles
 from pipelines.resources.storage.object_store import ObjectStore
 from pipelines.resources.storage.release_store import ObjectReleaseStore

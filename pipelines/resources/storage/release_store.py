@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from dataset_card.release.content import ReleaseContent
-from dataset_card.release.folder import Release, ReleaseConflict, write_release
 from dataset_card.release.manifest import MANIFEST
 from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import is_version, numbers
+from dataset_card.release_store.folder import Release, ReleaseConflict, write_release
 from pipelines.resources.storage.file_store import draft_name, new_draft
 from pipelines.resources.storage.object_store import ObjectStore
 
@@ -29,15 +29,20 @@ class ObjectReleaseStore:
         return self._objects.address
 
     def versions(self, variant: str) -> list[str]:
-        """Those with a manifest; without one, the upload has not ended."""
-        names = [name.split("/") for name in self._objects.names(variant)]
-        found = [parts[1] for parts in names if len(parts) == 3 and parts[2] == MANIFEST and is_version(parts[1])]
+        """Return the versions with a manifest; without one, the upload has not ended."""
+        found: list[str] = []
+        for name in self._objects.names(variant):
+            folder, _, file = name.rpartition("/")
+            version = folder.removeprefix(f"{variant}/")
+            if file == MANIFEST and is_version(version):
+                found.append(version)
         return sorted(found, key=numbers)
 
     def folder(self, variant: str, version: str, *, fresh: bool = False) -> Path:
         """A copy, downloaded unless the one that is here has the same manifest and is whole."""
         name = f"{variant}/{version}"
-        manifest, copy = self._objects.read(f"{name}/{MANIFEST}"), self._objects.cache / name
+        manifest = self._objects.read(f"{name}/{MANIFEST}")
+        copy = self._objects.cache / name
         if not fresh and _holds(copy, manifest) and not verify_release(copy):
             return copy
         draft = new_draft(copy.parent)
@@ -64,7 +69,7 @@ class ObjectReleaseStore:
         for one in {*versions[-1:], version} & set(versions):
             shutil.copytree(self.folder(home.name, one), home / one, copy_function=os.link)
         notes = self._notes / home.name
-        for note in notes.iterdir() if notes.is_dir() else ():
+        for note in notes.glob("*"):
             if note.is_file():
                 home.mkdir(exist_ok=True)
                 shutil.copyfile(note, home / note.name)
@@ -76,7 +81,8 @@ class ObjectReleaseStore:
         Their files are then mixed, which verifying the release shows.
         """
         name = f"{released.manifest.variant}/{released.version}"
-        marker, manifest = f"{name}/{MANIFEST}", (released.folder / MANIFEST).read_bytes()
+        marker = f"{name}/{MANIFEST}"
+        manifest = (released.folder / MANIFEST).read_bytes()
         present = set(self._objects.names(name))
         if marker not in present:
             files = {f"{name}/{one.path}": released.folder / one.path for one in released.manifest.files}
@@ -114,6 +120,13 @@ def _replace(draft: Path, copy: Path) -> Path:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Whether two folders hold the same files, byte for byte."""
-    names, there = ([str(file.relative_to(root)) for file in root.rglob("*") if file.is_file()] for root in (one, other))
-    return set(names) == set(there) and filecmp.cmpfiles(one, other, names, shallow=False)[1:] == ([], [])
+    """Return True when two folders hold the same files, byte for byte."""
+    names = _files_below(one)
+    if names != _files_below(other):
+        return False
+    _, different, unreadable = filecmp.cmpfiles(one, other, names, shallow=False)
+    return not different and not unreadable
+
+
+def _files_below(folder: Path) -> set[str]:
+    return {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}

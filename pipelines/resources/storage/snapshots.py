@@ -14,7 +14,7 @@ from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,7 +27,7 @@ from assets.records.base import Failure, ItemRecord
 from assets.records.columnar import to_table
 from assets.reporting.plurals import counted
 from dataset_card.release.writers import sync
-from pipelines.resources.storage.errors import StoreError
+from pipelines.errors import StoreError
 from pipelines.resources.storage.file_store import FileStore, as_file_store
 
 R = TypeVar("R", bound=ItemRecord)
@@ -42,7 +42,8 @@ class ParquetWriter:
     """Writes part by part into a draft; nothing is visible until `finish` commits it."""
 
     def __init__(self, files: FileStore, *, stage: str, unit: str) -> None:
-        self._files, self._folder = files, f"{stage}/{unit}"
+        self._files = files
+        self._folder = f"{stage}/{unit}"
         self._stage: str = stage
         self._unit = unit
         self._draft = files.draft(self._folder)
@@ -54,14 +55,19 @@ class ParquetWriter:
         """Write the next part of a stage. Raises ValueError when positions do not ascend from part to part."""
         if not rows:
             return
-        parts, positions = self._parts.setdefault(stage, []), [position for position, _ in rows]
-        if any(later <= earlier for earlier, later in pairwise([*(part.last for part in parts[-1:]), *positions])):
+        parts = self._parts.setdefault(stage, [])
+        positions = [position for position, _ in rows]
+        earlier = [part.last for part in parts[-1:]]
+        if not _ascends([*earlier, *positions]):
             raise ValueError(f"Rows of {stage!r} must come in ascending order of position, not as {positions}.")
-        records, texts = [one.record for _, one in rows], [one.text for _, one in rows]
+        records = [one.record for _, one in rows]
+        texts = [one.text for _, one in rows]
         content = _content(positions, texts)
         self._digests.setdefault(stage, hashlib.sha256()).update(content)
-        digest, span = hashlib.sha256(content).hexdigest(), {"first": positions[0], "last": positions[-1]}
-        name = f"{'part' if stage == self._stage else f'carried-{stage}'}-{len(parts):05d}-{digest[:8]}.parquet"
+        digest = hashlib.sha256(content).hexdigest()
+        span = {"first": positions[0], "last": positions[-1]}
+        prefix = "part" if stage == self._stage else f"carried-{stage}"
+        name = f"{prefix}-{len(parts):05d}-{digest[:8]}.parquet"
         table = _with_json(to_table(records, record_type=type(records[0])), texts)
         _write(self._draft / name, table.add_column(0, "position", pa.array(positions, pa.int32())))
         parts.append(SnapshotPart(stage=stage, path=name, rows=len(rows), digest=digest, **span))
@@ -79,11 +85,14 @@ class ParquetWriter:
         return ref
 
     def _ref(self, failures: Sequence[str]) -> SnapshotRef:
-        names: list[str] = [self._stage, *sorted(name for name in self._parts if name != self._stage)]
-        content = [self._stage, *(f"{name} {self._digests[name].hexdigest()}" for name in names)]
+        names = [self._stage, *sorted(self._parts.keys() - {self._stage})]
+        content = [self._stage]
+        parts: list[SnapshotPart] = []
+        for name in names:
+            content.append(f"{name} {self._digests[name].hexdigest()}")
+            parts.extend(self._parts.get(name, []))
         content.extend(failures)
         digest = hashlib.sha256("\n".join(content).encode()).hexdigest()
-        parts = [part for name in names for part in self._parts.get(name, [])]
         folder = f"{self._folder}/{digest[:16]}"
         return SnapshotRef(
             stage=self._stage,
@@ -95,7 +104,7 @@ class ParquetWriter:
         )
 
     def _commit(self, ref: SnapshotRef) -> SnapshotRef:
-        """Where the digest's folder exists: keep it when it is whole, else replace it."""
+        """Commit the draft. An existing folder of the digest stays when it is whole, and is replaced otherwise."""
         folder = f"{self._folder}/{ref.digest[:16]}"
         if self._files.commit(self._draft, folder, last=MARKER):
             return ref
@@ -127,25 +136,27 @@ class ParquetSnapshots:
         return ParquetWriter(self.files, stage=stage, unit=unit)
 
     def read(self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None) -> dict[int, R]:
-        """The snapshot's rows of a stage by position, its own or carried ones. Raises SnapshotError."""
+        """Return the snapshot's rows of a stage by position, its own or carried ones. Raises SnapshotError."""
         rows = self.read_serialized(ref, stage, record=record, positions=positions)
         return {position: row.record for position, row in rows.items()}
 
     def read_serialized(
         self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None
     ) -> dict[int, SerializedRecord[R]]:
-        """The same, each record to be decoded when it is looked into; that, too, raises SnapshotError."""
+        """Return the same rows, each record to be decoded when it is looked into; that, too, raises SnapshotError."""
         rows: dict[int, SerializedRecord[R]] = {}
         for part in ref.parts:
             if part.stage != stage:
                 continue
-            wanted = None if positions is None else [p for p in positions if part.first <= p <= part.last]
-            if wanted != []:
+            wanted = None
+            if positions is not None:
+                wanted = {position for position in positions if part.first <= position <= part.last}
+            if wanted is None or wanted:
                 rows.update(self._rows(ref, part, record=record, wanted=wanted))
         return rows
 
     def table(self, ref: SnapshotRef, stage: str) -> pa.Table | None:
-        """The rows of a stage, the snapshot's own or carried ones: `unit`, `position` and the fields of its record.
+        """Return the rows of a stage, the snapshot's own or carried ones: `unit`, `position` and the fields of its record.
 
         None where the snapshot has none of that stage. Raises SnapshotError.
         """
@@ -172,8 +183,10 @@ class ParquetSnapshots:
             return [Failure.model_validate_json(text) for text in texts]
 
     def _rows(
-        self, ref: SnapshotRef, part: SnapshotPart, *, record: type[R], wanted: list[int] | None
+        self, ref: SnapshotRef, part: SnapshotPart, *, record: type[R], wanted: set[int] | None
     ) -> Iterator[tuple[int, SerializedRecord[R]]]:
+        """Yield a part's rows by position; of an unchecked part, all are read and checked. `wanted` None: all of them."""
+
         def decode(text: str) -> R:
             with self._explain_errors(ref, part.path, kind=record.__name__):
                 return record.model_validate_json(text)
@@ -183,11 +196,9 @@ class ParquetSnapshots:
                 positions, texts = _rows_of(_read(file, wanted, columns=["position", RECORD]))
             else:
                 positions, texts = self._checked_rows(ref, part, file)
-        if wanted is not None and len(positions) > len(wanted):
-            chosen = set(wanted)
-            kept = [(position, text) for position, text in zip(positions, texts, strict=True) if position in chosen]
-            positions, texts = [position for position, _ in kept], [text for _, text in kept]
-        return ((position, SerializedRecord(text, decode=decode)) for position, text in zip(positions, texts, strict=True))
+        for position, text in zip(positions, texts, strict=True):
+            if wanted is None or position in wanted:
+                yield position, SerializedRecord(text, decode=decode)
 
     def check(self, ref: SnapshotRef, part: SnapshotPart) -> None:
         """Raise SnapshotError when a part does not hold what was written."""
@@ -213,7 +224,8 @@ class ParquetSnapshots:
     @contextmanager
     def _explain_errors(self, ref: SnapshotRef, name: str, *, kind: str) -> Generator[None, None, None]:
         """Turn errors of a snapshot's file into one sentence."""
-        path, remedy = f"{self.files.address}/{name}", f"materialize {ref.stage!r} of {ref.unit!r} again"
+        path = f"{self.files.address}/{name}"
+        remedy = f"materialize {ref.stage!r} of {ref.unit!r} again"
         try:
             yield
         except FileNotFoundError as error:
@@ -237,8 +249,9 @@ def load_ref(files: FileStore, folder: str) -> SnapshotRef | None:
 
 
 def problems_of(files: FileStore, ref: SnapshotRef) -> list[str]:
-    """What is wrong with the files of a snapshot, all of which are read; one sentence each."""
-    store, problems = ParquetSnapshots(files), list[str]()
+    """Read all files of a snapshot, and return what is wrong with them, one sentence each."""
+    store = ParquetSnapshots(files)
+    problems = list[str]()
     for part in ref.parts:
         try:
             store.check(ref, part)
@@ -255,13 +268,18 @@ def problems_of(files: FileStore, ref: SnapshotRef) -> list[str]:
     return problems
 
 
+def _ascends(positions: Sequence[int]) -> bool:
+    return all(earlier < later for earlier, later in pairwise(positions))
+
+
 def _content(positions: Sequence[int], texts: Sequence[str]) -> bytes:
-    """What a part's digest is over."""
+    """Return the bytes that a part's digest is over."""
     return "".join(f"{position}\t{text}\n" for position, text in zip(positions, texts, strict=True)).encode()
 
 
 def _rows_of(table: pa.Table) -> tuple[list[int], list[str]]:
-    positions, texts = (cast(list[Any], table[name].to_pylist()) for name in ("position", RECORD))
+    positions = cast(list[int], table["position"].to_pylist())
+    texts = cast(list[str], table[RECORD].to_pylist())
     return positions, texts
 
 
@@ -277,8 +295,8 @@ def _write(path: Path, table: pa.Table) -> None:
     sync(path)
 
 
-def _read(file: pa.NativeFile, positions: list[int] | None = None, *, columns: list[str] | None = None) -> pa.Table:
-    wanted = None if positions is None else pc.field("position").isin(positions)  # pyright: ignore[reportUnknownMemberType]
+def _read(file: pa.NativeFile, positions: set[int] | None = None, *, columns: list[str] | None = None) -> pa.Table:
+    wanted = None if positions is None else pc.field("position").isin(sorted(positions))  # pyright: ignore[reportUnknownMemberType]
     return pq.read_table(  # pyright: ignore[reportUnknownMemberType]
         file, columns=columns, filters=wanted, partitioning=None, page_checksum_verification=True
     )

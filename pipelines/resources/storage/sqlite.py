@@ -1,25 +1,33 @@
 """Tables in one SQLite file: safe under several processes of one machine, and under kills."""
 
+import errno
 import fcntl
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Generator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from filelock import AsyncFileLock
+from filelock import AsyncFileLock, FileLock
 
+from assets.reporting.plurals import counted
+from pipelines.errors import StoreError
 from pipelines.resources.storage.database import KeyValueTable, RunJob, place_of
-from pipelines.resources.storage.errors import StoreError
 
 BUSY_SECONDS = 60.0
 PRIMARY_CODE = 0xFF
+HEADER_BYTES = 100  # SQLite takes a file of fewer bytes for a new one
+SALVAGE = "amemgym doctor --repair copies what can be read of it into a new file"
+REPLACE = "amemgym doctor --repair sets it aside, and another is begun without what it held"
 NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN)
 REMEDIES = {
-    sqlite3.SQLITE_CORRUPT: "is damaged; move it away, with its -wal and -shm neighbours, and what it held is made anew",
-    sqlite3.SQLITE_NOTADB: "is not a SQLite database; move it away, and what it should hold is made anew",
+    sqlite3.SQLITE_CORRUPT: f"is damaged; {SALVAGE}",
+    sqlite3.SQLITE_NOTADB: f"is not a SQLite database; {REPLACE}",
     sqlite3.SQLITE_FULL: "cannot grow because the disk is full; make room and run again, what was stored is kept",
     sqlite3.SQLITE_READONLY: "cannot be written; make the file and its folder writable, or choose another place",
     sqlite3.SQLITE_PERM: "cannot be opened; make the file and its folder writable, or choose another place",
@@ -31,7 +39,14 @@ REMEDIES = {
 
 
 class SqliteConnection(sqlite3.Connection):
-    """The Connection port as a subclass, so that statements pass through no layer of ours."""
+    """The Connection port as a subclass, so that statements pass through no layer of ours.
+
+    Damaged text is read with marks in place of what is no UTF-8: its digest does not fit then, whereas an error names no row.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.text_factory = partial(str, encoding="utf-8", errors="replace")
 
     @contextmanager
     def writing(self) -> Generator[None]:
@@ -98,8 +113,11 @@ class SqliteFile:
         """Open the file, which is made with its folder if it is missing. Raises StoreError or sqlite3.Error."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if not self.path.exists():
+                _begin(Path(os.path.realpath(self.path)), tables)
         except OSError as error:
             raise StoreError(f"{self.path} {REMEDIES[sqlite3.SQLITE_CANTOPEN]} ({error.strerror}).") from error
+        refuse_what_is_none(self.path)
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, factory=SqliteConnection)
         try:
             _use_wal(connection)
@@ -116,13 +134,14 @@ class SqliteFile:
     def _connect_to_read(self, tables: Sequence[KeyValueTable]) -> SqliteConnection:
         connection = connect_to_read(self.path.absolute())
         try:
-            if all(_is_complete(connection, table) for table in tables):
-                return connection
+            missing = [table.name for table in tables if not _exists(connection, table)]
         except sqlite3.Error:
             connection.close()
             raise
-        connection.close()
-        raise StoreError(f"{self.path} is of an earlier version, and {REMEDIES[sqlite3.SQLITE_READONLY]}.")
+        if missing:
+            connection.close()
+            raise StoreError(f"{self.path} lacks the table {missing[0]}, and {REMEDIES[sqlite3.SQLITE_READONLY]}.")
+        return connection
 
     def diagnose(self, error: Exception) -> str | None:
         """SQLite's error code as one sentence: what, where, what to do."""
@@ -167,22 +186,72 @@ def connect_to_read(path: Path, *, without_log: bool = False) -> SqliteConnectio
     return connection
 
 
+def _begin(path: Path, tables: Sequence[KeyValueTable]) -> None:
+    """Make the file, whole from the moment it is there: one without bytes is always damage, and never a kill at this moment."""
+    lock = Path(f"{path}.begin")
+    with FileLock(lock, fallback_to_soft=False):
+        if not path.exists():
+            draft = Path(f"{path}.draft")
+            # A log of a file that was deleted would be read into this one.
+            for old in (draft, Path(f"{path}-wal"), Path(f"{path}-shm")):
+                old.unlink(missing_ok=True)
+            with closing(sqlite3.connect(draft, isolation_level=None, factory=SqliteConnection)) as connection:
+                for table in tables:
+                    _create(connection, table)
+            draft.replace(path)
+        lock.unlink(missing_ok=True)
+
+
+def refuse_what_is_none(path: Path) -> None:
+    """Raise StoreError where this can be no database. SQLite itself would begin anew in an empty file, without a word."""
+    reason = obstacle(path)
+    if reason:
+        raise StoreError(f"{path} {reason}; {REPLACE}.")
+    if not os.access(path, os.R_OK):
+        raise StoreError(f"{path} {REMEDIES[sqlite3.SQLITE_PERM]} ({os.strerror(errno.EACCES)}).")
+
+
+def obstacle(path: Path) -> str:
+    """Say what stands there in place of a database; "" where it may be one."""
+    # Without opening it: closing a file gives up the locks that this process has on it, also those of SQLite.
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        return f"cannot be opened ({error.strerror})"
+    if path.is_dir():
+        return "is a folder in the place of a database"
+    if size < HEADER_BYTES:
+        return f"has {counted(size, 'byte')}, which no database has: it was cut off"
+    return ""
+
+
+def damage_of(path: Path) -> str:
+    """Say what is wrong with a SQLite file, of which all is read; "" where nothing is."""
+    try:
+        reason = obstacle(path)
+        if reason:
+            return reason
+        with closing(connect_to_read(path, without_log=True)) as connection:
+            (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except (OSError, sqlite3.Error) as error:
+        state = str(error)
+    return "" if state == "ok" else f"is damaged ({' '.join(str(state).split())})"
+
+
 def _create(connection: SqliteConnection, table: KeyValueTable) -> None:
-    """Make the table, or add the columns that an older version of the file lacks."""
-    if _is_complete(connection, table):
+    # Looked for first, because making it takes the write lock also where it is there.
+    if _exists(connection, table):
         return
+    columns = ["key TEXT PRIMARY KEY", "value BLOB NOT NULL"]
+    for name, kind in table.columns.items():
+        columns.append(f"{name} {kind}")
     with connection.writing():
-        connection.execute(f'CREATE TABLE IF NOT EXISTS "{table.name}" (key TEXT PRIMARY KEY, value BLOB NOT NULL)')
-        for name in table.columns.keys() - _columns(connection, table):
-            connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {name} {table.columns[name]}')
+        connection.execute(f'CREATE TABLE IF NOT EXISTS "{table.name}" ({", ".join(columns)})')
 
 
-def _is_complete(connection: SqliteConnection, table: KeyValueTable) -> bool:
-    return _columns(connection, table).issuperset({"key", *table.columns})
-
-
-def _columns(connection: SqliteConnection, table: KeyValueTable) -> set[str]:
-    return {row[1] for row in connection.execute(f'PRAGMA table_info("{table.name}")')}
+def _exists(connection: SqliteConnection, table: KeyValueTable) -> bool:
+    query = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return connection.execute(query, (table.name,)).fetchone()[0] > 0
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

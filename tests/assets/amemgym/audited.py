@@ -5,10 +5,10 @@ from typing import Any
 
 from assets.amemgym.answers.stage import write_answers
 from assets.amemgym.audits.stage import audit_user
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.question import AnswerSet
 from assets.amemgym.records.state import PeriodSessions, Session, SessionSet
+from assets.recipe.amemgym import AMemGymRecipe
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.honest_replies import coded

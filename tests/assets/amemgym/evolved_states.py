@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import StateSchema, StateTrajectory
 from assets.amemgym.state_trajectory.stage import evolve_state
+from assets.recipe.amemgym import AMemGymRecipe
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.scenario import DIET, EVENINGS, GOAL

@@ -2,10 +2,10 @@
 
 from typing import Any, cast
 
-from assets.amemgym.recipe import MAX_STATES_PER_QUERY
 from assets.amemgym.records.state import Event, EventSet, PeriodEvents, SessionSet
 from assets.amemgym.session_queries.stage import write_sessions
 from assets.llm.ports import ModelRequest
+from assets.recipe.amemgym import MAX_STATES_PER_QUERY
 from assets.recipe.policies import GatePolicy
 from tests.support import scenario
 from tests.support.coroutines import run

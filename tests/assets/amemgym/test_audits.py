@@ -51,7 +51,7 @@ def test_finished_queries_are_read_again_for_every_variable() -> None:
         "s00-02": {DIET: "vegetarian"},
         "s02-01": {DIET: "vegetarian"},
     }
-    assert all(one.told for one in audit.queries)
+    assert all(one.recovered for one in audit.queries)
 
 
 def test_the_recipe_may_name_a_model_of_its_own_for_the_audit() -> None:

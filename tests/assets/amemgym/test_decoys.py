@@ -4,12 +4,12 @@ from collections import Counter
 
 from assets.amemgym.answers.stage import write_answers
 from assets.amemgym.audits.stage import audit_user
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerSet
 from assets.amemgym.records.state import SessionSet, StateSchema, StateTrajectory
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelRequest
+from assets.recipe.amemgym import AMemGymRecipe
 from tests.assets.amemgym.audited import CHECK, CHOOSE, EXPOSURE, answered, audited, recipe, sessions
 from tests.support import scenario
 from tests.support.coroutines import run

@@ -7,8 +7,8 @@ import pytest
 
 from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.questions import draft_questions
-from assets.amemgym.text_checks import TextInContext, TextKind, faults
-from assets.llm.languages import FORMS, LANGUAGES
+from assets.text.languages import FORMS, LANGUAGES
+from assets.text.text_checks import TextInContext, TextKind, faults
 from prompts.catalogue import load_prompt, prompt_names
 from tests.support import scenario
 from tests.support.coroutines import run

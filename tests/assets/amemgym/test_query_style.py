@@ -3,7 +3,7 @@
 import pytest
 
 from assets.amemgym.session_queries.drafts import query_in_context
-from assets.amemgym.text_checks import StyleCheck, TextInContext
+from assets.text.text_checks import StyleCheck, TextInContext
 from tests.support import scenario
 
 CHOICES = {"diet": ["eats_everything", "vegan"], "goal": ["first 5 km"]}

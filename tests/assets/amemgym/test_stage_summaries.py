@@ -4,28 +4,33 @@ import base64
 import re
 import xml.etree.ElementTree as ElementTree
 
-from assets.amemgym import stage_summaries
+from assets.amemgym.audits.stage import summarize_audits
+from assets.amemgym.episodes import summarize_episodes
+from assets.amemgym.personas.stage import summarize_personas
 from assets.amemgym.records.state import PeriodSessions, SessionSet
+from assets.amemgym.session_queries.stage import summarize_sessions
+from assets.amemgym.state_trajectory.stage import summarize_trajectories
 from assets.amemgym.trajectory_svg import ValueSpan, trajectory_markdown, value_spans
+from assets.reporting.histogram import histogram
 from tests.support import scenario
 from tests.support.scenario import DIET, EVENINGS, GOAL
 
 
 def test_a_histogram_shows_ends_shape_and_mean() -> None:
-    assert stage_summaries.histogram([1, 1, 1, 1, 3], unit="words") == "1 █\N{FIGURE SPACE}▂ 3 words, mean 1.4"
-    assert stage_summaries.histogram(range(1000), unit="words").count("█") == 12
-    assert stage_summaries.histogram([], unit="words") == "none"
+    assert histogram([1, 1, 1, 1, 3], unit="words") == "1 █\N{FIGURE SPACE}▂ 3 words, mean 1.4"
+    assert histogram(range(1000), unit="words").count("█") == 12
+    assert histogram([], unit="words") == "none"
 
 
 def test_sessions_are_counted_with_the_values_that_they_tell() -> None:
     periods = tuple(PeriodSessions(index=index, sessions=own) for index, own in enumerate(scenario.sessions()))
-    told = stage_summaries.summarize_sessions([SessionSet(user_id="u", periods=periods, gate_records=())])
+    told = summarize_sessions([SessionSet(user_id="u", periods=periods, gate_records=())])
     assert (told["sessions"], told["values_per_session"]) == (4, 1.5)
 
 
 def test_the_motion_of_states_and_the_balance_of_values_are_told() -> None:
-    moving = stage_summaries.summarize_trajectories([scenario.trajectory()])
-    whole = stage_summaries.summarize_episodes([scenario.episode()])
+    moving = summarize_trajectories([scenario.trajectory()])
+    whole = summarize_episodes([scenario.episode()])
     assert (moving["updates"], moving["updates_per_period"], moving["unmoved_variables"], moving["returns"]) == (3, 1.5, 0, 0)
     assert (whole["sessions"], whole["questions"], whole["golden_changes"]) == (4, 2, 0.75)
     balance = str(getattr(whole["value_balance"], "md_str", ""))
@@ -34,10 +39,10 @@ def test_the_motion_of_states_and_the_balance_of_values_are_told() -> None:
 
 def test_nobody_is_nothing_and_no_error() -> None:
     for summarize in (
-        stage_summaries.summarize_personas,
-        stage_summaries.summarize_trajectories,
-        stage_summaries.summarize_episodes,
-        stage_summaries.summarize_audits,
+        summarize_personas,
+        summarize_trajectories,
+        summarize_episodes,
+        summarize_audits,
     ):
         assert summarize([]) is not None
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.records.state import JudgedSchema, StateSchema
 from assets.amemgym.state_schema import refine_schema
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
@@ -84,6 +84,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "name that is a choice": ({**SAME, "diet": "x"}, "'x' is a choice of 'diet'"),
     "name that is a choice in other writing": ({**SAME, "diet": "_X"}, "'_X' is a choice of 'diet'"),
+    "names that read the same": (
+        {**SAME, "diet": "Eating habits", "food": "eating_habit"},
+        "The names ['Eating habits', 'eating_habit'] read the same",
+    ),
     "variable without a name": ({**SAME, "time": " "}, "time: String should have at least 1 character"),
 }
 

@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from assets.amemgym.records.rows import KEYS, TABLES, SessionRow
-from assets.amemgym.tables import table_rows
+from assets.amemgym.records.rows import SessionRow
+from assets.amemgym.tables import TABLES, table_rows
 from assets.records.base import Record
 from assets.records.columnar import arrow_schema, from_table, to_table
 from assets.records.common_tables import failure_row
@@ -41,15 +41,16 @@ def test_every_table_has_its_rows() -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_s_key_comes_first_and_tells_its_rows_apart(name: str) -> None:
-    assert tuple(TABLES[name].model_fields)[: len(KEYS[name])] == KEYS[name]
-    keys = [tuple(getattr(row, key) for key in KEYS[name]) for row in rows()[name]]
+    key = TABLES[name].key
+    assert tuple(TABLES[name].row.model_fields)[: len(key)] == key
+    keys = [tuple(getattr(row, column) for column in key) for row in rows()[name]]
     assert len(set(keys)) == len(keys)
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_rows_come_back_from_arrow_as_they_were(name: str) -> None:
     found = list(rows()[name])
-    kind: Any = TABLES[name]
+    kind: Any = TABLES[name].row
     assert from_table(to_table(found, record_type=kind), record_type=kind) == found
 
 

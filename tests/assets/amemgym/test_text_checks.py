@@ -2,7 +2,7 @@
 
 import pytest
 
-from assets.amemgym.text_checks import CONTACT, PROSE, TextInContext
+from assets.text.text_checks import CONTACT, PROSE, TextInContext
 
 BY_FORM = [check for check in PROSE if check.name in ("no_placeholder", "no_markup", "no_identifier", CONTACT.name)]
 

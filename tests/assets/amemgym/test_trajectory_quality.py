@@ -12,8 +12,8 @@ from assets.amemgym.state_trajectory.quality import (
     PingPong,
     all_can_move,
     balance,
+    count_golden_changes,
     golden_change_share,
-    golden_changes,
     ping_pongs,
     recently_left_values,
     unmoved,
@@ -76,6 +76,6 @@ def test_balance_is_one_for_equal_times_and_zero_for_one_value() -> None:
 
 def test_a_question_changes_its_answer_when_one_of_its_variables_moves() -> None:
     moving = periods("xx", "yx", "yy", "yy")
-    assert golden_changes(moving, [["a"], ["b"], ["a", "b"]]) == [2, 2, 0]
+    assert count_golden_changes(moving, [["a"], ["b"], ["a", "b"]]) == [2, 2, 0]
     assert golden_change_share(moving, [["a"], ["b"], ["a", "b"]]) == pytest.approx(4 / 9)
     assert golden_change_share(periods("xx"), [["a"]]) == 0.0

@@ -73,6 +73,14 @@ def test_a_name_that_no_text_mentions_is_sent_back() -> None:
     assert "The name 'Eve' does not occur" in model.objections(PROMPT)[0]
 
 
+@pytest.mark.parametrize("name", ["None", "nan", "null"])
+def test_a_word_for_nothing_is_no_name_though_the_texts_have_it(name: str) -> None:
+    person = persona(7, persona=f"Ada Number7 likes {name} of it.")
+    profile, model = completed(good(name=name), good(), persona=person)
+    assert profile.name == "Ada Number7"
+    assert f"'{name}' is nobody's name" in model.objections(PROMPT)[0]
+
+
 def test_five_hundred_words_are_too_many_and_one_fewer_is_fine() -> None:
     profile, model = completed(good(profile="word " * 500), good(profile="word " * 499), persona=persona(7))
     assert len(profile.complementary_info.split()) == 499

@@ -10,11 +10,11 @@ from assets.code_qa.behaviours import execute_behaviours
 from assets.code_qa.execution.calls import proposed_calls
 from assets.code_qa.execution.mutants import mutants_of
 from assets.code_qa.packages.symbols import Function
-from assets.code_qa.recipe import CodeQaRecipe
 from assets.code_qa.records.behaviours import Behaviour, CallResult, CodeBehaviours, NearMiss
-from assets.code_qa.records.sources import CodeSources, PackageSpec
+from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.sources import draw_sources, with_package_digests
 from assets.engine.seeded_random import SeededRandom
+from assets.recipe.code_qa import CodeQaRecipe, PackageSpec
 from assets.recipe.loading import units
 from assets.records.base import ItemFailed
 from tests.support.coroutines import run

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from assets.code_qa.ablation import certify
 from assets.code_qa.documents import write_notes
 from assets.code_qa.questions import shown_code
 from assets.code_qa.records.behaviours import Behaviour, CallResult
 from assets.code_qa.team.relations import OUTCOME, RELATIONS
 from assets.code_qa.team.world import is_telling, tellable
 from assets.llm.ports import ModelReply, ModelRequest
-from assets.memory_items.answers import TypedAnswer, is_right
+from assets.memory_items.final_ablation import certify_lengths, final_conditions, without_hop
+from assets.recipe.document_tasks import Eviction
+from assets.records.answers import TypedAnswer, is_right
 from assets.records.base import ItemFailed
 from tests.support.code_questions import code_recipe, made_question
 from tests.support.coroutines import run
@@ -58,13 +59,27 @@ def test_what_is_shown_with_a_question_is_code_of_its_rivals_too() -> None:
     assert shown_code(made.sources, made.decisions, most=code_recipe().max_code_tokens) == made.question.code
 
 
-def test_leaving_out_a_decision_leaves_the_code_in_sight() -> None:
+def test_leaving_out_a_decision_or_an_outcome_leaves_the_code_in_sight() -> None:
     made = made_question()
-    decision, result = made.question.hops[0], made.question.hops[-1]
-    assert made.question.shown_without(decision) == made.question.code
-    assert made.question.shown_without(result) == ()
-    again = run(certify(made.question, made.lengths, recipe=code_recipe(), model=EmbeddedModel()))
+    assert made.question.hops[-1].relation == OUTCOME
+    conditions = final_conditions(made.lengths.lengths[0], made.question, eviction=Eviction(), most=100_000)
+    for number in range(1, len(made.question.hops) + 1):
+        (read,) = next(one.parts for one in conditions if one.name == without_hop(number))
+        assert set(made.question.code) <= set(read)
+    again = run(certify_lengths(made.question, made.lengths, recipe=code_recipe(), model=EmbeddedModel()))
     assert again.certificates == made.ablation.certificates
+
+
+def test_of_a_function_whose_outcome_is_asked_for_the_head_alone_is_shown() -> None:
+    """Whoever sees its body works the outcome out, and remembers nothing."""
+    made = made_question()
+    function = made.question.hops[-1].subject.partition("(")[0]
+    (shown,) = [one for one in made.question.code if one.document_id == f"code-{function}"]
+    symbol = made.sources.symbol(function)
+    assert symbol.source.startswith(shown.text)
+    assert shown.text.endswith(":")
+    assert "return" not in shown.text
+    assert "return" in symbol.source
 
 
 @pytest.mark.parametrize(

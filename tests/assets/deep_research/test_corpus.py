@@ -10,10 +10,10 @@ from assets.deep_research.corpus.reading import corpus_digest, read_documents, t
 from assets.deep_research.corpus.renaming import invented_name, name_registry, renamed
 from assets.deep_research.corpus.sampling import with_corpus_digest
 from assets.deep_research.corpus.sections import MOST_TOKENS, sections_of
-from assets.deep_research.records.world import Section
-from assets.engine.recipe_asset import shown
-from assets.llm.text import count_tokens
+from assets.deep_research.records import Section
+from assets.engine.recipe_asset import recipe_metadata
 from assets.recipe.loading import RecipeError
+from assets.text.words import count_tokens
 from pipelines.embedded.deep_research.manuals import manual_facts
 from tests.support.coroutines import run
 from tests.support.research_tasks import EmbeddedModel, make, small_recipe, worlds
@@ -105,7 +105,7 @@ def test_a_task_over_real_documents_is_made_and_certified(corpus: Path) -> None:
     source = {"kind": "documents", "paths": (str(corpus),), "license": "MIT"}
     recipe = with_corpus_digest(small_recipe(lengths=(2000,), source=source, num_tasks=1))
     assert recipe.source.content == corpus_digest(read_documents((str(corpus),), "MIT"))
-    assert shown(recipe, {})["fingerprint"] == recipe.fingerprint
+    assert recipe_metadata(recipe, {})["fingerprint"] == recipe.fingerprint
     task = run(make(worlds(recipe)[0], recipe=recipe, model=EmbeddedModel())).instance
     assert task.answer.value == "3.1"
     assert [hop.relation for hop in task.hops] == ["replaced_by", "added_in"]

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from assets.deep_research.ablation import certify
 from assets.deep_research.lengths import fill_lengths
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.chains import followed, settled
-from assets.memory_items.documents import Eviction, SizedItem
+from assets.memory_items.documents import SizedItem
+from assets.memory_items.final_ablation import certify_lengths
+from assets.recipe.document_tasks import Eviction
 from assets.records.base import ItemFailed
 from tests.support.coroutines import run
 from tests.support.research_tasks import EmbeddedModel, made_task, make, small_recipe, worlds
@@ -30,7 +31,7 @@ def test_a_reader_that_fails_certifies_nothing_and_its_votes_are_kept() -> None:
     task, recipe = made_task(), small_recipe(gates={"max_reasks": 0})
     model = InterruptedModel(lambda request: request.sample == 1)
     with pytest.raises(ItemFailed) as failed:
-        run(certify(task.question, task.lengths, recipe=recipe, model=model))
+        run(certify_lengths(task.question, task.lengths, recipe=recipe, model=model))
     assert failed.value.reason == "call_failed"
     assert any("error" in vote.reading for vote in failed.value.gate_records)
 
@@ -66,7 +67,7 @@ def test_a_fact_that_stands_in_filler_too_is_found_by_a_reader() -> None:
     )
     leaked = task.lengths.model_copy(update={"lengths": (SizedItem(target_tokens=4000, tokens=4000, turns=turns),)})
     with pytest.raises(ItemFailed, match="filler only: 2 of 2 readings right"):
-        run(certify(task.question, leaked, recipe=small_recipe(), model=EmbeddedModel()))
+        run(certify_lengths(task.question, leaked, recipe=small_recipe(), model=EmbeddedModel()))
 
 
 def test_lengths_differ_in_filler_alone_and_a_window_holds_no_fact() -> None:

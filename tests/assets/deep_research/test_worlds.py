@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from assets.deep_research.world.relations import WORLD
+from assets.deep_research.fiction import WORLD
 from assets.memory_items.chains import path_problems, planned_chain
 from assets.memory_items.world.clusters import make_cluster
 from tests.support.research_tasks import made_task, small_recipe, worlds

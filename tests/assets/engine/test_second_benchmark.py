@@ -1,5 +1,7 @@
 """A second benchmark: its value alone gives it assets with checks, snapshots, replaced items, a report and a release."""
 
+import gc
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,14 +13,14 @@ from assets.engine.ports import VALUES
 from assets.engine.provenance import Provenance, ReportValue, ResolvedRecipe
 from assets.engine.stage_asset import stage_assets
 from assets.records.report import MinimalReport
-from dataset_card.hub.asset import hub_release_asset
-from dataset_card.release.asset import release_asset
-from dataset_card.release.checks import release_checks
-from dataset_card.release.store import FolderReleaseStore
+from dataset_card.hub.asset import hub_release_asset, release_checks
 from dataset_card.release.verify import examine_release
+from dataset_card.release_store.asset import release_asset
+from dataset_card.release_store.store import FolderReleaseStore
 from pipelines.benchmarks import BenchmarkEntry
+from pipelines.evaluation_assets import EvaluationConfig, evaluation_asset
 from pipelines.jobs import benchmark_jobs
-from pipelines.resources.dagster_resources import PublisherResource
+from pipelines.opening.dagster_resources import PublisherResource
 from pipelines.resources.storage.io_manager import AssetValueIOManager
 from tests.support.releases import queried
 from tests.support.run_contexts import run_context
@@ -28,10 +30,14 @@ from validation.checks import benchmark_checks
 from validation.report.asset import report_asset
 
 
+def resolved_recipe() -> ArithmeticRecipe:
+    fields = {"variant": "demo", "benchmark": "arithmetic", "num_reserve": 1, "gates": PLAIN_GATES}
+    return ArithmeticRecipe.model_validate(fields)
+
+
 @dg.asset(name=ARITHMETIC.key("recipe"), partitions_def=ARITHMETIC.partitions.by_variant, io_manager_key=VALUES)
 def recipe() -> dg.MaterializeResult[ResolvedRecipe]:
-    fields = {"variant": "demo", "benchmark": "arithmetic", "num_reserve": 1, "gates": PLAIN_GATES}
-    resolved = ArithmeticRecipe.model_validate(fields)
+    resolved = resolved_recipe()
     return dg.MaterializeResult(value=ResolvedRecipe(recipe=resolved), data_version=dg.DataVersion(resolved.fingerprint))
 
 
@@ -108,3 +114,25 @@ def test_the_assets_have_their_direct_predecessors_and_the_benchmarks_group() ->
     parents = {name: {dep.asset_key.to_user_string() for dep in spec.deps} for name, spec in specs.items()}
     assert parents == {"numbers": {"arithmetic_recipe"}, "doubles": {"numbers"}, "sentences": {"doubles"}}
     assert {spec.group_name for spec in specs.values()} == {"arithmetic_1_items"}
+
+
+@pytest.mark.parametrize(
+    ("asset", "inputs"),
+    [
+        (stage_assets(ARITHMETIC)[1], {"numbers": Provenance(recipe=resolved_recipe(), snapshots={})}),
+        (report_asset(VALIDATION), {"sentences": {}}),
+        (evaluation_asset(ARITHMETIC), {"config": EvaluationConfig()}),
+    ],
+    ids=["stage", "quality report", "evaluation"],
+)
+def test_a_step_that_was_made_ready_and_never_began_leaves_no_warning(
+    asset: dg.AssetsDefinition, inputs: dict[str, object]
+) -> None:
+    """Dagster makes an asset's function ready some time before it runs it, and a signal in between ends the run."""
+    resources = dict.fromkeys(asset.required_resource_keys, "unused")
+    context = dg.build_asset_context(partition_key="demo", resources=resources)
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always")
+        asset(context, **inputs)
+        gc.collect()
+    assert [str(one.message) for one in left] == []

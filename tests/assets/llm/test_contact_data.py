@@ -4,8 +4,8 @@ import importlib.util
 
 import pytest
 
-from assets.llm.contact_data import contact_data
 from assets.recipe.policies import GatePolicy
+from assets.text.contact_data import contact_data
 
 FOUND = {
     "mail": "ann.lee+x@mail.example",

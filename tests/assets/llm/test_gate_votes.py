@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.gate import Gate, GateAttempt, ReadingTask, decide, independent_groups, pass_gates
+from assets.llm.gate import Gate, GateAttempt, ReadingTask, independent_groups, pass_gates, take_votes
 from assets.recipe.policies import GatePolicy
 from assets.records.base import ItemFailed
 from tests.assets.llm.gate_bench import RIGHT, WRONG, Bench, passed, through
@@ -103,7 +103,7 @@ class Unreliable:
         """The share of texts that the gate accepts."""
         recipe = small_recipe(gates=GatePolicy(votes=votes, votes_needed=needed))
         texts = [(self.gate(number), GateAttempt(f"t{number}", "text")) for number in range(TEXTS)]
-        return sum(run(decide(texts, self.read, recipe=recipe))) / TEXTS
+        return sum(run(take_votes(texts, self.read, recipe=recipe))) / TEXTS
 
 
 def binomial(votes: int, needed: int, share: float) -> float:

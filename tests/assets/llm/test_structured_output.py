@@ -6,18 +6,25 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from assets.llm.ports import CallLabels, ModelReply
-from assets.llm.structured_output import UnusableReply, extract_json, schema_of_model
+from assets.llm.structured_output import (
+    MOST_CHARACTERS,
+    UnusableReply,
+    extract_json,
+    schema_of_model,
+)
 from assets.llm.usage import Meter, MeteredModel
 from assets.recipe.recipe import GatePolicy
 from assets.records.base import ItemFailed, Text
+from assets.records.readable import UNREADABLE, unreadable_in
 from tests.support.coroutines import run
 from tests.support.scripted_model import Reply, ScriptedModel, ask_test_prompt, reply
 from tests.support.small import small_recipe
 
 NAME = "test/ask"
+READABLE = st.characters(exclude_categories=["Cs"], exclude_characters=UNREADABLE.findall("".join(map(chr, range(0x10000)))))
 
 
 class Number(BaseModel):
@@ -52,9 +59,7 @@ def test_json_is_found_in_whatever_surrounds_it(text: str) -> None:
     assert asked(text)[0] == 2
 
 
-@given(
-    st.recursive(st.integers() | st.text(st.characters(exclude_categories=["Cs"])), lambda inner: st.lists(inner, max_size=3))
-)
+@given(st.recursive(st.integers() | st.text(READABLE), lambda inner: st.lists(inner, max_size=3)))
 def test_any_json_object_is_read_as_it_is(value: object) -> None:
     assert (
         extract_json(json.dumps({"value": value})) == extract_json(f"So:\n{json.dumps({'value': value})}") == {"value": value}
@@ -68,16 +73,38 @@ def test_any_json_object_is_read_as_it_is(value: object) -> None:
         "I cannot say.",
         '{"n": ',
         "}{",
-        '{"n": 2} or {"n": 4}',
         "[" * 100_000,
         f'{{"n": {"1" * 5000}}}',
-        '{"why": "\\ud83d"}',
     ],
-    ids=["nothing", "prose", "half", "turned", "two", "deep", "long number", "half an emoji"],
+    ids=["nothing", "prose", "half", "turned", "deep", "long number"],
 )
 def test_text_without_one_json_value_is_unusable(text: str) -> None:
     with pytest.raises(UnusableReply, match="not a JSON object"):
         extract_json(text)
+
+
+@pytest.mark.parametrize("character", ["\0", "\x0b", "\x1b", "\x7f", "\ud83d", "\uffff"])
+def test_a_character_that_no_reader_could_see_goes_back_with_its_code(character: str) -> None:
+    spoiled = json.dumps({"n": 2, "why": f"so {character}or so"})
+    number, model = asked(spoiled, '{"n": 4}')
+    assert number == 4
+    assert f"holds the character U+{ord(character):04X}, which no reader could see" in model.objections(NAME)[0]
+    assert asked(json.dumps({"n": 2, f"key{character}": 1}), '{"n": 4}')[0] == 4
+
+
+def test_a_reply_that_never_becomes_readable_fails_its_item_and_no_more() -> None:
+    with pytest.raises(ItemFailed, match=r"U\+0000") as caught:
+        asked('{"n": 2, "why": "\\u0000"}')
+    assert caught.value.reason == "rule_violated"
+    assert not unreadable_in(caught.value.message)
+
+
+def test_a_reply_longer_than_a_release_could_hold_is_asked_for_again_without_being_quoted() -> None:
+    long = json.dumps({"n": 2, "why": "so " * MOST_CHARACTERS})
+    number, model = asked(long, long, '{"n": 4}')
+    assert number == 4
+    assert "200,000 are the most" in model.objections(NAME)[0]
+    assert all(len(message.content) < 1000 for request in model.requests for message in request.messages)
 
 
 def test_the_sentence_goes_back_with_the_bad_reply() -> None:
@@ -94,6 +121,35 @@ def test_the_sentence_goes_back_with_the_bad_reply() -> None:
         ),
     ]
     assert replace(second, messages=first.messages) == first
+
+
+def test_an_empty_reply_is_not_sent_back() -> None:
+    number, model = asked("", " ", '{"n": 4}', max_reasks=3)
+    assert number == 4
+    assert [message.role for request in model.requests for message in request.messages] == ["system", "user"] * 3
+    assert "An earlier answer could not be used" in model.requests[1].messages[-1].content
+    assert len({request.messages for request in model.requests}) == 3
+
+
+class ClosedNumber(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    n: int
+
+
+def test_remarks_beside_the_answer_are_passed_over_and_other_keys_are_not() -> None:
+    model = ScriptedModel({NAME: ['{"reasoning": "It is even.", "n": "4"}', '{"m": 3, "n": 4}']})
+    assert run(ask_test_prompt(model, lambda number: number.n, reply=ClosedNumber, recipe=small_recipe())) == 4
+    once = small_recipe(gates=GatePolicy(max_reasks=0))
+    with pytest.raises(ItemFailed, match="m: Extra inputs"):
+        run(ask_test_prompt(model, lambda number: number.n, reply=ClosedNumber, recipe=once))
+
+
+def test_a_thought_that_took_all_of_the_room_names_the_field_to_raise() -> None:
+    with pytest.raises(ItemFailed, match=r"Reasoning took all of the room: raise models\.writer\.max_output_tokens"):
+        asked(reply("", finish="length"))
+    with pytest.raises(ItemFailed, match=r"cut off; answer again, shorter. Or raise models\.writer\.max_output_tokens"):
+        asked(reply('{"n": ', finish="length"))
 
 
 def test_only_the_last_bad_reply_goes_back() -> None:

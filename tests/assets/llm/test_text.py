@@ -2,7 +2,7 @@
 
 import pytest
 
-from assets.llm.text import alike, is_distinctive, spells
+from assets.text.words import alike, is_distinctive, spells
 
 FOLDS = {
     "case": ("At last a WHOLE Evening off", "whole_evening"),

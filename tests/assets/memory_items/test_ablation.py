@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from assets.memory_items.ablation import Ablation, AblationCondition, AblationPolicy, ablate, expect_passed, given, in_parts
-from assets.memory_items.answers import TypedAnswer
+from assets.memory_items.ablation import Ablation, AblationCondition, ablate, expect_passed, given, in_parts
 from assets.memory_items.documents import ItemDocument
+from assets.recipe.document_tasks import AblationPolicy
+from assets.records.answers import TypedAnswer
 from assets.records.base import ItemFailed
 from tests.support.coroutines import run
 from tests.support.research_tasks import small_recipe
@@ -39,6 +40,14 @@ def test_all_readings_have_to_come_out_as_expected(expected: str, replies: list[
     ablation = read(condition, [{"answer": answer} for answer in replies])
     assert [one.outcome for one in ablation.outcomes] == [outcome]
     assert [vote.reading.get("answer") for vote in ablation.gate_records] == replies
+
+
+def test_a_second_reading_has_the_documents_in_another_order() -> None:
+    """A judge that misreads a text misreads it again where it gets the same words in the same order."""
+    first, second = read(given("some", FILLER, "wrong"), [{"answer": None}] * 2).gate_records
+    assert first.text == "d0, d1, d2, d3"
+    assert second.text != first.text
+    assert sorted(second.text.split(", ")) == first.text.split(", ")
 
 
 def test_an_error_is_neither_a_pass_nor_a_wrong_answer() -> None:

@@ -4,9 +4,9 @@ import hashlib
 
 import pytest
 
-from assets.llm.text import PIECE
-from assets.memory_items.answers import AnswerKind, TypedAnswer, is_right, read_date
 from assets.memory_items.documents import TOKENIZER
+from assets.records.answers import AnswerKind, TypedAnswer, is_right, read_date
+from assets.text.words import LETTERS_PER_TOKEN, PIECE
 
 
 @pytest.mark.parametrize(
@@ -38,5 +38,5 @@ def test_a_date_without_its_day_is_none() -> None:
 
 
 def test_the_tokenizers_name_belongs_to_its_pattern() -> None:
-    digest = hashlib.sha256(PIECE.pattern.encode()).hexdigest()[:12]
-    assert (TOKENIZER, digest) == ("amemgym-pieces-1", "e4f52717ecf4")
+    digest = hashlib.sha256(f"{PIECE.pattern} {LETTERS_PER_TOKEN}".encode()).hexdigest()[:12]
+    assert (TOKENIZER, digest) == ("amemgym-pieces-2", "c098592a5c7e")

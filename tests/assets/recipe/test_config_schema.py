@@ -7,11 +7,11 @@ import dagster as dg
 import pytest
 
 from assets.amemgym.pipeline import AMEMGYM
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.code_qa.pipeline import CODE_QA
 from assets.engine.benchmark import Benchmark
 from assets.engine.ports import VALUES
 from assets.engine.recipe_asset import check_again, recipe_asset
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.config_schema import NOT_FOR_PEOPLE, RecipeField, recipe_fields
 from assets.recipe.loading import RecipeError, dotted
 from tests.support.small import small_recipe
@@ -40,7 +40,10 @@ def accepted(config: dict[str, Any], benchmark: Benchmark = AMEMGYM) -> dict[str
 
 def test_all_that_a_recipe_may_set_is_shown() -> None:
     written = [path for path in paths(small_recipe().model_dump(mode="json")) if path not in NOT_FOR_PEOPLE]
-    assert [field.path for field in FIELDS] == ["benchmark", *written]
+    # A recipe without fields of its own for requests has the bytes from before there were any.
+    shown = [field.path for field in FIELDS if not field.path.endswith(".extra_body")]
+    assert shown == ["benchmark", *written]
+    assert len(FIELDS) == len(shown) + 3
 
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.path)
@@ -61,9 +64,13 @@ def test_a_field_is_one_sentence_of_meaning_and_one_of_limits() -> None:
 
 
 def test_what_is_given_reaches_the_recipe_and_nothing_else_does() -> None:
-    config = {"num_users": 3, "models": {"writer": {"temperature": None}}, "again": {"u": {"answers": 1}}}
+    writer: dict[str, Any] = {"temperature": None, "extra_body": {"top_k": 20, "stop": ["a"], "thinking": {"on": False}}}
+    config = {"num_users": 3, "models": {"writer": writer}, "again": {"u": {"answers": 1}}}
     assert accepted(config) == config
-    assert dotted(config) == {"num_users": 3, "models.writer.temperature": None, "again.u.answers": 1}
+    assert dotted({"num_users": 3, "models": {"writer": {"extra_body": {"thinking": {"on": False}}}}}) == {
+        "num_users": 3,
+        "models.writer.extra_body.thinking.on": False,
+    }
 
 
 @pytest.mark.parametrize(
@@ -95,6 +102,11 @@ def test_who_is_asked_again_has_to_be_in_the_sample() -> None:
     check_again(small_recipe(again={"all": {"answers": 1}}), AMEMGYM)
     with pytest.raises(RecipeError, match=r"again names the user 'nobody', which is not in the sample of 'small'"):
         check_again(small_recipe(again={"nobody": {"answers": 1}}), AMEMGYM)
+
+
+def test_a_stage_that_is_asked_again_has_to_be_one_that_asks() -> None:
+    with pytest.raises(RecipeError, match=r"again\.all names 'event', which is no stage that asks a model; there are events, "):
+        check_again(small_recipe(again={"all": {"event": 1}}), AMEMGYM)
 
 
 def test_a_stage_is_asked_again_a_whole_number_of_times() -> None:

@@ -33,10 +33,6 @@ def test_a_policy_that_contradicts_itself_is_refused(fields: dict[str, object], 
         GatePolicy.model_validate(fields)
 
 
-def test_a_number_of_variables_to_probe_means_all_of_them_since_all_are_probed() -> None:
-    assert [GatePolicy.model_validate({"unexposed": count}).unexposed for count in (0, 3)] == [False, True]
-
-
 def test_calibrated_votes_are_the_fewest_that_keep_an_items_false_accepts_below_the_limit() -> None:
     policy = GatePolicy(policy="calibrated")
     assert [policy.votes_for("exposure", text=text)[0] for text in range(policy.texts)] == [2, 2, 2, 3, 3, 3, 3, 3]

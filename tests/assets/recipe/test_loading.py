@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.recipe import loading
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.config_schema import recipe_fields
 from assets.recipe.loading import RecipeError, build_recipe, expect_recipe, load_recipe, units, variants
 from assets.recipe.registry import RECIPE_TYPES
@@ -101,7 +101,6 @@ WRONG = {
     "a list for a group": ("gates: []", "gates is [], and has to be a group of fields."),
     "a text for a group of names": ("again: ada", "again is 'ada', and has to be a group of fields."),
     "a number for a name": ("again: {7: {events: 1}}", "a name in again is 7, and has to be a text; write it in quotes."),
-    "a wrong name": ("again: {all: {event: 1}}", "a name in again.all is 'event', and has to be 'user_profiles', "),
     "a word of others": (
         "models: {judge: {transport: pigeon}}",
         "models.judge.transport is 'pigeon', and has to be 'live' or 'batch'.",
@@ -286,6 +285,16 @@ def test_a_file_that_says_something_else_than_it_seems_to_is_refused(
     monkeypatch.setattr(loading, "RECIPES", tmp_path)
     with pytest.raises(RecipeError, match=told):
         load_recipe("own")
+
+
+@pytest.mark.parametrize("name", ["my variant", ".hidden", "größer", "v1..2", "v1.lock", "tables", "versions.json"])
+def test_a_name_that_no_release_can_have_is_refused_when_the_recipe_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / f"{name}.yaml").write_text("num_users: 2\n")
+    monkeypatch.setattr(loading, "RECIPES", tmp_path)
+    with pytest.raises(RecipeError, match=f"{re.escape(repr(name))} cannot (name a folder|be published)"):
+        load_recipe(name)
 
 
 def test_one_bad_file_leaves_the_other_variants_alone(tmp_path: Path) -> None:

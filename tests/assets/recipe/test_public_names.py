@@ -2,11 +2,11 @@
 
 import pytest
 
-from assets.amemgym.recipe import AMemGymRecipe
-from assets.engine.recipe_asset import stand_in, with_embedded_model
+from assets.engine.recipe_asset import embedded_model_notice, with_embedded_model
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import RecipeError
-from assets.recipe.public_names import file_name, shared_model
-from dataset_card.card.recipe import model_names, shared_recipe
+from assets.records.public_names import file_name, shared_model
+from dataset_card.card.recipe import models_by_role, shared_recipe
 from tests.support import gate_votes, scenario
 from tests.support.scenario import varied
 
@@ -41,7 +41,7 @@ def test_a_vote_in_a_release_names_its_judge_without_the_path() -> None:
 
 def test_all_judges_are_named_in_a_release() -> None:
     assert shared_recipe(recipe()).models.judge.panel == ("one", "two.gguf", "org/three")
-    assert model_names(shared_recipe(recipe()))["judge"] == "one, two.gguf, org/three"
+    assert models_by_role(shared_recipe(recipe()))["judge"] == "one, two.gguf, org/three"
 
 
 def test_the_embedded_model_stands_in_for_every_judge() -> None:
@@ -58,13 +58,13 @@ def test_a_language_that_the_embedded_model_does_not_write_is_refused() -> None:
 
 def test_the_models_that_the_embedded_one_stands_in_for_are_told() -> None:
     named = scenario.recipe(models={"judge": {"model": "one", "further": ["two"]}, "user_simulator": {"model": "embedded"}})
-    assert "in place of gpt-4.1, one, two." in (stand_in(named.models, embedded_model="embedded") or "")
+    assert "in place of gpt-4.1, one, two." in (embedded_model_notice(named.models, embedded_model="embedded") or "")
 
 
 def test_nobody_is_told_of_a_stand_in_where_there_is_none() -> None:
     own = scenario.recipe(models={role: {"model": "embedded"} for role in ("writer", "judge", "user_simulator")})
-    assert stand_in(own.models, embedded_model="embedded") is None
-    assert stand_in(recipe().models, embedded_model=None) is None
+    assert embedded_model_notice(own.models, embedded_model="embedded") is None
+    assert embedded_model_notice(recipe().models, embedded_model=None) is None
 
 
 def test_another_judge_is_another_recipe() -> None:

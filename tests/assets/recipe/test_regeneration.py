@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.questions import QUESTIONS
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.user import UserRecord
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage_runner import StageResult
+from assets.recipe.amemgym import AMemGymRecipe
 from tests.support.run_contexts import DictRecordCache, materialized, run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from assets import records
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.records.state import ChatMessage, Session, StateTrajectory, StateUpdate, TrajectoryPeriod
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import Failure, GateRecord, Name, Record
-from assets.records.columnar import arrow_schema, columns_of, from_table, rows_of, to_table
+from assets.records.columnar import arrow_schema, columns_of, from_table, rows_as_dicts, to_table
 
 
 def all_records() -> list[type[Record]]:
@@ -131,7 +131,7 @@ def test_what_goes_into_a_table_comes_out_of_it(rows: list[Awkward]) -> None:
 
 @given(st.lists(AWKWARD, max_size=4))
 def test_rows_are_what_reading_the_table_gives_with_their_keys_in_order(records: list[Awkward]) -> None:
-    rows = rows_of(columns_of(records, record_type=Awkward), record_type=Awkward)
+    rows = rows_as_dicts(columns_of(records, record_type=Awkward), record_type=Awkward)
     assert rows == to_table(records, record_type=Awkward).to_pylist()
     assert json.dumps(rows) == json.dumps(rows, sort_keys=True)
 

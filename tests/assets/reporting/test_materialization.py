@@ -10,11 +10,11 @@ from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.materialization import SUMMARIZED, first_records, stage_metadata
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult
 from assets.llm.usage import Usage
 from assets.reporting.asset_description import IN_PLACE, AssetDescription, Row, preview
-from assets.reporting.materialization import SUMMARIZED, first_records, stage_metadata
 from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import ScriptedModel, reply
 from tests.support.small import persona, small_recipe

@@ -10,13 +10,13 @@ from functools import partial
 from typing import Any
 
 from assets.amemgym.events import event_gate
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.state import Event, JudgedSchema, TrajectoryPeriod
 from assets.amemgym.state_schema import pass_judges
 from assets.amemgym.state_trajectory.stage import summary_gate
-from assets.amemgym.state_trajectory.told_states import StoryReader, StoryText, read_story
+from assets.amemgym.state_trajectory.story_reading import StoryReader, StoryText, read_story
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, GateAttempt, pass_gates
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import ItemFailed
 from tests.bench.planted_defects.queries import SCHEMA, sound_query
 from tests.bench.planted_defects.scripted_judge import ScriptedJudge

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from assets.amemgym.records.question import RequiredInfo
-from assets.amemgym.text_checks import TextInContext, faults, near_duplicates
 from assets.engine.seeded_random import SeededRandom
+from assets.text.text_checks import TextInContext, faults, near_duplicates
 from pipelines.embedded.bank import ValuePhrases, Variable, load_bank
 from tests.bench.planted_defects.trial import Trial
 from tests.support import scenario
@@ -68,6 +68,13 @@ FOLDS: dict[str, Fold] = {
     "in Cyrillic letters": lambda value: value.replace("_", " ").translate(CYRILLIC),
     "with invisible characters": lambda value: "\u200b".join(value.replace("_", " ")),
 }
+NEARLY: dict[str, Fold] = {
+    "with a word between": lambda value: value.replace("_", " really ", 1).replace("_", " "),
+    "in another order": lambda value: " ".join(reversed(value.split("_"))),
+    "with a letter left out": lambda value: _with_longest_word(value, _without_a_letter),
+    "with another ending": lambda value: _with_longest_word(value, lambda word: f"{word.removesuffix('s')}er"),
+    "by its initials": lambda value: "".join(f"{word[0].upper()}." for word in value.split("_")),
+}
 SCRIPTS = {
     "Chinese": ("每周去两次健身房", "我最近{}，想知道下一步怎么安排比较好？", "zh"),
     "Japanese": ("毎晩走っている", "What now, as 私は{} these days, and my mornings are free as before?", "en"),
@@ -100,7 +107,22 @@ ADDED = {
     "a bank account": "Pay to DE89 3704 0044 0532 0130 00.",
     "a network address": "Go to 192.168.10.1.",
     "an account": "Ask @ann_lee about it.",
+    "a street address": "Go to 12 Baker Street.",
+    "a note for a value": "Try (insert hobby).",
+    "letters for a name": "Try XYZ.",
+    "a verdict on itself": "This is the right answer.",
+    "an apostrophe read as Latin-1": "Donâ€™t wait.",
+    "an accent read as Latin-1": "Meet at the cafÃ© now.",
+    "a sentence in German": "Ich habe nicht viel Zeit für mich und möchte das gern ändern.",
+    "a sentence in Chinese": "我现在每周只有一点时间，想学点新的东西。",
 }
+BEFORE = {
+    "a letter in brackets": "(b) ",
+    "a letter and a bracket": "b) ",
+    "a model's remark": "Sure! Here is the text you asked for: ",
+    "a label": "Answer: ",
+}
+SPACES = {"two spaces": "  ", "a non-breaking space": "\u00a0", "a thin space": "\u2009", "a tab": "\t"}
 IN_ANSWERS = {
     "a refusal": "I'm sorry, but I cannot help with that.",
     "an apology": "Sorry, I have nothing to say to that.",
@@ -138,6 +160,25 @@ def text_alarm(kind: str, plant: Plant) -> Alarm:
 def _adding(text: str) -> Plant:
     """The text before the sound one or after it."""
     return lambda sound, rng: replace(sound, text=f"{sound.text} {text}" if rng.bernoulli(0.5) else f"{text}\n{sound.text}")
+
+
+def _before(text: str) -> Plant:
+    return lambda sound, _: replace(sound, text=f"{text}{sound.text}")
+
+
+def _with_space(space: str) -> Plant:
+    """One of the text's spaces is another."""
+    return lambda sound, _: replace(sound, text=sound.text.replace(" ", space, 1))
+
+
+def _with_longest_word(value: str, change: Fold) -> str:
+    words = value.split("_")
+    longest = max(words, key=len)
+    return " ".join(change(word) if word == longest else word for word in words)
+
+
+def _without_a_letter(word: str) -> str:
+    return f"{word[: len(word) // 2]}{word[len(word) // 2 + 1 :]}"
 
 
 def _spelling(fold: Fold, *, own: bool = True) -> Plant:
@@ -208,6 +249,10 @@ def _alarms() -> dict[str, Alarm]:
         f"query: spells its value {how}": text_alarm("query", _spelling(fold)) for how, fold in FOLDS.items()
     }
     found |= {f"answer: spells its value {how}": text_alarm("answer", _spelling(fold)) for how, fold in FOLDS.items()}
+    for kind in ("query", "answer"):
+        found |= {f"{kind}: spells its value {how}": text_alarm(kind, _spelling(fold)) for how, fold in NEARLY.items()}
+        found |= {f"{kind}: has {what} before it": text_alarm(kind, _before(text)) for what, text in BEFORE.items()}
+        found |= {f"{kind}: has {what}": text_alarm(kind, _with_space(space)) for what, space in SPACES.items()}
     plain = FOLDS["with spaces"]
     found |= {f"{kind}: spells another value": text_alarm(kind, _spelling(plain, own=False)) for kind in SOUND}
     found |= {f"query: spells its value in {name}": _in_script(*script) for name, script in SCRIPTS.items()}

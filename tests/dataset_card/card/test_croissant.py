@@ -11,9 +11,9 @@ import mlcroissant
 import pyarrow.parquet as pq
 import pytest
 
-from dataset_card.card.croissant import croissant_path
+from dataset_card.amemgym.croissant import croissant_path
 from dataset_card.hub.layout import repository_path
-from dataset_card.release.folder import Release, write_release
+from dataset_card.release_store.folder import Release, write_release
 from tests.support.releases import content
 
 TIMES = ("start_date", "period_start", "period_end", "session_time")

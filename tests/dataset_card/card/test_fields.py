@@ -9,19 +9,18 @@ from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
 @pytest.mark.parametrize("entry", BENCHMARKS, ids=[entry.benchmark.name for entry in BENCHMARKS])
 def test_every_field_and_column_has_a_meaning(entry: BenchmarkEntry) -> None:
     benchmark = entry.benchmark
-    tables = {name: table.row for name, table in benchmark.tables.items()}
-    listed = [*field_rows(benchmark.final.record), *column_rows(tables, shown=tables)]
-    assert len(listed) > len(tables)
+    listed = [*field_rows(benchmark.final.record), *column_rows(benchmark.tables, shown=benchmark.tables)]
+    assert len(listed) > len(benchmark.tables)
     assert not [row.name for row in listed if not row.meaning]
 
 
 def test_a_column_stands_under_its_table_with_its_type() -> None:
     benchmark = BENCHMARKS[0].benchmark
-    (first, *_) = column_rows({"states": benchmark.tables["states"].row}, shown=["states"])
+    (first, *_) = column_rows(benchmark.tables, shown=["states"])
     assert first == ("states.user_id", "text", "the persona's uuid")
 
 
 def test_what_is_true_or_false_is_not_called_text() -> None:
     benchmark = BENCHMARKS[0].benchmark
-    kinds = {row.name: row.kind for row in column_rows({"g": benchmark.tables["gate_records"].row}, shown=["g"])}
+    kinds = {row.name: row.kind for row in column_rows({"g": benchmark.tables["gate_records"]}, shown=["g"])}
     assert kinds["g.released"] == kinds["g.accepted"] == "true or false"

@@ -12,8 +12,8 @@ import yaml
 
 from dataset_card.hub.layout import ReleaseSummary, release_paths
 from dataset_card.hub.repo_card import RepositoryPage, VariantCard, repository_card
-from dataset_card.release.folder import Release, write_release
 from dataset_card.release.manifest import CARD
+from dataset_card.release_store.folder import Release, write_release
 from tests.support import gate_votes, scenario
 from tests.support.commands import clean_environment
 from tests.support.releases import content, queried, readme, report
@@ -73,7 +73,7 @@ def test_images_have_words_and_links_lead_to_files_of_the_release(whole: Release
     listed = {file.path for file in whole.manifest.files}
     images = IMAGE.findall(text)
     assert [path for _, path in images] == [
-        f"figures/{name}.png" for name in ("states", "course", "lengths", "wall", "balance")
+        f"figures/{name}.png" for name in ("states", "course", "lengths", "shortcuts", "balance")
     ]
     assert all(len(words) > 20 for words, _ in images)
     assert {path for _, path in images} | set(LINK.findall(text)) <= listed

@@ -12,7 +12,7 @@ import matplotlib
 import pytest
 from PIL import Image
 
-from dataset_card.card.plots import Plot, StatisticsCounter, draw, plots
+from dataset_card.amemgym.plots import Plot, Statistics, draw_png, plots
 from tests.support import scenario
 from tests.support.releases import report
 
@@ -25,42 +25,42 @@ print(*(hashlib.sha256(plot.png).hexdigest() for plot in all_plots().values()))
 
 
 def all_plots(**changes: Any) -> dict[str, Plot]:
-    counter = StatisticsCounter()
+    counter = Statistics()
     counter.add(scenario.episode())
-    return plots(counter.statistics(), report(**changes))
+    return plots(counter, report(**changes))
 
 
 @pytest.fixture
 def other_taste() -> Iterator[None]:
-    draw.cache_clear()
+    draw_png.cache_clear()
     settings: Any = matplotlib
     with settings.rc_context({"figure.facecolor": "red", "font.size": 20, "axes.grid": True, "savefig.dpi": 30}):
         yield
-    draw.cache_clear()
+    draw_png.cache_clear()
 
 
 def test_numbers_of_the_scenario_are_counted_by_period() -> None:
-    counter = StatisticsCounter()
+    counter = Statistics()
     counter.add(scenario.episode())
     counter.add(scenario.episode("another"))
-    counted = counter.statistics()
-    assert (counted.sessions, counted.updates) == ((2, 1, 1), (0, 2, 1))
-    assert sum(count for _, count in counted.queries) == 8
-    assert sum(count for _, count in counted.answers) == 12
+    assert counter.per_user(counter.sessions) == [2, 1, 1]
+    assert counter.per_user(counter.updates) == [0, 2, 1]
+    assert counter.queries.total() == 8
+    assert counter.answers.total() == 12
 
 
 def test_there_is_a_figure_for_what_there_are_numbers_for() -> None:
-    counter = StatisticsCounter()
+    counter = Statistics()
     counter.add(scenario.episode())
-    assert list(plots(counter.statistics(), None)) == ["course", "lengths"]
-    assert list(all_plots()) == ["course", "lengths", "wall", "balance"]
-    assert list(all_plots(wall=(), motion=None, places=())) == ["course", "lengths"]
+    assert list(plots(counter, None)) == ["course", "lengths"]
+    assert list(all_plots()) == ["course", "lengths", "shortcuts", "balance"]
+    assert list(all_plots(shortcuts=(), movement=None, positions=())) == ["course", "lengths"]
 
 
 def test_a_reader_s_own_settings_change_no_byte(other_taste: None) -> None:
     mine = {name: plot.png for name, plot in all_plots().items()}
     matplotlib.rcdefaults()
-    draw.cache_clear()
+    draw_png.cache_clear()
     assert {name: plot.png for name, plot in all_plots().items()} == mine
 
 

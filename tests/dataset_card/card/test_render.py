@@ -9,18 +9,19 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from assets.amemgym.recipe import PoolSpec
-from assets.llm.text import count_tokens
+from assets.recipe.amemgym import PoolSpec
 from assets.recipe.model_policy import Models, ModelSpec
 from assets.records.estimate import Estimate
+from assets.text.words import count_tokens
 from dataset_card.card import markdown
-from dataset_card.card.header import matches, size_category, split_card
+from dataset_card.card.header import size_category, split_card
 from dataset_card.card.recipe import EMBEDDED_FAMILY, source_datasets
-from dataset_card.release.folder import write_release
+from dataset_card.release.loadable import matches
 from dataset_card.release.manifest import CARD, ManifestUsage
+from dataset_card.release_store.folder import write_release
 from tests.support import gate_votes, scenario
 from tests.support.releases import content, readme, report
-from validation.amemgym.report.contents import FactCounter, length_rows, parity_rows
+from validation.amemgym.report.contents import FactCounter, paper_count_rows, paper_length_rows
 
 
 def one_line(text: str) -> str:
@@ -46,7 +47,7 @@ def test_facts_count_the_scenario() -> None:
     queries = [count_tokens(session.query) for period in scenario.sessions() for session in period]
     spread = facts.lengths["query_tokens"]
     assert (spread.least, spread.most, spread.mean) == (min(queries), max(queries), round(sum(queries) / 4, 2))
-    assert [row[0] for row in length_rows(facts)] == [
+    assert [row[0] for row in paper_length_rows(facts)] == [
         "tokens of a session's query",
         "tokens of an answer",
         "options of a question",
@@ -57,7 +58,7 @@ def test_counts_stand_beside_the_paper_s() -> None:
     counter = FactCounter()
     for number in range(3):
         counter.add(scenario.episode(f"user-{number}"))
-    assert parity_rows(counter.facts(failures=[])) == [
+    assert paper_count_rows(counter.facts(failures=[])) == [
         ("users", "3", "20", "20"),
         ("periods, with the initial ones", "9", "220", "420"),
         ("sessions", "12", "943", "1,632"),
@@ -127,19 +128,20 @@ def test_intervals_over_enough_users_are_not_marked(tmp_path: Path) -> None:
 
 
 def test_the_card_says_where_a_guess_is_too_near_to_perfect_memory(tmp_path: Path) -> None:
-    guess = report().wall[0].model_copy(update={"cue": "random", "random": 0.4, "verdict": "told"})
+    guess = report().shortcuts[0].model_copy(update={"shortcut": "random", "random": 0.4, "verdict": "unlimited"})
     near = Estimate(value=0.45, low=0.4, high=0.5)
     assert "There is no memory score on this set: perfect memory scores 45.0 % and a guess 40.0 %" in one_line(
-        readme(tmp_path / "near", report=report(wall=[guess], ceiling=near))
+        readme(tmp_path / "near", report=report(shortcuts=[guess], ceiling=near))
     )
-    assert "no memory score" not in readme(tmp_path / "apart", report=report(wall=[guess]))
+    assert "no memory score" not in readme(tmp_path / "apart", report=report(shortcuts=[guess]))
 
 
 def test_a_report_without_an_audit_leaves_its_parts_out(tmp_path: Path) -> None:
     text = readme(
-        tmp_path, report=report(gate_errors=(), wall=(), recovery=(), ceiling=None, motion=None, places=(), coverage=())
+        tmp_path,
+        report=report(gate_errors=(), shortcuts=(), recovery=(), ceiling=None, movement=None, positions=(), coverage=()),
     )
-    for words in ("planted", "guessed", "perfect memory", "Whom it covers", "figures/wall.png", "figures/balance.png"):
+    for words in ("planted", "guessed", "perfect memory", "Whom it covers", "figures/shortcuts.png", "figures/balance.png"):
         assert words not in text.partition("## Quality")[2].partition("## Cost")[0]
 
 

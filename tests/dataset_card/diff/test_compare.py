@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from html import unescape
 from io import StringIO
 from pathlib import Path
@@ -15,13 +14,14 @@ from rich.console import Console
 
 from assets.amemgym.records.episode import Episode
 from assets.records.estimate import Estimate
-from dataset_card.amemgym import AMEMGYM_RELEASE
-from dataset_card.diff.compare import DiffError, compare, metric_changes, read_release, report_metrics
+from dataset_card.amemgym.release import AMEMGYM_RELEASE
+from dataset_card.diff.compare import compare_releases, read_compared
+from dataset_card.diff.figures import metric_changes, report_metrics
 from dataset_card.diff.page import diff_page
-from dataset_card.diff.records import ReleaseDiff, TableChange
-from dataset_card.diff.render import changes_section, marked_words, rules_text, with_changes, without_changes
+from dataset_card.diff.records import DiffError, ReleaseDiff, TableChange
+from dataset_card.diff.render import changes_section, marked_words, with_changes, without_changes
 from dataset_card.diff.terminal import print_diff
-from dataset_card.release.folder import write_release
+from dataset_card.release_store.folder import write_release
 from tests.support import scenario
 from tests.support.releases import content, report
 
@@ -32,10 +32,10 @@ BOTH = (scenario.episode(), scenario.episode(SECOND))
 def diff(tmp_path: Path, before: dict[str, Any], after: dict[str, Any], **options: Any) -> ReleaseDiff:
     """Written below different roots, so that nothing but the files can tell them apart."""
     sides = [
-        read_release(write_release(content(**changes), root=tmp_path / name, version=version).folder)
+        read_compared(write_release(content(**changes), root=tmp_path / name, version=version).folder)
         for name, version, changes in (("a", "0.1.0", before), ("b", "1.0.0", after))
     ]
-    return compare(sides[0], sides[1], form=AMEMGYM_RELEASE, **options)
+    return compare_releases(sides[0], sides[1], form=AMEMGYM_RELEASE, **options)
 
 
 def table(found: ReleaseDiff, name: str) -> TableChange:
@@ -68,7 +68,7 @@ def test_users_who_came_and_went_are_named_with_their_rows(tmp_path: Path) -> No
 
 def test_texts_that_an_assistant_reads_are_labels_and_notes_are_not(tmp_path: Path) -> None:
     found = diff(tmp_path, {}, {"items": [retold(), scenario.episode(SECOND)]})
-    assert (found.level, found.level_by_first_rule) == ("major", "patch")
+    assert found.level == "major"
     assert {one.table: one.relabelled for one in found.tables if one.changed} == {"sessions": 1, "answer_choices": 1}
     (row,) = table(found, "sessions").examples
     assert row.key == {"user_id": scenario.USER_ID, "period": 1, "session": 0}
@@ -102,16 +102,21 @@ def test_figures_and_settings_that_moved_are_listed_and_others_not(tmp_path: Pat
 
 def test_figures_of_two_reports_are_paired_by_name(tmp_path: Path) -> None:
     def report(returns: float, accuracy: float | None) -> dict[str, Any]:
-        wall = {"cue": "longest option", "accuracy": {"value": accuracy, "low": 0.2, "high": 0.4}, "limit": 0.5, "items": 9}
-        return {"variant": "demo", "motion": {"returns": returns}, "wall": [wall]}
+        line = {
+            "shortcut": "longest option",
+            "accuracy": {"value": accuracy, "low": 0.2, "high": 0.4},
+            "limit": 0.5,
+            "items": 9,
+        }
+        return {"variant": "demo", "movement": {"returns": returns}, "shortcuts": [line]}
 
     paths = [tmp_path / "a.json", tmp_path / "b.json"]
     paths[0].write_text(json.dumps(report(0.5, 0.31)))
     paths[1].write_text(json.dumps(report(0.25, None)))
     found = metric_changes(report_metrics(paths[0]), report_metrics(paths[1]))
     assert [(one.figure, one.before, one.after) for one in found] == [
-        ("motion.returns", 0.5, 0.25),
-        ("wall.longest option.accuracy", 0.31, None),
+        ("movement.returns", 0.5, 0.25),
+        ("shortcuts.longest option.accuracy", 0.31, None),
     ]
     assert report_metrics(tmp_path / "none.json") == {}
 
@@ -146,14 +151,14 @@ def test_nothing_changed_is_told_as_such(tmp_path: Path) -> None:
 
 def test_forward_and_backward_tell_the_same_rows(tmp_path: Path) -> None:
     sides = [
-        read_release(write_release(content(**changes), root=tmp_path / str(number)).folder)
+        read_compared(write_release(content(**changes), root=tmp_path / str(number)).folder)
         for number, changes in enumerate([{}, {"items": [retold()]}])
     ]
-    there, back = (compare(*pair, form=AMEMGYM_RELEASE) for pair in (sides, sides[::-1]))
+    there, back = (compare_releases(*pair, form=AMEMGYM_RELEASE) for pair in (sides, sides[::-1]))
     assert [(one.added, one.removed, one.reworded) for one in there.tables] == [
         (one.removed, one.added, one.reworded) for one in back.tables
     ]
-    assert compare(sides[0], sides[1], form=AMEMGYM_RELEASE) == there
+    assert compare_releases(sides[0], sides[1], form=AMEMGYM_RELEASE) == there
 
 
 def test_releases_of_two_variants_are_not_compared(tmp_path: Path) -> None:
@@ -216,15 +221,6 @@ def test_the_terminal_marks_words_first_and_bookkeeping_last(tmp_path: Path) -> 
     assert "gate_records:" not in told
     places = [told.index(part) for part in ("answer_choices: user", "sessions: user", "│ sessions", "│ gate_records")]
     assert places == sorted(places)
-
-
-def test_releases_numbered_by_the_first_rule_are_told_as_such(tmp_path: Path) -> None:
-    sides = [read_release(write_release(content(**changes), root=tmp_path).folder) for changes in ({}, {"items": BOTH[:1]})]
-    assert sides[1].body.previous is not None
-    by_rule_1 = sides[1].body.previous.model_copy(update={"rule": None})
-    older = replace(sides[1], body=sides[1].body.model_copy(update={"previous": by_rule_1}))
-    assert "1.0.0 was numbered after 0.1.0 by rule 1." in rules_text(compare(sides[0], older, form=AMEMGYM_RELEASE))
-    assert "was numbered" not in rules_text(compare(sides[0], sides[1], form=AMEMGYM_RELEASE))
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "", "long", "§"]), max_size=8).map(" ".join)

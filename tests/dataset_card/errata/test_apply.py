@@ -10,14 +10,14 @@ from assets.amemgym.records.episode import Episode
 from assets.records.annotation import AnnotatorLine, StudyResult
 from assets.records.erratum import Erratum, Vote
 from assets.records.estimate import Estimate
-from dataset_card.amemgym import AMEMGYM_RELEASE
-from dataset_card.diff.compare import compare, read_release
-from dataset_card.errata.apply import Corrector, text_of
-from dataset_card.errata.files import ERRATA, STUDIES, errata_text, read_errata, studies_bytes
-from dataset_card.reference.data_json import read_data_json
-from dataset_card.release.folder import Release, write_release
+from dataset_card.amemgym.errata import Corrector, text_of
+from dataset_card.amemgym.reference.data_json import read_data_json
+from dataset_card.amemgym.release import AMEMGYM_RELEASE
+from dataset_card.diff.compare import compare_releases, read_compared
+from dataset_card.diff.errata_files import ERRATA, STUDIES, errata_text, read_errata, studies_bytes
 from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.verify import verify_release
+from dataset_card.release_store.folder import Release, write_release
 from tests.support.releases import all_bytes, content, queried
 from tests.support.scenario import DIET, EVENINGS, GOAL, USER_ID, episode
 
@@ -143,7 +143,7 @@ def test_the_next_release_applies_lists_and_proves_its_errata(tmp_path: Path) ->
 
 def test_the_diff_tells_errata_and_what_they_took(tmp_path: Path) -> None:
     before, after = write_release(content(), root=tmp_path), released(tmp_path, erratum())
-    found = compare(read_release(before.folder), read_release(after.folder), form=AMEMGYM_RELEASE)
+    found = compare_releases(read_compared(before.folder), read_compared(after.folder), form=AMEMGYM_RELEASE)
     assert {one.name: one.after for one in found.settings} == {
         f"erratum question q01 of {USER_ID}": "applied (exclude): No option | fits."
     }
@@ -177,7 +177,7 @@ def test_another_change_beside_a_wording_is_still_major(tmp_path: Path) -> None:
     after = released(
         tmp_path, fixed, erratum(question_id="q02", action="correct", was=episode().questions[1].query, now="Which?")
     )
-    found = compare(read_release(before.folder), read_release(after.folder), form=AMEMGYM_RELEASE)
+    found = compare_releases(read_compared(before.folder), read_compared(after.folder), form=AMEMGYM_RELEASE)
     (questions,) = (one for one in found.tables if one.table == "questions")
     assert (after.version, questions.relabelled, questions.reworded) == ("1.0.0", 1, 1)
     assert [row.cells[0].kind for row in questions.examples] == ["label", "wording"]

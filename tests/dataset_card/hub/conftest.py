@@ -26,7 +26,7 @@ os.environ |= {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_H
 from dataset_card.hub.port import Hub  # noqa: E402
 from dataset_card.hub.read import ReleaseReader  # noqa: E402
 from dataset_card.hub.tag_registry import TagRegistry  # noqa: E402
-from pipelines.resources.hub.open_hub import open_hub  # noqa: E402
+from pipelines.opening.hub import open_hub  # noqa: E402
 from pipelines.resources.hub.settings import HubSettings  # noqa: E402
 from tests.support.hub_server.server import HubServer, serving  # noqa: E402
 from tests.support.hub_server.state import WRITER, FakeHub  # noqa: E402

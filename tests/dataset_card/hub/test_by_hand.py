@@ -1,6 +1,5 @@
 """What people write into a repository by hand: kept by every later publication, or refused with the difference."""
 
-import re
 from datetime import date
 
 import pytest
@@ -9,15 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.records.estimate import Estimate
-from dataset_card.hub.deprecate import Deprecation, deprecate
-from dataset_card.hub.layout import VERSIONS, ReleaseSummary
-from dataset_card.hub.merge import MergeConflict, merged_header, merged_text
+from dataset_card.errors import HubError, PublishRefused
+from dataset_card.hub.layout import VERSIONS, BaselineScore, PublishedVersion, ReleaseSummary, read_versions
 from dataset_card.hub.plan import PublishRequest
-from dataset_card.hub.port import Hub, HubError, PublishRefused
-from dataset_card.hub.publish import Publisher
-from dataset_card.hub.repo_card import RepositoryPage, VariantCard, merged_card, repository_card
-from dataset_card.hub.versions_file import BaselineScore, PublishedVersion, read_versions
-from dataset_card.release.folder import Release
+from dataset_card.hub.port import Hub
+from dataset_card.hub.publish import Deprecation, Publisher, deprecate_version
+from dataset_card.hub.repo_card import (
+    MergeConflict,
+    RepositoryPage,
+    VariantCard,
+    merged_card,
+    merged_header,
+    merged_text,
+    repository_card,
+)
 from pipelines.benchmarks import format_of
 from tests.support.hub_server.releases import a_release, commit_by_hand, commits, held_files, published, tags
 from tests.support.hub_server.state import FakeHub
@@ -120,14 +124,35 @@ def test_a_file_that_would_be_lost_or_loaded_as_rows_is_refused(
     assert commits(fake, repo) == 2
 
 
-def test_a_repository_of_before_keeps_what_was_edited_since(fake: FakeHub, hub: Hub, repo: str) -> None:
-    """Earlier publishers kept no copy of what they wrote; the card at the last tag is that."""
+def test_an_edited_card_is_not_overwritten_where_the_copy_of_what_was_written_is_gone(
+    fake: FakeHub, hub: Hub, repo: str
+) -> None:
     published(hub, a_release(), repo=repo)
-    commit_by_hand(fake, repo, {}, ".written/README.md", VERSIONS)
+    commit_by_hand(fake, repo, {}, ".written/README.md")
     edit(fake, repo, ("## Quality", "## Thanks\n\n## Quality"))
-    published(hub, a_release(version="1.0.0", users=1), repo=repo, day=DAY)
+    removed = r"^\.written/README\.md was removed from .*; put it back from the history of the repository on the Hub\.$"
+    with pytest.raises(PublishRefused, match=removed):
+        published(hub, a_release(version="1.0.0", users=1), repo=repo, day=DAY)
+    with pytest.raises(PublishRefused, match=removed):
+        deprecate_version(hub, Deprecation(repo, "demo-v0.1.0", withdrawn_because="x"))
     assert "## Thanks" in card(fake, repo)
-    assert re.search(r"\| `demo-v0\.1\.0` \| - \|", card(fake, repo))
+
+
+def test_days_and_reasons_of_earlier_versions_are_not_lost_with_the_list_of_versions(
+    fake: FakeHub, hub: Hub, repo: str
+) -> None:
+    published(hub, a_release(), repo=repo, day=DAY)
+    listed = held_files(fake, repo)[VERSIONS]
+    commit_by_hand(fake, repo, {}, VERSIONS)
+    newer = a_release(version="1.0.0", users=1)
+    removed = r"^versions\.json was removed from .*; put it back from the history of the repository on the Hub\.$"
+    with pytest.raises(PublishRefused, match=removed):
+        published(hub, newer, repo=repo)
+    with pytest.raises(PublishRefused, match=removed):
+        deprecate_version(hub, Deprecation(repo, "demo-v0.1.0", withdrawn_because="x"))
+    commit_by_hand(fake, repo, {VERSIONS: listed})
+    published(hub, newer, repo=repo)
+    assert "| `demo-v0.1.0` | 2026-11-23 | the first version | yes |" in card(fake, repo)
 
 
 def test_every_version_is_listed_with_its_day_and_reason(fake: FakeHub, hub: Hub, repo: str) -> None:
@@ -142,14 +167,14 @@ def test_a_version_is_superseded_withdrawn_and_taken_back(fake: FakeHub, hub: Hu
     for release in (a_release(), a_release(version="1.0.0", users=1)):
         published(hub, release, repo=repo, day=DAY)
     before = tags(fake, repo)
-    deprecate(hub, Deprecation(repo, "demo-v0.1.0", superseded_by="demo-v1.0.0"))
+    deprecate_version(hub, Deprecation(repo, "demo-v0.1.0", superseded_by="demo-v1.0.0"))
     assert "| the first version | superseded by demo-v1.0.0 |" in card(fake, repo)
-    deprecate(hub, Deprecation(repo, "demo-v1.0.0", withdrawn_because="its [key](http://x) is wrong."))
+    deprecate_version(hub, Deprecation(repo, "demo-v1.0.0", withdrawn_because="its [key](http://x) is wrong."))
     assert "**`demo-v1.0.0` should not be used any more: withdrawn because its \\[key\\]" in card(fake, repo)
     sent = commits(fake, repo)
-    deprecate(hub, Deprecation(repo, "demo-v1.0.0", withdrawn_because="its [key](http://x) is wrong."))
+    deprecate_version(hub, Deprecation(repo, "demo-v1.0.0", withdrawn_because="its [key](http://x) is wrong."))
     assert commits(fake, repo) == sent
-    deprecate(hub, Deprecation(repo, "demo-v1.0.0"))
+    deprecate_version(hub, Deprecation(repo, "demo-v1.0.0"))
     assert "should not be used" not in card(fake, repo)
     assert tags(fake, repo) == before
 
@@ -165,21 +190,15 @@ def test_a_version_is_superseded_withdrawn_and_taken_back(fake: FakeHub, hub: Hu
 def test_what_cannot_be_deprecated_is_refused(hub: Hub, repo: str, asked: dict[str, str], words: str) -> None:
     published(hub, a_release(), repo=repo)
     with pytest.raises(HubError, match=words):
-        deprecate(hub, Deprecation(repo, **asked))
+        deprecate_version(hub, Deprecation(repo, **asked))
 
 
-def test_scores_that_were_made_on_the_release_stand_on_the_card_and_stay(fake: FakeHub, hub: Hub, repo: str) -> None:
+def test_scores_that_were_published_stay_on_the_card(fake: FakeHub, hub: Hub, repo: str) -> None:
     half = Estimate(value=0.5, low=0.4, high=0.6)
     score = BaselineScore(assistant="llm", model="m-1", users=2, accuracy=half, memory=half)
-
-    def scores_of(digest: str) -> list[BaselineScore]:
-        return [score] if digest == first.digest else []
-
-    first: Release = a_release()
-    publisher = Publisher(hub, format_of=format_of, scores_of=scores_of, pause=lambda _: None)
-    publisher.publish(PublishRequest(first.folder, repo))
+    published(hub, a_release(), repo=repo, scores=(score,))
     assert "| llm | m-1 | `demo-v0.1.0` | 2 | 50.0" in card(fake, repo)
-    publisher.publish(PublishRequest(a_release(variant="base").folder, repo))
+    published(hub, a_release(variant="base"), repo=repo)
     assert "| llm | m-1 | `demo-v0.1.0` | 2 | 50.0" in card(fake, repo)
 
 

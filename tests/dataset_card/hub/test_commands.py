@@ -10,18 +10,17 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from assets.amemgym.pipeline import AMEMGYM
-from dataset_card.amemgym import AMEMGYM_RELEASE
-from dataset_card.hub.asset import HubReleaseConfig, Openness, hub_release_asset
+from dataset_card.amemgym.release import AMEMGYM_RELEASE
+from dataset_card.errors import HubError
+from dataset_card.hub.asset import HubReleaseConfig, Openness, hub_release_asset, release_checks
 from dataset_card.hub.layout import VERSIONS
-from dataset_card.hub.port import HubError
-from dataset_card.release.checks import release_checks
-from dataset_card.release.folder import write_release
-from dataset_card.release.store import FolderReleaseStore
-from pipelines.cli.errors import Problem
+from dataset_card.release_store.folder import write_release
+from dataset_card.release_store.store import FolderReleaseStore
 from pipelines.cli.main import app
 from pipelines.definitions import defs
-from pipelines.resources.dagster_resources import PublisherResource, configured_resources
-from pipelines.resources.hub.open_hub import open_hub
+from pipelines.errors import Problem
+from pipelines.opening.dagster_resources import PublisherResource, configured_resources
+from pipelines.opening.hub import open_hub
 from pipelines.resources.hub.settings import HubSettings, checked_endpoint
 from tests.support import scenario
 from tests.support.hub_server.faults import Fault
@@ -78,7 +77,7 @@ def test_a_dry_run_without_the_hub_tells_all_that_is_known_here(fake: FakeHub, r
     fake.faults.add(Fault("info", "drop", times=99))
     result = run("publish", "demo", "--repo", repo, "--dry-run")
     told = result.stdout.splitlines()
-    assert result.exit_code == 0
+    assert result.exit_code == 1
     assert any(line.startswith("file  demo/data.json  (") for line in told)
     assert told[-4].startswith("demo-v0.2.0 has ")
     assert told[-3].startswith("Its card: ")
@@ -301,7 +300,7 @@ def test_a_token_is_in_no_file_request_log_or_error(
     assert commits(fake, repo) <= 1
 
 
-@pytest.mark.parametrize("endpoint", ["huggingface.co", "ftp://hub", "https://", "https://token@hub"])
+@pytest.mark.parametrize("endpoint", ["huggingface.co", "ftp://hub", "https://", "https://token@hub", "https://hub?key=token@"])
 def test_an_address_that_cannot_be_used_is_refused(endpoint: str) -> None:
     with pytest.raises(HubError, match="address") as caught:
         checked_endpoint(endpoint)

@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from dataset_card.hub.port import Hub, HubError, PublishRefused
+from dataset_card.errors import HubError, PublishRefused
+from dataset_card.hub.port import Hub
 from dataset_card.hub.publish import Published
 from dataset_card.hub.tag_registry import TagRegistry
-from dataset_card.release.folder import Release
+from dataset_card.release_store.folder import Release
 from tests.support.hub_server.faults import Fault
 from tests.support.hub_server.publisher_process import publish_in_child
 from tests.support.hub_server.releases import a_release, assert_holds, commits, held_files, published, tags

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from dataset_card.hub.port import Hub
-from dataset_card.release.store import FolderReleaseStore
+from dataset_card.release_store.store import FolderReleaseStore
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.dataset import load_dataset
-from pipelines.evaluation.errors import EvaluationError
 from tests.support.hub_server.releases import a_release, published
 
 

@@ -5,9 +5,10 @@ from contextlib import suppress
 
 import pytest
 
-from dataset_card.hub.port import Hub, HubError
+from dataset_card.errors import HubError
+from dataset_card.hub.port import Hub
 from dataset_card.hub.tag_registry import TagRegistry
-from pipelines.resources.hub.open_hub import open_hub
+from pipelines.opening.hub import open_hub
 from pipelines.resources.hub.settings import HubSettings
 from tests.support.hub_server.faults import Fault
 from tests.support.hub_server.releases import a_release, assert_holds, commits, held_files, published, tags
@@ -132,3 +133,11 @@ def test_a_card_that_arrives_damaged_is_not_put_together(fake: FakeHub, hub: Hub
     with pytest.raises(HubError, match="arrived damaged"):
         published(hub, a_release(), repo=repo)
     assert commits(fake, repo) == 1
+
+
+def test_a_proxy_that_leads_nowhere_is_named(fake: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("HTTP_PROXY", "socks5://127.0.0.1:9")
+    with pytest.raises(HubError, match="The variable HTTP_PROXY names a SOCKS proxy"):
+        open_hub(HubSettings())

@@ -10,10 +10,10 @@ import pytest
 
 from assets.amemgym.records.episode import Episode
 from assets.records.columnar import arrow_schema, from_table
+from dataset_card.amemgym.reference.data_json import read_data_json, to_reference
 from dataset_card.hub.port import Hub
 from dataset_card.hub.read import ReleaseReader
 from dataset_card.hub.tag_registry import TagRegistry
-from dataset_card.reference.data_json import read_data_json, to_reference
 from tests.support import scenario
 from tests.support.hub_server.releases import a_release, published
 from tests.support.hub_server.state import FakeHub

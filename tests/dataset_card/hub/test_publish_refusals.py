@@ -8,14 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from assets.recipe.recipe import TAKEN
+from dataset_card.errors import HubDenied, HubError, PublishRefused, UnfitRelease
+from dataset_card.hub.layout import TABLES, VERSIONS
 from dataset_card.hub.plan import PublishRequest, TagConflict
-from dataset_card.hub.port import Hub, HubDenied, HubError, PublishRefused, UnfitRelease
+from dataset_card.hub.port import Hub
 from dataset_card.hub.publish import Publisher
 from dataset_card.hub.tag_registry import TagRegistry
-from dataset_card.release.manifest import MANIFEST, RECIPE, read_manifest
+from dataset_card.release.manifest import CARD, LICENSE, MANIFEST, RECIPE, read_manifest
 from pipelines.benchmarks import format_of
 from tests.support.hub_server.releases import a_release, commits, published
 from tests.support.hub_server.state import READER, FakeHub
+
+
+def test_no_variant_is_called_like_what_stands_beside_the_variants() -> None:
+    assert {TABLES, VERSIONS, CARD, LICENSE} == TAKEN
 
 
 def test_a_card_that_somebody_wrote_is_not_overwritten(fake: FakeHub, hub: Hub, repo: str) -> None:

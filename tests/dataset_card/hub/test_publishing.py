@@ -10,7 +10,7 @@ from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.port import Hub
 from dataset_card.hub.publish import Publisher
 from dataset_card.hub.tag_registry import TagRegistry
-from dataset_card.release.folder import write_release
+from dataset_card.release_store.folder import write_release
 from pipelines.benchmarks import format_of
 from tests.support.hub_server.releases import a_release, assert_holds, commit_by_hand, commits, held_files, published, tags
 from tests.support.hub_server.state import READER, FakeHub

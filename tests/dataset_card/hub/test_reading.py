@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dataset_card.hub.port import Hub, HubError, HubMissing, HubUnreachable
+from dataset_card.errors import HubError, HubMissing, HubUnreachable
+from dataset_card.hub.port import Hub
 from dataset_card.hub.read import BadRelease, Expected, MovedTag, ReleaseReader
 from dataset_card.hub.tag_registry import TagRegistry
 from tests.support.hub_server.faults import Fault

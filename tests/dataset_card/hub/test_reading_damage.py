@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from dataset_card.hub.port import Hub, HubMissing
+from dataset_card.errors import HubMissing
+from dataset_card.hub.port import Hub
 from dataset_card.hub.read import BadRelease, Expected, ReleaseReader
 from dataset_card.release.verify import verify_release
 from tests.support.hub_server.faults import Fault

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from dataset_card.hub.port import Hub
-from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
+from pipelines.errors import Problem
 from tests.support.hub_server.faults import Fault
 from tests.support.hub_server.releases import a_release, commit_by_hand, held_files, move_tag, published
 from tests.support.hub_server.state import FakeHub

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.amemgym.records.episode import Episode
-from dataset_card.reference.data_json import ReferenceError, from_reference, to_reference
+from dataset_card.amemgym.reference.data_json import ReferenceError, episode_from_reference, to_reference
 from tests.dataset_card.reference.expected import EXPECTED, put
 from tests.support import scenario
 
@@ -34,7 +34,7 @@ def leaves(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
 
 def kept_or_refused(item: dict[str, Any]) -> dict[str, Any] | str:
     try:
-        return to_reference(from_reference(item, position=3))
+        return to_reference(episode_from_reference(item, position=3))
     except ReferenceError as error:
         return (
             "refused" if re.match(r"Item \[3\] \(.+\) of the reference data is wrong at .+: .+\.$", str(error)) else str(error)
@@ -71,12 +71,12 @@ def test_an_episode_has_exactly_the_reference_s_shape_and_key_order() -> None:
 
 def test_reading_gives_back_the_episode_but_for_what_variables_were_merged_from() -> None:
     episode = scenario.episode()
-    assert from_reference(to_reference(episode)).model_dump() == without_what_the_shape_lacks(episode)
+    assert episode_from_reference(to_reference(episode)).model_dump() == without_what_the_shape_lacks(episode)
 
 
 @given(retold())
 def test_writing_what_was_read_gives_the_same_item_in_any_words(item: dict[str, Any]) -> None:
-    assert json.dumps(to_reference(from_reference(item))) == json.dumps(item)
+    assert json.dumps(to_reference(episode_from_reference(item))) == json.dumps(item)
 
 
 LEAVES = [path for path in leaves(EXPECTED) if path]
@@ -120,7 +120,7 @@ def test_a_key_or_entry_can_be_left_out_only_where_nothing_needs_it(path: tuple[
 )
 def test_the_error_is_one_sentence_that_names_item_and_path(path: tuple[Any, ...], value: object, expected: str) -> None:
     with pytest.raises(ReferenceError) as caught:
-        from_reference(put(EXPECTED, path, value))
+        episode_from_reference(put(EXPECTED, path, value))
     assert f"Item '5f0c-zoë-001' of the reference data is wrong at {expected}: " in str(caught.value)
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
@@ -129,11 +129,11 @@ def test_the_error_is_one_sentence_that_names_item_and_path(path: tuple[Any, ...
 @pytest.mark.parametrize("item", [None, [], "x", {}, {"id": 3}])
 def test_what_is_no_item_is_refused(item: object) -> None:
     with pytest.raises(ReferenceError, match="is wrong at"):
-        from_reference(item)
+        episode_from_reference(item)
 
 
 def test_golden_options_are_found_by_their_unique_match() -> None:
-    read = from_reference(EXPECTED)
+    read = episode_from_reference(EXPECTED)
     assert [question.golden for question in read.questions] == [
         ("q01-c1", "q01-c3", "q01-c3"),
         ("q02-c2", "q02-c3", "q02-c1"),
@@ -147,8 +147,8 @@ def test_golden_options_are_found_by_their_unique_match() -> None:
 
 def test_key_order_of_a_state_does_not_matter() -> None:
     backwards = dict(reversed(EXPECTED["periods"][2]["state"].items()))
-    read = from_reference(put(EXPECTED, ("periods", 2, "state"), backwards))
-    assert read == from_reference(EXPECTED)
+    read = episode_from_reference(put(EXPECTED, ("periods", 2, "state"), backwards))
+    assert read == episode_from_reference(EXPECTED)
 
 
 @pytest.mark.parametrize("moment", [datetime(2020, 9, 12, 7, 0, 0, 5), datetime(2020, 9, 12, tzinfo=UTC)])
@@ -164,4 +164,4 @@ def test_a_time_that_the_shape_cannot_hold_is_refused_when_written(moment: datet
 def test_recorded_messages_survive() -> None:
     said = [{"role": "user", "content": " Hi\n"}, {"role": "assistant", "content": ""}]
     item = put(EXPECTED, ("periods", 2, "sessions", 0, "messages"), said)
-    assert to_reference(from_reference(item)) == item
+    assert to_reference(episode_from_reference(item)) == item

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataset_card.reference.data_json import (
+from dataset_card.amemgym.reference.data_json import (
     ReferenceError,
     data_json,
     end_bytes,

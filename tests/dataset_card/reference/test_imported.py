@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from assets.amemgym.records.report import LeftOut
-from dataset_card.reference.data_json import ReferenceError, data_json, to_reference
-from dataset_card.reference.imported import ImportedData, import_data_json
+from dataset_card.amemgym.reference.data_json import ReferenceError, data_json, to_reference
+from dataset_card.amemgym.reference.imported import ImportedData, import_data_json
 from tests.dataset_card.reference.foreign_data import foreign_users, write_foreign_data
 from tests.support import scenario
 

@@ -15,11 +15,11 @@ from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from assets.records.common_tables import FailureRow
-from dataset_card.release.checks import card_problems
+from dataset_card.hub.asset import card_problems
 from dataset_card.release.content import ReleaseContent, ReleaseFormat
-from dataset_card.release.folder import Release, write_release
 from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.verify import examine_release
+from dataset_card.release_store.folder import Release, write_release
 from tests.support import gate_votes, scenario
 from tests.support.commands import clean_environment
 from tests.support.releases import all_bytes, queried
@@ -65,7 +65,7 @@ RIDDLES = Benchmark(
     recipe=Recipe,
     stages=(DRAWN, Stage("solved", Solved, needs=(DRAWN,))),
     tables={
-        "riddles": Table(RiddleRow, ("user_id",), words=frozenset({"text"})),
+        "riddles": Table(RiddleRow, ("user_id",)),
         "hints": Table(HintRow, ("user_id", "number"), group=("user_id",)),
         "failures": Table(FailureRow, ("user_id",), scored=False),
     },

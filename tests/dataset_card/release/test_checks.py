@@ -8,10 +8,10 @@ import dagster as dg
 import pytest
 
 from assets.amemgym.pipeline import AMEMGYM
-from dataset_card.release.asset import card_metadata, release_metadata
-from dataset_card.release.checks import card_problems, release_checks
-from dataset_card.release.folder import Release, write_release
-from dataset_card.release.store import FolderReleaseStore
+from dataset_card.hub.asset import card_problems, release_checks
+from dataset_card.release_store.asset import card_metadata, release_metadata
+from dataset_card.release_store.folder import Release, write_release
+from dataset_card.release_store.store import FolderReleaseStore
 from tests.support.releases import content
 
 # Those of card and release; the third asks a Hub.

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dataset_card.release.folder import Release, write_release
 from dataset_card.release.manifest import CARD
 from dataset_card.release.verify import verify_release
+from dataset_card.release_store.folder import Release, write_release
 from tests.dataset_card.card.test_loading_snippets import snippets
 from tests.support.commands import clean_environment
 from tests.support.releases import all_bytes, content, report

@@ -7,17 +7,17 @@ import pandas as pd
 import pyarrow.parquet as pq
 import yaml
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
-from assets.amemgym.records.rows import TABLES
+from assets.amemgym.tables import TABLES
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import Record
 from assets.records.columnar import from_table
+from dataset_card.amemgym.reference.data_json import data_json, read_data_json
 from dataset_card.card.recipe import shared_recipe
-from dataset_card.reference.data_json import data_json, read_data_json
-from dataset_card.release.folder import Release
 from dataset_card.release.manifest import read_manifest
 from dataset_card.release.verify import logical_digest
 from dataset_card.release.writers import ParquetFileWriter
+from dataset_card.release_store.folder import Release
 from tests.support import scenario
 from tests.support.releases import all_bytes, content, queried
 

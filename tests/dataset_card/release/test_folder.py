@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from assets.amemgym.records.episode import Episode
-from assets.amemgym.records.rows import TABLES
-from dataset_card.release.folder import Release, ReleaseConflict, write_release
+from assets.amemgym.tables import TABLES
 from dataset_card.release.manifest import MANIFEST, ReleaseError
 from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import released_versions
+from dataset_card.release_store.folder import Release, ReleaseConflict, write_release
 from tests.support import scenario
 from tests.support.releases import all_bytes, content
 
@@ -124,7 +124,7 @@ def test_a_failure_halfway_leaves_nothing(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from dataset_card.release.folder import write_release
+from dataset_card.release_store.folder import write_release
 from tests.support import scenario
 from tests.support.releases import all_bytes, content, queried
 

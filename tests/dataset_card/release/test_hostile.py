@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dataset_card.diff.compare import DiffError, compare, read_release
-from dataset_card.errata.files import ErrataError
-from dataset_card.release.digests import file_digest
-from dataset_card.release.folder import Release
+from dataset_card.diff.compare import compare_releases, read_compared
+from dataset_card.diff.errata_files import ErrataError
+from dataset_card.diff.records import DiffError
+from dataset_card.release.digests import file_sha256
 from dataset_card.release.manifest import MANIFEST, Manifest, ManifestBody, read_manifest
 from dataset_card.release.verify import examine_release, verify_release
+from dataset_card.release_store.folder import Release
 from pipelines.benchmarks import format_of
 
 ALIASES = "a: &a [x, x]\n" + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [*{chr(97 + n)}, *{chr(97 + n)}]\n" for n in range(24))
@@ -33,7 +34,7 @@ def folder(release: Release, tmp_path: Path) -> Path:
 def sign(folder: Path, path: str, *, rows: int | None = None) -> None:
     """Make the manifest agree with what lies there now, as the one who spoils it would."""
     manifest = read_manifest(folder)
-    changes: dict[str, Any] = {"bytes": (folder / path).stat().st_size, "sha256": file_digest(folder / path)}
+    changes: dict[str, Any] = {"bytes": (folder / path).stat().st_size, "sha256": file_sha256(folder / path)}
     if rows is not None:
         changes["rows"] = rows
     files = [file.model_copy(update=changes) if file.path == path else file for file in manifest.files]
@@ -142,9 +143,9 @@ def test_a_release_that_is_as_it_was_is_not_refused(folder: Path) -> None:
 )
 def test_a_diff_with_it_ends_in_a_sentence(release: Release, folder: Path, path: str, content: str, words: str) -> None:
     (folder / path).write_text(content)
-    spoiled = read_release(folder)
+    spoiled = read_compared(folder)
     changed = [one.model_copy(update={"logical_digest": "0" * 64}) if one.path == path else one for one in spoiled.body.files]
     if path == USERS:
         spoiled = replace(spoiled, body=spoiled.body.model_copy(update={"files": tuple(changed)}))
     with pytest.raises((DiffError, ErrataError), match=words):
-        compare(read_release(release.folder), spoiled, form=format_of(release.folder))
+        compare_releases(read_compared(release.folder), spoiled, form=format_of(release.folder))

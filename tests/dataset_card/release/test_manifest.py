@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataset_card.release.digests import RowDigest, canonical, in_order
+from dataset_card.release.digests import RowDigest, canonical_json, with_sorted_keys
 from dataset_card.release.manifest import (
     MANIFEST,
     Manifest,
@@ -87,7 +87,7 @@ def test_a_missing_manifest_is_told(tmp_path: Path) -> None:
 
 
 def test_canonical_json_forgets_key_order_and_keeps_letters() -> None:
-    assert canonical({"b": "é", "a": [1, None]}) == '{"a":[1,null],"b":"é"}'.encode()
+    assert canonical_json({"b": "é", "a": [1, None]}) == '{"a":[1,null],"b":"é"}'.encode()
 
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"])) | st.text(st.characters(max_codepoint=0x9F))
@@ -100,13 +100,13 @@ JSON_VALUES = st.recursive(
 @given(st.lists(JSON_VALUES, max_size=3))
 def test_a_row_digest_is_over_the_canonical_json_of_the_rows(rows: list[Any]) -> None:
     found = RowDigest()
-    found.add(map(in_order, rows))
-    assert found.hexdigest() == hashlib.sha256(b"".join(canonical(row) + b"\n" for row in rows)).hexdigest()
+    found.add(map(with_sorted_keys, rows))
+    assert found.hexdigest() == hashlib.sha256(b"".join(canonical_json(row) + b"\n" for row in rows)).hexdigest()
 
 
 def test_a_float_is_no_part_of_a_row() -> None:
     with pytest.raises(ValueError, match=r"holds 1e-05"):
-        in_order({"deep": [{"share": 1e-05}]})
+        with_sorted_keys({"deep": [{"share": 1e-05}]})
 
 
 def test_row_digests_depend_on_rows_and_order_and_not_on_portions() -> None:

@@ -10,7 +10,7 @@ from dataset_card.release.rows import FinishedRows
 from tests.support.run_contexts import materialized, provenance, run_context, sampled
 from tests.support.scripted_model import Script, ScriptedModel, reply
 from tests.support.small import persona, small_recipe
-from validation.amemgym.report.builder import users_of
+from validation.amemgym.report.builder import finished_users
 from validation.finished_items import FinishedItems
 
 RECIPE = small_recipe()
@@ -38,7 +38,7 @@ def test_portions_hold_what_the_report_sees(tmp_path: Path, script: Script, port
         FinishedRows(AMEMGYM, shop.snapshots, made_from, items_at_a_time=portion),
         FinishedItems(shop, RECIPE, refs, AMEMGYM),
     )
-    users = [user for some in whole.portions() for user in users_of(some)]
+    users = [user for some in whole.portions() for user in finished_users(some)]
     assert [user.episode.user_id for user in users] == [persona(number).user_id for number in ((1, 2) if script else (0, 1))]
     assert list(rows.items()) == [user.episode for user in users]
     assert list(rows.failures()) == list(whole.failures())

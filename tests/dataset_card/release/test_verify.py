@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from dataset_card.release.digests import file_digest
-from dataset_card.release.folder import Release
+from dataset_card.release.digests import file_sha256
 from dataset_card.release.manifest import MANIFEST, Manifest, ManifestBody, ManifestFile
 from dataset_card.release.verify import examine_release, verify_release
+from dataset_card.release_store.folder import Release
 
 
 def rewrite(release: Release, files: Sequence[ManifestFile]) -> None:
@@ -22,7 +22,7 @@ def accept(release: Release, name: str, content: bytes) -> None:
     """Replace a file, and have the manifest say so."""
     path: Path = release.folder / name
     path.write_bytes(content)
-    now = {"bytes": len(content), "sha256": file_digest(path)}
+    now = {"bytes": len(content), "sha256": file_sha256(path)}
     rewrite(release, [file.model_copy(update=now) if file.path == name else file for file in release.manifest.files])
 
 

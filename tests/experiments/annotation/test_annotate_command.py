@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dataset_card.release.folder import write_release
-from pipelines.cli.errors import Problem
+from dataset_card.release_store.folder import write_release
 from pipelines.cli.main import app
+from pipelines.errors import Problem
 from pipelines.experiments.annotation.folder import StudyFolder
 from pipelines.experiments.annotation.records import ItemAnswer
 from tests.support.releases import content

@@ -10,8 +10,9 @@ from starlette.testclient import TestClient
 
 from pipelines.experiments.annotation.folder import StudyFolder, import_answers
 from pipelines.experiments.annotation.label_studio import CONFIG, TASKS, to_label_studio
-from pipelines.experiments.annotation.page import create_app
+from pipelines.experiments.annotation.page import study_app
 from pipelines.experiments.annotation.records import AnnotationError, ItemAnswer
+from pipelines.ui.request_guard import RequestGuard
 from tests.experiments.annotation.making import begin_study
 
 
@@ -22,7 +23,10 @@ def folder(tmp_path: Path) -> StudyFolder:
 
 @pytest.fixture
 def client(folder: StudyFolder) -> TestClient:
-    return TestClient(create_app(folder), base_url="http://127.0.0.1:8377")
+    """Anna's browser, with her page open on `amemgym annotate serve`."""
+    client = TestClient(RequestGuard(study_app(folder), host="127.0.0.1"), base_url="http://127.0.0.1:8377")
+    client.get("/anna/")
+    return client
 
 
 def completed(folder: StudyFolder, *people: int, index: int = 0, **changes: Any) -> bytes:
@@ -111,8 +115,9 @@ def test_the_server_answers_its_own_host_and_content_alone(folder: StudyFolder, 
     page = client.get("/anna/")
     assert "connect-src 'self'" in page.text
     assert page.headers["x-frame-options"] == "DENY"
-    assert client.get("/anna/", headers={"host": "evil.example"}).status_code == 400
-    assert client.post("/anna/answers", content="{}", headers={"content-type": "text/plain"}).status_code == 415
+    assert client.get("/anna/", headers={"host": "evil.example"}).status_code == 421
+    assert client.post("/anna/answers", json={}, headers={"origin": "http://evil.example"}).status_code == 403
+    assert client.post("/anna/answers", content="{}", headers={"content-type": "text/plain"}).status_code == 400
     assert client.post("/anna/answers", json={"item-0001": {"value": "z"}}).status_code == 422
     assert client.post("/anna/answers", json=[1]).status_code == 422
     deep = client.post("/anna/answers", content="[" * 5000 + "]" * 5000, headers={"content-type": "application/json"})

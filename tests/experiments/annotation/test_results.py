@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dataset_card.errata.files import ERRATA, STUDIES, read_errata, read_studies
+from dataset_card.diff.errata_files import ERRATA, STUDIES, read_errata, read_studies
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import DialogueTurn
 from pipelines.experiments.annotation.folder import StudyFolder

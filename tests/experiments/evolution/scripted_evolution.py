@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from assets.llm.ports import LanguageModel, ModelRequest
-from assets.recipe.recipe import Budget
 from pipelines.evaluation.folder import RunFolder
-from pipelines.evaluation.plan import recipe_of
-from pipelines.evaluation.records import MemorySpec
 from pipelines.experiments.evolution.command import evolve_and_write
 from pipelines.experiments.evolution.loop import Evolution
 from pipelines.experiments.evolution.plan import EvolutionPlan, evolution_manifest
 from pipelines.experiments.evolution.results import FinishedEvolution
+from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import MODELS, HonestModel, believed, fenced, run_of, tasks
 from tests.support.coroutines import run
 
@@ -69,8 +67,8 @@ def evolution_of(folder: Path, model: LanguageModel, *, users: tuple[str, ...] =
     manifest = evolution_manifest(
         data.dataset, EvolutionPlan(**plan), run=evaluation.manifest, initial_policy=FIRST, improver=MODELS["memory"]
     )
-    recipe, place = recipe_of(manifest.run, budget=Budget()), RunFolder(folder / manifest.run.run_id)
-    return Evolution(manifest, replace(evaluation, manifest=manifest.run, recipe=recipe, folder=place), data)
+    place = RunFolder(folder / manifest.run.run_id)
+    return Evolution(manifest, replace(evaluation, manifest=manifest.run, folder=place), data)
 
 
 def evolved(work: Evolution) -> FinishedEvolution:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assets.llm.ports import EndpointError, ModelRequest, RequestFailed
-from pipelines.experiments.evolution.feedback import letter
+from pipelines.experiments.evolution.improvement import letter
 from pipelines.experiments.evolution.records import PolicyStep
 from pipelines.experiments.evolution.results import FinishedEvolution
 from pipelines.experiments.evolution.scores import ALL_CYCLES

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.errors import EvaluationError
+from pipelines.errors import EvaluationError
 from pipelines.experiments.evolution.results import read_evolution
 from tests.experiments.evolution.scripted_evolution import evolution_of, evolved, learner
 

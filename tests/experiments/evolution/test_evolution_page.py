@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
+from pipelines.errors import Problem
 from pipelines.experiments.evolution.report import evolution_page, evolution_report
 from tests.evaluation.test_page import HOSTILE, blocks
 from tests.experiments.evolution.scripted_evolution import evolution_of, evolved, learner

@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.subjects import MemorySubject
-from pipelines.evaluation.contract import MemoryEvent
-from pipelines.evaluation.errors import EvaluationError
-from pipelines.evaluation.memories.registry import host_memory
 from pipelines.evaluation.reasoning import Reasoner
-from pipelines.evaluation.records import MemorySpec
 from pipelines.experiments.evolution.improvement import changed_lines, usable
 from pipelines.experiments.evolution.report import mention
+from pipelines.memories.contract import MemoryEvent, MemorySpec
+from pipelines.memories.registry import host_memory
 from tests.evaluation.scripted_evaluation import HonestModel, fenced
 from tests.evaluation.test_memories import tools as memory_tools
 from tests.experiments.evolution.scripted_evolution import FIRST, evolution_of, evolved, learner

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from dataset_card.reference.data_json import data_json
+from dataset_card.amemgym.reference.data_json import data_json
 from pipelines.cli.main import app
 from tests.evaluation.scripted_evaluation import episode
 from tests.evaluation.test_killed_run import CALLS_MADE_TWICE, SERVED, asked

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import multiprocessing
-import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,15 +11,13 @@ import pytest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from assets.llm.ports import ModelReply, ModelRequest, Then, as_it_is
-from pipelines.home import Home
-from pipelines.resources.cache.reply_cache import CachedModel, CacheMode, NamedPlace, open_replies, request_key
+from assets.llm.ports import ModelReply, ModelRequest, Then, unchanged_reply
+from pipelines.opening.models import OpenModels
+from pipelines.resources.cache.reply_cache import CachedModel, CacheMode, NamedPlace, open_replies
 from pipelines.resources.llm.place import EndpointPlace
-from pipelines.resources.open import OpenModels, open_models
 from pipelines.resources.storage.key_value import KeyValueStore
 from tests.pipelines.ledger.ledger_stores import open_stores
-from tests.pipelines.llm.scripted_server import CLOSED_SCHEMA, ScriptedServer, a_request, on_a_port, settings_for
-from tests.support.commands import own_surroundings
+from tests.pipelines.llm.scripted_server import CLOSED_SCHEMA, a_request, on_a_port, settings_for
 from tests.support.small import small_recipe
 from tests.support.waiting import LONG, wait_until
 
@@ -61,6 +58,15 @@ def test_a_replay_finds_the_reply_of_whatever_place(store: KeyValueStore) -> Non
     assert ask(NumberingModel(), store, mode="replay").text == "reply 1"
 
 
+def test_a_folder_of_the_servers_machine_tells_models_apart_and_is_part_of_no_place(store: KeyValueStore) -> None:
+    places = set[str]()
+    for folder in ("/home/quokka/one", "/home/quokka/two"):
+        with on_a_port(ListingServer({"data": [{"id": "m-1", "root": folder}]})) as url:
+            places.add(asyncio.run(EndpointPlace(settings_for(url), replies=store).of("m-1")).removeprefix(url))
+    assert len(places) == 2
+    assert "quokka" not in "".join(places)
+
+
 def test_what_the_list_of_models_says_of_a_model_is_part_of_its_place(store: KeyValueStore) -> None:
     listing = {"data": [{"id": "m-1", "owned_by": "us", "created": 5, "meta": {"n_params": 7}}]}
     server = ListingServer(listing)
@@ -87,7 +93,7 @@ class ListingServer:
 class RubbishModel:
     """A client that answers no JSON."""
 
-    async def complete(self, request: ModelRequest, *, then: Then = as_it_is) -> ModelReply:
+    async def complete(self, request: ModelRequest, *, then: Then = unchanged_reply) -> ModelReply:
         return await then(ModelReply("Service degraded.", "stop", 1000, 100))
 
 
@@ -98,42 +104,6 @@ async def ask_stack(models: OpenModels) -> ModelReply:
 def json_request() -> ModelRequest:
     request = a_request(schema=CLOSED_SCHEMA)
     return replace(request, labels=replace(request.labels, needs_json=True))
-
-
-def old_row(store: KeyValueStore) -> None:
-    """A reply as the first version of a home has it."""
-
-    async def put() -> None:
-        await store.put(request_key(a_request()), b'{"text":"old","finish":"stop","input_tokens":1,"output_tokens":1}')
-
-    asyncio.run(put())
-
-
-def test_an_old_reply_is_used_at_the_place_that_the_ledger_names_and_nowhere_else(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    with on_a_port(ScriptedServer()) as url, on_a_port(ScriptedServer()) as elsewhere:
-        with own_surroundings(tmp_path, AMEMGYM_BASE_URL=url), open_models(home) as models:
-            asyncio.run(ask_stack(models))
-        # As it was before places: the request's key alone, no column that says more, and no version.
-        with sqlite3.connect(home.calls) as connection:
-            connection.execute("UPDATE replies SET key = ?, place = NULL, digest = NULL", (request_key(a_request()),))
-        (tmp_path / "home.json").unlink()
-        for address, repeated in ((elsewhere, False), (url, True)):
-            with own_surroundings(tmp_path, AMEMGYM_BASE_URL=address), open_models(home) as models:
-                assert asyncio.run(ask_stack(models)).repeated is repeated
-
-
-def test_an_old_reply_of_an_unknown_place_is_told_and_used_in_replays_alone(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    store = open_replies(tmp_path / "calls.sqlite")
-    old_row(store)
-    with own_surroundings(tmp_path, AMEMGYM_BASE_URL="http://127.0.0.1:9/v1"), open_models(Home(tmp_path)):
-        pass
-    assert "Nobody noted which place served 1 reply of an earlier version" in caplog.text
-    assert ask(NumberingModel(), store, at="http://one/v1").text == "reply 1"
-    assert ask(NumberingModel(), store, mode="replay").text == "old"
-    store.close()
 
 
 def test_a_reply_that_no_reader_accepts_is_kept_as_rejected_and_asked_for_again(store: KeyValueStore) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dataset_card.release.folder import check_next_version, write_release
 from dataset_card.release.manifest import ReleaseError, read_manifest
+from dataset_card.release_store.folder import check_next_version, write_release
 from pipelines import home
 from pipelines.home import Home, obstacles
 from tests.support.commands import amemgym_here

@@ -12,12 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from pipelines.cli.errors import Problem
 from pipelines.cli.main import app
 from pipelines.embedded.bank import model_name
-from pipelines.resources.cache.export import prune, shares
+from pipelines.errors import Problem, StoreError
+from pipelines.resources.cache.export import delete_replies, shares
 from pipelines.resources.cache.reply_cache import open_replies
-from pipelines.resources.storage.errors import StoreError
 from tests.pipelines.ledger.ledger_stores import UsingModel, call, open_stores
 from tests.support.small import small_recipe
 
@@ -95,12 +94,12 @@ def test_a_log_that_cannot_be_read_is_not_left_out_of_what_is_told(asked: Path, 
         amemgym("cache", "info")
 
 
-def test_an_earlier_version_in_a_folder_that_cannot_be_written_is_told_as_that(tmp_path: Path, amemgym: Amemgym) -> None:
+def test_a_table_that_a_folder_that_cannot_be_written_lacks_is_named(tmp_path: Path, amemgym: Amemgym) -> None:
     with closing(sqlite3.connect(tmp_path / "calls.sqlite")) as replies, replies:
         replies.execute("PRAGMA journal_mode = WAL")
-        replies.execute("CREATE TABLE replies (key TEXT PRIMARY KEY, value BLOB NOT NULL)")
+        replies.execute("CREATE TABLE others (key TEXT PRIMARY KEY, value BLOB NOT NULL)")
     unwritable(tmp_path)
-    with pytest.raises(StoreError, match="is of an earlier version, and cannot be written"):
+    with pytest.raises(StoreError, match="lacks the table replies, and cannot be written"):
         amemgym("cache", "info")
 
 
@@ -157,7 +156,7 @@ def test_a_reply_whose_time_nobody_noted_counts_as_old(asked: Path) -> None:
     async def use() -> int:
         await replies.put("old", b"{}")
         await replies.put("recent", b"{}", extra={"model": "m", "at": time.time() - 2 * DAY})
-        return await prune(replies, model=None, older_than_days=30)
+        return await delete_replies(replies, model=None, older_than_days=30)
 
     assert asyncio.run(use()) == 1
     replies.close()

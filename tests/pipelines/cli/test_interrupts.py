@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from assets.engine.cancellation import STOPPED as OF_A_RUN
-from pipelines.cli import INTERRUPTED, STOPPED
+from assets.stop_signals import INTERRUPTED
+from pipelines.cli import STOPPED
 from tests.pipelines.chained import SERVED, SMALL, endpoint
 from tests.support.commands import amemgym, clean_environment, finish, free_port, interrupted
 

@@ -1,5 +1,6 @@
 """The list of commands: each is loaded when it is called, and its process ends at once when all is done."""
 
+import base64
 import json
 import re
 import socket
@@ -17,9 +18,9 @@ from assets.recipe.config_schema import recipe_fields
 from assets.recipe.loading import variants
 from assets.recipe.registry import RECIPE_TYPES
 from pipelines.cli import UNREAD
-from pipelines.cli.errors import user_errors
 from pipelines.cli.generate import first_problem
-from pipelines.cli.main import BEGIN_WITH_A_VARIANT, COMMANDS, PANELS, app, load_command
+from pipelines.cli.main import BEGIN_WITH_A_VARIANT, COMMANDS, PANELS, app, load_command, summary_of
+from pipelines.errors import user_errors
 from tests.support.commands import AMEMGYM, amemgym_here, clean_environment
 
 ROOT = Path(__file__).parents[3]
@@ -58,9 +59,9 @@ def test_a_group_of_commands_lists_them_with_whole_sentences(group: str) -> None
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_says_of_each_command_what_its_own_help_begins_with(name: str) -> None:
-    sentence = COMMANDS[name][1]
+    sentence = summary_of(name)
+    assert sentence.endswith(".")
     assert " ".join((load_command(name).help or "").split()).startswith(sentence)
-    assert name in CliRunner().invoke(app, ["--help"]).output
 
 
 def test_the_version_is_that_of_the_distribution() -> None:
@@ -163,6 +164,17 @@ def test_an_error_that_nobody_foresaw_ends_with_one_sentence_and_a_report_withou
     (report,) = (tmp_path / "crashes").iterdir()
     assert f"(RuntimeError). The report is in {report}; everything finished so far is kept" in process.stderr
     assert "RuntimeError: unforeseen, with [hidden]" in report.read_text()
+
+
+def test_a_report_of_an_error_names_no_folder_of_the_machine_and_no_secret_in_another_form(tmp_path: Path) -> None:
+    login = base64.b64encode(b"otter:sk-very-secret").decode()
+    words = f"raise RuntimeError('/home/quokka/notes.txt: Basic {login} and sk%2Dvery%2Dsecret')"
+    ended(words, tmp_path, AMEMGYM_BASE_URL="http://otter:sk-very-secret@host/v1")
+    (report,) = (tmp_path / "crashes").iterdir()
+    text = report.read_text()
+    assert "RuntimeError: notes.txt: Basic [hidden] and [hidden]" in text
+    assert 'File "pipelines/cli/main.py"' in text
+    assert str(ROOT) not in text
 
 
 def test_a_step_that_fails_without_a_sentence_is_told_in_a_report_not_on_the_terminal() -> None:

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from assets.amemgym.records.report import QualityReport
-from dataset_card.release.folder import write_release
-from pipelines.cli.errors import Problem
+from dataset_card.release_store.folder import write_release
 from pipelines.cli.main import app
+from pipelines.errors import user_errors
 from tests.dataset_card.reference.foreign_data import foreign_users, write_foreign_data
 from tests.support import releases
 from tests.support.commands import own_surroundings
@@ -70,7 +70,7 @@ def test_judges_read_every_text_that_can_be_judged(judged: tuple[str, QualityRep
     assert gates["recovery"] >= 15 + 11
     assert report.ceiling is not None
     assert "No judge read the labels" not in output
-    assert {line.cue for line in report.wall} >= {"options only", "question only", "profile only"}
+    assert {line.shortcut for line in report.shortcuts} >= {"options only", "question only", "profile only"}
     of_votes = {line.rule for line in report.rules if line.rule.endswith(("passed_gate", "passed_gates"))}
     assert of_votes == {"queries_passed_gate", "answers_passed_gates"}
 
@@ -115,5 +115,5 @@ def test_a_problem_is_one_sentence(place: Path, words: list[str], sentence: str,
     (place / "problems").mkdir(exist_ok=True)
     write_foreign_data(place / "problems" / "data.json", foreign_users(2))
     monkeypatch.chdir(place / "problems")
-    with pytest.raises(Problem, match=sentence):
+    with pytest.raises(user_errors(), match=sentence):
         CliRunner().invoke(app, ["quality", *words], catch_exceptions=False)

@@ -25,6 +25,14 @@ def test_a_configuration_that_cannot_be_used_ends_in_one_sentence(tmp_path: Path
     assert reason in told
 
 
+@pytest.mark.parametrize("name", ["../elsewhere", "my variant", "tables"])
+def test_a_name_that_no_release_can_have_is_refused_before_a_file_is_written(tmp_path: Path, name: str) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    status, told = amemgym_here(tmp_path / "home", "recipe", "import", str(tmp_path / "config.json"), name)
+    assert (status, told.count("\n")) == (1, 1), told
+    assert repr(name) in told
+
+
 def test_a_configuration_that_is_not_there_is_named(tmp_path: Path) -> None:
     status, told = amemgym_here(tmp_path / "home", "recipe", "import", str(tmp_path / "none.json"), "theirs")
     assert (status, "none.json cannot be read: No such file or directory." in told) == (1, True), told

@@ -1,10 +1,17 @@
 """Asking again counts up from the recipe that was followed last, and goes on with what was interrupted."""
 
+from dataclasses import replace
+
 import pytest
 
-from pipelines.cli.errors import Problem
+from assets.amemgym.pipeline import AMEMGYM
+from assets.amemgym.records.persona import UserProfile
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.stage import Stage
+from assets.recipe.config_schema import launchpad_config
+from assets.recipe.loading import RecipeError
 from pipelines.cli.generate import asked_again
-from pipelines.cli.recipe import launchpad_config
+from pipelines.errors import Problem
 from tests.support.small import small_recipe
 
 KEPT = {"v": {"events": 2}, "u": {"questions": 1}}
@@ -38,3 +45,13 @@ def test_the_launchpad_is_told_what_differs_from_the_file_and_nothing_else() -> 
         "models": {"judge": {"temperature": None}},
         "again": {"u": {"answers": 1}},
     }
+
+
+def test_a_stage_that_somebody_added_is_asked_again_like_ours() -> None:
+    mottos = Stage("mottos", UserProfile, needs=(USER_PROFILES,), prompts=("user_profiles/complete",))
+    benchmark = replace(AMEMGYM, stages=(*AMEMGYM.stages, mottos))
+    recipe = asked_again(small_recipe(), item_id="u", stage="mottos", finished=True)
+    assert recipe.again == {"u": {"mottos": 1}}
+    benchmark.check_stages_asked_again(recipe)
+    with pytest.raises(RecipeError, match=r"again\.u names 'mottos', which is no stage that asks a model; there are "):
+        AMEMGYM.check_stages_asked_again(recipe)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli.errors import Problem
-from pipelines.cli.serve import LocalModel, serve_gguf
+from pipelines.cli.serve import gguf_name, serve_gguf
+from pipelines.errors import Problem
 
 
 def refused(path: Path, *, latency: float = 0.0) -> str:
     with pytest.raises(Problem) as problem:
-        serve_gguf(LocalModel(path), host="127.0.0.1", port=0, api_key="", latency=latency)
+        serve_gguf(path, host="127.0.0.1", port=0, api_key="", latency=latency)
     return str(problem.value)
 
 
@@ -38,6 +38,6 @@ def test_latency_does_not_go_with_real_weights(tmp_path: Path) -> None:
 
 
 def test_other_weights_are_another_model(tmp_path: Path) -> None:
-    first, second = (LocalModel(weights(tmp_path, content)).name for content in (b"GGUF 1", b"GGUF 2"))
+    first, second = (gguf_name(weights(tmp_path, content)) for content in (b"GGUF 1", b"GGUF 2"))
     assert re.fullmatch(r"small-model-q4@[0-9a-f]{8}", first)
     assert first != second

@@ -6,9 +6,11 @@ import pytest
 from rich.console import Console
 
 from assets.records.estimate import Estimate
-from pipelines.cli.errors import Problem
+from pipelines.benchmarks import entry_of
 from pipelines.cli.generate import asked_models
-from pipelines.cli.show import choose_item, print_episode, print_summary, print_task
+from pipelines.cli.show import print_summary
+from pipelines.cli.stories import choose_item, print_episode, print_task
+from pipelines.errors import Problem
 from tests.support import scenario
 from tests.support.research_tasks import made_task, small_recipe
 from tests.support.scenario import varied
@@ -48,11 +50,14 @@ def test_every_shortcut_stands_in_one_line_of_a_terminal_of_80_columns(
     monkeypatch.setenv("COLUMNS", "80")
     report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
     wide = Estimate(value=0.625, low=0.251, high=0.944)
-    wall = [varied(line, cue="least common words", accuracy=wide, limit=0.3, verdict=line.verdict) for line in report.wall]
-    print_summary(varied(report, wall=(*wall, varied(wall[0], verdict="holds"))))
+    lines = [
+        varied(line, shortcut="least common words", accuracy=wide, limit=0.3, verdict=line.verdict) for line in report.shortcuts
+    ]
+    report = varied(report, shortcuts=(*lines, varied(lines[0], verdict="holds")))
+    print_summary(report, entry=entry_of(scenario.recipe()))
     told = capsys.readouterr().out.splitlines()
     assert told[0].split()[-1] == "verdict"
-    words = {line.split("  ")[-1].strip() for line in told[2 : 2 + len(wall) + 1]}
+    words = {line.split("  ")[-1].strip() for line in told[2 : 2 + len(lines) + 1]}
     assert "allowed" in words
     assert words <= {"below", "unproven", "beyond", "allowed", "no limit"}
     assert "'least common words' is above its limit, but" in "\n".join(told)

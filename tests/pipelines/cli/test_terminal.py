@@ -13,7 +13,7 @@ from rich.console import Console
 
 from assets.engine.ports import StageProgress
 from assets.records.base import Failure
-from pipelines.cli.terminal import LINE_SECONDS, LiveProgress, print_table
+from pipelines.cli.terminal import LINE_SECONDS, LiveProgress, print_markdown, print_table, stdout_console
 
 UNDER_WAY = StageProgress(
     stage="answers",
@@ -140,10 +140,24 @@ def test_no_cell_of_a_table_is_cut_and_no_line_is_wider_than_the_terminal(width:
     assert all(word in told for row in ROWS for cell in row for word in cell.split())
 
 
-def test_a_table_that_is_too_wide_breaks_sentences_then_turns_and_then_is_a_block_for_each_row() -> None:
+def test_a_table_that_is_too_wide_breaks_sentences_and_then_is_a_block_for_each_row() -> None:
     assert [line.split()[0] for line in table_at(80)[3:] if line[:1].strip()] == ["1", "2"]
-    assert [line.split()[0] for line in table_at(60)[3:] if line[:1].strip()] == ["memory", "overall", "meaning"]
+    assert table_at(60)[1:4] == ["1", "  memory: full-history", "  overall: .812 [.750, .871]"]
     assert table_at(30)[1:4] == ["1", "  memory: full-history", "  overall: .812 [.750, .871]"]
+
+
+def test_in_a_pipe_no_line_is_broken_or_coloured_unless_columns_are_given(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    sentence = " ".join(["word"] * 60)
+    print_table(stdout_console(), ("rank", "meaning"), [("1", sentence)], title="Both")
+    print_markdown(f"{sentence}\n\n| rank | meaning |\n|---|---|\n| 1 | {sentence} |")
+    told = capsys.readouterr().out
+    assert told.count(sentence) == 3
+    assert "\x1b" not in told
+    monkeypatch.setenv("COLUMNS", "80")
+    assert stdout_console().width == 80
 
 
 def test_numbers_stand_to_the_right() -> None:

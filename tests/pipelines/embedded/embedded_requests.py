@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.embedded.app import answer
-from pipelines.embedded.bank import CONCEPTS
+from pipelines.embedded.app import write_reply
 from pipelines.embedded.reader import read_value
 from pipelines.embedded.task import OBJECTION, recognise
 from prompts.catalogue import load_prompt
+from tests.pipelines.embedded.bank_rules import CONCEPTS
 
 PROFILE = """Name: Dana Whitfield
 Age: 41
@@ -37,7 +37,7 @@ def ask(name: str, values: Mapping[str, object], *, objection: str = "", seed: i
     if objection:
         content = f"{OBJECTION} {objection}\nAnswer again with the complete, corrected JSON object."
         messages += [{"role": "assistant", "content": "{}"}, {"role": "user", "content": content}]
-    text = answer(recognise(messages, schema_name=name.replace("/", "_"), seed=seed))
+    text = write_reply(recognise(messages, schema_name=name.replace("/", "_"), seed=seed))
     return json.loads(text) if text.startswith("{") else text
 
 

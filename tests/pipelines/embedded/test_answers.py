@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tests.pipelines.embedded.embedded_requests import SCHEMA, ask, initial_queries
-from validation.amemgym.shortcut_programs import likeness, words
+from validation.amemgym.shortcuts.programs import shared_words, words
 
 QUESTION = "How can I get more out of growing vegetables at home?"
 VARIANTS = [
@@ -44,7 +44,7 @@ def test_a_variant_that_shares_no_value_does_not_show_in_rare_words() -> None:
     rarest = 0
     for seed in range(60):
         texts = list(answers(seed, variants).values())
-        shared = likeness([words(text) for text in texts])
+        shared = shared_words([words(text) for text in texts])
         rarest += shared.index(min(shared)) == len(pairs) - 1
     assert rarest < 60 / 2
 

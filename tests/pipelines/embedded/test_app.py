@@ -11,7 +11,7 @@ import openai
 import pytest
 from starlette.testclient import TestClient
 
-from pipelines.embedded.app import answer, create_app
+from pipelines.embedded.app import embedded_app, write_reply
 from pipelines.embedded.bank import load_bank, model_name
 from pipelines.embedded.task import recognise
 from prompts.catalogue import load_prompt
@@ -33,7 +33,7 @@ def format_of(name: str) -> Any:
 
 
 def client(*, api_key: str = "any", app_key: str | None = None) -> openai.AsyncOpenAI:
-    transport = httpx2.ASGITransport(app=create_app(api_key=app_key))
+    transport = httpx2.ASGITransport(app=embedded_app(api_key=app_key))
     http = httpx2.AsyncClient(transport=transport)
     return openai.AsyncOpenAI(api_key=api_key, base_url="http://embedded/v1", http_client=http, max_retries=0)
 
@@ -66,7 +66,7 @@ def test_without_a_schema_the_task_is_known_by_its_instructions() -> None:
 
 def test_the_same_request_gets_the_same_bytes() -> None:
     body = {"model": model_name(), "messages": [{"role": "user", "content": "How do I run better?"}], "seed": 3}
-    with TestClient(create_app()) as http:
+    with TestClient(embedded_app()) as http:
         first, second = (http.post("/v1/chat/completions", json=body).content for _ in range(2))
         other = http.post("/v1/chat/completions", json={**body, "seed": 4}).content
     assert first == second
@@ -109,7 +109,7 @@ def test_markup_in_the_data_opens_no_block_of_its_own() -> None:
     ],
 )
 def test_a_request_that_cannot_be_served_gets_an_openai_error(body: dict[str, Any], status: int, words: str) -> None:
-    with TestClient(create_app()) as http:
+    with TestClient(embedded_app()) as http:
         reply = http.post("/v1/chat/completions", json=body)
     assert reply.status_code == status
     assert words in reply.json()["error"]["message"]
@@ -117,7 +117,7 @@ def test_a_request_that_cannot_be_served_gets_an_openai_error(body: dict[str, An
 
 
 def test_a_body_that_is_no_json_gets_an_openai_error() -> None:
-    with TestClient(create_app()) as http:
+    with TestClient(embedded_app()) as http:
         assert http.post("/v1/chat/completions", content=b"{").status_code == 400
 
 
@@ -183,8 +183,8 @@ def test_the_plain_assistant_gives_advice_that_fits_the_message() -> None:
 
 def test_a_call_takes_little_time() -> None:
     messages = [judge_messages(f"{QUERY} I said it {number} times.") for number in range(300)]
-    answer(recognise(messages[0], schema_name=None, seed=0))
+    write_reply(recognise(messages[0], schema_name=None, seed=0))
     began = time.perf_counter()
     for one in messages:
-        answer(recognise(one, schema_name="session_queries_check_exposure", seed=0))
+        write_reply(recognise(one, schema_name="session_queries_check_exposure", seed=0))
     assert (time.perf_counter() - began) / len(messages) < 0.003

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.episode import Episode
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import load_recipe
 from pipelines.embedded.amemgym.plausibility import (
-    ExclusiveValues,
     exclusive_pairs,
     fitting_values,
+    load_table,
     parse_profile,
     unfit_values,
 )
@@ -78,6 +78,10 @@ def test_exclusive_pairs_are_those_of_the_choices_alone() -> None:
     assert exclusive_pairs({"home_type": ("small_apartment",)}) == []
 
 
-def test_a_row_of_the_table_with_an_unknown_value_is_refused() -> None:
-    with pytest.raises(ValueError, match="no such values"):
-        ExclusiveValues(because="", one={"home_type": ("penthouse",)}, other={})
+def test_the_table_of_what_can_be_true_speaks_of_the_banks_values_alone() -> None:
+    table = load_table()
+    named = [pair for row in table.exclusive for side in (row.one, row.other) for pair in side.items()]
+    named += [pair for row in table.unfit for pair in row.values.items()]
+    named += [(name, (value,)) for row in table.fitting for name, value in row.values.items()]
+    values = load_bank().values
+    assert [(name, unknown) for name, own in named if (unknown := set(own).difference(values.get(name, ())))] == []

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from pipelines.embedded.app import answer
+from pipelines.embedded.app import write_reply
 from pipelines.embedded.assistant.memory_tasks import settled_variables, statements
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.task import PromptTask, PromptTurn
@@ -19,7 +19,7 @@ SPOKEN = f"user: [Current Time: 2020-10-01 09:30:00] {CUE} {TOPIC.requests[0]}\n
 def ask(name: str, **values: object) -> Any:
     """The reply to a prompt, as JSON."""
     prompt = load_prompt(name).render(**values)
-    return json.loads(answer(PromptTask(name, tuple(PromptTurn(m.role, m.content) for m in prompt.messages), seed=0)))
+    return json.loads(write_reply(PromptTask(name, tuple(PromptTurn(m.role, m.content) for m in prompt.messages), seed=0)))
 
 
 def test_only_the_users_statements_are_facts() -> None:

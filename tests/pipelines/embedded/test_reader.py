@@ -84,7 +84,7 @@ def test_a_situation_is_ranked_by_all_its_values_together() -> None:
     one, other = list(first.choices)[:2], list(second.choices)[:2]
     choices = {str(i): {first.name: a, second.name: b} for i, (a, b) in enumerate(itertools.product(one, other))}
     text = f"{first.choices[one[1]].advice[0]} {second.choices[other[0]].advice[1]}"
-    best = rank_situations(text, choices)[0][1]
+    best = rank_situations(text, choices)[0].key
     assert choices[best] == {first.name: one[1], second.name: other[0]}
 
 

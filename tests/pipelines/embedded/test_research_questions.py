@@ -5,10 +5,9 @@ from itertools import product
 
 import pytest
 
-from assets.deep_research.world.relations import RELATIONS
+from assets.deep_research.fiction import RELATIONS
 from assets.memory_items.world.relations import Relation
-from pipelines.embedded.deep_research.sentences import QUESTION_FRAMES, WHO_FRAMES
-from pipelines.embedded.deep_research.telling import clauses
+from pipelines.embedded.deep_research.sentences import CLAUSES, QUESTION_FRAMES, WHO_FRAMES
 from pipelines.embedded.memory_items.reading import Step, read_steps
 
 PAIRS = [(first, second) for first, second in product(RELATIONS, RELATIONS) if first.value == second.subject]
@@ -17,7 +16,7 @@ STEPS = [Step(relation.name, relation.phrase) for relation in RELATIONS]
 
 def test_no_name_has_an_article_in_any_wording_and_every_option_has_the_right_one() -> None:
     for relation in RELATIONS:
-        for clause in clauses(relation.name, relation.meaning):
+        for clause in (relation.meaning, *CLAUSES.get(relation.name, ())):
             assert not re.search(r"\b(?:an?|the) \{subject\}|\bthe \{value\}", clause)
             if "a {value}" in clause:
                 assert not [option for option in relation.options if option[0] in "aeiou"]
@@ -31,7 +30,9 @@ def test_every_phrase_ends_with_what_it_is_about() -> None:
 def test_two_steps_are_read_back_from_every_question(frame: str) -> None:
     def is_read(first: Relation, second: Relation) -> bool:
         wanted = second.phrase.format(x=first.phrase.format(x="Kume Vorivsen"))
-        name, steps = read_steps(frame.format(wanted=wanted), STEPS) or ("", [])
-        return name == "Kume Vorivsen" and [step.relation for step in steps] == [first.name, second.name]
+        read = read_steps(frame.format(wanted=wanted), STEPS)
+        if read is None or read.name != "Kume Vorivsen":
+            return False
+        return [step.relation for step in read.steps] == [first.name, second.name]
 
     assert [(first.name, second.name) for first, second in PAIRS if not is_read(first, second)] == []

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.embedded.bank import CONCEPTS, load_bank
+from pipelines.embedded.bank import load_bank
 from pipelines.embedded.task import recognise
 from prompts.catalogue import load_prompt, prompt_names
+from tests.pipelines.embedded.bank_rules import CONCEPTS
 from tests.pipelines.embedded.embedded_requests import PROFILE, ask
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assets.llm.text import spells
+from assets.text.words import spells
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import read_value
 from tests.pipelines.embedded.embedded_requests import COMMON, PROFILE, SCHEMA, STATE, ask, events

@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assets.amemgym.recipe import AMemGymRecipe
-from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest, Then, as_it_is
+from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest, Then, unchanged_reply
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.recipe import Budget
+from pipelines.opening.models import open_budget_counter
 from pipelines.resources.cache.reply_cache import NOWHERE, CachedModel, ReplyCache, open_replies
 from pipelines.resources.ledger.budget import BudgetedModel, VariantBudget
 from pipelines.resources.ledger.ledger import CacheHitRecorder, Ledger, PaidCallRecorder, PaidModel, UnitLedger
 from pipelines.resources.ledger.prices import Prices
-from pipelines.resources.open import open_budget_counter
 from tests.pipelines.llm.scripted_server import a_request
 from tests.support.small import small_recipe
 
@@ -28,7 +28,7 @@ class UsingModel:
     fails: bool = False
     asked: list[ModelRequest] = field(default_factory=list[ModelRequest])
 
-    async def complete(self, request: ModelRequest, *, then: Then = as_it_is) -> ModelReply:
+    async def complete(self, request: ModelRequest, *, then: Then = unchanged_reply) -> ModelReply:
         self.asked.append(request)
         await asyncio.sleep(0.005)
         if self.fails:
@@ -42,7 +42,7 @@ class Paid:
 
     model: LanguageModel
 
-    async def complete(self, request: ModelRequest, *, then: Then = as_it_is) -> ModelReply:
+    async def complete(self, request: ModelRequest, *, then: Then = unchanged_reply) -> ModelReply:
         return await then(await self.model.complete(request))
 
 

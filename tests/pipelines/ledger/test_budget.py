@@ -12,10 +12,10 @@ from assets.llm.ports import BudgetReached, EndpointError, ModelReply
 from assets.recipe.loading import RecipeError, build_recipe
 from assets.recipe.recipe import Budget
 from pipelines.embedded.bank import model_name
-from pipelines.resources.ledger.budget import exhausted, with_tags
+from pipelines.errors import StoreError
+from pipelines.resources.ledger.budget import budget_with_tags, exhausted
 from pipelines.resources.ledger.ledger import Spent
 from pipelines.resources.ledger.prices import OwnPrice, Prices
-from pipelines.resources.storage.errors import StoreError
 from tests.pipelines.ledger.ledger_stores import PRICED, LedgerStores, UsingModel, call, open_stores
 from tests.support.small import small_recipe
 
@@ -133,10 +133,10 @@ def test_calls_that_cost_nothing_are_not_spending_and_pass_a_budget_that_is_used
 
 
 def test_tags_of_a_run_change_a_budget_and_say_what_is_wrong_with_them() -> None:
-    changed = with_tags(Budget(max_tokens=5, max_cost_usd=1), {"budget.max_tokens": "70", "dagster/partition": "demo"})
+    changed = budget_with_tags(Budget(max_tokens=5, max_cost_usd=1), {"budget.max_tokens": "70", "dagster/partition": "demo"})
     assert changed == Budget(max_tokens=70, max_cost_usd=1)
     with pytest.raises(RecipeError, match=r"The run's tag budget\.max_cost_usd is 'ten'; give a number above 0\."):
-        with_tags(Budget(), {"budget.max_cost_usd": "ten"})
+        budget_with_tags(Budget(), {"budget.max_cost_usd": "ten"})
 
 
 def test_counting_on_from_an_earlier_count_misses_nothing(stores: LedgerStores) -> None:

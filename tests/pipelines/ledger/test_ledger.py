@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from assets.llm.ports import CallLabels, ModelReply
 from assets.llm.usage import Meter, MeteredModel
 from pipelines.resources.ledger.ledger import COLUMNS, Ledger
-from pipelines.resources.ledger.queries import Grouping, LedgerSums, dollars, export, summary
-from pipelines.resources.llm.client import read_reply
+from pipelines.resources.ledger.queries import Grouping, LedgerSums, dollars, sum_calls, write_parquet
+from pipelines.resources.llm.model_api import read_reply
 from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, Paid, UsingModel, call, open_stores
 from tests.support.scripted_model import ScriptedModel, ask_test_prompt
 from tests.support.small import small_recipe
@@ -27,12 +27,12 @@ def stores(tmp_path: Path) -> Iterator[LedgerStores]:
 
 def rows(stores: LedgerStores) -> list[dict[str, object]]:
     path = stores.folder / "out.parquet"
-    asyncio.run(export(stores.ledger, path))
+    asyncio.run(write_parquet(stores.ledger, path))
     return pq.read_table(path).to_pylist()  # pyright: ignore[reportUnknownMemberType]
 
 
 def sums(stores: LedgerStores, by: Grouping = "model") -> list[LedgerSums]:
-    return asyncio.run(summary(stores.ledger, by=by))
+    return asyncio.run(sum_calls(stores.ledger, by=by))
 
 
 def test_a_row_tells_what_was_asked_for_whom_and_what_it_cost(stores: LedgerStores) -> None:
@@ -78,7 +78,7 @@ def test_a_paid_call_is_on_the_disk_before_anyone_uses_its_reply(stores: LedgerS
     async def use() -> None:
         await stores.stack(UsingModel()).complete(call(1))
         other = Ledger(stores.folder / "ledger.sqlite")
-        seen.extend(line.calls for line in await summary(other, by="stage"))
+        seen.extend(line.calls for line in await sum_calls(other, by="stage"))
         other.close()
 
     asyncio.run(use())
@@ -150,6 +150,27 @@ def test_the_providers_prefix_cache_is_read_from_its_answer() -> None:
     body: dict[str, object] = {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "usage": usage}
     reply = read_reply(json.dumps(body).encode())
     assert reply == ModelReply("x", "stop", 900, 7, cached_input_tokens=512)
+
+
+@pytest.mark.parametrize(
+    ("usage", "output"),
+    [
+        ({"prompt_tokens": 900, "completion_tokens": 7, "total_tokens": 907}, 7),
+        ({"prompt_tokens": 900, "completion_tokens": 7, "total_tokens": 1507}, 607),
+        ({"prompt_tokens": 900, "completion_tokens": 7, "completion_tokens_details": {"reasoning_tokens": 600}}, 607),
+        ({"prompt_tokens": 900, "completion_tokens": 607, "completion_tokens_details": {"reasoning_tokens": 600}}, 607),
+        ({"prompt_tokens": 900, "total_tokens": 1507}, 607),
+        ({"prompt_tokens": 900, "completion_tokens": 7, "total_tokens": 0}, 7),
+        ({"prompt_tokens": 900, "completion_tokens": 7, "total_tokens": 10**30}, 7),
+        ({"completion_tokens": 7, "total_tokens": 907}, 7),
+        ({"input_tokens": 900, "output_tokens": 7}, 7),
+    ],
+)
+def test_thoughts_that_a_provider_leaves_out_of_its_count_are_taken_from_the_total(usage: object, output: int) -> None:
+    body: dict[str, object] = {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "usage": usage}
+    reply = read_reply(json.dumps(body).encode())
+    assert isinstance(reply, ModelReply)
+    assert (reply.input_tokens, reply.output_tokens) == (900, output)
 
 
 def test_amounts_are_written_for_readers() -> None:

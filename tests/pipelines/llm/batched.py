@@ -8,9 +8,9 @@ from typing import Any
 import httpx2
 
 from assets.amemgym.pipeline import STAGES
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.engine.ports import RunContext, SnapshotRef
 from assets.llm.ports import ModelRequest
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.model_policy import Transport
 from pipelines.embedded.bank import model_name
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies

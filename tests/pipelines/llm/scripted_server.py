@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
 import httpx2
 import uvicorn
@@ -88,9 +89,10 @@ class ScriptedServer:
 
 
 @contextmanager
-def on_a_port(app: ASGIApp) -> Generator[str, None, None]:
+def on_a_port(app: ASGIApp, *, lifespan: Literal["on", "off"] = "off") -> Generator[str, None, None]:
     """Serve the app on 127.0.0.1; the base URL."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", lifespan="off", timeout_graceful_shutdown=1))
+    config = uvicorn.Config(app, port=0, log_level="critical", lifespan=lifespan, timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     wait_until(lambda: server.started)

@@ -12,10 +12,10 @@ import openai
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import EndpointError, ModelReply
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.model_policy import Models, ModelSpec
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from pipelines.resources.cache.reply_cache import CachedModel, request_key
 from pipelines.resources.llm.batch.client import JOB_KEY, URL, input_line
 from pipelines.resources.llm.batch.settings import BatchProgress
@@ -42,7 +42,7 @@ def ask_all(model: CachedModel, texts: list[str] = TEXTS) -> list[ModelReply]:
 def test_calls_that_come_together_go_in_one_job_and_their_replies_are_kept(tmp_path: Path) -> None:
     seen: list[BatchProgress] = []
     looks = itertools.count()  # the provider's clock: a job takes three looks
-    provider = Provider(create_app(), FaultProfile(batch_delay=3), clock=lambda: next(looks))
+    provider = Provider(embedded_app(), FaultProfile(batch_delay=3), clock=lambda: next(looks))
     with on_a_port(provider) as url:
         first = ask_all(batched(tmp_path, settings_for(url), seen=seen, timing=when_all_are_there(len(TEXTS))))
         again = ask_all(batched(tmp_path, settings_for(url)))
@@ -55,7 +55,7 @@ def test_calls_that_come_together_go_in_one_job_and_their_replies_are_kept(tmp_p
 
 
 def test_live_calls_pass_by(tmp_path: Path) -> None:
-    with on_a_port(Provider(create_app(), FaultProfile())) as url:
+    with on_a_port(Provider(embedded_app(), FaultProfile())) as url:
         live = replace(a_line("Now?"), labels=replace(a_line("Now?").labels, transport="live"))
         reply = asyncio.run(batched(tmp_path, settings_for(url)).complete(live))
         assert (reply.price_share, jobs_at(url)) == (1.0, [])
@@ -72,7 +72,7 @@ def test_live_calls_pass_by(tmp_path: Path) -> None:
     ],
 )
 def test_what_may_pass_is_asked_again_in_the_next_job(tmp_path: Path, profile: FaultProfile) -> None:
-    with on_a_port(Provider(create_app(), profile)) as url:
+    with on_a_port(Provider(embedded_app(), profile)) as url:
         replies = ask_all(batched(tmp_path, settings_for(url, timeout_seconds=0.5 if profile.hangs else LONG)))
         assert len(replies) == len(TEXTS)
         answered = [job["request_counts"]["completed"] for job in jobs_at(url)]
@@ -104,13 +104,13 @@ def test_a_job_whose_submission_lost_its_answer_is_not_sent_again(tmp_path: Path
             return 0  # done, but nobody hears of it
         return None
 
-    with on_a_port(Twisted(Provider(create_app(), FaultProfile()), twist)) as url:
+    with on_a_port(Twisted(Provider(embedded_app(), FaultProfile()), twist)) as url:
         assert len(ask_all(batched(tmp_path, settings_for(url), timing=when_all_are_there(len(TEXTS))))) == len(TEXTS)
         assert (len(lost), len(jobs_at(url))) == (1, 1)
 
 
 def test_a_job_that_was_sent_but_not_noted_is_found_again(tmp_path: Path) -> None:
-    with on_a_port(Provider(create_app(), FaultProfile())) as url:
+    with on_a_port(Provider(embedded_app(), FaultProfile())) as url:
         lines: dict[str, str] = {}
         for text in TEXTS:
             key = request_key(a_line(text))
@@ -130,7 +130,7 @@ def test_two_processes_share_one_job(tmp_path: Path) -> None:
         models = [batched(tmp_path, settings_for(url)) for _ in range(2)]
         return list(await asyncio.gather(*(model.complete(a_line(text)) for text in TEXTS for model in models)))
 
-    with on_a_port(Provider(create_app(), FaultProfile(batch_delay=0.5))) as url:
+    with on_a_port(Provider(embedded_app(), FaultProfile(batch_delay=0.5))) as url:
         assert len({reply.text for reply in asyncio.run(both(url))}) >= 1
         assert len(lines_at(url)) == len(set(lines_at(url))), "no line is in two jobs"
 
@@ -140,7 +140,7 @@ def test_a_line_that_cannot_pass_ends_the_run_and_the_others_are_not_paid_again(
         def twist(path: str, body: bytes) -> int | None:
             return 400 if path == URL and b"Question 7?" in body and url_of else None
 
-        return Provider(Twisted(create_app(), twist), FaultProfile())
+        return Provider(Twisted(embedded_app(), twist), FaultProfile())
 
     broken = [""]
     with on_a_port(app(broken)) as url:
@@ -154,19 +154,19 @@ def test_a_line_that_cannot_pass_ends_the_run_and_the_others_are_not_paid_again(
 
 
 def test_a_model_that_does_not_exist_is_named_before_any_job(tmp_path: Path) -> None:
-    with on_a_port(Provider(create_app(), FaultProfile())) as url:
+    with on_a_port(Provider(embedded_app(), FaultProfile())) as url:
         with pytest.raises(EndpointError, match="does not know the model"):
             asyncio.run(batched(tmp_path, settings_for(url)).complete(replace(a_line("Who?"), model="m-1")))
         assert jobs_at(url) == []
 
 
 def test_an_endpoint_without_a_batch_api_is_named(tmp_path: Path) -> None:
-    with on_a_port(create_app()) as url, pytest.raises(EndpointError, match="has no Batch API; set the transport"):
+    with on_a_port(embedded_app()) as url, pytest.raises(EndpointError, match="has no Batch API; set the transport"):
         ask_all(batched(tmp_path, settings_for(url)))
 
 
 def test_a_job_that_the_provider_forgot_is_sent_anew(tmp_path: Path) -> None:
-    with on_a_port(Provider(create_app(), FaultProfile(batch_delay=60))) as url:
+    with on_a_port(Provider(embedded_app(), FaultProfile(batch_delay=60))) as url:
         settings, line = (
             settings_for(url),
             input_line(a_line("Who?"), custom_id=request_key(a_line("Who?")), compatibility=ApiCompatibility()),
@@ -179,7 +179,7 @@ def test_a_job_that_the_provider_forgot_is_sent_anew(tmp_path: Path) -> None:
 
 
 def test_the_chain_killed_after_submission_and_run_again_sends_nothing_twice(tmp_path: Path) -> None:
-    with on_a_port(Provider(create_app(), FaultProfile(batch_delay=0.3))) as url:
+    with on_a_port(Provider(embedded_app(), FaultProfile(batch_delay=0.3))) as url:
         live = chain(url, tmp_path / "live", transport="live")
         home = tmp_path / "batch"
         line = [sys.executable, "-m", "tests.pipelines.llm.batched", url, str(home)]

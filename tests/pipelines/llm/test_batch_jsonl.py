@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import openai
 
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from pipelines.resources.llm.batch.client import URL, input_line, split_lines
 from pipelines.resources.llm.batch.store import BatchStore
 from pipelines.resources.llm.compatibility import ApiCompatibility
@@ -44,7 +44,7 @@ def test_a_request_is_a_line_of_the_batch_contract() -> None:
 
 
 def test_the_simulated_batches_keep_the_contract() -> None:
-    with on_a_port(Provider(create_app(api_key=API_KEY), FaultProfile(batch_delay=30))) as url:
+    with on_a_port(Provider(embedded_app(api_key=API_KEY), FaultProfile(batch_delay=30))) as url:
         assert httpx2.get(f"{url}/batches").status_code == 401
         client = openai.OpenAI(base_url=url, api_key=API_KEY, max_retries=0)
         bad = client.files.create(file=("batch.jsonl", b"{}\n"), purpose="batch")

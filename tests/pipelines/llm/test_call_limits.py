@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.llm.ports import ModelReply
-from pipelines.resources.llm.circuit_breaker import WINDOW, CircuitBreaker, StopSignal
+from pipelines.redaction import MAX_LENGTH, Redactor
 from pipelines.resources.llm.compatibility import can_be_strict
 from pipelines.resources.llm.concurrency import AdaptiveLimit
 from pipelines.resources.llm.rate_limit import LocalRateLimiter, TokenBucket
-from pipelines.resources.llm.redaction import MAX_LENGTH, Redactor
-from pipelines.resources.llm.retry import CallFailure, RetryBudget, TryCounts, parse_duration
+from pipelines.resources.llm.retry import parse_duration
 from tests.pipelines.llm.scripted_server import CLOSED_SCHEMA, KEY, a_request
 from tests.support.waiting import LONG
 
@@ -71,61 +70,6 @@ def test_tokens_that_were_reserved_and_not_used_are_given_back() -> None:
     assert asyncio.run(limiter.reserve(request)) == 53
     asyncio.run(limiter.settle(request, reply=ModelReply("", "stop", input_tokens=3, output_tokens=1)))
     assert asyncio.run(limiter.reserve(request)) == 57
-
-
-def test_the_breaker_pauses_everyone_and_sends_one_probe() -> None:
-    async def live() -> None:
-        breaker = CircuitBreaker(StopSignal(), first_pause=0.05, longest_pause=0.08)
-        began = time.monotonic()
-        for number in range(WINDOW):
-            assert await breaker.admit() is False
-            breaker.record(failed=number % 2 == 0, probe=False)
-        callers = [asyncio.create_task(breaker.admit()) for _ in range(5)]
-        for expected in (0.05, 0.08, 0.08):  # grows, up to the longest
-            done, _ = await asyncio.wait(callers, return_when=asyncio.FIRST_COMPLETED)
-            assert [task.result() for task in done] == [True]
-            assert time.monotonic() - began >= expected
-            callers = [task for task in callers if task not in done]
-            began = time.monotonic()
-            breaker.record(failed=True, probe=True)
-        done, _ = await asyncio.wait(callers, return_when=asyncio.FIRST_COMPLETED)
-        breaker.record(failed=None, probe=True)  # cancelled: the next caller probes
-        done, _ = await asyncio.wait([task for task in callers if task not in done])
-        breaker.record(failed=False, probe=True)
-        assert [task.result() for task in done] == [True]
-        assert await breaker.admit() is False
-
-    asyncio.run(live())
-
-
-def test_the_probe_is_the_request_that_failed_least() -> None:
-    async def live() -> None:
-        now = 0.0
-        breaker = CircuitBreaker(StopSignal(), first_pause=0.2, longest_pause=0.2, clock=lambda: now)
-        for _ in range(WINDOW):
-            breaker.record(failed=True, probe=False)
-        now = 0.21  # for one that has failed once it is 0.22
-        callers = {asyncio.create_task(breaker.admit(tries=tries)): tries for tries in (5, 0, 1)}
-        done, others = await asyncio.wait(callers, return_when=asyncio.FIRST_COMPLETED)
-        assert [callers[task] for task in done] == [0]
-        for task in others:
-            task.cancel()
-
-    asyncio.run(live())
-
-
-@pytest.mark.parametrize(("answered", "failed", "tries"), [(0, 0, 8), (20, 0, 4), (20, 1, 5), (20, 10, 8)])
-def test_a_request_that_fails_while_others_pass_is_given_up_sooner(answered: int, failed: int, tries: int) -> None:
-    counts = TryCounts(answered=1000)
-    budget = RetryBudget(a_request(), backoff_seconds=0.01, counts=counts)
-    done = 0
-    delay: float | None = 0.0
-    while delay is not None:
-        done += 1
-        counts.answered += answered
-        counts.failed += failed + 1
-        delay = budget.next_delay(CallFailure("transient", "failed (500)", own=True, status=500), served=True)
-    assert done == tries
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,14 @@ import asyncio
 import time
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from assets.llm.ports import EndpointError, ModelReply
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.rate_limit import LearnedLimit
+from pipelines.resources.llm.retry import says_used_up
 from tests.pipelines.llm.scripted_server import Answer, ScriptedServer, a_request, fault, in_process
+from tests.support.virtual_time import run_in_virtual_time, virtual_clock
 from tests.support.waiting import LONG, until
 
 
@@ -87,6 +90,60 @@ def test_a_minute_in_which_nothing_gets_through_does_not_slow_down_what_follows(
         now += limit.wait
     limit.take_turn()
     assert limit.wait <= 1.0
+
+
+class TurningAway(ScriptedServer):
+    """Turns away one request in twenty, and serves the others after half a second."""
+
+    def __init__(self, **headers: str) -> None:
+        super().__init__()
+        self._headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(0.5)
+        if len(self.asked) % 20 == 19:
+            self.says(fault(429, "slow down", headers=self._headers))
+        await super().__call__(scope, receive, send)
+
+
+def virtual_seconds(server: ScriptedServer, *, calls: int, at_once: int) -> float:
+    """How long it takes until so many calls have their replies, on a clock that jumps."""
+    client = ModelClient(in_process(server, backoff_seconds=0.5), clock=virtual_clock)
+
+    async def one_after_another(number: int) -> None:
+        for call in range(calls // at_once):
+            await client.complete(a_request(f"{number} {call}"))
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(one_after_another(number) for number in range(at_once)))
+
+    return run_in_virtual_time(all_of_them())[1]
+
+
+def test_a_wait_that_one_call_is_told_does_not_hold_back_those_that_are_served() -> None:
+    plain = virtual_seconds(TurningAway(), calls=1000, at_once=40)
+    told = virtual_seconds(TurningAway(retry_after="1"), calls=1000, at_once=40)
+    assert told < 1.2 * plain
+
+
+@pytest.mark.parametrize("headers", [{}, {"x-ratelimit-remaining-requests": "0"}])
+def test_a_limit_that_is_used_up_holds_back_all_calls_for_as_long_as_it_says(headers: dict[str, str]) -> None:
+    now = 0.0
+    limit = LearnedLimit(clock=lambda: now)
+    used_up = says_used_up(headers)
+    limit.limited(sent_at=now, retry_after=30.0, used_up=used_up)
+    assert limit.wait == (30.0 if used_up else 0.5)
+    now += limit.wait
+    limit.limited(sent_at=now, retry_after=29.5, used_up=used_up)  # nothing got through in between
+    assert limit.wait == 29.5
+
+
+def test_calls_that_were_sent_together_each_keep_the_wait_that_they_were_told() -> None:
+    server = ScriptedServer(together=3)
+    server.says(*[fault(429, headers={"Retry-After": seconds}) for seconds in ("1", "5", "20")])
+    took = virtual_seconds(server, calls=3, at_once=3)
+    assert 20 <= took < 25
+    assert len(server.asked) == 6
 
 
 def test_a_limit_that_lets_nothing_through_is_told_with_the_variable_that_cures_it() -> None:

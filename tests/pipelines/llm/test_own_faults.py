@@ -10,22 +10,21 @@ from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
 from assets.amemgym.personas.sampling import OWN_POOL, sample_personas
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest, RequestFailed
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import expect_recipe, load_recipe
 from assets.records.base import ItemFailed
 from dataset_card.release.manifest import read_manifest
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
-from pipelines.resources.llm.circuit_breaker import WINDOW
 from pipelines.resources.llm.client import ModelClient
+from pipelines.resources.llm.concurrency import FIRST_LIMIT
 from pipelines.resources.llm.retry import MAX_TRIES
 from tests.pipelines.chained import SMALL
 from tests.pipelines.llm.scripted_server import (
     Answer,
     ScriptedServer,
     a_request,
-    completion,
     fault,
     in_process,
     on_a_port,
@@ -35,8 +34,8 @@ from tests.support.commands import amemgym_here
 from tests.support.coroutines import run
 from tests.support.fault_proxy import FaultProxy
 from tests.support.scripted_model import ScriptedModel, ask_test_prompt
-from tests.support.simulated_provider.exchange import forward, read, send_response
 from tests.support.small import small_recipe
+from tests.support.virtual_time import run_in_virtual_time, virtual_clock
 
 
 class Named(BaseModel):
@@ -72,81 +71,72 @@ def ends_of(server: ScriptedServer, names: list[str]) -> list[ModelReply | BaseE
 @pytest.mark.parametrize("answer", OWN_FAULTS)
 def test_a_fault_of_one_request_leaves_the_run_alone(answer: Answer) -> None:
     server = ScriptedServer()
-    server.says(*[answer] * (8 if answer.status in (200, 500) else 1))
+    server.says(*[answer] * (MAX_TRIES if answer.status in (200, 500) else 1))
     failed, *others = ends_of(server, ["Ada", "Ben", "Cleo"])
     assert isinstance(failed, RequestFailed)
     assert [isinstance(other, ModelReply) for other in others] == [True, True]
 
 
-def test_a_prompt_that_always_fails_is_given_up_soon_while_others_pass() -> None:
+def test_a_prompt_that_always_fails_is_given_up_and_holds_nobody_up() -> None:
     proxy = FaultProxy(ScriptedServer(), "always_500", chosen="Poe")
-    settings = settings_for("http://model/v1", transport=httpx2.ASGITransport(app=proxy), backoff_seconds=0.1)
+    client = ModelClient(settings_for("http://model/v1", transport=httpx2.ASGITransport(app=proxy), backoff_seconds=0.5))
 
-    async def live() -> None:
-        client = ModelClient(settings)
+    async def live() -> float:
+        loop = asyncio.get_running_loop()
         poisoned = asyncio.create_task(client.complete(of_user("Poe")))
-        number = 0
-        while not poisoned.done():
+        for number in range(100):
             await client.complete(of_user(f"Ada {number}"))
-            number += 1
+        others_took = loop.time()
         with pytest.raises(RequestFailed):
             await poisoned
+        return others_took
 
-    asyncio.run(live())
-    assert proxy.counts["spoiled"] < MAX_TRIES
-
-
-def test_prompts_that_always_fail_pause_nobody_when_no_others_are_left(caplog: pytest.LogCaptureFixture) -> None:
-    second_tries, others_answered = asyncio.Queue[str](), asyncio.Event()
-
-    async def model(scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers the second try of a prompt only when others have passed, however slow the machine is."""
-        request = await read(scope, receive)
-        if proxy.tries[request.identity] > 1:
-            second_tries.put_nowait(request.identity)
-            await others_answered.wait()
-        await send_response(await forward(ScriptedServer(), request), send)
-
-    proxy = FaultProxy(model, "always_500", chosen="Poe")
-    settings = settings_for("http://model/v1", transport=httpx2.ASGITransport(app=proxy), backoff_seconds=0.002)
-
-    async def live() -> None:
-        client = ModelClient(settings)
-        poisoned = [asyncio.create_task(client.complete(of_user(f"Poe {number}"))) for number in range(4)]
-        for _ in poisoned:
-            await second_tries.get()
-        for number in range(8):
-            await client.complete(of_user(f"Ada {number}"))
-        others_answered.set()
-        await asyncio.gather(*poisoned, return_exceptions=True)
-
-    asyncio.run(live())
-    assert proxy.counts["spoiled"] > WINDOW
-    assert "keeps failing" not in caplog.text
+    others_took, _ = run_in_virtual_time(live())
+    assert others_took < 1
+    assert proxy.counts["spoiled"] == MAX_TRIES
 
 
-def test_an_outage_that_outlasts_eight_tries_costs_no_user() -> None:
-    server = ScriptedServer()
-    server.says(*[fault(502)] * 3 * (MAX_TRIES + 1))
+class OutOfOrder(ScriptedServer):
+    """Fails for a while, on the loop's clock, and then serves."""
+
+    def __init__(self, *, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if asyncio.get_running_loop().time() < self._seconds:
+            self.says(fault(502))
+        await super().__call__(scope, receive, send)
+
+
+@pytest.mark.parametrize("at_once", [1, 64])
+def test_an_outage_of_a_minute_costs_no_user_and_few_requests(at_once: int) -> None:
+    server = OutOfOrder(seconds=60)
+    client = ModelClient(in_process(server, backoff_seconds=0.5, max_in_flight=at_once), clock=virtual_clock)
 
     async def live() -> list[ModelReply]:
-        client = ModelClient(in_process(server))
-        return await asyncio.gather(*(client.complete(of_user(name)) for name in ("Ada", "Ben", "Cleo")))
+        return await asyncio.gather(*(client.complete(of_user(f"Ada {number}")) for number in range(200)))
 
-    assert [reply.finish for reply in asyncio.run(live())] == ["stop", "stop", "stop"]
+    replies, _ = run_in_virtual_time(live())
+    assert {reply.finish for reply in replies} == {"stop"}
+    assert len(server.asked) - 200 < MAX_TRIES * FIRST_LIMIT
 
 
-def test_replies_that_no_reader_accepts_count_as_failures_of_the_endpoint(caplog: pytest.LogCaptureFixture) -> None:
-    server = ScriptedServer(always=completion("Service degraded."))
-    client = ModelClient(in_process(server))
-    request = replace(a_request(), labels=replace(a_request().labels, needs_json=True))
+def test_an_endpoint_that_fails_everybody_ends_the_run_whatever_the_prompts() -> None:
+    client = ModelClient(in_process(ScriptedServer(always=fault(500, "the oven is cold")), backoff_seconds=0.5))
 
-    async def calls() -> None:
-        for _ in range(WINDOW):
-            await client.complete(request)
+    async def live() -> list[ModelReply | BaseException]:
+        requests = [of_user(f"Ada {number}") for number in range(40)]
+        calls = [
+            client.complete(replace(request, labels=replace(request.labels, prompt=f"prompt {number}")))
+            for number, request in enumerate(requests)
+        ]
+        return await asyncio.gather(*calls, return_exceptions=True)
 
-    asyncio.run(calls())
-    assert "The model endpoint keeps failing" in caplog.text
+    ends, seconds = run_in_virtual_time(live())
+    assert [type(end) for end in ends].count(RequestFailed) == 2
+    assert [type(end) for end in ends].count(EndpointError) == 38
+    assert seconds < 120
 
 
 def test_several_users_who_fail_alike_end_the_run() -> None:
@@ -172,7 +162,7 @@ def test_a_request_that_is_not_served_gives_up_its_user_and_no_other() -> None:
 def test_a_poisoned_user_of_the_demo_is_replaced_and_the_release_is_made(tmp_path: Path) -> None:
     recipe = expect_recipe(load_recipe("demo"), AMemGymRecipe)
     (first,) = sample_personas(recipe, [OWN_POOL], count=1)
-    proxy = FaultProxy(create_app(), "context_length", chosen=first.professional_persona[:30])
+    proxy = FaultProxy(embedded_app(), "context_length", chosen=first.professional_persona[:30])
     with on_a_port(proxy) as url:
         given = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any"}
         status, output = amemgym_here(tmp_path, "generate", "demo", *SMALL, "--model", model_name(), **given)

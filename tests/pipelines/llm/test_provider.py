@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from pipelines.embedded.task import OBJECTION
 from tests.pipelines.llm.provider_requests import TEXTS, chat, post
 from tests.support.simulated_provider.fault_profile import REFUSAL, FaultProfile
@@ -28,7 +28,7 @@ def fate(provider: Provider, text: str) -> list[object]:
 
 
 def test_faults_are_the_same_whatever_the_order_of_requests() -> None:
-    one, other = Provider(create_app(), STORMY), Provider(create_app(), STORMY)
+    one, other = Provider(embedded_app(), STORMY), Provider(embedded_app(), STORMY)
     shuffled = random.Random(0).sample(TEXTS, len(TEXTS))
     there = {text: fate(other, text) for text in shuffled}
     assert {text: fate(one, text) for text in TEXTS} == there
@@ -37,19 +37,19 @@ def test_faults_are_the_same_whatever_the_order_of_requests() -> None:
 
 
 def test_another_seed_brings_other_faults() -> None:
-    others = Provider(create_app(), replace(STORMY, seed=2))
-    assert [fate(others, text) for text in TEXTS] != [fate(Provider(create_app(), STORMY), text) for text in TEXTS]
+    others = Provider(embedded_app(), replace(STORMY, seed=2))
+    assert [fate(others, text) for text in TEXTS] != [fate(Provider(embedded_app(), STORMY), text) for text in TEXTS]
 
 
 def test_without_faults_nothing_changes() -> None:
     plain = asyncio.run(_direct(chat("Hello?")))
-    undisturbed = post(Provider(create_app(), FaultProfile()), chat("Hello?"))
+    undisturbed = post(Provider(embedded_app(), FaultProfile()), chat("Hello?"))
     assert undisturbed is not None
     assert undisturbed.content == plain.content
 
 
 async def _direct(body: dict[str, Any]) -> httpx2.Response:
-    transport = httpx2.ASGITransport(app=create_app())
+    transport = httpx2.ASGITransport(app=embedded_app())
     async with httpx2.AsyncClient(transport=transport, base_url="http://model") as client:
         return await client.post("/v1/chat/completions", json=body)
 
@@ -57,7 +57,7 @@ async def _direct(body: dict[str, Any]) -> httpx2.Response:
 @pytest.mark.parametrize("fault", [FaultProfile(cut_off=1.0), FaultProfile(refusals=1.0)])
 def test_who_asks_again_after_a_damaged_reply_hears_what_was_meant(fault: FaultProfile) -> None:
     whole = asyncio.run(_direct(chat("Hello?"))).json()["choices"][0]["message"]["content"]
-    damaged_reply = post(Provider(create_app(), fault), chat("Hello?"))
+    damaged_reply = post(Provider(embedded_app(), fault), chat("Hello?"))
     assert damaged_reply is not None
     choice = damaged_reply.json()["choices"][0]
     text = choice["message"]["content"] or choice["message"]["refusal"]
@@ -65,7 +65,7 @@ def test_who_asks_again_after_a_damaged_reply_hears_what_was_meant(fault: FaultP
     again = chat("Hello?")
     again["messages"] += [{"role": "assistant", "content": text}, {"role": "user", "content": f"{OBJECTION} Again."}]
     # The app without faults would answer the longer conversation, with other chances; the provider knows what it did.
-    answer = post(Provider(create_app(), replace(fault, cut_off=0.0, refusals=0.0, latency=0.001)), again)
+    answer = post(Provider(embedded_app(), replace(fault, cut_off=0.0, refusals=0.0, latency=0.001)), again)
     assert answer is not None
     assert answer.json()["choices"][0]["message"]["content"] == whole
 
@@ -86,8 +86,8 @@ def judged(provider: Provider, text: str) -> dict[str, str]:
 
 def test_a_wrong_judgement_is_a_legal_one_and_stays_the_same() -> None:
     right, wrong = (
-        Provider(create_app(), FaultProfile()),
-        Provider(create_app(), FaultProfile(wrong_judgements=1.0, errors=0.0001)),
+        Provider(embedded_app(), FaultProfile()),
+        Provider(embedded_app(), FaultProfile(wrong_judgements=1.0, errors=0.0001)),
     )
     for text in TEXTS[:10]:
         given = judged(wrong, text)
@@ -99,8 +99,8 @@ def test_a_wrong_judgement_is_a_legal_one_and_stays_the_same() -> None:
 
 
 def test_a_chat_that_judges_nothing_is_left_alone() -> None:
-    provider = Provider(create_app(), FaultProfile(wrong_judgements=1.0))
-    assert fate(provider, "Hello?") == fate(Provider(create_app(), FaultProfile()), "Hello?")
+    provider = Provider(embedded_app(), FaultProfile(wrong_judgements=1.0))
+    assert fate(provider, "Hello?") == fate(Provider(embedded_app(), FaultProfile()), "Hello?")
 
 
 def test_a_reply_takes_its_time() -> None:
@@ -109,13 +109,13 @@ def test_a_reply_takes_its_time() -> None:
     usage = answer.json()["usage"]
     assert profile.seconds(10, output_tokens=500) == pytest.approx(0.7)
     began = time.monotonic()
-    post(Provider(create_app(), profile), chat("x" * 40))
+    post(Provider(embedded_app(), profile), chat("x" * 40))
     took = time.monotonic() - began
     assert took >= 0.1 + usage["prompt_tokens"] / 100 + usage["completion_tokens"] / 1000
 
 
 def test_the_fault_profile_can_be_asked_for() -> None:
-    provider = Provider(create_app(api_key="k"), STORMY)
+    provider = Provider(embedded_app(api_key="k"), STORMY)
 
     async def report() -> dict[str, Any]:
         transport = httpx2.ASGITransport(app=provider)

@@ -15,7 +15,7 @@ import pytest
 
 from assets.engine.ports import SnapshotRef
 from assets.llm.ports import ModelReply
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from pipelines.resources.llm.client import ModelClient
 from tests.pipelines.llm.batched import chain
@@ -38,7 +38,7 @@ from tests.support.waiting import LONG, wait_until
     ],
 )
 def test_the_client_survives(profile: FaultProfile) -> None:
-    provider = Provider(create_app(), profile)
+    provider = Provider(embedded_app(), profile)
     requests = [replace(a_request(text), model=model_name(), schema_name="chat") for text in TEXTS]
 
     async def all_of_them(url: str) -> list[ModelReply]:
@@ -56,7 +56,7 @@ def test_cut_off_and_refused_replies_arrive_as_such() -> None:
         return await ModelClient(settings_for(url)).complete(replace(a_request(), model=model_name(), schema_name="chat"))
 
     for profile, finish in ((FaultProfile(cut_off=1.0), "length"), (FaultProfile(refusals=1.0), "refusal")):
-        with on_a_port(Provider(create_app(), profile)) as url:
+        with on_a_port(Provider(embedded_app(), profile)) as url:
             assert asyncio.run(both(url)).finish == finish
 
 
@@ -77,7 +77,8 @@ def test_the_module_serves_the_fault_profile_and_says_what_struck() -> None:
     assert "1 errors" in output.splitlines()[-1]
 
 
-def test_the_command_serves_the_embedded_model_with_the_latency_asked_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_serves_the_embedded_model_with_the_latency_asked_for(tmp_path: Path, stop: signal.Signals) -> None:
     port, latency = free_port(), 0.3
     process = amemgym(tmp_path, "model", "serve", "--port", str(port), "--latency", str(latency))
     url = f"http://127.0.0.1:{port}/v1"
@@ -87,7 +88,7 @@ def test_the_command_serves_the_embedded_model_with_the_latency_asked_for(tmp_pa
         assert httpx2.post(f"{url}/chat/completions", json=chat("Hello?"), timeout=LONG).status_code == 200
         assert time.monotonic() - began >= latency
     finally:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(stop)
         output, _ = process.communicate(timeout=LONG)
     assert (process.returncode, url in output) == (0, True)
 
@@ -106,12 +107,12 @@ def _when_up(url: str) -> httpx2.Response:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, SnapshotRef]:
-    with on_a_port(Provider(create_app(), FaultProfile())) as url:
+    with on_a_port(Provider(embedded_app(), FaultProfile())) as url:
         return chain(url, tmp_path_factory.mktemp("undisturbed"), transport="live")
 
 
 def made_in(profile: FaultProfile, folder: Path) -> dict[str, SnapshotRef]:
-    provider = Provider(create_app(), profile)
+    provider = Provider(embedded_app(), profile)
     with on_a_port(provider) as url:
         refs = chain(url, folder, transport="live", timeout_seconds=1.0)
     struck = [fault for fault in ("errors", "drops", "cut_off", "refusals") if getattr(profile, fault)]

@@ -2,14 +2,14 @@
 
 import pytest
 
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from tests.pipelines.llm.provider_requests import TEXTS, chat, post
 from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.simulated_provider.provider import Needs, Provider, Quota, duration
 
 
 def test_too_many_requests_get_what_a_provider_says() -> None:
-    provider = Provider(create_app(), FaultProfile(requests_per_minute=2))
+    provider = Provider(embedded_app(), FaultProfile(requests_per_minute=2))
     answers = [post(provider, chat(text)) for text in TEXTS[:3]]
     assert [answer and answer.status_code for answer in answers] == [200, 200, 429]
     first, last = answers[0], answers[2]

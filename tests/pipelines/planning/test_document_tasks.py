@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from assets.deep_research.pipeline import DEEP_RESEARCH
+from assets.deep_research.reading_sizes import reading_tokens
 from pipelines.cli.costs import plan
-from pipelines.cli.errors import Problem
+from pipelines.errors import Problem
 from pipelines.planning.defaults import load_defaults
-from pipelines.planning.document_tasks import calls_per_item, forecast_tasks, reading_tokens
-from pipelines.planning.forecast import Terms
+from pipelines.planning.forecast import Terms, estimate
 from pipelines.resources.ledger.prices import OwnPrice, Prices
 from tests.support.research_tasks import made_task, small_recipe
 
@@ -21,13 +22,13 @@ def test_the_readings_of_the_last_ablation_are_those_that_a_task_has() -> None:
     read = Counter(vote.gate for vote in made.ablation.gate_records)
 
     assert sum(read.values()) == recipe.ablation.votes * len(reading_tokens(recipe))
-    assert calls_per_item(recipe, "dr_ablation") == sum(read.values())
-    assert calls_per_item(recipe, "dr_turns") == len(made.turns.gate_records)
+    assert DEEP_RESEARCH.stage("dr_ablation").calls_per_item(recipe) == sum(read.values())
+    assert DEEP_RESEARCH.stage("dr_turns").calls_per_item(recipe) == len(made.turns.gate_records)
 
 
 def test_longer_tasks_cost_more_and_every_stage_that_asks_has_a_line() -> None:
     short, long = (
-        forecast_tasks(small_recipe(lengths=lengths), call_time=load_defaults().call_time, terms=TERMS)
+        estimate(DEEP_RESEARCH, small_recipe(lengths=lengths), call_time=load_defaults().call_time, terms=TERMS).stages
         for lengths in ((4000,), (4000, 100_000))
     )
     assert [line.name for line in short] == ["dr_sources", "dr_questions", "dr_turns", "dr_ablation", "small"]
@@ -38,5 +39,5 @@ def test_longer_tasks_cost_more_and_every_stage_that_asks_has_a_line() -> None:
 
 def test_a_plan_for_real_documents_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
-    with pytest.raises(Problem, match="not told from an invented world"):
+    with pytest.raises(Problem, match="the stage 'dr_facts' cannot say how often it asks"):
         plan("dr-demo", ["source.kind=documents", "source.paths=[manuals]"])

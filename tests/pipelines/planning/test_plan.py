@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.amemgym.pipeline import STAGES as CHAIN
-from assets.amemgym.recipe import AMemGymRecipe
+from assets.engine.stage import amount
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import expect_recipe, load_recipe
 from pipelines.planning.defaults import load_defaults
-from pipelines.planning.forecast import NO_MARGIN, Basis, StageForecast, Terms, forecast
-from pipelines.planning.observed import basis_for
-from pipelines.planning.prompt_calls import ALWAYS_CALLED, PROMPT_CALLS, STAGES, PromptUsage, RecipeSize, UserUsage
+from pipelines.planning.forecast import StageForecast, Terms
+from pipelines.planning.observed import NO_MARGIN, Basis, basis_for
+from pipelines.planning.prompt_calls import ALWAYS_CALLED, PROMPT_CALLS, PromptUsage, RecipeSize, UserUsage
+from pipelines.planning.users import STAGES, forecast
 from pipelines.resources.ledger.prices import OwnPrice, Prices
 from tests.pipelines.ledger.ledger_stores import one_model
 from tests.support.small import small_recipe
@@ -132,6 +134,7 @@ def test_without_a_ledger_the_defaults_are_used_and_widened() -> None:
 
 
 def test_as_many_opening_queries_are_expected_as_the_recipe_wants_groups() -> None:
-    calls = PROMPT_CALLS["session_queries/initial"].scale
-    counts = {most: calls(RecipeSize.of(small_recipe(num_questions=3, max_states_per_query=most))) for most in (1, 2, 3)}
+    calls = PROMPT_CALLS["session_queries/initial"].per_item
+    recipes = {most: small_recipe(num_questions=3, max_states_per_query=most) for most in (1, 2, 3)}
+    counts = {most: amount(calls, recipe) for most, recipe in recipes.items()}
     assert counts == {1: 6.0, 2: 3.0, 3: 1.0}

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply
-from pipelines.planning.forecast import NO_MARGIN, Basis
-from pipelines.planning.observed import basis_for, observed_runs
-from pipelines.planning.prompt_calls import PROMPT_CALLS, PromptUsage, fingerprints, stage_of
+from assets.recipe.amemgym import AMemGymRecipe
+from pipelines.planning.observed import NO_MARGIN, Basis, basis_for, observed_runs
+from pipelines.planning.prompt_calls import PROMPT_CALLS, STAGE_OF, PromptUsage, fingerprints
 from pipelines.resources.ledger.ledger import PaidCallRecorder, UnitLedger
 from pipelines.resources.ledger.prices import Prices
 from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, UsingModel, call, one_model, open_stores
@@ -24,7 +23,7 @@ async def live(
     model: LanguageModel = PaidCallRecorder(UsingModel(), ledger)
     for number in range(users):
         for index, prompt in enumerate(prompts):
-            labels = CallLabels(stage_of(prompt), f"u-{number}", prompt, fingerprints()[prompt])
+            labels = CallLabels(STAGE_OF[prompt], f"u-{number}", prompt, fingerprints()[prompt])
             await model.complete(call(number * 100 + index, model=recipe.models.writer.model, labels=labels))
 
 
@@ -64,7 +63,7 @@ def test_runs_of_other_counts_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_users_that_are_not_finished_are_left_out(tmp_path: Path) -> None:
-    early = [name for name in PROMPT_CALLS if stage_of(name) in ("user_profiles", "questions")]
+    early = [name for name in PROMPT_CALLS if STAGE_OF[name] in ("user_profiles", "questions")]
     assert "defaults" in based_on(tmp_path, one_model(), run=one_model(), users=6, prompts=early).source
 
 
@@ -84,7 +83,7 @@ def test_calls_of_changed_prompts_say_nothing(tmp_path: Path) -> None:
         with open_stores(tmp_path) as stores:
             model = PaidCallRecorder(UsingModel(), UnitLedger(stores.ledger, Prices({}), one_model(), "small", ADDRESS))
             for index, prompt in enumerate(PROMPT_CALLS):
-                labels = CallLabels(stage_of(prompt), "u-0", prompt, "another word")
+                labels = CallLabels(STAGE_OF[prompt], "u-0", prompt, "another word")
                 reply = await model.complete(replace(call(index), labels=labels))
                 assert isinstance(reply, ModelReply)
             return len(await observed_runs(stores.ledger))

@@ -11,10 +11,10 @@ import pytest
 from assets.amemgym.records.question import Question, QuestionSet
 from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import serialized_rows
-from dataset_card.release.folder import ReleaseConflict
 from dataset_card.release.manifest import ReleaseError
-from dataset_card.release.store import FolderReleaseStore, ReleaseStore, find_release
 from dataset_card.release.verify import verify_release
+from dataset_card.release_store.folder import ReleaseConflict
+from dataset_card.release_store.store import FolderReleaseStore, ReleaseStore, find_release
 from pipelines.resources.storage.explorer import views
 from pipelines.resources.storage.file_store import FileStore
 from pipelines.resources.storage.object_store import ObjectStore

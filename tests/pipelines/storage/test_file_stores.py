@@ -9,11 +9,11 @@ from threading import Barrier, Lock, Thread
 
 import pytest
 
-from dataset_card.release.store import FolderReleaseStore, ReleaseStore
 from dataset_card.release.verify import verify_release
+from dataset_card.release_store.store import FolderReleaseStore, ReleaseStore
+from pipelines.errors import StoreError
 from pipelines.evaluation.amemgym.dataset import load_dataset
 from pipelines.home import Home, home
-from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.file_store import FileStore, LocalFiles
 from pipelines.resources.storage.object_store import ObjectStore
 from pipelines.resources.storage.open_stores import open_release_store, release_at, snapshot_files, value_files

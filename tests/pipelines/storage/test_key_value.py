@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.resources.cache.record_cache import SqlRecordCache
+from pipelines.errors import StoreError
 from pipelines.resources.storage.database import Connection
-from pipelines.resources.storage.errors import StoreError
 from pipelines.resources.storage.key_value import KeyValueStore
 from tests.pipelines.storage.store_writer import release, told, writer
 from tests.support.waiting import LONG
@@ -37,7 +36,7 @@ def store(path: Path) -> Iterator[KeyValueStore]:
 
 def test_a_value_comes_back_in_another_store_of_the_same_file(store: KeyValueStore, path: Path) -> None:
     asyncio.run(store.put("käse", b"\x00\xff"))
-    other = SqlRecordCache(path)
+    other = KeyValueStore(path, table="work")
     assert asyncio.run(other.get("käse")) == b"\x00\xff"
     assert asyncio.run(other.get("kase")) is None
     other.close()
@@ -134,15 +133,15 @@ def test_a_cancelled_put_harms_no_other(store: KeyValueStore) -> None:
     assert asyncio.run(cancel_one()) >= {"1", "2", "3", "4"}
 
 
-def test_extra_columns_are_stored_and_added_to_an_older_file(store: KeyValueStore, path: Path) -> None:
-    asyncio.run(store.put("old", b"x"))
-    newer = KeyValueStore(path, table="work", columns={"model": "TEXT", "tokens": "INTEGER"})
-    asyncio.run(newer.put("new", b"y", extra={"tokens": 3, "model": "m"}))
-    rows = asyncio.run(newer.run(lambda c: c.execute("SELECT key, model, tokens FROM work ORDER BY key").fetchall()))
-    assert rows == [("new", "m", 3), ("old", None, None)]
+def test_extra_columns_are_stored(path: Path) -> None:
+    calls = KeyValueStore(path, table="calls", columns={"model": "TEXT", "tokens": "INTEGER"})
+    asyncio.run(calls.put("first", b"x"))
+    asyncio.run(calls.put("second", b"y", extra={"tokens": 3, "model": "m"}))
+    rows = asyncio.run(calls.run(lambda c: c.execute("SELECT key, model, tokens FROM calls ORDER BY key").fetchall()))
+    assert rows == [("first", None, None), ("second", "m", 3)]
     with pytest.raises(ValueError, match="no columns \\['price'\\]"):
-        asyncio.run(newer.put("newest", b"", extra={"price": 1.0}))
-    newer.close()
+        asyncio.run(calls.put("third", b"", extra={"price": 1.0}))
+    calls.close()
 
 
 def test_two_processes_write_to_one_store_at_once(store: KeyValueStore, path: Path) -> None:
@@ -172,7 +171,7 @@ def test_a_damaged_database_is_named_with_what_to_do(store: KeyValueStore, path:
     content = bytearray(path.read_bytes())
     content[4096 : len(content)] = b"\xff" * (len(content) - 4096)
     path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"store\.sqlite is damaged; move it away"):
+    with pytest.raises(StoreError, match=r"store\.sqlite is damaged; amemgym doctor --repair copies"):
         asyncio.run(store.put("key", b""))
 
 

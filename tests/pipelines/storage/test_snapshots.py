@@ -218,7 +218,7 @@ def test_valid_parquet_with_other_rows_is_noticed_and_made_again(store: ParquetS
     assert sorted(again.read(ref, "questions", record=QuestionSet)) == [0, 2]
 
 
-def test_a_value_that_was_edited_is_noticed_and_one_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+def test_a_value_that_was_edited_or_lost_its_digest_is_noticed(tmp_path: Path) -> None:
     manager = AssetValueIOManager(tmp_path, ParquetSnapshots(tmp_path / "snapshots"))
     recipe = ResolvedRecipe(recipe=load_recipe("demo"))
     context = dg.build_output_context(asset_key=dg.AssetKey("recipe"), partition_key="demo")  # pyright: ignore[reportUnknownMemberType]
@@ -226,9 +226,10 @@ def test_a_value_that_was_edited_is_noticed_and_one_of_an_earlier_version_is_rea
     path = tmp_path / "recipe" / "demo.json"
     assert manager.find("recipe", "demo") == recipe
     path.write_bytes(path.read_bytes().replace(b'"seed":42', b'"seed":43'))
-    with pytest.raises(
-        UnreadableValue, match=r"recipe/demo\.json does not hold what was written .*; materialize 'recipe' again"
-    ):
-        manager.find("recipe", "demo")
-    path.write_text(f"ResolvedRecipe\n{recipe.model_dump_json()}\n")
-    assert manager.find("recipe", "demo") == recipe
+    edited = path.read_bytes()
+    for content in (edited, f"ResolvedRecipe\n{recipe.model_dump_json()}\n".encode()):
+        path.write_bytes(content)
+        with pytest.raises(
+            UnreadableValue, match=r"recipe/demo\.json does not hold what was written .*; materialize 'recipe' again"
+        ):
+            manager.find("recipe", "demo")

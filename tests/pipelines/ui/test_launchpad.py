@@ -9,8 +9,8 @@ import dagster as dg
 import pytest
 import yaml
 
-from assets.engine.overrides import lay_overrides
 from assets.engine.provenance import ResolvedRecipe
+from assets.engine.recipe_asset import lay_overrides
 from assets.recipe import loading
 from assets.recipe.loading import RecipeError, load_recipe, variants
 from assets.records.base import Record

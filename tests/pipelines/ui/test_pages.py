@@ -15,6 +15,7 @@ from pipelines.evaluation.folder import PAGE
 from pipelines.evaluation.report.formatting import format_estimate
 from pipelines.home import Home, prepare_dagster_home
 from pipelines.ui.pages import index_page, pages_app
+from pipelines.ui.request_guard import RequestGuard
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 from tests.experiments.annotation.making import TWO, begin_study
 from tests.pipelines.llm.scripted_server import on_a_port
@@ -24,7 +25,10 @@ from tests.support.ui_server import ROOT, ui_server
 @contextmanager
 def visited(home: Home, *, reloaded: list[str] | None = None) -> Generator[httpx2.Client]:
     app = pages_app(home, reload=lambda: None if reloaded is None else reloaded.append("reloaded"))
-    with on_a_port(app) as address, httpx2.Client(base_url=address.removesuffix("/v1")) as client:
+    with (
+        on_a_port(RequestGuard(app, host="127.0.0.1", forms=["/variants"])) as address,
+        httpx2.Client(base_url=address.removesuffix("/v1")) as client,
+    ):
         yield client
 
 
@@ -130,6 +134,7 @@ def test_a_studys_key_is_out_of_reach_and_its_page_saves(tmp_path: Path) -> None
         assert moved.headers["location"] == f"{address}/{TWO[0]}/"
         item = study.study().tasks[0]
         answers = {item.item: {"value": item.labels[0].value}}
+        client.get(f"{address}/{TWO[0]}/")
         assert client.post(f"{address}/{TWO[0]}/answers", json=answers).json() == {"saved": 1}
         assert client.get("/annotation/nobody/anna/").status_code == 404
 
@@ -139,6 +144,7 @@ def test_a_variant_is_begun_from_the_servers_own_page_alone(tmp_path: Path, monk
     write(tmp_path / "recipes" / "demo.yaml", "num_users: 3\n")
     reloaded, form = list[str](), {"name": "retired", "like": "demo"}
     with visited(Home(tmp_path), reloaded=reloaded) as client:
+        client.get("/")
         for origin in ("", "https://elsewhere.example", "null"):
             assert client.post("/variants", data=form, headers={"origin": origin}).status_code == 403
         own = client.post("/variants", data=form, headers={"origin": str(client.base_url).rstrip("/")})

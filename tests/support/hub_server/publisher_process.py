@@ -6,7 +6,7 @@ from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.publish import Publisher
 from dataset_card.hub.tag_registry import TagRegistry
 from pipelines.benchmarks import format_of
-from pipelines.resources.hub.open_hub import open_hub
+from pipelines.opening.hub import open_hub
 
 
 def publish_in_child(folder: str, repo: str, place: str) -> None:

@@ -11,7 +11,7 @@ from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.port import Hub
 from dataset_card.hub.publish import Published, Publisher
 from dataset_card.hub.tag_registry import TagRegistry
-from dataset_card.release.folder import Release, write_release
+from dataset_card.release_store.folder import Release, write_release
 from pipelines.benchmarks import format_of
 from tests.support import scenario
 from tests.support.hub_server.git_store import git_sha1

@@ -7,7 +7,7 @@ from typing import get_type_hints
 
 import uvicorn
 
-from pipelines.embedded.app import create_app
+from pipelines.embedded.app import embedded_app
 from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.simulated_provider.provider import Provider
 
@@ -23,7 +23,7 @@ def main() -> None:
         parser.add_argument(flag, type=types[option.name], default=option.default, help=option.metadata["about"])
     given = vars(parser.parse_args())
     port = given.pop("port")
-    provider = Provider(create_app(), FaultProfile(**given))
+    provider = Provider(embedded_app(), FaultProfile(**given))
     config = uvicorn.Config(
         provider, port=port, log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_FINISH
     )

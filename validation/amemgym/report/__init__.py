@@ -1,1 +1,1 @@
-"""What AMemGym's quality report measures, draws and shows."""
+"""The measurements, figures and page of AMemGym's quality report."""

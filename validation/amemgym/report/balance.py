@@ -1,24 +1,26 @@
-"""How states move, how often right options change, and whether a position among the options is favoured."""
+"""Count how states move, how often right options change, and how often each position among the options is right."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import OptionPosition, StateMovement
-from assets.amemgym.state_trajectory.quality import balance, change_counts, golden_changes, ping_pongs, unvisited
+from assets.amemgym.state_trajectory.quality import balance, change_counts, count_golden_changes, ping_pongs, unvisited
 
-DIGITS = 4
+DIGITS = 4  # of a share; a fifth would be noise
 
 
 class MovementCounter:
-    """How states move, over all users and variables."""
+    """Count how states move, over all users and variables."""
 
     def __init__(self) -> None:
         self._periods: int | None = None
         self._counts = Counter[str]()
         self._evenness = 0.0
-        self._changes, self._golden = Counter[int](), Counter[int]()
+        self._changes = Counter[int]()
+        self._golden = Counter[int]()
         self._choice_counts: defaultdict[int, Counter[int]] = defaultdict(Counter)
 
     def add(self, episode: Episode) -> None:
@@ -27,53 +29,46 @@ class MovementCounter:
             variables=len(episode.state_schema.variables),
             choices=sum(map(len, choices.values())),
             missing=sum(map(len, unvisited(episode.periods, choices).values())),
-            updates=sum(len(period.updates) for period in episode.periods),
             returns=len(ping_pongs(episode.periods)),
             questions=len(episode.questions),
+            steps=len(episode.questions) * (len(episode.periods) - 1),
         )
         for share in balance(episode.periods, choices).values():
             self._evenness += share
         self._changes.update(change_counts(episode.periods).values())
-        self._golden.update(dict(enumerate(golden_changes(episode.periods, [one.required_info for one in episode.questions]))))
+        required = map(attrgetter("required_info"), episode.questions)
+        for index, count in enumerate(count_golden_changes(episode.periods, required)):
+            self._golden[index] += count
         for index, period in enumerate(episode.periods):
-            self._choice_counts[index].update(own.index(period.state[name]) for name, own in choices.items())
+            self._counts["updates"] += len(period.updates)
+            for name, own in choices.items():
+                self._choice_counts[index][own.index(period.state[name])] += 1
+        # Users of another set may have fewer periods; the shares are over those that all have.
         self._periods = min(len(episode.periods), self._periods or len(episode.periods))
 
+    def golden_share(self) -> float:
+        """Return how often a right option is another than a period before."""
+        return _rounded(self._golden.total() / max(1, self._counts["steps"]))
+
     def movement(self) -> StateMovement | None:
-        """The shares and counts over all users that were added; None without users."""
+        """Return the shares and counts over all users that were added; None without users."""
         if self._periods is None:
             return None
         counts = self._counts
         return StateMovement(
-            choice_shares=tuple(_shares(self._choice_counts[index]) for index in range(self._periods)),
+            choice_shares=tuple([_shares(self._choice_counts[index]) for index in range(self._periods)]),
             choices_reached=_rounded(1 - counts["missing"] / max(1, counts["choices"])),
             evenness=_rounded(self._evenness / max(1, counts["variables"])),
-            changes={str(count): self._changes[count] for count in sorted(self._changes)},
+            changes={str(changes): variables for changes, variables in sorted(self._changes.items())},
             returns=_rounded(counts["returns"] / max(1, counts["updates"])),
             golden_changes=tuple(
-                _rounded(self._golden[index] / max(1, counts["questions"])) for index in range(self._periods - 1)
+                [_rounded(self._golden[index] / max(1, counts["questions"])) for index in range(self._periods - 1)]
             ),
         )
 
 
 def _shares(counts: Counter[int]) -> tuple[float, ...]:
-    return tuple(_rounded(counts[index] / counts.total()) for index in range(max(counts, default=-1) + 1))
-
-
-class GoldenChangeCounter:
-    """How often the right option is another than a period before."""
-
-    def __init__(self) -> None:
-        self._steps = self._changes = 0
-
-    def add(self, episode: Episode) -> None:
-        for question in episode.questions:
-            self._steps += max(0, len(question.golden) - 1)
-            self._changes += sum(before != after for before, after in zip(question.golden, question.golden[1:], strict=False))
-
-    def share(self) -> float:
-        """Of all steps from a period to the next."""
-        return _rounded(self._changes / max(1, self._steps))
+    return tuple([_rounded(counts[index] / counts.total()) for index in range(max(counts, default=-1) + 1)])
 
 
 @dataclass
@@ -91,7 +86,7 @@ class _PositionCounts:
 
 
 class PositionCounter:
-    """By position among the options shown; "right" weighs an option by its share of the periods."""
+    """Count options by their position as shown; an option is right by its share of the periods."""
 
     def __init__(self) -> None:
         self._positions: defaultdict[int, _PositionCounts] = defaultdict(_PositionCounts)
@@ -100,7 +95,8 @@ class PositionCounter:
         for question in episode.questions:
             golden = Counter(question.golden)
             for number, choice in enumerate(question.answer_choices, start=1):
-                position, right = self._positions[number], golden[choice.choice_id] > 0
+                position = self._positions[number]
+                right = golden[choice.choice_id] > 0
                 position.options += 1
                 position.right += golden[choice.choice_id] / len(question.golden)
                 position.texts[right] += 1
@@ -109,7 +105,7 @@ class PositionCounter:
     def lines(self) -> Iterator[OptionPosition]:
         for number, position in sorted(self._positions.items()):
             yield OptionPosition(
-                place=number,
+                position=number,
                 options=position.options,
                 right=_rounded(position.right / position.options),
                 right_length=position.length(right=True),

@@ -1,4 +1,4 @@
-"""From the finished users to AMemGym's quality report, in one pass over them."""
+"""Build AMemGym's quality report in one pass over the finished users."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,28 +9,28 @@ from assets.amemgym.audits.stage import AUDITS
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.personas.sampling import pool_counts, pool_files
 from assets.amemgym.personas.stage import PERSONAS
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.records.report import QualityReport
 from assets.engine.ports import RunContext
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import RecipeError
 from assets.records.base import GateRecord
 from assets.reporting.gate_summary import Gates, votes_of
-from validation.amemgym.report.balance import GoldenChangeCounter, MovementCounter, PositionCounter
+from validation.amemgym.report.balance import MovementCounter, PositionCounter
 from validation.amemgym.report.contents import FactCounter, Population, parity_lines
 from validation.amemgym.report.coverage import COLUMNS, CoverageCounter
 from validation.amemgym.report.diversity import Embeddings, QuestionSample, diversity, question_embeddings, shared_name
-from validation.amemgym.report.gates import GuessCounter, LeakCounter
+from validation.amemgym.report.gates import GuessCounter, LeakCounter, promised_rates
 from validation.amemgym.report.recovery import RecoveryCounter
-from validation.amemgym.shortcuts import ShortcutBaselines
+from validation.amemgym.shortcuts.baselines import ShortcutBaselines
 from validation.amemgym.texts import TextCounter
 from validation.report.builder import SharedLines, commonest_messages
 from validation.rules import RecordsByStage
 
 WITHOUT_EMBEDDINGS = Embeddings()
-# Each demographic column's values with how many personas of the pool have them.
+# By demographic column: each value, and how many personas of the pool have it.
 Pool = Mapping[str, Iterable[tuple[object, int]]]
 
 
@@ -44,47 +44,63 @@ class FinishedUser:
     persona: Persona | None = None
 
 
-def users_of(portion: RecordsByStage) -> Iterator[FinishedUser]:
-    """The users of a portion, each with all that the report measures."""
-    for user in portion[EPISODES.name]:
-        own = [records[user] for records in portion.values() if user in records]
+def finished_users(portion: RecordsByStage) -> Iterator[FinishedUser]:
+    """Yield the users of a portion, each with all that the report measures."""
+    for user, episode in portion[EPISODES.name].items():
+        votes: list[GateRecord] = []
+        for records in portion.values():
+            if user in records:
+                votes += votes_of(records[user])
         yield FinishedUser(
-            episode=cast(Episode, portion[EPISODES.name][user]),
-            votes=tuple(vote for one in own for vote in votes_of(one)),
+            episode=cast(Episode, episode),
+            votes=tuple(votes),
             audit=cast(UserAudit | None, portion.get(AUDITS.name, {}).get(user)),
             persona=cast(Persona | None, portion.get(PERSONAS.name, {}).get(user)),
         )
 
 
 class QualityReportBuilder:
-    """Counts all that the report needs user by user, so that none of them stays in memory."""
+    """Count all that the report needs user by user, so that none of them stays in memory."""
 
     def __init__(self, recipe: AMemGymRecipe, *, users: int) -> None:
         self._recipe = recipe
-        self._facts, self._population, self._coverage = FactCounter(), Population(), CoverageCounter()
-        self._gates, self._calls, self._errors = Gates(), GateCalls(), GateErrors()
-        self._shortcuts, self._recovery = ShortcutBaselines(recipe), RecoveryCounter()
-        self._leaks, self._guesses = LeakCounter(), GuessCounter(recipe)
-        self._movement, self._positions, self._golden = MovementCounter(), PositionCounter(), GoldenChangeCounter()
-        self._questions, self._texts = QuestionSample(recipe, users=users), TextCounter(recipe)
+        self._facts = FactCounter()
+        self._population = Population()
+        self._coverage = CoverageCounter()
+        self._gates = Gates()
+        self._calls = GateCalls()
+        self._errors = GateErrors()
+        self._shortcuts = ShortcutBaselines(recipe)
+        self._recovery = RecoveryCounter()
+        self._leaks = LeakCounter()
+        self._guesses = GuessCounter(recipe)
+        self._movement = MovementCounter()
+        self._positions = PositionCounter()
+        self._questions = QuestionSample(recipe, users=users)
+        self._texts = TextCounter(recipe)
         self._names: dict[str, str] = {}
 
     def add(self, records: RecordsByStage) -> None:
-        for user in users_of(records):
+        for user in finished_users(records):
             self.add_user(user)
 
     def add_user(self, user: FinishedUser) -> None:
-        for one in (self._facts, self._population, self._movement, self._positions, self._golden, self._questions, self._texts):
-            one.add(user.episode)
-        self._guesses.add(user.episode)
-        self._names[user.episode.user_id] = user.episode.user_profile.name
-        for one in (self._gates, self._calls):
-            one.add(user.votes)
+        episode = user.episode
+        self._names[episode.user_id] = episode.user_profile.name
+        self._facts.add(episode)
+        self._population.add(episode)
+        self._movement.add(episode)
+        self._positions.add(episode)
+        self._questions.add(episode)
+        self._texts.add(episode)
+        self._guesses.add(episode)
+        self._gates.add(user.votes)
+        self._calls.add(user.votes)
         self._leaks.add_votes(user.votes)
-        self._shortcuts.add(user.episode, user.audit.judgements if user.audit else ())
+        self._shortcuts.add(episode, user.audit.judgements if user.audit else ())
         if user.audit:
             self._errors.add(user.audit)
-            self._recovery.add(user.audit, user.episode)
+            self._recovery.add(user.audit, episode)
             self._leaks.add_audit(user.audit)
         if user.persona:
             self._coverage.add(user.persona)
@@ -100,8 +116,11 @@ class QualityReportBuilder:
     def finished_report(
         self, shared: SharedLines, *, embeddings: Embeddings = WITHOUT_EMBEDDINGS, pool: Pool | None = None
     ) -> QualityReport:
-        """The report on all users that were added; asks no model. `pool` None: the users are not compared with it."""
-        recipe, facts = self._recipe, self._facts.facts(failures=shared.failures)
+        """Return the report on all users that were added. It asks no model. Without `pool` users are not compared with one."""
+        recipe = self._recipe
+        facts = self._facts.facts(failures=shared.failures)
+        gate_errors = tuple(self._errors.rates())
+        judge_errors = tuple(self._errors.of_readings())
         report = QualityReport(
             variant=recipe.variant,
             writer=shared_name(recipe.models.writer.model),
@@ -110,25 +129,27 @@ class QualityReportBuilder:
             counts=facts.counts,
             lengths=facts.lengths,
             turns_per_user=facts.turns_per_user,
-            golden_changes=self._golden.share(),
+            golden_changes=self._movement.golden_share(),
             replaced={f"{stage}: {reason}": count for (stage, reason), count in facts.failures.items()},
             replaced_because=commonest_messages(shared.failures),
             gates=tuple(self._gates.lines()),
             rules=shared.rules,
             parity=tuple(parity_lines(facts, self._population)),
             columns=shared.columns,
-            gate_errors=tuple(self._errors.rates()),
-            judge_errors=tuple(self._errors.of_readings()),
+            gate_errors=gate_errors,
+            judge_errors=judge_errors,
+            promised=promised_rates(gate_errors, judge_errors, policy=recipe.gates),
+            max_false_accept=recipe.gates.max_false_accept if recipe.gates.policy == "calibrated" else None,
             guessing=self._guesses.rates(),
             leaks=self._leaks.line(),
             calls_per_item={str(gate): calls for gate, calls in self._calls.per_item().items()},
-            wall=self._shortcuts.lines(),
+            shortcuts=self._shortcuts.lines(),
             texts=tuple(self._texts.lines()),
             recovery=tuple(self._recovery.lines()),
             ceiling=self._recovery.ceiling(shared.failures),
             ceiling_sample=self._recovery.ceiling_sample(recipe, shared.failures),
-            motion=self._movement.movement(),
-            places=tuple(self._positions.lines()),
+            movement=self._movement.movement(),
+            positions=tuple(self._positions.lines()),
             diversity=diversity(self._questions.compared(), embeddings, recipe=recipe),
             coverage=() if pool is None else tuple(self._coverage.lines(pool, seed=recipe.seed)),
         )

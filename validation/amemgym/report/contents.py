@@ -1,4 +1,4 @@
-"""What a release contains, counted from the episodes that are written, beside what the paper's Table 4 and App. C.1 report."""
+"""Count the contents of a release from the episodes that are written, beside the paper's counts (Table 4, App. C.1)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import ParityLine, Spread
-from assets.llm.text import count_tokens
 from assets.records.base import Failure
+from assets.text.words import count_tokens
 
 # The paper's Table 4 (base, extra), then App. C.1, which gives one figure for both.
 PAPER_COUNTS: dict[str, tuple[float, float]] = {
@@ -75,7 +75,7 @@ class Facts:
 
 @dataclass
 class FactCounter:
-    """Counts episode by episode, so that none needs to stay in memory."""
+    """Count episode by episode, so that none needs to stay in memory."""
 
     counts: Counter[str] = field(default_factory=Counter[str])
     queries: RunningSpread = field(default_factory=lambda: RunningSpread("tokens"))
@@ -83,56 +83,53 @@ class FactCounter:
     options: RunningSpread = field(default_factory=lambda: RunningSpread("options"))
 
     def add(self, episode: Episode) -> None:
-        sessions = [session for period in episode.periods for session in period.sessions]
-        choices = [choice for question in episode.questions for choice in question.answer_choices]
-        self.counts.update(
-            users=1,
-            periods=len(episode.periods),
-            sessions=len(sessions),
-            questions=len(episode.questions),
-            state_variables=len(episode.state_schema.variables),
-            state_updates=sum(len(period.updates) for period in episode.periods),
-            answer_choices=len(choices),
-        )
-        for session in sessions:
-            self.queries.add(count_tokens(session.query))
-        for choice in choices:
-            self.answers.add(count_tokens(choice.answer))
+        variables = len(episode.state_schema.variables)
+        self.counts.update(users=1, periods=len(episode.periods), questions=len(episode.questions), state_variables=variables)
+        for period in episode.periods:
+            self.counts.update(sessions=len(period.sessions), state_updates=len(period.updates))
+            for session in period.sessions:
+                self.queries.add(count_tokens(session.query))
         for question in episode.questions:
+            self.counts.update(answer_choices=len(question.answer_choices))
             self.options.add(len(question.answer_choices))
+            for choice in question.answer_choices:
+                self.answers.add(count_tokens(choice.answer))
 
     def facts(self, *, failures: Iterable[Failure]) -> Facts:
-        reasons = Counter((failure.stage, failure.reason) for failure in failures)
-        lengths = {"query_tokens": self.queries, "answer_tokens": self.answers, "options": self.options}
-        return Facts(
-            counts={**dict.fromkeys(COUNTED, 0), **self.counts},
-            lengths={name: counted.spread() for name, counted in lengths.items()},
-            failures={key: reasons[key] for key in sorted(reasons)},
-        )
+        reasons = Counter([(failure.stage, str(failure.reason)) for failure in failures])
+        lengths = {
+            "query_tokens": self.queries.spread(),
+            "answer_tokens": self.answers.spread(),
+            "options": self.options.spread(),
+        }
+        counts = {**dict.fromkeys(COUNTED, 0), **self.counts}
+        return Facts(counts=counts, lengths=lengths, failures=dict(sorted(reasons.items())))
 
 
-def parity_rows(facts: Facts) -> list[tuple[str, str, str, str]]:
-    """Label, here, paper's base, paper's extra."""
+def paper_count_rows(facts: Facts) -> list[tuple[str, str, str, str]]:
+    """Return rows of label, count here, the paper's for base and for extra."""
     ours = {**facts.counts, "turns_per_user": facts.turns_per_user}
-    return [
-        (LABELS[name], _number(ours.get(name, 0)), _number(base), _number(extra))
-        for name, (base, extra) in PAPER_COUNTS.items()
-    ]
+    rows: list[tuple[str, str, str, str]] = []
+    for name, (base, extra) in PAPER_COUNTS.items():
+        rows.append((LABELS[name], _number(ours.get(name, 0)), _number(base), _number(extra)))
+    return rows
 
 
-def length_rows(facts: Facts) -> list[tuple[str, str, str]]:
-    """Label, here as mean and limits, paper."""
-    return [
-        (LABELS[name], f"{spread.mean:.1f} ({spread.least:g} to {spread.most:g})", PAPER_LENGTHS[name])
-        for name, spread in facts.lengths.items()
-    ]
+def paper_length_rows(facts: Facts) -> list[tuple[str, str, str]]:
+    """Return rows of label, mean with limits here, and the paper's."""
+    rows: list[tuple[str, str, str]] = []
+    for name, spread in facts.lengths.items():
+        here = f"{spread.mean:.1f} ({spread.least:g} to {spread.most:g})"
+        rows.append((LABELS[name], here, PAPER_LENGTHS[name]))
+    return rows
 
 
 class Population:
-    """Who the users are and how many variables their questions need."""
+    """Count who the users are, and how many variables their questions need."""
 
     def __init__(self) -> None:
-        self._variables, self._ages = RunningSpread("variables"), RunningSpread("years")
+        self._variables = RunningSpread("variables")
+        self._ages = RunningSpread("years")
         self._education: set[str] = set()
         self._occupations: set[str] = set()
 
@@ -153,12 +150,12 @@ class Population:
 
 
 def parity_lines(facts: Facts, population: Population) -> Iterator[ParityLine]:
-    """Counts, then lengths, then who the users are. Where the paper has one figure for both variants, both columns have it."""
-    for what, here, base, extra in parity_rows(facts):
+    """Yield counts, then lengths, then who the users are. One figure of the paper for both variants is in both columns."""
+    for what, here, base, extra in paper_count_rows(facts):
         yield ParityLine(what=what, here=here, base=base, extra=extra)
     sessions = facts.counts.get("sessions", 0) / max(1, facts.counts.get("periods", 0))
     yield ParityLine(what="sessions per period", here=f"{sessions:.2f}", base="4.29", extra="3.89")
-    for what, here, both in length_rows(facts):
+    for what, here, both in paper_length_rows(facts):
         yield _same_for_both(what, here, both)
     yield from population.lines()
 

@@ -1,5 +1,6 @@
-"""The quality report on users of anybody, who come as episodes: with what needs no model, and with gates and audit if asked."""
+"""Report on the quality of users from elsewhere, who come as episodes; gates and audit ask judges only on request."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,6 @@ from assets.amemgym.audits.given_texts import judge_answers, judge_events, judge
 from assets.amemgym.audits.stage import AUDITS, audit_user
 from assets.amemgym.audits.user_parts import AuditedUser
 from assets.amemgym.episode_parts import named_once, parts_of
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.persona import UserProfile
@@ -19,10 +19,11 @@ from assets.amemgym.records.state import EventSet, SessionSet, StateSchema, Stat
 from assets.engine.ports import RunContext
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import Failure, ItemFailed, ItemRecord
-from validation.benchmark import Validation
-from validation.finished_items import ITEMS_AT_ONCE
+from validation.finished_items import ITEMS_AT_ONCE, only_items
 from validation.report.asset import report_on
+from validation.report.validation import Validation
 from validation.rules import RecordsByStage
 
 UNIT = "quality"
@@ -31,7 +32,7 @@ JUDGED = ("session_queries", "answers")  # the stages whose gates read texts of 
 
 @dataclass(frozen=True)
 class GivenUsers:
-    """Users who were made elsewhere, as a report reads a finished set; `records` by stage and user."""
+    """Users from elsewhere, in the form in which a report reads a finished set. `records` by stage and user."""
 
     run_context: RunContext
     recipe: AMemGymRecipe
@@ -54,13 +55,12 @@ class GivenUsers:
     def portions(self) -> Iterator[RecordsByStage]:
         everybody = list(self.records["episodes"])
         for start in range(0, len(everybody), self.items_at_once):
-            users = everybody[start : start + self.items_at_once]
-            yield {stage: {user: rows[user] for user in users if user in rows} for stage, rows in self.records.items()}
+            yield only_items(self.records, everybody[start : start + self.items_at_once])
 
 
 @dataclass(frozen=True)
 class GivenData:
-    """What is reported on. `recipe`: what users should be like, and who judges; `gates`, `audit`: whether judges are asked."""
+    """The data to report on. `recipe`: the wanted users, and the judges; `gates`, `audit`: judges are asked."""
 
     episodes: Sequence[Episode]
     recipe: AMemGymRecipe
@@ -76,18 +76,19 @@ class GivenData:
 async def report_on_given(
     data: GivenData, validation: Validation, *, run_context: RunContext, project: Path
 ) -> tuple[QualityReport, list[str]]:
-    """The report, and sentences about what had to be left out of it. `project`: where Great Expectations' files go.
+    """Return the report, and sentences about what is left out of it. `project`: the folder of Great Expectations' files.
 
-    Raises EndpointError and BudgetReached where judges are asked, SuiteError, OSError.
+    Raises EndpointError and BudgetReached when judges are asked, SuiteError, OSError.
     """
     problems: list[str] = []
-    parts = {episode.user_id: parts_of(episode) for episode in data.episodes}
+    parts: list[Mapping[str, ItemRecord]] = list(map(parts_of, data.episodes))
     if data.judged:
         model = run_context.for_unit(UNIT, recipe=data.recipe).model
-        judged = await gather_all(*(_judged(own, data, model=model, problems=problems) for own in parts.values()))
-        parts = dict(zip(parts, judged, strict=True))
-    stages = dict.fromkeys(stage for own in parts.values() for stage in own)
-    records = {stage: {user: own[stage] for user, own in parts.items() if stage in own} for stage in stages}
+        parts = await gather_all(*[_judged(own, data, model=model, problems=problems) for own in parts])
+    records: defaultdict[str, dict[str, ItemRecord]] = defaultdict(dict)
+    for own in parts:
+        for stage, record in own.items():
+            records[stage][record.item_id] = record
     users = GivenUsers(run_context, data.recipe, records, voted=JUDGED if data.gates else ())
     made, more = await report_on(users, validation, project=project)
     report = cast(QualityReport, made)
@@ -100,9 +101,11 @@ async def report_on_given(
 async def _judged(
     parts: Mapping[str, ItemRecord], data: GivenData, *, model: LanguageModel, problems: list[str]
 ) -> Mapping[str, ItemRecord]:
-    """One user's parts with votes and audit; without, where a judge gave no reply that could be used."""
-    profile, trajectory = cast(UserProfile, parts["user_profiles"]), cast(StateTrajectory, parts["state_trajectory"])
-    sessions, everything = cast(SessionSet, parts["session_queries"]), cast(AnswerSet, parts["answers"])
+    """Return one user's parts with votes and audit; without, when a judge gives no reply that can be used."""
+    profile = cast(UserProfile, parts["user_profiles"])
+    trajectory = cast(StateTrajectory, parts["state_trajectory"])
+    sessions = cast(SessionSet, parts["session_queries"])
+    everything = cast(AnswerSet, parts["answers"])
     schema, answers = named_once(cast(StateSchema, parts["state_schema"]), everything)
     user = AuditedUser(profile, schema, trajectory, sessions, answers, data.recipe, model)
     judged = dict(parts)
@@ -121,5 +124,6 @@ async def _judged(
             )
     except ItemFailed as error:
         problems.append(f"User {profile.user_id} could not be judged: {error.message}")
-        judged |= {AUDITS.name: UserAudit(user_id=profile.user_id)} if data.audit else {}
+        if data.audit:
+            judged[AUDITS.name] = UserAudit(user_id=profile.user_id)
     return judged

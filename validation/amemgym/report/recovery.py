@@ -1,37 +1,38 @@
-"""How often the judges of the audit recovered what was meant, and what an assistant with perfect memory would score."""
+"""Count how often the judges of the audit recovered what was meant, and what an assistant with perfect memory scores."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from assets.amemgym.audits.rates import DIRECTIONS
-from assets.amemgym.recipe import AMemGymRecipe
 from assets.amemgym.records.audit import Judgement, Probe, Recovery, UserAudit
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.amemgym.records.report import CeilingSample, RecoveryLine, WorstItem
-from assets.recipe.public_names import shared_model
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import Failure, GateRecord
 from assets.records.estimate import Estimate
+from assets.records.public_names import shared_model
 from assets.reporting.user_share import UserShare
 
-WORST_ITEMS = 5
+WORST_ITEMS = 5  # to look at, by direction
 
 
 @dataclass
 class DirectionCounter:
-    """How often readings in one direction recovered what was meant, and the questions that were recovered least."""
+    """Count readings in one direction that recovered what was meant, and keep the questions that were recovered least."""
 
     recovered: UserShare = field(default_factory=UserShare)
     cannot_tell: int = 0
     worst: list[tuple[float, WorstItem]] = field(default_factory=list[tuple[float, WorstItem]])
 
     def add(self, readings: Sequence[Judgement]) -> None:
-        self.recovered.add(sum(one.chosen == one.expected for one in readings), len(readings))
-        self.cannot_tell += sum(one.chosen is None for one in readings)
+        self.recovered.add(_recovered(readings), len(readings))
+        for one in readings:
+            self.cannot_tell += one.chosen is None
 
     def add_question(self, question: EpisodeQuestion, readings: Sequence[Judgement], audit: UserAudit) -> None:
         """Keep the question if it is among the worst; the earlier one of two equals stays."""
-        share = sum(one.chosen == one.expected for one in readings) / len(readings)
+        share = _recovered(readings) / len(readings)
         if share == 1 or (len(self.worst) == WORST_ITEMS and share >= self.worst[-1][0]):
             return
         item = WorstItem(
@@ -45,7 +46,7 @@ class DirectionCounter:
 
 
 class RecoveryCounter:
-    """Counts user by user; the ceiling is over questions at the ends of periods, drawn at random."""
+    """Count user by user. The ceiling is over questions at the ends of periods, drawn at random."""
 
     def __init__(self) -> None:
         self._directions: dict[Recovery, DirectionCounter] = {direction: DirectionCounter() for direction in DIRECTIONS}
@@ -54,22 +55,27 @@ class RecoveryCounter:
 
     def add(self, audit: UserAudit, episode: Episode) -> None:
         questions = {one.question_id: one for one in episode.questions}
+        first: defaultdict[str, list[Judgement]] = defaultdict(list)
+        # Of two periods with the same right option one reading counts for both.
+        readings: set[tuple[str, str, int]] = set()
+        for one in audit.judgements:
+            if one.sample == 0:
+                first[one.probe].append(one)
+            if one.probe == "answer_from_state":
+                readings.add((one.question_id, one.expected, one.sample))
+        self._readings += len(readings)
+        self._released.add(_recovered(first["answer_from_state"]), len(first["answer_from_state"]))
         for name, direction in self._directions.items():
-            readings = [one for one in audit.judgements if one.probe == name and one.sample == 0]
-            direction.add(readings)
+            direction.add(first[name])
             by_question: defaultdict[str, list[Judgement]] = defaultdict(list)
-            for one in readings:
+            for one in first[name]:
                 by_question[one.question_id].append(one)
             for question_id, own in by_question.items():
                 if question_id in questions:
                     direction.add_question(questions[question_id], own, audit)
-        chosen = [one for one in audit.judgements if one.probe == "answer_from_state"]
-        first = [one for one in chosen if one.sample == 0]
-        self._released.add(sum(one.chosen == one.expected for one in first), len(first))
-        self._readings += len({(one.question_id, one.expected, one.sample) for one in chosen})
 
     def lines(self) -> Iterator[RecoveryLine]:
-        """One line per direction that was asked."""
+        """Yield a line per direction that was asked."""
         for name, direction in self._directions.items():
             if direction.recovered.items:
                 yield RecoveryLine(
@@ -77,52 +83,67 @@ class RecoveryCounter:
                     items=direction.recovered.items,
                     recovered=direction.recovered.estimate(),
                     cannot_tell=round(direction.cannot_tell / direction.recovered.items, 4),
-                    worst=tuple(item for _, item in direction.worst),
+                    worst=tuple([item for _, item in direction.worst]),
                 )
 
     def ceiling(self, failures: Iterable[Failure]) -> Estimate | None:
-        """What an assistant that knows every state scores. The users whom the audit lost count: they were drawn, too."""
+        """Return the score of an assistant that knows every state. Users whom the audit lost count: they were drawn, too."""
         drawn = self._drawn(failures)
         return drawn.estimate() if drawn.items else None
 
     def ceiling_sample(self, recipe: AMemGymRecipe, failures: Iterable[Failure]) -> CeilingSample | None:
-        """None where nothing was drawn."""
-        lost = tuple(failures)
+        """Return the sample that the ceiling is over; None when nothing was drawn."""
+        lost = list(failures)
         drawn = self._drawn(lost)
         if not drawn.items:
             return None
         panel = recipe.models.judge.panel
         models = (recipe.audit.model,) if recipe.audit.model else panel
         by = "judge" if set(models) & set(panel) else "other"
+        readings = self._readings
+        for failure in lost:
+            readings += len(set(map(_what_was_read, _choices(failure))))
         return CeilingSample(
             released=self._released.estimate(),
             questions=drawn.items,
-            readings=self._readings + sum(len({_what(vote) for vote in _choices(failure)}) for failure in lost),
+            readings=readings,
             users=drawn.users,
             by="author" if recipe.models.writer.model in models else by,
             models=tuple(map(shared_model, models)),
         )
 
     def _drawn(self, failures: Iterable[Failure]) -> UserShare:
+        # A copy, so that it can be asked for twice.
         drawn = replace(self._released)
         for failure in failures:
-            first = [vote for vote in _choices(failure) if vote.vote == 0]
-            drawn.add(sum(vote.accepted for vote in first), len(first))
+            recovered = 0
+            first_readings = 0
+            for vote in _choices(failure):
+                if vote.vote == 0:
+                    first_readings += 1
+                    recovered += vote.accepted
+            drawn.add(recovered, first_readings)
         return drawn
 
 
-def _choices(failure: Failure) -> list[GateRecord]:
-    """The readings of a user whom the audit lost."""
-    return [vote for vote in failure.gate_records if vote.gate == "answer_from_state"]
+def _choices(failure: Failure) -> Iterator[GateRecord]:
+    """Yield the readings of a user whom the audit lost."""
+    for vote in failure.gate_records:
+        if vote.gate == "answer_from_state":
+            yield vote
 
 
-def _what(vote: GateRecord) -> tuple[str, frozenset[tuple[str, str]], int]:
-    """What was read: of two periods with the same right option one reading counts for both."""
+def _recovered(readings: Sequence[Judgement]) -> int:
+    return len([one for one in readings if one.chosen == one.expected])
+
+
+def _what_was_read(vote: GateRecord) -> tuple[str, frozenset[tuple[str, str]], int]:
+    """Return question, right option and sample, the same for two periods with the same right option."""
     return vote.item_id.partition("-")[0], frozenset(vote.target.items()), vote.vote
 
 
 def _first_missed(probe: Probe, question: EpisodeQuestion, audit: UserAudit) -> str:
-    """The first option that was meant and not recovered."""
+    """Return the first option that was meant and not recovered."""
     texts = {choice.choice_id: choice.answer for choice in question.answer_choices}
     for one in audit.judgements:
         if (one.probe, one.question_id) == (probe, question.question_id) and one.chosen != one.expected:

@@ -21,8 +21,9 @@ function lossTable(data) {
 }
 
 function priceTable(data) {
-  return table(["memory system", "tokens/answer", "$/1000 answers", "seconds/answer", "lost writes"], data.runs.map((run) =>
-    [run.label, figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.lost_writes)]));
+  const calls = ["write", "recall", "fork"], seconds = (one) => (one ? `${one.median.toFixed(3)} (${one.slowest.toFixed(3)})` : "-");
+  return table(["memory system", "tokens/answer", "$/1000 answers", "seconds/answer", "lost writes", ...calls.map((name) => `s/${name}, p50 (p95)`)], data.runs.map((run) =>
+    [run.label, figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.lost_writes), ...calls.map((name) => seconds(run.calls[name]))]));
 }
 
 function boardHero(data) {

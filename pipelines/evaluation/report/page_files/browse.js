@@ -1,7 +1,7 @@
 // Every answer, with its options, memories and dialogue. A user's texts are parsed when they are first asked for.
 const MOST_ROWS = 200;
 const opened = new Map();
-const FIELDS = ["period", "kind", "item", "expected", "given", "status", "reason", "reply", "tries", "age", "failure", "sent", "memories"];
+const FIELDS = ["period", "kind", "item", "expected", "given", "status", "reason", "reply", "tries", "age", "failure", "sent", "memories", "evidence"];
 let PAGE = null;
 
 function life(id) {
@@ -79,20 +79,33 @@ function showDetail(answer, row) {
       ["outcome", el("span", { class: answer.status }, answer.status)],
       ...(answer.failure ? [["lost by", answer.failure]] : []),
       ...(question?.options.length ? question.required.map((name) => [words(name), state[name]]) : [["right", answer.expected], ["given", answer.given || "-"]]),
-      ...(PAGE.place === "period" ? [["age", `${counted(answer.age, "period")} since told`]] : []), ["tries", String(answer.tries)], ...(answer.reason ? [["not read", answer.reason]] : [])]),
+      ...(PAGE.place === "period" ? [["age", `${counted(answer.age, "period")} since told`]] : []), ["tries", String(answer.tries)], ...evidenceOf(answer), ...(answer.reason ? [["not read", answer.reason]] : [])]),
     question?.options.length ? optionList(question, answer) : "",
     el("details", {}, el("summary", {}, "Reply, word for word"), el("div", { class: "text" }, answer.reply)),
     answer.memories.length ? el("details", { open: true }, el("summary", {}, `${counted(answer.memories.length, "memory")} laid beside it`), el("ul", {}, answer.memories.map((line) => el("li", { class: "text" }, line)))) : "",
+    neededTexts(told, answer),
     answer.sent ? el("details", {}, el("summary", {}, "What was asked, word for word"), el("div", { class: "text" }, answer.sent)) : "",
     conversation(told, answer.period));
+}
+
+// How much of what told the needed values the memory gave back, word for word.
+function evidenceOf(answer) {
+  const [needed, recalled, all] = answer.evidence;
+  return needed ? [["evidence", `${count(recalled)} of ${count(needed)} recalled word for word, among ${count(all)}`]] : [];
+}
+
+// They are what the reasoner was given in the condition of the needed facts.
+function neededTexts(told, answer) {
+  const same = (one) => one.kind === "facts" && one.period === answer.period && one.item === answer.item;
+  const facts = answer.evidence[0] ? told.answers.find(same) : null;
+  return facts ? el("details", {}, el("summary", {}, "What told the needed values"), el("ul", {}, facts.memories.map((line) => el("li", { class: "text" }, line)))) : "";
 }
 
 // What the words in the column of outcomes mean, by the table of metrics; none of a word that cannot occur.
 function outcomeWords(data) {
   const lost = data.place === "period" ? ["write", "read", "utilization", "undiagnosed"] : [];
-  const meaning = (name) => (data.meanings[`${name}_failure`] ?? data.meanings[name])[0].replace(/^wrong, (and|although) /, "$1 ").replace(/^and /, "");
+  const meaning = (name) => (data.meanings[`${name}_failure`] ?? data.meanings[name]).replace(/^wrong, (and|although) /, "$1 ").replace(/^and /, "");
   const told = [...lost.map((name) => [`wrong (${name})`, meaning(name)]),
-    ...(data.kinds.includes("state_or_unknown") ? [["unknown", "the answer was \"don't know\", which this probe allows"]] : []),
     ["unscored", "the answer could not be read, and counts as wrong"]];
   return el("p", { id: "outcomes", class: "quiet" }, "Outcomes: ", told.flatMap(([word, what], place) => [place ? "; " : "", el("strong", {}, word), `: ${what}`]), ".");
 }

@@ -42,6 +42,15 @@ function answer(item, change) {
   }
 }
 
+// A study's server tells a problem as JSON, its guard as a sentence.
+function problem(text) {
+  try {
+    return JSON.parse(text).error;
+  } catch {
+    return text.trim();
+  }
+}
+
 const unsent = () => Object.keys(ANSWERS).filter((item) => ANSWERS[item].value && !ANSWERS[item].sent);
 
 async function send(stored = true) {
@@ -52,7 +61,7 @@ async function send(stored = true) {
   const batch = Object.fromEntries(items.map((item) => [item, { value: ANSWERS[item].value, note: ANSWERS[item].note }]));
   try {
     const reply = await fetch("answers", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(batch) });
-    if (!reply.ok) throw new Error((await reply.json()).error);
+    if (!reply.ok) throw new Error(problem(await reply.text()));
     for (const [item, sent] of Object.entries(batch)) {
       const now = ANSWERS[item];
       if (now.value === sent.value && now.note === sent.note) now.sent = true;

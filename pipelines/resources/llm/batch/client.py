@@ -3,31 +3,36 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-import httpx2
 import openai
 from openai.types import Batch
 from pydantic import BaseModel, ValidationError
 
 from assets.llm.ports import BATCH_SHARE, EndpointError, ModelReply, ModelRequest
-from pipelines.resources.llm.client import read_reply
+from assets.records.json_text import JsonError, mended_json, parse_json
+from assets.records.limits import MB
+from pipelines.bounded_http import BodyTooLarge
 from pipelines.resources.llm.compatibility import ApiCompatibility
-from pipelines.resources.llm.connection import EndpointConnection
-from pipelines.resources.llm.errors import FailureClassifier
-from pipelines.resources.llm.redaction import Redactor
-from pipelines.resources.llm.retry import MAX_BACKOFF, MAX_TRIES, CallFailure
+from pipelines.resources.llm.connection import MOST_BYTES, EndpointConnection
+from pipelines.resources.llm.errors import ErrorResponse, FailureClassifier
+from pipelines.resources.llm.model_api import read_reply
+from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, RetryBudget
 from pipelines.resources.llm.settings import EndpointSettings
 
 T = TypeVar("T")
 URL = "/v1/chat/completions"
 JOB_KEY = "amemgym_batch"  # the metadata by which a job is found again
 TRANSFER = 10  # files may take this many times as long as a call
+MOST_FILE_BYTES = 512 * MB  # of results; a full job's are a tenth of that
 NOT_FOUND = {404, 405, 501}
-LOST = CallFailure("transient", "ended a batch job without an answer to one of its lines")
-NOT_DONE = CallFailure("transient", "did not get to one of a batch job's lines in time")
+TRY_LATER = {"token_limit_exceeded", "rate_limit_exceeded", "server_error", "internal_error"}
+NOT_GOT_TO = ("expired", "cancel", "timeout")  # in the code of a line that the provider did not work on
+KEPT = f"the other replies are kept; {RUN_AGAIN}, or set the transport of the recipe's models to live"
+LOST = CallFailure("transient", "ended a batch job without an answer to one of its lines", KEPT)
+NOT_DONE = CallFailure("transient", "did not get to one of a batch job's lines in time", KEPT)
 
 
 class NotFound(Exception):
@@ -41,9 +46,11 @@ class BatchClient:
     """
 
     def __init__(self, connection: EndpointConnection, settings: EndpointSettings, *, example: ModelRequest) -> None:
-        self._connection, self._settings, self._example = connection, settings, example
+        self._connection = connection
+        self._settings = settings
+        self._example = example
         self._failures = FailureClassifier(settings)
-        self._redactor = Redactor(settings.api_key.get_secret_value() if settings.api_key else "")
+        self._redactor = settings.redactor
 
     @property
     def address(self) -> str:
@@ -59,20 +66,21 @@ class BatchClient:
         files = self._connection.client.files
         with self._needs_batch_api():
             upload = await self._retry(lambda: files.create(file=("batch.jsonl", content), purpose="batch"), times=TRANSFER)
-            for tried in range(MAX_TRIES):
+            retries = self._retry_budget()
+            while True:
                 outcome = await self._once(lambda: self._create(upload.id, key))
                 if not isinstance(outcome, CallFailure):
                     return outcome
-                await self._wait_after(_while_the_file_settles(outcome), tried=tried)
-                batch = await self.find(key)
+                await self._wait_after(_while_the_file_settles(outcome), retries)
+                batch = await self.find(key, file_id=upload.id)
                 if batch is not None:
                     return batch
-        raise AssertionError("unreachable: the last try returns or raises")
+        raise AssertionError("unreachable: a missing API raises")
 
-    async def find(self, key: str) -> Batch | None:
-        """The job with this key, if the provider has it."""
+    async def find(self, key: str, *, file_id: str = "") -> Batch | None:
+        """The job with this key, or of this input file, if the provider has it."""
         with self._needs_batch_api():
-            return await self._retry(lambda: self._search(key))
+            return await self._retry(lambda: self._search(key, file_id=file_id))
         raise AssertionError("unreachable: a missing API raises")
 
     async def retrieve(self, batch_id: str) -> Batch:
@@ -88,9 +96,10 @@ class BatchClient:
         create = self._connection.client.batches.create
         return await create(input_file_id=file_id, endpoint=URL, completion_window="24h", metadata={JOB_KEY: key})
 
-    async def _search(self, key: str) -> Batch | None:
+    async def _search(self, key: str, *, file_id: str) -> Batch | None:
         async for batch in self._connection.client.batches.list(limit=100):
-            if (batch.metadata or {}).get(JOB_KEY) == key:
+            # A provider that keeps no metadata has the file all the same.
+            if (batch.metadata or {}).get(JOB_KEY) == key or (file_id and batch.input_file_id == file_id):
                 return batch
         return None
 
@@ -107,17 +116,21 @@ class BatchClient:
         raise EndpointError(message)
 
     async def _retry(self, call: Callable[[], Awaitable[T]], *, times: int = 1) -> T:
-        tried = 0
-        while isinstance(outcome := await self._once(call, times=times), CallFailure):
-            await self._wait_after(outcome, tried=tried)
-            tried += 1
-        return outcome
+        retries = self._retry_budget()
+        while True:
+            outcome = await self._once(call, times=times)
+            if not isinstance(outcome, CallFailure):
+                return outcome
+            await self._wait_after(outcome, retries)
 
-    async def _wait_after(self, failure: CallFailure, *, tried: int) -> None:
+    def _retry_budget(self) -> RetryBudget:
+        return RetryBudget(self._example, backoff_seconds=self._settings.backoff_seconds)
+
+    async def _wait_after(self, failure: CallFailure, retries: RetryBudget) -> None:
         stop = self._connection.stop
-        if failure.kind == "transient" and tried < MAX_TRIES - 1:
-            growing = min(2**tried, MAX_BACKOFF) * self._settings.backoff_seconds
-            return await stop.sleep(max(failure.retry_after, growing))
+        delay = retries.next_delay(failure, served=True)
+        if delay is not None:
+            return await stop.sleep(delay)
         stop.set(f"The model endpoint {self._settings.address} {failure.problem} at a batch job; {failure.remedy}.")
         return stop.check()
 
@@ -162,16 +175,21 @@ class BatchResult(BaseModel):
         """The reply, where there is one."""
         if self.response is None or self.response.status_code != 200:
             return None
-        reply = read_reply(json.dumps(self.response.body).encode())
-        return reply and replace(reply, price_share=BATCH_SHARE)
+        body = json.dumps(self.response.body).encode()
+        reply = read_reply(body) if len(body) <= MOST_BYTES else None
+        return replace(reply, price_share=BATCH_SHARE) if isinstance(reply, ModelReply) else None
 
     def failure(self, request: ModelRequest, failures: FailureClassifier) -> CallFailure:
-        """What went wrong where there is no reply."""
+        """Return the failure of a line without a reply."""
         if self.response is None:
             return NOT_DONE
-        if self.response.status_code == 200:
-            return failures.of_unreadable_answer()
-        return failures.of_status(_as_status_error(self.response), request=request)
+        if self.response.status_code != 200:
+            return failures.of_error(ErrorResponse.of(self.response.status_code, self.response.body), request=request)
+        body = json.dumps(self.response.body).encode()
+        if len(body) > MOST_BYTES:
+            return failures.of_too_large(BodyTooLarge(MOST_BYTES))
+        answer = read_reply(body)
+        return LOST if isinstance(answer, ModelReply) else failures.of_no_reply(answer, request=request)
 
 
 def input_line(request: ModelRequest, *, custom_id: str, compatibility: ApiCompatibility) -> str:
@@ -182,12 +200,14 @@ def input_line(request: ModelRequest, *, custom_id: str, compatibility: ApiCompa
 
 def split_lines(lines: Mapping[str, str], *, most_lines: int, most_bytes: int) -> Iterator[dict[str, str]]:
     """The lines by their ids, split so that each part fits into one job."""
-    part, size = dict[str, str](), 0
+    part = dict[str, str]()
+    size = 0
     for custom_id, line in sorted(lines.items()):
         length = len(line.encode()) + 1
         if part and (len(part) >= most_lines or size + length > most_bytes):
             yield part
-            part, size = {}, 0
+            part = {}
+            size = 0
         part[custom_id] = line
         size += length
     if part:
@@ -195,21 +215,58 @@ def split_lines(lines: Mapping[str, str], *, most_lines: int, most_bytes: int) -
 
 
 def read_results(files: Iterable[bytes]) -> dict[str, BatchResult]:
-    """Results by the ids of their lines. A line that is no result is left out, and so counts as lost."""
+    """Results by the ids of their lines. A line that is no result is left out, and so counts as lost.
+
+    Of an id that is there twice the first reply counts: nothing that came later takes away what was paid for.
+    """
     results: dict[str, BatchResult] = {}
     for content in files:
         for row in content.split(b"\n"):
-            try:
-                result = BatchResult.model_validate_json(row)
-            except ValidationError:
+            result = _result(row)
+            if result is None:
                 continue
-            results[result.custom_id] = result
+            known = results.get(result.custom_id)
+            if known is None or known.reply() is None:
+                results[result.custom_id] = result
     return results
 
 
-def _as_status_error(response: _Response) -> openai.APIStatusError:
-    """The error that the client would have raised for the same answer to a call of its own."""
-    body: object = response.body
-    error = cast(dict[str, object], body).get("error") if isinstance(body, dict) else None
-    answer = httpx2.Response(response.status_code, request=httpx2.Request("POST", f"http://batch{URL}"))
-    return openai.APIStatusError("", response=answer, body=error)
+def _result(row: bytes) -> BatchResult | None:
+    try:
+        fields: object = parse_json(mended_json(row))
+        return BatchResult.model_validate(_in_openais_form(fields))
+    except (JsonError, ValidationError):
+        return None
+
+
+def _in_openais_form(fields: object) -> Any:
+    """Return a line with a status and a body, as OpenAI has them; other services leave out one or the other."""
+    if not isinstance(fields, dict):
+        return fields
+    line = cast(dict[str, Any], fields)
+    response = line.get("response")
+    if response is None:
+        return {**line, "response": _of_error(line.get("error"))}
+    if not isinstance(response, dict):
+        return line
+    answer = cast(dict[str, Any], response)
+    if "body" not in answer and "status_code" not in answer:
+        answer = {"body": answer}
+    body: object = answer.get("body")
+    if isinstance(body, str):
+        with suppress(JsonError):
+            body = parse_json(body)
+    status = answer.get("status_code")
+    if status is None:
+        names = set(cast(dict[str, Any], body)) if isinstance(body, dict) else set[str]()
+        status = 400 if "error" in names and "choices" not in names else 200
+    plain: dict[str, Any] = {"status_code": status, "body": body}
+    return {**line, "response": plain}
+
+
+def _of_error(error: object) -> dict[str, object] | None:
+    """Return the answer that an error beside the response stands for; None for a line that was not got to."""
+    code = str(cast(dict[str, Any], error).get("code") or "") if isinstance(error, dict) else ""
+    if not code or any(word in code for word in NOT_GOT_TO):
+        return None
+    return {"status_code": 500 if code in TRY_LATER else 400, "body": {"error": error}}

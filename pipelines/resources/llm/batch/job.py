@@ -1,26 +1,29 @@
 """One batch job, from its stored input to its replies: sent if it is not yet, watched, read, and closed."""
 
+import json
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from openai.types import Batch
-
 from assets.llm.ports import EndpointError, ModelReply
-from pipelines.resources.llm.batch.client import BatchClient, BatchResult, NotFound, read_results
+from assets.reporting.plurals import counted
+from pipelines.resources.llm.batch.client import TRY_LATER, BatchClient, BatchResult, NotFound, read_results
 from pipelines.resources.llm.batch.settings import BatchProgress, BatchSettings
+from pipelines.resources.llm.batch.status import BatchStatus
 from pipelines.resources.llm.batch.store import BatchStore
-from pipelines.resources.llm.circuit_breaker import StopSignal
+from pipelines.resources.llm.endpoint_health import StopSignal
 
 POLL_GROWTH = 1.3
-TRY_LATER = {"token_limit_exceeded", "rate_limit_exceeded", "server_error", "internal_error"}
-UNDER_WAY = {"validating", "in_progress", "finalizing", "cancelling"}
+# Looks for what a provider says there is and does not show yet: a job that was just made, a file that was just written.
+LOOKS_FOR_WHAT_IS_LATE = 5
 OnBatchProgress = Callable[[BatchProgress], None]
+LOG = logging.getLogger(__name__)
 
 
 @dataclass
 class JobOutcome:
-    """What a job brought: by line its reply, or what there was instead. `pause`: seconds before the lines are sent again."""
+    """The replies of a job by line, and the results of all lines. `pause`: seconds before the lines are sent again."""
 
     replies: dict[str, ModelReply] = field(default_factory=dict[str, ModelReply])
     results: dict[str, BatchResult] = field(default_factory=dict[str, BatchResult])
@@ -41,15 +44,36 @@ class BatchJob:
 
     async def finish(self) -> JobOutcome | None:
         """Wait for the job's end and store its replies; None when another process has. Raises EndpointError, StoreError."""
+        job = await self.store.job(self.key)
         batch_id = await self._send_once()
         if batch_id is None:
             return None
+        lines = _ids(job.content)
         try:
-            outcome = await self._read(await self._wait_for_end(batch_id))
+            status = await self._wait_for_end(batch_id)
+            outcome = await self._read(status)
         except NotFound:
             # The provider has forgotten the job or its files: what they held is lost, and has to be asked again.
-            outcome = JobOutcome()
+            await self.store.end(self.key, {})
+            return JobOutcome()
+        self._refuse_foreign_results(batch_id, status, outcome, lines=lines)
         await self.store.end(self.key, outcome.replies)
+        if status.end == "failed":
+            return self._after_failure(batch_id, status, outcome)
+        missing = len(lines - outcome.replies.keys())
+        if status.end == "cancelled" and missing:
+            raise EndpointError(
+                f"The batch job {batch_id} at {self.client.address} was cancelled there; {_kept(outcome, missing)}. Start the "
+                "run again to ask for these in a new job, or set the transport of the recipe's models to live."
+            )
+        if status.end == "expired" and missing:
+            LOG.warning(
+                "The batch job %s at %s ran out of time; %s, which are sent again in a new job. If that happens again, set the "
+                "transport of the recipe's models to live.",
+                batch_id,
+                self.client.address,
+                _kept(outcome, missing),
+            )
         return outcome
 
     async def _send_once(self) -> str | None:
@@ -58,7 +82,7 @@ class BatchJob:
             job = await self.store.job(self.key)
             if job.ended or job.batch_id is not None:
                 return None if job.ended else job.batch_id
-            # Whoever tried before us may have died between sending the job and storing its id.
+            # An earlier process may have died between sending the job and storing its id.
             batch = await self.client.find(self.key) if job.tried else None
             if batch is None:
                 await self.store.try_to_send(self.key)
@@ -66,49 +90,106 @@ class BatchJob:
             await self.store.sent(self.key, batch.id)
             return batch.id
 
-    async def _wait_for_end(self, batch_id: str) -> Batch:
-        began, wait = time.monotonic(), self.settings.first_look
+    async def _wait_for_end(self, batch_id: str) -> BatchStatus:
+        """Look until the job has ended. A status that is not known is waited for: to send the lines again would be paid twice.
+
+        Raises NotFound for a job that is not there at several looks, and EndpointError for one whose files never come.
+        """
+        began = time.monotonic()
+        wait = self.settings.first_look
+        late = 0
+        told = False
         while True:
             await self.stop.sleep(wait)
-            batch = await self.client.retrieve(batch_id)
-            self._report(batch, seconds=time.monotonic() - began)
-            if batch.status not in UNDER_WAY:
-                return batch
             wait = min(wait * POLL_GROWTH, self.settings.longest_look)
+            try:
+                status = BatchStatus.of(await self.client.retrieve(batch_id))
+            except NotFound:
+                late += 1
+                if late >= LOOKS_FOR_WHAT_IS_LATE:
+                    raise
+                continue
+            self._report(batch_id, status, seconds=time.monotonic() - began)
+            if status.is_unknown and not told:
+                told = True
+                LOG.warning(
+                    "The batch job %s has the status %r, which is not known here; it is waited for.", batch_id, status.word
+                )
+            if status.lacks_its_files:
+                late += 1
+                if late >= LOOKS_FOR_WHAT_IS_LATE:
+                    raise EndpointError(
+                        f"The batch job {batch_id} at {self.client.address} is done and names no file with its replies; start "
+                        "the run again to look again, or set the transport of the recipe's models to live, which asks anew."
+                    )
+            elif status.end is not None:
+                return status
 
-    async def _read(self, batch: Batch) -> JobOutcome:
-        if batch.status == "failed":
-            return self._failed(batch)
-        files = [await self.client.read(name) for name in (batch.output_file_id, batch.error_file_id) if name]
-        results = read_results(files)
-        replies = {custom_id: result.reply() for custom_id, result in results.items()}
-        return JobOutcome({custom_id: reply for custom_id, reply in replies.items() if reply is not None}, results)
+    async def _read(self, status: BatchStatus) -> JobOutcome:
+        if status.end == "failed" and not status.done:
+            return JobOutcome()
+        files = [await self._read_file(name) for name in status.files]
+        outcome = JobOutcome(results=read_results(files))
+        for custom_id, result in outcome.results.items():
+            reply = result.reply()
+            if reply is not None:
+                outcome.replies[custom_id] = reply
+        return outcome
 
-    def _failed(self, batch: Batch) -> JobOutcome:
-        errors = (batch.errors.data if batch.errors else None) or []
-        codes = {error.code for error in errors}
-        if codes & TRY_LATER:
-            return JobOutcome(pause=self.settings.longest_look)
-        reason = self.client.redact("; ".join(error.message or error.code or "" for error in errors) or "no reason given")
+    async def _read_file(self, name: str) -> bytes:
+        """The content of a file that the job names. Raises NotFound when it is not there at several looks."""
+        wait = self.settings.first_look
+        for _ in range(LOOKS_FOR_WHAT_IS_LATE - 1):
+            try:
+                return await self.client.read(name)
+            except NotFound:
+                await self.stop.sleep(wait)
+                wait = min(wait * POLL_GROWTH, self.settings.longest_look)
+        return await self.client.read(name)
+
+    def _refuse_foreign_results(self, batch_id: str, status: BatchStatus, outcome: JobOutcome, *, lines: set[str]) -> None:
+        """Raise EndpointError where lines were answered and none of the answers is to a line of this job."""
+        if status.done and lines and not lines & outcome.results.keys():
+            raise EndpointError(
+                f"The batch job {batch_id} at {self.client.address} has answered {counted(status.done, 'line')}, and its files "
+                "hold no result with the id of one; set the transport of the recipe's models to live, which asks anew."
+            )
+
+    def _after_failure(self, batch_id: str, status: BatchStatus, outcome: JobOutcome) -> JobOutcome:
+        """Return the outcome of a job that the provider may take later. Raises EndpointError for one that it did not take."""
+        if any(code in TRY_LATER for code, _ in status.errors):
+            outcome.pause = self.settings.longest_look
+            return outcome
+        reason = "; ".join(filter(None, (message or code for code, message in status.errors)))
+        kept = f" {counted(len(outcome.replies), 'reply')} came and is kept." if outcome.replies else ""
         raise EndpointError(
-            f"The model endpoint {self.client.address} did not take the batch job {batch.id} ({reason}); correct the "
-            "model's settings in the recipe, or set its transport to live."
+            f"The model endpoint {self.client.address} did not take the batch job {batch_id} "
+            f"({self.client.redact(reason) or 'no reason given'}).{kept} Correct the model's settings in the recipe, or set "
+            "its transport to live."
         )
 
-    def _report(self, batch: Batch, *, seconds: float) -> None:
+    def _report(self, batch_id: str, status: BatchStatus, *, seconds: float) -> None:
         if self.on_progress is None:
             return
-        counts = batch.request_counts
-        total, done, failed = (counts.total, counts.completed, counts.failed) if counts else (0, 0, 0)
         self.on_progress(
             BatchProgress(
-                batch_id=batch.id,
+                batch_id=batch_id,
                 model=self.model,
-                status=batch.status,
-                lines=total,
-                done=done,
-                failed=failed,
+                status=status.word,
+                lines=status.total,
+                done=status.done,
+                failed=status.failed,
                 seconds=seconds,
-                ended=batch.status not in UNDER_WAY,
+                ended=status.end is not None,
             )
         )
+
+
+def _ids(content: bytes) -> set[str]:
+    """The ids of the lines of an input file of ours."""
+    return {str(json.loads(line)["custom_id"]) for line in content.splitlines() if line}
+
+
+def _kept(outcome: JobOutcome, missing: int) -> str:
+    replies = len(outcome.replies)
+    return f"{counted(replies, 'reply')} came and {'is' if replies == 1 else 'are'} kept, {counted(missing, 'line')} did not"

@@ -7,26 +7,24 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from assets.llm.ports import EndpointError, ModelReply, ModelRequest, Then, as_it_is
+from assets.llm.ports import EndpointError, ModelReply, ModelRequest, Then, unchanged_reply
 from pipelines.resources.cache.reply_cache import NOWHERE, Place, key_at, request_key
-from pipelines.resources.llm.batch.client import LOST, BatchClient, input_line, split_lines
+from pipelines.resources.llm.batch.client import LOST, MOST_FILE_BYTES, BatchClient, input_line, split_lines
 from pipelines.resources.llm.batch.job import BatchJob, JobOutcome, OnBatchProgress
 from pipelines.resources.llm.batch.settings import MAX_JOBS_PER_LINE, MAX_PAUSES, BatchSettings
 from pipelines.resources.llm.batch.store import BatchStore, StoredLines
-from pipelines.resources.llm.client import ModelClient, give_up
+from pipelines.resources.llm.client import REFUSAL, ModelClient
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.connection import Connections, EndpointConnection
 from pipelines.resources.llm.errors import FailureClassifier
-from pipelines.resources.llm.retry import CallFailure
+from pipelines.resources.llm.retry import TRIED_AGAIN, CallFailure
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.key_value import KeyValueStore
-
-REFUSED = ModelReply(text="", finish="refusal", input_tokens=0, output_tokens=0)
 
 
 @dataclass(frozen=True)
 class BatchResources:
-    """What batch jobs are sent, stored and watched with. `on_progress` gets every look at a job."""
+    """Client, settings and store of batch jobs. `on_progress` gets every look at a job."""
 
     client: ModelClient
     settings: EndpointSettings
@@ -43,11 +41,12 @@ class BatchedModel:
     """
 
     def __init__(self, resources: BatchResources, *, cache: KeyValueStore) -> None:
-        self._resources, self._cache = resources, cache
-        self._connections = Connections(resources.settings)
+        self._resources = resources
+        self._cache = cache
+        self._connections = Connections(resources.settings, most_bytes=MOST_FILE_BYTES)
         self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, BatchQueue] = WeakKeyDictionary()
 
-    async def complete(self, request: ModelRequest, *, then: Then = as_it_is) -> ModelReply:
+    async def complete(self, request: ModelRequest, *, then: Then = unchanged_reply) -> ModelReply:
         """The reply: from a job that was sent earlier, or from the next one. `then` as the client has it."""
         if request.labels.transport != "batch":
             return await self._resources.client.complete(request, then=then)
@@ -76,15 +75,19 @@ class QueuedCall:
 
     def fail(self, error: BaseException) -> None:
         """Raise what ends the run, unless the caller has left. Calls that wait together get errors of their own."""
+        if isinstance(error, EndpointError):
+            error = type(error)(str(error))
         if not self.reply.done():
-            self.reply.set_exception(type(error)(str(error)) if isinstance(error, EndpointError) else error)
+            self.reply.set_exception(error)
 
 
 class PendingBatch:
     """Calls of one model, until it closes: when nobody has joined for a while, when it is full, or when it is late."""
 
     def __init__(self, timing: BatchSettings, *, most: int, close: Callable[[list[QueuedCall]], None]) -> None:
-        self._timing, self._most, self._close = timing, most, close
+        self._timing = timing
+        self._most = most
+        self._close = close
         self._loop = asyncio.get_running_loop()
         self._latest = self._loop.time() + timing.longest_gathering
         self._timer: asyncio.TimerHandle | None = None
@@ -104,7 +107,8 @@ class PendingBatch:
             self._timer.cancel()
 
     def _end(self) -> None:
-        calls, self._calls = self._calls, []
+        calls = self._calls
+        self._calls = []
         self._close([call for call in calls if not call.reply.done()])
 
 
@@ -115,7 +119,8 @@ class BatchQueue:
     """
 
     def __init__(self, resources: BatchResources, *, connection: EndpointConnection) -> None:
-        self._resources, self._connection = resources, connection
+        self._resources = resources
+        self._connection = connection
         self._failures = FailureClassifier(resources.settings)
         self._most_lines = resources.timing.most_lines
         self._pending: dict[str, PendingBatch] = {}  # by model
@@ -166,7 +171,7 @@ class BatchQueue:
         task.add_done_callback(self._on_task_end)
 
     def _on_task_end(self, task: asyncio.Task[None]) -> None:
-        """When work has failed, every call fails with it: nobody is left waiting for what will not come."""
+        """Fail every call when work has failed: nobody is left waiting for what will not come."""
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, (EndpointError, OSError)):
@@ -176,7 +181,10 @@ class BatchQueue:
                 call.fail(error)
 
     def _calls_of(self, ids: Iterable[str]) -> list[QueuedCall]:
-        return [call for custom_id in ids for call in self._calls.get(custom_id, ())]
+        calls: list[QueuedCall] = []
+        for custom_id in ids:
+            calls.extend(self._calls.get(custom_id, ()))
+        return calls
 
     async def _serve(self, calls: list[QueuedCall]) -> None:
         """Find out what is known of the lines, and send the others."""
@@ -220,7 +228,8 @@ class BatchQueue:
         waiting = self._calls_of(self._job_lines[key])
         if not waiting:
             return
-        example, resources = waiting[0].request, self._resources
+        example = waiting[0].request
+        resources = self._resources
         job = BatchJob(
             key=key,
             store=resources.store,
@@ -252,22 +261,27 @@ class BatchQueue:
 
     def _hand_out(self, calls: list[QueuedCall], outcome: JobOutcome) -> None:
         for call in calls:
-            reply, result = outcome.replies.get(call.custom_id), outcome.results.get(call.custom_id)
+            reply = outcome.replies.get(call.custom_id)
+            result = outcome.results.get(call.custom_id)
             if reply is not None:
+                self._connection.health.note_reply(call.request)
+                if call.sent is not None:
+                    self._resources.client.compatibility.served(call.request, sent=call.sent)
                 call.answer(reply)
             else:
-                self._requeue(call, result.failure(call.request, self._failures) if result else LOST)
+                failure = result.failure(call.request, self._failures) if result else LOST
+                self._requeue(call, failure)
 
     def _requeue(self, call: QueuedCall, failure: CallFailure) -> None:
         """Put the call into the next job, or fail it."""
         call.jobs += 1
         if failure.kind == "refused":
-            call.answer(REFUSED)
+            call.answer(REFUSAL)
         elif self._worth_another_job(call, failure):
             self._enqueue(call)
         else:
             try:
-                give_up(self._connection, call.request, failure, message=self._error_message(failure))
+                self._connection.health.give_up(call.request, failure, message=self._error_message(failure))
             except EndpointError as error:
                 call.fail(error)
 
@@ -275,8 +289,11 @@ class BatchQueue:
         if failure.kind == "rejected":
             compatibility = self._resources.client.compatibility
             sent = call.sent or compatibility.of(call.request.model)
-            return compatibility.learn(failure.rejection, request=call.request, sent=sent)
-        return failure.kind == "transient" and call.jobs < MAX_JOBS_PER_LINE
+            if compatibility.learn(failure.rejection, request=call.request, sent=sent):
+                return True
+            compatibility.failed(call.request, sent=sent, rejected=True)
+            return False
+        return failure.kind in TRIED_AGAIN and call.jobs < MAX_JOBS_PER_LINE
 
     def _error_message(self, failure: CallFailure) -> str:
         return f"The model endpoint {self._resources.settings.address} {failure.problem}; {failure.remedy}."

@@ -1,4 +1,4 @@
-"""How batch jobs are gathered and watched, and what is reported of them."""
+"""Settings of gathering and watching batch jobs, and their progress."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ class BatchSettings:
 
 @dataclass(frozen=True)
 class BatchProgress:
-    """How far a job is. `batch_id` and `status` are the provider's."""
+    """The progress of a job. `batch_id` and `status` are the provider's."""
 
     batch_id: str
     model: str
@@ -39,7 +39,7 @@ class BatchProgress:
 
 
 def describe_batch(progress: BatchProgress) -> str:
-    """How far a job is, in one line for the terminal or a log."""
+    """Return the progress of a job in one line for the terminal or a log."""
     parts = [f"{progress.batch_id} to {progress.model}: {progress.done} of {counted(progress.lines, 'call')} done"]
     if progress.failed:
         parts.append(f"{progress.failed} to be asked again or failed")

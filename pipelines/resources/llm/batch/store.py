@@ -1,4 +1,4 @@
-"""Which batch jobs are meant, sent and ended, and the replies they brought: written down before anything is done.
+"""Batch jobs that are meant, sent and ended, and the replies they brought: stored before anything is done.
 
 A line is in one open job at most, whatever processes and runs there are, so that nobody sends it twice. A reply stays
 here until the reply cache has it.
@@ -18,7 +18,8 @@ from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import open_database
 
-TABLE, REPLIES = "jobs", "kept"
+TABLE = "jobs"
+REPLIES = "replies"
 COLUMNS = {"ids": "TEXT", "place": "TEXT", "tried": "INTEGER", "batch_id": "TEXT", "ended": "INTEGER"}
 ADD = f"INSERT INTO {TABLE} (key, value, ids, place) VALUES (?, ?, ?, ?)"
 OPEN = f"SELECT key, ids FROM {TABLE} WHERE place = ? AND ended IS NULL"
@@ -27,7 +28,7 @@ KEEP = f"INSERT INTO {REPLIES} (key, value) VALUES (?, ?) ON CONFLICT (key) DO N
 
 
 def batch_file(home: Home) -> Path:
-    """Where an installation writes its batch jobs down."""
+    """Return the file in which an installation stores its batch jobs."""
     return home.root / "batches.sqlite"
 
 
@@ -47,7 +48,7 @@ class StoredJob:
 
 @dataclass
 class StoredLines:
-    """What is known of some lines: replies that came, and the open jobs that others are in, by job."""
+    """Lines sorted by what is stored of them: replies that came, lines of open jobs by job, and fresh ones."""
 
     replies: dict[str, ModelReply] = field(default_factory=dict[str, ModelReply])
     jobs: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -62,7 +63,7 @@ class BatchStore:
         self._store = KeyValueStore(open_database(path), table=TABLE, columns=COLUMNS, extra_tables=[REPLIES])
 
     async def known(self, ids: Iterable[str]) -> StoredLines:
-        """What is known of these lines."""
+        """Look the lines up, and return them sorted by what is stored of them."""
         return await self._store.run(partial(self._known, ids=list(ids)))
 
     async def claim(self, lines: Mapping[str, str]) -> StoredLines:
@@ -104,7 +105,8 @@ class BatchStore:
         self._store.close()
 
     def _known(self, connection: Connection, *, ids: list[str]) -> StoredLines:
-        known, jobs = StoredLines(), dict[str, str]()
+        known = StoredLines()
+        jobs = dict[str, str]()
         for key, joined in connection.execute(OPEN, (self._address,)):
             jobs.update(dict.fromkeys(joined.split(), key))
         for custom_id in ids:
@@ -124,7 +126,8 @@ class BatchStore:
                 content = "".join(f"{lines[custom_id]}\n" for custom_id in sorted(known.fresh)).encode()
                 key = _key(connection, content=content)
                 connection.execute(ADD, (key, content, " ".join(known.fresh), self._address))
-                known.jobs[key], known.fresh = known.fresh, []
+                known.jobs[key] = known.fresh
+                known.fresh = []
         return known
 
 

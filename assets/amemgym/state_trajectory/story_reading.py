@@ -1,0 +1,143 @@
+"""Reading a user's story: the judge of the gate that summaries and events pass.
+
+A judge reads a text in the story that it belongs to, and is not shown what it should tell. A text passes when it tells its
+own values, nothing against the state, and nothing that profile or earlier texts rule out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assets.amemgym.records.persona import UserProfile
+from assets.amemgym.records.state import StateSchema, TrajectoryPeriod
+from assets.engine.seeded_random import SeededRandom
+from assets.llm.gate import GateAttempt, ReadingTask
+from assets.llm.ports import LanguageModel
+from assets.llm.structured_output import (
+    TEXT,
+    ReplySchema,
+    ask_structured,
+    integer_between,
+    list_of,
+    numbered,
+    object_of,
+)
+from assets.recipe.amemgym import AMemGymRecipe
+from prompts.catalogue import load_prompt
+
+CONTRADICTION = "contradiction"  # the key of a reading that says what a text contradicts
+
+
+@dataclass(frozen=True)
+class StoryReader:
+    """The parts of one user that every call about the user's story needs."""
+
+    profile: UserProfile
+    schema: StateSchema
+    recipe: AMemGymRecipe
+    model: LanguageModel
+
+
+@dataclass(frozen=True)
+class StoryText:
+    """A text by its position in the story, whose texts are as they stand when they are read.
+
+    `may_tell`: values that it may tell and need not.
+    """
+
+    story: Sequence[GateAttempt]
+    position: int
+    may_tell: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def summary_story(periods: Iterable[TrajectoryPeriod]) -> list[GateAttempt]:
+    """Return the summaries of these periods as texts that judges read."""
+    return [GateAttempt(f"t{period.index:02d}", period.summary or "") for period in periods]
+
+
+def texts_per_call(recipe: AMemGymRecipe) -> int:
+    """Return how many texts of a story share a call: those of as many periods as a judge reads texts elsewhere."""
+    # A period has an update, and so an event, more than wanted at most.
+    return recipe.gates.texts_per_call * (recipe.num_changes_per_period + 1)
+
+
+async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]]) -> list[dict[str, str]]:
+    """Return what a judge reads out of the texts, in one call that shows the story up to the last of them.
+
+    A reading has the values that a text tells and what it contradicts, without the values that it may tell.
+    """
+    # In the story's order, because the last text decides how much of the story is shown.
+    due = sorted(tasks, key=lambda task: task.subject.position)
+    first = due[0]
+    last = due[-1].subject.position
+    number = max(task.vote.number for task in due)
+    texts = [attempt.text for attempt in first.subject.story[: last + 1]]
+    positions: list[int] = []  # from 1, as prompt and reply count the texts
+    for task in due:
+        # The task's text, not the story's: a labelled probe is read in place of what stands there.
+        texts[task.subject.position] = task.text
+        positions.append(task.subject.position + 1)
+    options = _shuffled_choices(reader, first.item_id, number)
+    prompt = load_prompt("state_trajectory/check").render(
+        user_profile=reader.profile.formatted_str,
+        state_choices=_with_numbers(options),
+        texts=numbered(texts),
+        judged=positions,
+    )
+
+    def convert(reply: dict[str, dict[str, Any]]) -> dict[int, dict[str, str]]:
+        readings: dict[int, dict[str, str]] = {}
+        for position in positions:
+            reading: dict[str, str] = {}
+            chosen_numbers: list[int] = reply["readings"][str(position)]
+            for chosen in dict.fromkeys(chosen_numbers):  # a number given twice says nothing new
+                name, choice = options[chosen - 1]
+                if name in reading:
+                    raise ValueError(
+                        f"Text {position} tells one choice of {name!r} at most; leave out what it does not settle."
+                    )
+                reading[name] = choice
+            readings[position] = reading
+        for key, why in reply["contradictions"].items():
+            readings[int(key)][CONTRADICTION] = str(why)
+        return readings
+
+    readings = await ask_structured(
+        reader.model,
+        prompt=prompt,
+        reply=_reply_schema(len(options), positions),
+        convert=convert,
+        sample=number,
+        model_name=first.vote.judge,
+        settings=reader.recipe.asking,
+    )
+    results: list[dict[str, str]] = []
+    for task in tasks:
+        known = task.subject.may_tell
+        reading = readings[task.subject.position + 1]
+        results.append({name: value for name, value in reading.items() if known.get(name) != value})
+    return results
+
+
+def _shuffled_choices(reader: StoryReader, item_id: str, number: int) -> list[tuple[str, str]]:
+    """Return every variable with every choice of it, in an order of this vote's own."""
+    rng = SeededRandom(reader.recipe.world_seed, reader.profile.user_id, "story", item_id, number)
+    options: list[tuple[str, str]] = []
+    for name, choices in rng.shuffled_lists(reader.schema.choices).items():
+        options.extend((name, choice) for choice in choices)
+    return options
+
+
+def _with_numbers(options: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the variables, each with its choices behind their numbers, from 1: a reply in numbers takes few tokens."""
+    choices: dict[str, list[str]] = {}
+    for number, (name, choice) in enumerate(options, start=1):
+        choices.setdefault(name, []).append(f"{number} {choice}")
+    return choices
+
+
+def _reply_schema(choices: int, positions: Sequence[int]) -> ReplySchema[dict[str, dict[str, Any]]]:
+    keys = list(map(str, positions))
+    readings = object_of(dict.fromkeys(keys, list_of(integer_between(1, choices), min_items=0)))
+    contradictions = object_of(dict.fromkeys(keys, TEXT), required=False)
+    return ReplySchema(object_of({"readings": readings, "contradictions": contradictions}))

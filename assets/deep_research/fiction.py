@@ -1,0 +1,154 @@
+"""The relations of the fictional world: each subject has one value of each, which a document may state."""
+
+from collections.abc import Mapping, Sequence, Set
+
+from assets.engine.seeded_random import SeededRandom
+from assets.memory_items.facts import DocumentPlan, Status
+from assets.memory_items.world.relations import PERSON, NameKind, NameMaker, Relation, World, name_stem, random_date, spoken
+
+PLACE_ENDS = ("borough", "bridge", "dal", "fell", "ford", "gate", "haven", "holm", "mere", "mouth", "stead", "wold")
+FIRM_ENDS = ("Works", "Instruments", "Foundry", "Optics", "Mills", "Shipping", "Ceramics", "Dynamics", "Press", "Yards")
+# Before the name, so that a study has no article, as nothing else has: sentences suit all kinds alike.
+STUDY_STARTS = ("Project", "Operation", "Expedition", "Mission", "Experiment", "Programme", "Study", "Campaign")
+
+
+def _device(rng: SeededRandom) -> str:
+    return f"{name_stem(rng, 2)}{rng.choice(('o', 'a', 'ix', 'on'))} {10 + rng.integer_below(90)}"
+
+
+def _other_number(name: str, rng: SeededRandom) -> str:
+    return f"{name.partition(' ')[0]} {10 + rng.integer_below(90)}"
+
+
+def _other_place_end(name: str, rng: SeededRandom) -> str:
+    end = next(end for end in PLACE_ENDS if name.endswith(end))
+    return name.removesuffix(end) + rng.choice(PLACE_ENDS)
+
+
+NAME_KINDS: Mapping[str, NameKind] = {
+    "person": PERSON,
+    "place": NameKind(lambda rng: name_stem(rng, 2) + rng.choice(PLACE_ENDS), _other_place_end),
+    "firm": NameKind(
+        lambda rng: f"{name_stem(rng, 2)} {rng.choice(FIRM_ENDS)}",
+        lambda name, rng: f"{name.partition(' ')[0]} {rng.choice(FIRM_ENDS)}",
+    ),
+    "device": NameKind(_device, _other_number),
+    "study": NameKind(
+        lambda rng: f"{rng.choice(STUDY_STARTS)} {name_stem(rng, 2)}",
+        lambda name, rng: f"{rng.choice(STUDY_STARTS)} {name.partition(' ')[2]}",
+    ),
+}
+KINDS = tuple(NAME_KINDS)
+# Each noun phrase ends in {x}: nested ones then read from left to right, however many hops there are.
+RELATIONS: tuple[Relation, ...] = (
+    Relation("maker", "device", "firm", "{subject} is made by {value}", "the firm that makes {x}"),
+    Relation("designer", "device", "person", "{subject} was designed by {value}", "the person who designed {x}"),
+    Relation("proof", "device", "study", "{subject} was tried out in {value}", "the study that tried out {x}"),
+    Relation("weight", "device", "number", "{subject} weighs {value} grams", "the weight in grams of {x}", (130, 9870)),
+    Relation(
+        "housing",
+        "device",
+        "option",
+        "the housing of {subject} is of {value}",
+        "the material of the housing of {x}",
+        options=("slate", "copper", "maple", "ceramic", "linen", "cork"),
+    ),
+    Relation("launch", "device", "date", "{subject} was launched on {value}", "the launch date of {x}", (2001, 2030)),
+    Relation("seat", "firm", "place", "{subject} has its seat in {value}", "the town that is the seat of {x}"),
+    Relation("director", "firm", "person", "{subject} is directed by {value}", "the person who directs {x}"),
+    Relation(
+        "supplier", "firm", "firm", "{subject} buys most of its parts from {value}", "the firm that supplies most parts to {x}"
+    ),
+    Relation(
+        "staff", "firm", "number", "{subject} employs {value} people", "the number of people employed by {x}", (110, 9890)
+    ),
+    Relation(
+        "registration", "firm", "date", "{subject} was registered on {value}", "the registration date of {x}", (1951, 2024)
+    ),
+    Relation("hometown", "person", "place", "{subject} grew up in {value}", "the childhood town of {x}"),
+    Relation("teacher", "person", "person", "{subject} was taught by {value}", "the person who taught {x}"),
+    Relation("employer", "person", "firm", "{subject} works for {value}", "the employer of {x}"),
+    Relation("birth", "person", "date", "{subject} was born on {value}", "the birth date of {x}", (1948, 1998)),
+    Relation(
+        "members", "study", "number", "{subject} had {value} participants", "the number of participants of {x}", (120, 9880)
+    ),
+    Relation("lead", "study", "person", "{subject} was led by {value}", "the person who led {x}"),
+    Relation("site", "study", "place", "{subject} was carried out in {value}", "the town that hosted {x}"),
+    Relation("instrument", "study", "device", "{subject} measured with {value}", "the measuring device of {x}"),
+    Relation("end", "study", "date", "{subject} was completed on {value}", "the completion date of {x}", (1996, 2030)),
+    Relation("mayor", "place", "person", "the mayor of {subject} is {value}", "the mayor of {x}"),
+    Relation("twin", "place", "place", "{subject} is twinned with {value}", "the twin town of {x}"),
+    Relation("trade", "place", "firm", "most people in {subject} work for {value}", "the firm that employs most people in {x}"),
+    Relation(
+        "height",
+        "place",
+        "number",
+        "{subject} lies {value} metres above the sea",
+        "the height in metres above the sea of {x}",
+        (101, 4890),
+    ),
+    Relation(
+        "emblem",
+        "place",
+        "option",
+        "the emblem of {subject} is a {value}",
+        "the emblem of {x}",
+        options=("heron", "lantern", "thistle", "kettle", "beehive", "millstone"),
+    ),
+)
+DOCUMENT_KINDS = ("register entry", "news report", "field note", "letter", "minutes", "guide", "interview", "catalogue note")
+STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
+AS_OF: Mapping[Status, tuple[str, ...]] = {
+    "plain": ("as of {day}", "by the records of {day}"),
+    "certified": ("according to the certified register of {day}", "as was certified on {day}"),
+    "unconfirmed": ("according to an unconfirmed note of {day}", "as was said without confirmation on {day}"),
+}
+
+
+class FictionalWorld(World):
+    """People, places, firms, devices and studies that exist nowhere."""
+
+    tell_prompt = "dr_sources/tell"
+    phrase_prompt = "dr_sources/phrase"
+    relations = RELATIONS
+    document_kinds = DOCUMENT_KINDS
+    statuses = STATUSES
+    title_slots = ("subject",)
+    text_slots = frozenset(("subject", "author", "place", "date"))
+    needed_slots = frozenset(("subject",))
+
+    def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
+        return NameMaker(SeededRandom(*path), NAME_KINDS, taken)
+
+    def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
+        """Return such a path. Three of four paths end in a number, a date or an option, the others in a name."""
+        ends_in_name = rng.integer_below(4) == 0
+        while True:
+            path: list[Relation] = []
+            kind = str(rng.choice(KINDS))
+            while len(path) < hops:
+                is_last = len(path) == hops - 1
+                leads_on = not is_last or ends_in_name
+                fitting = [one for one in self.relations_of(kind) if one not in path and one.leads_on == leads_on]
+                if not fitting:
+                    break
+                path.append(rng.choice(fitting))
+                kind = path[-1].value
+            if len(path) == hops:
+                return path
+
+    def source_words(self, relation: str, status: Status) -> Sequence[str]:
+        return AS_OF[status]
+
+    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, str]:
+        # Names of writers and towns are of the text alone; no statement has them.
+        names = NameMaker(SeededRandom(*path, plan.document_id, "names"), NAME_KINDS)
+        return {
+            "subject": plan.subject,
+            "author": names.new("person"),
+            "place": names.new("place"),
+            "date": spoken(random_date(rng)),
+        }
+
+
+WORLD = FictionalWorld()

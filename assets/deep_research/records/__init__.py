@@ -1,1 +1,0 @@
-"""The records of the stages of deep research."""

@@ -1,1 +1,0 @@
-"""The seeded fictional world of deep research: its names, its relations, and what a task's position decides."""

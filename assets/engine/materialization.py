@@ -1,0 +1,158 @@
+"""Metadata of a materialization: counts and costs that Dagster plots over time, real rows, the users who took most."""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any
+
+import dagster as dg
+
+from assets.engine.ports import SnapshotStore
+from assets.engine.stage_runner import StageResult
+from assets.llm.usage import Usage
+from assets.records.base import ItemRecord
+from assets.reporting.asset_description import AssetDescription, Metadata, Row, example, markdown_table, preview
+from assets.reporting.gate_summary import Rewriting, gate_rows, rewritings
+from assets.reporting.page_style import page_address
+
+PREVIEWED_USERS = 3  # a stage may have dozens of rows for each
+PREVIEW_ROWS = 12
+# Of a stage's summary, what is looked at first.
+APART = ("life",)
+USERS_SHOWN = 5
+# Reading a few hundred users back takes a second; more would show the same.
+SUMMARIZED = 200
+
+
+def stage_metadata(
+    result: StageResult, *, description: AssetDescription, records: Sequence[ItemRecord], stored_at: str
+) -> dict[str, Any]:
+    """Return eight values that are looked at first: counts, cost, gates, a row, a preview, a life; `details` has the rest.
+
+    Only numbers that stand apart are plotted over time. `records` are those of the stage's first users, as many as are
+    summarized; `stored_at` the address of all snapshots.
+    """
+    usage = result.ref.usage
+    rows = _preview_rows(records, description)
+    work = rewritings(records)
+    summary = description.summary(records)
+    numbers: dict[str, str] = {}
+    for number, record in enumerate(records, start=1):
+        numbers[record.item_id] = f"{number}"
+    further: dict[str, Any] = {"users_replaced": result.ref.failures.items}
+    if len(records) < result.ref.items:
+        # What follows up to the calls is of these users alone.
+        further["summarized_users"] = len(records)
+    further |= {name: value for name, value in summary.items() if name not in APART}
+    further |= {
+        "calls_from_cache": result.meter.repeated,
+        "reasked": usage.reasks,
+        "refinements": sum(one.refinements for one in work.values()),
+        "redrafts": sum(one.redrafts for one in work.values()),
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "snapshots_in": stored_at,
+    }
+    if result.ref.parts:
+        further["snapshot"] = result.ref.parts[0].path.rpartition("/")[0]
+    further |= _tables(
+        replaced=_replaced(result),
+        most_refined_users=_most_refined(work, numbers),
+        slowest_users=_slowest(result.meter.items, numbers),
+    )
+    further["rows"] = dg.MetadataValue.md(markdown_table(rows[:PREVIEW_ROWS]))
+    lost = [failure for failure in result.failed if failure.stage == result.ref.stage]
+    return {
+        "users": result.ref.items,
+        "calls": usage.calls,
+        # What this materialization paid for. Dagster plots numbers over time; a word leaves a gap in the plot, not a zero.
+        "cost_usd": "unknown" if result.meter.unpriced else round(result.meter.cost_usd, 6),
+        "seconds": round(result.seconds, 2),
+        **_tables(gates=gate_rows(records, lost)),
+        "example": dg.MetadataValue.md(example(rows)),
+        "preview": dg.MetadataValue.md(preview(rows)),
+        **{name: value for name, value in summary.items() if name in APART},
+        "details": dg.MetadataValue.md(details(further)),
+    }
+
+
+def with_details(metadata: Mapping[str, Any], *, apart: Collection[str]) -> dict[str, Any]:
+    """Return the metadata with all but the keys of `apart`, and Dagster's own, folded into `details`."""
+    first: dict[str, Any] = {}
+    further: dict[str, Any] = {}
+    for name, value in metadata.items():
+        group = first if name in apart or name.startswith("dagster/") else further
+        group[name] = value
+    return {**first, "details": dg.MetadataValue.md(details(further))}
+
+
+def page_link(*parts: str) -> dg.UrlMetadataValue:
+    """A link to one of our pages, which `amemgym ui` serves beside Dagster's."""
+    return dg.MetadataValue.url(page_address(*parts))
+
+
+def details(further: Mapping[str, Any]) -> str:
+    """Plain values as one table, and each table of its own below, under its name."""
+    plain: list[Row] = []
+    tables: list[str] = []
+    for name, value in further.items():
+        title = name.replace("_", " ")
+        if isinstance(value, dg.MarkdownMetadataValue):
+            tables.append(f"**{title}**\n\n{value.md_str}")
+        else:
+            plain.append({"what": title, "": value})
+    return "\n\n".join([markdown_table(plain), *tables])
+
+
+def first_records(store: SnapshotStore, result: StageResult, record: type[ItemRecord]) -> list[ItemRecord]:
+    """The records of the snapshot's first users, in order, read back from their store."""
+    own = [range(part.first, part.last + 1) for part in result.ref.parts if part.stage == result.ref.stage]
+    # Twice as many, because places of failed users are empty.
+    positions = list(islice(chain.from_iterable(own), 2 * SUMMARIZED))
+    stored = store.read_serialized(result.ref, result.ref.stage, record=record, positions=positions)
+    return [stored[position].record for position in sorted(stored)[:SUMMARIZED]]
+
+
+def _preview_rows(records: Sequence[ItemRecord], description: AssetDescription) -> list[Row]:
+    rows: list[Row] = []
+    for number, record in enumerate(records[:PREVIEWED_USERS], start=1):
+        for row in description.rows(record):
+            rows.append({"user": f"{number}", **row})
+    return rows
+
+
+def _tables(**tables: Sequence[Row]) -> Metadata:
+    """Each table that has rows, under its name."""
+    return {name: dg.MetadataValue.md(markdown_table(rows)) for name, rows in tables.items() if rows}
+
+
+def _replaced(result: StageResult) -> list[Row]:
+    """The users who were replaced meanwhile, each with the reason."""
+    rows: list[Row] = []
+    for failure in result.failed[:USERS_SHOWN]:
+        reason = failure.reason.replace("_", " ")
+        rows.append({"user": failure.item_id, "at": failure.stage, "reason": reason, "what": failure.message})
+    return rows
+
+
+def _most_refined(work: Mapping[str, Rewriting], numbers: Mapping[str, str]) -> list[Row]:
+    """The users whose texts were rewritten most. `numbers` are those by which `amemgym show` knows users."""
+    rewritten = [name for name, one in work.items() if one.total]
+    rewritten.sort(key=lambda name: (-work[name].total, name))
+    rows: list[Row] = []
+    for name in rewritten[:USERS_SHOWN]:
+        one = work[name]
+        rows.append({"user": numbers.get(name, name), "refined": one.refinements, "redrafted": one.redrafts})
+    return rows
+
+
+def _slowest(users: Mapping[str, Usage], numbers: Mapping[str, str]) -> list[Row]:
+    """The users on whom models worked longest; nobody where nothing was asked."""
+    slow = [name for name, one in users.items() if one.seconds]
+    slow.sort(key=lambda name: (-users[name].seconds, name))
+    rows: list[Row] = []
+    for name in slow[:USERS_SHOWN]:
+        one = users[name]
+        rows.append(
+            {"user": numbers.get(name, name), "calls": one.calls, "reasked": one.reasks, "model s": f"{one.seconds:.1f}"}
+        )
+    return rows

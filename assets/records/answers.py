@@ -1,0 +1,74 @@
+"""Typed answers, graded by program: numbers, names, dates, options and literals of code."""
+
+import ast
+import re
+from datetime import date, datetime
+from typing import Literal
+
+from dateutil import parser as dates
+from pydantic import Field
+
+from assets.records.base import Record, Text
+from assets.text.words import folded
+
+AnswerKind = Literal["number", "name", "date", "option", "code"]
+NUMBER = re.compile(r"[-+]?\d+(?:[,\u2009\u00a0]\d{3})*(?:\.\d+)*")
+SEPARATORS = re.compile(r"[,\u2009\u00a0]")
+# All that a literal consists of: nothing that could call or look up anything.
+LITERAL_NODES = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.USub, ast.UAdd, ast.expr_context)
+FIRST_DEFAULT = datetime(2001, 1, 1)
+SECOND_DEFAULT = datetime(2002, 2, 2)
+# Numbers alone count in this order only: 4/5/2031 is another day elsewhere.
+YEAR_FIRST = re.compile(r"^\d{4}-\d{2}-\d{2}$")
+
+
+class TypedAnswer(Record):
+    """The right answer. Dates are ISO text; `options` are given with the question, for answers that are one of them."""
+
+    kind: AnswerKind = Field(description="number, name, date, option or code")
+    value: Text = Field(description="the right answer")
+    options: tuple[Text, ...] = Field(default=(), description="what the question offers, where the answer is one of them")
+    near_misses: tuple[Text, ...] = Field(default=(), description="answers of siblings, which are wrong")
+
+
+def is_right(answer: TypedAnswer, given: str | None) -> bool:
+    """Return True where what was given is the right answer, whatever its spelling."""
+    return given is not None and normalized(answer.kind, given) == normalized(answer.kind, answer.value)
+
+
+def normalized(kind: AnswerKind, text: str) -> str:
+    """The answer in one spelling; folded words where it is not of its kind."""
+    if kind == "number":
+        numbers = NUMBER.findall(text)
+        return SEPARATORS.sub("", numbers[0]) if len(numbers) == 1 else folded(text)
+    if kind == "date":
+        found = read_date(text)
+        return found.isoformat() if found else folded(text)
+    return _literal(text) if kind == "code" else folded(text).removeprefix("the ")
+
+
+def _literal(text: str) -> str:
+    """A literal in one spelling, a text without its quotes; what is none as it stands. Nothing is evaluated."""
+    plain = text.strip().strip("`").strip()
+    try:
+        tree = ast.parse(plain, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return plain
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+        return tree.value
+    literal = all(isinstance(node, LITERAL_NODES) for node in ast.walk(tree))
+    return ast.unparse(tree) if literal else plain
+
+
+def read_date(text: str) -> date | None:
+    """The date that a text is, such as 2031-05-04 or 4 May 2031; None for anything else."""
+    plain = text.strip().rstrip(".")
+    if not any(sign.isdigit() for sign in plain) or not (YEAR_FIRST.match(plain) or re.search(r"[A-Za-z]{3}", plain)):
+        return None
+    try:
+        # Two defaults: what is not said is filled in from them, and then the two readings differ.
+        first = dates.parse(plain, default=FIRST_DEFAULT)
+        second = dates.parse(plain, default=SECOND_DEFAULT)
+    except (ValueError, OverflowError):
+        return None
+    return first.date() if first.date() == second.date() else None

@@ -1,0 +1,37 @@
+"""Characters that no text may hold: one rule for replies of models, for personas, for stored records and for the last check.
+
+The suites in `validation/expectations/gx` name those that models are known to write; a test holds the two together.
+"""
+
+import json
+import re
+from typing import cast
+
+# Controls but for tabs and line ends, halves of characters, what stands for a lost character, and what Unicode keeps for none.
+UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffd-\uffff]")
+# As JSON spells such characters; after a backslash that is itself escaped the same letters are harmless.
+ESCAPED = re.compile(r"\\(?:[bf]|u00[01]|u007[fF]|u[dD][89a-fA-F]|u[fF]{3}[d-fD-F])")
+
+
+def unreadable_in(value: object) -> str:
+    """Return the code of the first such character in the texts of a JSON value, such as "U+0000"; "" where there is none."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            found = UNREADABLE.search(one)
+            if found is not None:
+                return f"U+{ord(found[0]):04X}"
+        elif isinstance(one, dict):
+            for key, inner in cast(dict[str, object], one).items():
+                waiting += (inner, key)
+        elif isinstance(one, list | tuple):
+            waiting += cast(list[object], one)
+    return ""
+
+
+def is_readable_json(text: str) -> bool:
+    """Return whether no text in a JSON document has such a character, written as it is or escaped."""
+    if UNREADABLE.search(text) is not None:
+        return False
+    return ESCAPED.search(text) is None or not unreadable_in(json.loads(text))

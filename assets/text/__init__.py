@@ -1,0 +1,1 @@
+"""Words, languages and checks of style: text itself, for every benchmark."""

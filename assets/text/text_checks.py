@@ -1,0 +1,301 @@
+"""Checks of what makes a generated text unfit: it spells a value, or its form gives something away or is no proper prose.
+
+A text with a fault goes back to its writer. Faults that an assistant could exploit, or that nobody should publish, block in
+the end; the others are advice. The stages, the rules and the quality report apply the same checks.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Literal
+
+from assets.text.contact_data import ContactFinder, contact_data
+from assets.text.languages import FORMS, LanguageForms
+from assets.text.near_spelling import nearly_spells
+from assets.text.spacing import ODD_SPACE
+from assets.text.words import count_tokens, is_distinctive, spells, words_of
+
+# None of these reads on past a place where it could begin anew, so that time grows with a text's length alone.
+PLACEHOLDER = re.compile(
+    r"\[[^\]\d\n]{2,40}\](?!\()|(?<!\{)\{{2,}(?:(?!\{\{).)*?\}\}|\$\{\w+\}|%\(\w+\)s"
+    r"|\{(?:name|user|city|date|place|number|value|[a-z]+_[a-z_]+)\}"
+    r"|<(?:your|my|insert|name|user|city|date|value|variable)\b[^>\n]{0,40}>|\blorem ipsum\b|\binsert (?:\w+ )?here\b|_{3,}"
+    r"|\b(?:TODO|TBD|FIXME|XXX+|XYZ|N/A|PLACEHOLDER)\b|\[[ _x.…]*\]|【[^】\n]{1,20}】|\((?:insert|fill in)\b[^)\n]{1,40}\)"
+)
+MARKUP = re.compile(
+    r"^ {0,3}#{1,6} |\*\*[^*\n]+\*\*|__[^_\n]+__|`[^`\n]+`|```|^[^\S\n]*(?:[-*•]|\d{1,2}[.)])\s+\S"
+    r"|</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|\[[^\[\]\n]+\]\((?:[^)\]\n]|\](?!\())+\)"
+    r"|\\(?:text|frac|item|begin|section|emph)\{|^\|.*\|\s*$|&(?:amp|lt|gt|nbsp|quot);",
+    re.MULTILINE,
+)
+IDENTIFIER = re.compile(
+    r"\bq\d{2,}(?:-[cv]\d+)?\b|\b[^\W_]+(?:_[^\W_]+)+\b"
+    r"|\b(?i:variante?|option|opci[oó]n|opzione|opção|choice|situation|answer|antwort|вариант|选项|選択肢)"
+    r"[ #-]?(?:\d{1,2}|[A-F])\b"
+    # As options are numbered: (b) at the beginning, or b) before its text.
+    r"|^\s*(?:\([A-Ha-h\d]\)|[A-Ha-h]\)|[B-H]\.)\s"
+)
+MOJIBAKE = re.compile("\ufffd|[\u00c3\u00c2][\u0080-\u00bf]|\u00e2\u20ac|\u00d0[\u0080-\u00bf]\u00d1|\u00e3\u0081|\u00f0\u0178")
+TextKind = Literal["query", "answer", "question", "event", "summary", "profile"]
+LETTER = re.compile(r"[^\W\d_]")
+WORD = re.compile(r"[^\W\d_]+")
+PatternOf = Callable[[LanguageForms], re.Pattern[str] | None]
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
+MIN_FOREIGN_WORDS = 3
+MIN_FOREIGN_WORDS_ALONE = 2  # in a whole text that has no word of its own language
+MIN_SENTENCE_WORDS = 5  # shorter sentences may be names and titles of another language
+MIN_LETTERS = 12  # from which a text has some of the letters that its language always has
+LENGTHS: dict[TextKind, tuple[int, int]] = {  # in tokens
+    "query": (5, 150),
+    "answer": (15, 300),
+    "question": (3, 80),
+    "event": (2, 150),
+    "summary": (2, 150),
+}
+NEAR_DUPLICATE = 0.9  # share of their words that two options have in common
+
+
+@dataclass(frozen=True)
+class TextInContext:
+    """A generated text, and what decides whether it is fit.
+
+    `own`: the values that it is about; `others`: values that it should not spell either. `name`: the user's.
+    """
+
+    kind: TextKind
+    text: str
+    language: str
+    own: Sequence[str] = ()
+    others: Sequence[str] = ()
+    name: str = ""
+    finder: ContactFinder = "patterns"
+
+
+@dataclass(frozen=True)
+class TextCheck:
+    """`fault` says what is wrong with a text, "" where nothing is; the sentence goes on after the text's number."""
+
+    name: str
+    truth: str
+    fault: Callable[[TextInContext], str]
+    blocking: bool = True
+
+
+def _spelled(one: TextInContext) -> str:
+    """Look for the text's own values in whatever words; of the others only for such as it cannot have by chance."""
+    values = dict.fromkeys((*one.own, *filter(is_distinctive, one.others)))
+    copied = [value for value in values if spells(one.text, value)]
+    if copied:
+        return f"spells the values {copied}; let circumstances show them, in other words."
+    forms = FORMS.get(one.language)
+    common = forms.common if forms else frozenset[str]()
+    nearly = [value for value in values if nearly_spells(one.text, value, ignored=common)]
+    return f"nearly spells the values {nearly}; let circumstances show them, in other words." if nearly else ""
+
+
+def _found(pattern: re.Pattern[str], told: str) -> Callable[[TextInContext], str]:
+    def fault(one: TextInContext) -> str:
+        match = pattern.search(one.text)
+        return f"{told} {match[0].strip()!r}; write plain sentences without it." if match else ""
+
+    return fault
+
+
+def _contact(one: TextInContext) -> str:
+    found = contact_data(one.text, finder=one.finder)
+    return f"has the contact data {found}; leave it out." if found else ""
+
+
+def _foreign(one: TextInContext) -> str:
+    """Judge the text, then each of its sentences: by the script, by letters of its neighbours, by common words."""
+    fault = _reads_foreign(one, alone=MIN_FOREIGN_WORDS_ALONE)
+    if fault:
+        return fault
+    for sentence in SENTENCE_END.split(one.text):
+        if len(words_of(sentence)) >= MIN_SENTENCE_WORDS and _reads_foreign(
+            replace(one, text=sentence), alone=MIN_FOREIGN_WORDS
+        ):
+            return f"has a sentence in another language, {sentence!r}; write it in the language asked for."
+    return ""
+
+
+def _reads_foreign(one: TextInContext, *, alone: int) -> str:
+    """Return the fault; `alone`: foreign words that tell where no word of the text's own language stands beside them."""
+    letters = LETTER.findall(one.text)
+    own = FORMS.get(one.language)
+    if own is None or not letters:
+        return ""
+    of_own_script = len(re.findall(f"[{own.script}]", "".join(letters)))
+    long_enough = len(letters) >= MIN_LETTERS
+    if (
+        2 * of_own_script < len(letters)
+        or (own.never and re.search(f"[{own.never}]", one.text))
+        or (own.always and long_enough and not re.search(f"[{own.always}]", one.text))
+    ):
+        return "is written in another script than its language has; write it in the language asked for."
+    words = Counter(WORD.findall(one.text.casefold()))
+    for name, other in FORMS.items() if own.common else ():
+        # Words that both languages have tell nothing.
+        theirs = _occurrences(words, other.common - own.common)
+        ours = _occurrences(words, own.common - other.common)
+        least = MIN_FOREIGN_WORDS if ours else alone
+        if theirs >= max(least, 2 * ours + 1):
+            return f"reads like the language {name!r}; write it in the language asked for."
+    return ""
+
+
+def _occurrences(words: Counter[str], wanted: frozenset[str]) -> int:
+    return sum(words[word] for word in wanted.intersection(words))
+
+
+def _length(one: TextInContext) -> str:
+    least, most = LENGTHS[one.kind]
+    tokens = count_tokens(one.text)
+    return "" if least <= tokens <= most else f"has {tokens} tokens; write {least} to {most}."
+
+
+def _lacks(pattern: PatternOf, told: str) -> Callable[[TextInContext], str]:
+    def fault(one: TextInContext) -> str:
+        wanted = _in_language(one, pattern)
+        return told if wanted and not wanted.search(one.text) else ""
+
+    return fault
+
+
+def _in_language(one: TextInContext, pattern: PatternOf) -> re.Pattern[str] | None:
+    forms = FORMS.get(one.language)
+    return pattern(forms) if forms else None
+
+
+def _speaks(pattern: PatternOf, told: str) -> Callable[[TextInContext], str]:
+    """Looked for in the text's language and in English, in which models refuse and hedge whatever they are told."""
+
+    def fault(one: TextInContext) -> str:
+        for own in (_in_language(one, pattern), pattern(FORMS["en"])):
+            match = own.search(one.text) if own else None
+            if match:
+                return f"{told} {match[0].strip()!r}; write plain sentences without it."
+        return ""
+
+    return fault
+
+
+def _own_name(one: TextInContext) -> str:
+    """The full name, or the first name as it is written (some are ordinary words in small letters) and nobody who says I."""
+    first = rf"(?<!\w){re.escape((one.name.split() or ['?'])[0])}(?!\w)"
+    first_person = _in_language(one, lambda forms: forms.first_person)
+    speaks = first_person is None or first_person.search(one.text)
+    if one.name and (spells(one.text, one.name) or (re.search(first, one.text) and not speaks)):
+        return "speaks of its own writer by name; say I and my, and ask for help with something."
+    return ""
+
+
+def _odd_space(one: TextInContext) -> str:
+    match = ODD_SPACE.search(one.text)
+    return f"has the space {match[0]!r}, which a reader does not see; write single spaces." if match else ""
+
+
+SPELLS_NOTHING = TextCheck("no_copied_value", "spell no value", _spelled)
+CONTACT = TextCheck("no_contact_data", "hold no contact data", _contact)
+PROSE = (
+    TextCheck("no_placeholder", "have no placeholder", _found(PLACEHOLDER, "has the placeholder")),
+    TextCheck("no_markup", "are plain text without markup", _found(MARKUP, "has the markup")),
+    TextCheck(
+        "no_identifier", "name no option, variant or variable by its identifier", _found(IDENTIFIER, "has the identifier")
+    ),
+    CONTACT,
+    TextCheck("no_broken_letters", "have no letters broken by a wrong encoding", _found(MOJIBAKE, "has the broken letters")),
+    TextCheck("plain_spaces", "have single ordinary spaces", _odd_space),
+    TextCheck(
+        "nothing_of_the_task",
+        "begin with no remark to whoever asked for them, and name no right answer",
+        _speaks(lambda forms: forms.task_talk, "speaks of the task, by"),
+    ),
+    TextCheck("own_language", "are in the recipe's language", _foreign),
+    TextCheck("usual_length", "are neither very short nor very long", _length, blocking=False),
+)
+CHECKS: dict[TextKind, tuple[TextCheck, ...]] = {
+    "query": (
+        SPELLS_NOTHING,
+        *PROSE,
+        TextCheck("not_by_name", "speak in the first person, not of their writer by name", _own_name, blocking=False),
+        TextCheck(
+            "first_person",
+            "say I or my",
+            _lacks(lambda forms: forms.first_person, "does not speak in the first person; say I and my."),
+            blocking=False,
+        ),
+        TextCheck(
+            "asks",
+            "ask for something",
+            _lacks(lambda forms: forms.request, "asks for nothing; end with a request."),
+            blocking=False,
+        ),
+    ),
+    "answer": (
+        SPELLS_NOTHING,
+        *PROSE,
+        TextCheck("no_refusal", "refuse nothing", _speaks(lambda forms: forms.refusal, "refuses, by")),
+        TextCheck(
+            "no_hedge",
+            "give advice rather than say that it depends",
+            _speaks(lambda forms: forms.hedge, "hedges, by"),
+            blocking=False,
+        ),
+    ),
+    "question": (SPELLS_NOTHING, *PROSE),
+    "event": (SPELLS_NOTHING, *PROSE),
+    # Whatever else stands in a persona's texts is data, and condensing keeps it.
+    "profile": (CONTACT,),
+    "summary": (SPELLS_NOTHING, *PROSE),
+}
+
+
+def faults(one: TextInContext) -> Iterator[tuple[TextCheck, str]]:
+    """Yield the checks that the text fails, each with what is wrong."""
+    for check in CHECKS[one.kind]:
+        fault = check.fault(one)
+        if fault:
+            yield check, fault
+
+
+def blocking_faults(one: TextInContext) -> list[str]:
+    return [fault for check, fault in faults(one) if check.blocking]
+
+
+def near_duplicates(answers: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of options, by index, that share nearly all their words: no reader could say which is meant."""
+    sets = [frozenset(words_of(answer)) for answer in answers]
+    for (first, one), (second, other) in combinations(enumerate(sets), 2):
+        if len(one & other) >= NEAR_DUPLICATE * len(one | other):
+            yield first, second
+
+
+@dataclass
+class StyleCheck:
+    """Checks the texts of one call's replies, which go back to the writer with their faults while `retries_left`.
+
+    Then they are accepted: a text in bad style is worth more than no user. A `strict` check never accepts faults that block.
+    """
+
+    retries_left: int
+    strict: bool = False
+    noun: str = field(default="Query")
+
+    def check(self, texts: Iterable[TextInContext], *, also: str = "") -> None:
+        """Raise ValueError with what is wrong; `also`: what is wrong with all texts together, which never blocks here."""
+        self.retries_left -= 1
+        wrong: list[str] = []
+        for number, one in enumerate(texts, start=1):
+            for check, fault in faults(one):
+                if self._refuses(blocking=check.blocking):
+                    wrong.append(f"{self.noun} {number} {fault}")
+        if also and self._refuses(blocking=False):
+            wrong.append(also)
+        if wrong:
+            raise ValueError(" ".join(wrong))
+
+    def _refuses(self, *, blocking: bool) -> bool:
+        return self.retries_left >= 0 or (self.strict and blocking)

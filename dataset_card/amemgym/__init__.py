@@ -1,0 +1,1 @@
+"""AMemGym's release: card, plots, Croissant, the reference format, errata."""

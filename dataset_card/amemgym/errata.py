@@ -1,0 +1,165 @@
+"""Errata applied while a release is written: a pure function of the rows and of the variant's `errata.yaml`.
+
+Excluding a question also takes out the variables that serve no other question, and what mentioned only them.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from assets.amemgym.records.episode import Episode, EpisodePeriod
+from assets.amemgym.records.state import Session, StateSchema
+from assets.records.erratum import Erratum, SettledErratum
+
+M = TypeVar("M", bound=BaseModel)
+V = TypeVar("V")
+
+
+class Corrector:
+    """Applies errata to episodes that pass by, and notes what became of each."""
+
+    def __init__(self, errata: Iterable[Erratum]) -> None:
+        self._errata = tuple(errata)
+        self._applied: set[int] = set()
+
+    def corrected(self, episodes: Iterable[Episode]) -> Iterator[Episode]:
+        """Yield the episodes as the errata leave them, in the same order."""
+        by_user: dict[str, list[int]] = {}
+        for number, erratum in enumerate(self._errata):
+            by_user.setdefault(erratum.user_id, []).append(number)
+        for episode in episodes:
+            corrected = self._apply(episode, by_user.get(episode.user_id, []))
+            if corrected is not None:
+                yield corrected
+
+    def settled(self) -> tuple[SettledErratum, ...]:
+        """Return what became of the errata, once all episodes have passed."""
+        settled: list[SettledErratum] = []
+        for number, erratum in enumerate(self._errata):
+            if number not in self._applied:
+                outcome = "outdated"
+            elif erratum.action == "note":
+                outcome = "noted"
+            else:
+                outcome = "applied"
+            settled.append(SettledErratum(erratum=erratum, outcome=outcome))
+        return tuple(settled)
+
+    def _apply(self, episode: Episode, numbers: Sequence[int]) -> Episode | None:
+        left: Episode | None = episode
+        for number in numbers:
+            erratum = self._errata[number]
+            if left is None or not has_item(left, erratum):
+                continue
+            self._applied.add(number)
+            left = _correct(left, erratum)
+        return left
+
+
+def has_item(episode: Episode, erratum: Erratum) -> bool:
+    """Return True when the episode still has the item, with the words it was judged by."""
+    text = text_of(episode, erratum)
+    # Another text under the same id is another item, which nobody judged.
+    return text is not None and (not erratum.was or text == erratum.was)
+
+
+def text_of(episode: Episode, erratum: Erratum) -> str | None:
+    """Return the text of the erratum's item, "" for a whole user; None where there is no such item."""
+    if erratum.session is not None and erratum.period is not None:
+        period = _at(episode.periods, erratum.period)
+        session = _at(period.sessions, erratum.session) if period else None
+        return session.query if session else None
+    if erratum.question_id is None:
+        return ""
+    for question in episode.questions:
+        if question.question_id != erratum.question_id:
+            continue
+        if erratum.choice_id is None:
+            return question.query
+        for choice in question.answer_choices:
+            if choice.choice_id == erratum.choice_id:
+                return choice.answer
+    return None
+
+
+def _at(items: Sequence[Any], index: int) -> Any:
+    return items[index] if 0 <= index < len(items) else None
+
+
+def _correct(episode: Episode, erratum: Erratum) -> Episode | None:
+    if erratum.action == "exclude":
+        return without_question(episode, erratum.question_id) if erratum.question_id else None
+    return _reworded(episode, erratum) if erratum.action == "correct" else episode
+
+
+def _reworded(episode: Episode, erratum: Erratum) -> Episode:
+    fields = dict(episode)
+    if erratum.question_id is None:
+        fields["periods"] = _with_query(episode.periods, erratum)
+    elif erratum.choice_id is None:
+        schema = episode.state_schema
+        questions = _changed(schema.questions, lambda one: one.question_id == erratum.question_id, text=erratum.now)
+        fields["state_schema"] = schema.model_copy(update={"questions": questions})
+        fields["questions"] = _changed(episode.questions, lambda one: one.question_id == erratum.question_id, query=erratum.now)
+    else:
+        question = next(one for one in episode.questions if one.question_id == erratum.question_id)
+        choices = _changed(question.answer_choices, lambda one: one.choice_id == erratum.choice_id, answer=erratum.now)
+        fields["questions"] = _changed(episode.questions, lambda one: one is question, answer_choices=choices)
+    return Episode.model_validate(fields)
+
+
+def _with_query(periods: Sequence[EpisodePeriod], erratum: Erratum) -> list[EpisodePeriod]:
+    changed = list(periods)
+    for index, period in enumerate(periods):
+        if index == erratum.period:
+            # Times differ within a period, and the text is known to be that of the session meant.
+            sessions = _changed(period.sessions, lambda one: one.query == erratum.was, query=erratum.now)
+            changed[index] = period.model_copy(update={"sessions": sessions})
+    return changed
+
+
+def _changed(items: Iterable[M], wanted: Callable[[M], bool], **update: object) -> tuple[M, ...]:
+    """Return the items, the wanted ones with these values in place of their own."""
+    changed: list[M] = []
+    for item in items:
+        changed.append(item.model_copy(update=update) if wanted(item) else item)
+    return tuple(changed)
+
+
+def without_question(episode: Episode, question_id: str) -> Episode | None:
+    """Return the rest of the user; None when it was the last question, because a user without questions measures nothing."""
+    questions = tuple(one for one in episode.questions if one.question_id != question_id)
+    if not questions:
+        return None
+    names: set[str] = set()
+    for question in questions:
+        names.update(question.required_info)
+    schema = StateSchema(
+        user_id=episode.user_id,
+        variables=tuple(one for one in episode.state_schema.variables if one.name in names),
+        questions=tuple(one for one in episode.state_schema.questions if one.question_id != question_id),
+    )
+    periods = [_period_without(period, names) for period in episode.periods]
+    fields = {**dict(episode), "state_schema": schema, "periods": periods, "questions": questions}
+    return Episode.model_validate(fields)
+
+
+def _period_without(period: EpisodePeriod, names: Collection[str]) -> EpisodePeriod:
+    sessions: list[Session] = []
+    for session in period.sessions:
+        exposed = _only(session.exposed_states, names)
+        # A session that lets no value be known has no purpose any more.
+        if exposed:
+            sessions.append(session.model_copy(update={"exposed_states": exposed}))
+    fields = {
+        "sessions": tuple(sessions),
+        "state": _only(period.state, names),
+        "updates": tuple(update for update in period.updates if update.variable in names),
+        "update_counts": _only(period.update_counts, names),
+    }
+    return period.model_copy(update=fields)
+
+
+def _only(values: Mapping[str, V], names: Collection[str]) -> dict[str, V]:
+    return {name: value for name, value in values.items() if name in names}

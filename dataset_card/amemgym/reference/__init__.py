@@ -1,0 +1,1 @@
+"""The reference implementation's JSON, written and read."""

@@ -1,0 +1,123 @@
+"""The files of errata and studies: those beside a variant's versions, and those inside a release."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from assets.records.annotation import StudyResult
+from assets.records.erratum import Erratum, SettledErratum
+from assets.records.limits import MOST_MANIFEST_BYTES, read_bounded
+
+ERRATA = "errata.yaml"
+STUDIES = "studies.json"
+SETTLED = "errata.json"
+LISTED: TypeAdapter[tuple[Erratum, ...]] = TypeAdapter(tuple[Erratum, ...])
+RESULTS: TypeAdapter[tuple[StudyResult, ...]] = TypeAdapter(tuple[StudyResult, ...])
+OUTCOMES: TypeAdapter[tuple[SettledErratum, ...]] = TypeAdapter(tuple[SettledErratum, ...])
+
+
+class ErrataError(ValueError):
+    """A file of errata that cannot be used; the message is one sentence."""
+
+
+def read_errata(path: Path) -> tuple[Erratum, ...]:
+    """Read the errata of a file, none where there is no file. Raises ErrataError naming the first that is wrong."""
+    if not path.is_file():
+        return ()
+    try:
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+        return LISTED.validate_python(content)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        # People count the items of a list from 1.
+        parts = [str(part + 1) if isinstance(part, int) else part for part in problem["loc"]]
+        location = ".".join(parts) or "the whole"
+        words = problem["msg"].removeprefix("Value error, ").rstrip(".")
+        raise ErrataError(f"{path} is wrong at erratum {location}: {words}.") from error
+    except RecursionError as error:
+        raise ErrataError(f"{path} cannot be read: it is nested too deeply.") from error
+    # A date such as 2020-13-01, and a text that is not UTF-8, are a ValueError.
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        problem_text = " ".join(str(getattr(error, "strerror", None) or error).split())
+        raise ErrataError(f"{path} cannot be read: {problem_text}.") from error
+
+
+def errata_text(errata: Sequence[Erratum]) -> str:
+    """Return the content of such a file, for whoever edits it."""
+    head = (
+        "# What the next release of this variant does about these items.\n"
+        "# action: note (tell it on the card), correct (give `now`), exclude (a question, or the user).\n"
+    )
+    lines = [erratum.model_dump(mode="json", exclude_defaults=True) | {"action": erratum.action} for erratum in errata]
+    return head + yaml.safe_dump(lines, sort_keys=False, allow_unicode=True, width=120)
+
+
+def read_studies(path: Path) -> tuple[StudyResult, ...]:
+    """Read the results of a file, none where there is no file. Raises ErrataError."""
+    if not path.is_file():
+        return ()
+    try:
+        return RESULTS.validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise ErrataError(f"{path} cannot be read; write it anew with amemgym annotate settle, or take it away.") from error
+
+
+def read_settled(folder: Path) -> tuple[SettledErratum, ...]:
+    """Read the errata of a release, none where it has no such file. Raises ErrataError."""
+    path = folder / SETTLED
+    try:
+        return OUTCOMES.validate_json(read_bounded(path, most=MOST_MANIFEST_BYTES)) if path.is_file() else ()
+    except (OSError, ValueError) as error:
+        raise ErrataError(f"{path} cannot be read as the errata of a release.") from error
+
+
+def errata_by_item(folder: Path) -> dict[str, str]:
+    """Return outcome and reason of a release's errata, by item. Raises ErrataError."""
+    outcomes: dict[str, str] = {}
+    for one in read_settled(folder):
+        name = f"erratum {one.erratum.place} of {one.erratum.user_id}"
+        outcomes[name] = f"{one.outcome} ({one.erratum.action}): {one.erratum.reason}"
+    return outcomes
+
+
+@dataclass(frozen=True)
+class Rewording:
+    """A cell of a flat table that was corrected, and what two people marked as wording only. `key` is the row's, as text."""
+
+    table: str
+    column: str
+    key: tuple[str, ...]
+    was: str
+    now: str
+
+
+def rewordings(folder: Path) -> tuple[Rewording, ...]:
+    """Return the corrections of a release that two people marked as wording only. Raises ErrataError."""
+    found: list[Rewording] = []
+    for one in read_settled(folder):
+        if one.outcome == "applied" and one.erratum.changes_wording_only:
+            found.append(_rewording(one.erratum))
+    return tuple(found)
+
+
+def _rewording(erratum: Erratum) -> Rewording:
+    user = erratum.user_id
+    if erratum.question_id is None:
+        key = (user, str(erratum.period), str(erratum.session))
+        return Rewording("sessions", "query", key, erratum.was, erratum.now)
+    if erratum.choice_id is None:
+        return Rewording("questions", "query", (user, erratum.question_id), erratum.was, erratum.now)
+    key = (user, erratum.question_id, erratum.choice_id)
+    return Rewording("answer_choices", "answer", key, erratum.was, erratum.now)
+
+
+def studies_bytes(studies: Sequence[StudyResult]) -> bytes:
+    return RESULTS.dump_json(tuple(studies), indent=2) + b"\n"
+
+
+def settled_bytes(errata: Iterable[SettledErratum]) -> bytes:
+    return OUTCOMES.dump_json(tuple(errata), indent=2) + b"\n"

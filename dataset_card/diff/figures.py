@@ -1,0 +1,115 @@
+"""Figures of two releases, counted in their tables and read from their quality reports, and which of them moved."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Formatter
+from typing import TYPE_CHECKING, Any, cast
+
+from assets.records.json_text import parse_json
+from assets.records.limits import MOST_MANIFEST_BYTES, read_bounded
+from dataset_card.diff.records import DiffError, MetricChange
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# In the report these are lists of cases to look at, limits and luck rather than measurements, or counted here as well.
+NOT_METRICS = frozenset(
+    {
+        *("worst", "examples", "similar", "groups", "likeness", "kinds"),
+        *("low", "high", "limit", "random", "luck", "by_chance", "threshold"),
+        *("counts", "lengths", "turns_per_user", "golden_changes", "parity"),
+    }
+)
+# Sums of floats differ in their last digits with the order of the rows, which is no change.
+DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure with its 95 % interval, where it has one. `value` None: there was nothing to count."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+MISSING = Measured(None)
+
+
+def count_metrics(connection: "DuckDBPyConnection", tables: Path, metrics: Mapping[str, str]) -> dict[str, Measured]:
+    """Count the metrics of one release's tables, by name; those of tables that it lacks are left out.
+
+    `tables` is the folder of the tables; each of `metrics` is a query of one number, with `{name}` for a table.
+    """
+    files: dict[str, str] = {}
+    for path in tables.glob("*.parquet"):
+        # A variable cannot stand in every place where a query names a table, so the path is quoted as SQL wants it.
+        files[path.stem] = "read_parquet('" + str(path).replace("'", "''") + "')"
+    measured: dict[str, Measured] = {}
+    for name, sql in metrics.items():
+        # A release may have been made before this table was.
+        if not _tables_in(sql) <= files.keys():
+            continue
+        row = connection.execute(sql.format_map(files)).fetchone()
+        measured[name] = Measured(_rounded(row[0]) if row else None)
+    return measured
+
+
+def _tables_in(sql: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(sql) if name}
+
+
+def report_metrics(path: Path) -> dict[str, Measured]:
+    """Read the measured figures of a quality report in JSON by dotted name; none where there is no such file."""
+    if not path.is_file():
+        return {}
+    try:
+        content: object = parse_json(read_bounded(path, most=MOST_MANIFEST_BYTES))
+    except ValueError as error:
+        raise DiffError(f"{path} cannot be read as a quality report.") from error
+    return dict(_measured("", content))
+
+
+def _measured(name: str, value: Any) -> Iterator[tuple[str, Measured]]:
+    """Yield the figures below a name. Estimates go by their value, items of a list by their label."""
+    if isinstance(value, float):
+        yield name, Measured(_rounded(value))
+    elif isinstance(value, dict):
+        fields = cast(dict[str, Any], value)
+        if {"value", "low", "high"} <= fields.keys():
+            yield name, Measured(_rounded(fields["value"]), _rounded(fields["low"]), _rounded(fields["high"]))
+            return
+        for key, inner in fields.items():
+            if key not in NOT_METRICS:
+                yield from _measured(f"{name}.{key}".lstrip("."), inner)
+    elif isinstance(value, list):
+        for item in cast(list[Any], value):
+            label = _label(item)
+            if label:
+                yield from _measured(f"{name}.{label}", item)
+
+
+def _label(item: object) -> str:
+    """Return the first text among the item's fields: numbers in a list cannot be paired without one."""
+    if isinstance(item, dict):
+        for value in cast(dict[str, Any], item).values():
+            if isinstance(value, str):
+                return value
+    return ""
+
+
+def metric_changes(before: Mapping[str, Measured], after: Mapping[str, Measured]) -> tuple[MetricChange, ...]:
+    """Return the figures that are not the same, in the order of the new release, then those that are gone."""
+    changes: list[MetricChange] = []
+    for name in dict.fromkeys([*after, *before]):
+        old = before.get(name, MISSING)
+        new = after.get(name, MISSING)
+        in_one_only = (name in before) != (name in after)
+        if old.value != new.value or in_one_only:
+            changes.append(MetricChange(figure=name, before=old.value, after=new.value, low=old.low, high=old.high))
+    return tuple(changes)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), DIGITS)

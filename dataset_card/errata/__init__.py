@@ -1,1 +1,0 @@
-"""Corrections of single questions and users, applied while a release is written."""

@@ -1,1 +1,0 @@
-"""The JSON shape of the paper's repository: episodes to `data.json` and back."""

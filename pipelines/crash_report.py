@@ -1,0 +1,34 @@
+"""Reports of errors that nobody foresaw, written where their user finds them and without secrets and folders."""
+
+import os
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+
+def report_crash(error: BaseException) -> str:
+    """Write a report of an error that nobody foresaw; the sentence that says where it lies and what is safe."""
+    # Imported only when a command failed, because the modules take time that `amemgym --help` does not have.
+    from pipelines.redaction import shareable
+
+    report = shareable("".join(traceback.format_exception(error)))
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+    return (
+        f"a defect of this program ended the command ({type(error).__name__}). The report is in {_written(report, name=name)}; "
+        "everything finished so far is kept, and the same command goes on from there."
+    )
+
+
+def _written(report: str, *, name: str) -> Path:
+    """Write the report in the data folder, or, where that cannot be, among temporary files; return its path."""
+    from pipelines.home import home  # late, as above
+
+    for folder in (home().root / "crashes", Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(report, encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        return folder / name
+    return Path(os.devnull)

@@ -1,0 +1,36 @@
+"""Errors whose messages are for the user."""
+
+
+class Problem(Exception):
+    """One sentence: what, where, what to do."""
+
+
+class Stopped(Problem):
+    """The sentence of a run that a signal ended."""
+
+
+class StoreError(OSError):
+    """A database, folder or object store cannot be used; one sentence names it and says what to do."""
+
+
+class EvaluationError(Problem, ValueError):
+    """An evaluation cannot go on. The message is one sentence: what is wrong, where, and what to do."""
+
+
+def user_errors() -> tuple[type[Exception], ...]:
+    """The errors that end a command with one sentence."""
+    # Imported only when a command failed, because the modules take time that `amemgym --help` does not have.
+    from assets.llm.ports import EndpointError
+    from assets.recipe.loading import RecipeError
+
+    # Among the errors of the system are those of our stores.
+    return Problem, EndpointError, RecipeError, OSError
+
+
+def sentence_of(error: Exception) -> str:
+    """Return the sentence for the user about one of these errors. Our own are sentences; those of the system name a file."""
+    if isinstance(error, OSError) and error.strerror:
+        # Of a renaming it is the new name that the user knows.
+        place = error.filename2 or error.filename or "A file or an address"
+        return f"{place} cannot be used ({error.strerror}); mend that and run the command again, what is finished is kept."
+    return str(error)

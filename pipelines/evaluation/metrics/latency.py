@@ -1,0 +1,70 @@
+"""Seconds that answers and the memory's own calls took: a run's only figures that no reply decides."""
+
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+import numpy as np
+from pydantic import Field
+
+from assets.records.base import Record
+from assets.records.estimate import Estimate
+from assets.reporting.intervals import Sample, Tallies, rounded, share
+from pipelines.evaluation.spending import MemoryCall
+
+
+class CallSeconds(Record):
+    """Seconds of one kind of call by the clock: `median`, and `slowest`, which a twentieth of the `measured` calls exceed."""
+
+    measured: int
+    median: float
+    slowest: float
+
+
+class Latency(Record):
+    """`latency.json`: seconds of model time for each answer to a question, one call after another.
+
+    `mean` has its interval over users; `median` and `slowest` (a twentieth took longer) have none. `timed` of the
+    `answers` were measured; those that the reply cache answered were not. `memory`: its own calls, by what was called.
+    """
+
+    answers: int
+    timed: int
+    mean: Estimate
+    median: float | None
+    slowest: float | None
+    memory: dict[MemoryCall, CallSeconds] = Field(default_factory=dict[MemoryCall, CallSeconds])
+
+
+def latency_of(
+    users: Sequence[Sequence[float | None]], *, memory: Mapping[MemoryCall, Sequence[float]] | None = None, seed: int
+) -> Latency:
+    """Return the latency over the users' answers, and over the calls of the memory."""
+    every = list[float]()
+    totals = np.zeros((len(users), 1))
+    numbers = np.zeros((len(users), 1))
+    for place, answers in enumerate(users):
+        timed = [seconds for seconds in answers if seconds is not None]
+        every += timed
+        totals[place] = sum(timed)
+        numbers[place] = len(timed)
+    names = tuple(map(str, range(len(users))))
+    sample = Sample.of(Tallies(names, {"seconds": totals, "answers": numbers}), seed=seed)
+    median, slowest = np.quantile(every, [0.5, 0.95]) if every else (np.nan, np.nan)
+    return Latency(
+        answers=sum(map(len, users)),
+        timed=len(every),
+        mean=sample.estimate(share("seconds", "answers")),
+        median=rounded(median),
+        slowest=rounded(slowest),
+        memory=_seconds_of_calls(memory or {}),
+    )
+
+
+def _seconds_of_calls(memory: Mapping[MemoryCall, Sequence[float]]) -> dict[MemoryCall, CallSeconds]:
+    found = dict[MemoryCall, CallSeconds]()
+    for call in get_args(MemoryCall):
+        seconds = memory.get(call)
+        if seconds:
+            median, slowest = np.quantile(seconds, [0.5, 0.95])
+            found[call] = CallSeconds(measured=len(seconds), median=round(float(median), 6), slowest=round(float(slowest), 6))
+    return found

@@ -1,0 +1,275 @@
+"""Runs side by side: names that tell them apart, their order and ranks, and the tables over them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import get_args
+
+from assets.reporting.plurals import counted
+from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.metrics.metrics import ASKING_BASELINES, BOARD
+from pipelines.evaluation.records import RunManifest
+from pipelines.evaluation.report.contents import curve_rows, isolated_rows
+from pipelines.evaluation.report.formatting import (
+    RED,
+    boundary_note,
+    format_estimate,
+    format_number,
+    headed_table,
+    interval_note,
+    metric_label,
+    plumbing_note,
+    setting_labels,
+)
+from pipelines.evaluation.report.markdown import table_text
+from pipelines.evaluation.spending import MemoryCall
+from pipelines.memories.registry import IN_PROCESS
+
+Facts = Callable[[RunManifest], Mapping[str, str]]
+NO_RANK = 0.1  # the share of unscored answers beyond which there is no rank
+
+
+@dataclass(frozen=True)
+class RankedRun:
+    """A run with its place among others: a name that no other of them has, and its rank."""
+
+    run: FinishedRun
+    label: str
+    rank: str
+
+
+def ranked(runs: Sequence[FinishedRun]) -> list[RankedRun]:
+    """Return the runs, the best first. Equal scores share a rank.
+
+    It is "-" for a run with too many unscored answers, and "off" for one that failed verification or its control.
+    """
+    labels = run_labels(runs)
+    metric = ranking_metric(runs)
+    scores: list[float] = []
+    board: list[RankedRun] = []
+    for run in best_first(runs):
+        scores.append(run.results.metrics[metric].value or 0.0)
+        rank = "-" if unscored_share(run) > NO_RANK else str(scores.index(scores[-1]) + 1)
+        if off_board(run):
+            rank = "off"
+        board.append(RankedRun(run, labels[run.manifest.run_id], rank))
+    return board
+
+
+def off_board(run: FinishedRun) -> str:
+    """Return a sentence on why the run's scores are none; "" where it may stand on a board."""
+    for problem in run.problems:
+        return f"{run.manifest.run_id} is off the board, because it failed verification: {problem}"
+    control = run.results.control
+    if control is not None and not control.passed:
+        return f"{run.manifest.run_id} is off the board. {control.sentence}"
+    return ""
+
+
+def unscored_share(run: FinishedRun) -> float:
+    """Return the share of questions without a readable answer; they count as wrong."""
+    return run.results.metrics["unscored"].value or 0.0
+
+
+def best_first(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """Return the runs by the metric that ranks them, the highest first. Unranked ones come last."""
+    name = ranking_metric(runs)
+    return sorted(runs, key=partial(_order, metric=name))
+
+
+def _order(run: FinishedRun, *, metric: str) -> tuple[bool, bool, float]:
+    return bool(off_board(run)), unscored_share(run) > NO_RANK, -(run.results.metrics[metric].value or 0.0)
+
+
+def ranking_metric(runs: Sequence[FinishedRun]) -> str:
+    """Return the memory score's name; overall where one of the runs has none."""
+    for run in runs:
+        score = run.results.metrics.get("memory")
+        if score is None or score.value is None:
+            return "overall"
+    return "memory"
+
+
+def board_columns(run: FinishedRun) -> list[str]:
+    """Return the metrics of a leaderboard that the run's benchmark has."""
+    return [name for name in BOARD if name in run.results.metrics]
+
+
+def unscored_label(run: FinishedRun) -> str:
+    """Return the share of unscored answers, marked where it is high."""
+    share = unscored_share(run)
+    return f"{100 * share:.1f} %" + (" (!)" if share > RED else "")
+
+
+def standings(runs: Sequence[FinishedRun]) -> str:
+    """Return the leaderboard's first columns: short enough to stand in Dagster's table of metadata."""
+    board = ranked(runs)
+    scores = [name for name in ("overall", "memory") if name in board[0].run.results.metrics]
+    rows: list[list[str]] = []
+    for one in board:
+        row = [one.rank, one.label, one.run.manifest.mode, *_score_cells(one.run, scores), unscored_label(one.run)]
+        rows.append(row)
+    return headed_table(["rank", "memory system", "mode", *map(metric_label, scores), "unscored"], rows)
+
+
+def leaderboard_table(runs: Sequence[FinishedRun]) -> str:
+    """Return one line for each run, the best memory first, and below them what needs no memory or has a perfect one."""
+    board = ranked(runs)
+    best = board[0].run
+    columns = board_columns(best)
+    head = ["rank", "memory system", "mode", *map(metric_label, columns), "gain over none", "unscored", "tokens/answer"]
+    head += ["$/1000 answers", "s/answer"]
+    rows = [[one.rank, one.label, *_board_cells(one.run)] for one in board]
+    for name, label in baseline_labels(best, board[0].label).items():
+        cells = ["", label, "baseline", format_estimate(best.results.baselines[name], users=best.results.users)]
+        rows.append(cells + [""] * (len(head) - len(cells)))
+    return "\n\n".join([headed_table(head, rows), *board_notes([one.run for one in board])])
+
+
+def leaderboard_section(runs: Sequence[FinishedRun]) -> str:
+    """Return the leaderboard of these runs, and below it what `board_sections` has."""
+    parts = [leaderboard_table(runs)]
+    for title, content in board_sections(runs).items():
+        parts.append(f"**{title}**\n\n{content}")
+    return "\n\n".join(parts)
+
+
+def board_notes(runs: Sequence[FinishedRun]) -> list[str]:
+    """Return the sentences that a reader of these runs' scores has to know, each once."""
+    fewest = min(runs, key=lambda run: run.results.users)
+    plumbing = dict.fromkeys(plumbing_note(run.manifest) for run in runs)
+    free = dict.fromkeys(boundary_note(run.manifest) for run in runs if run.manifest.boundary == IN_PROCESS)
+    off = filter(None, map(off_board, runs))
+    return [*off, *filter(None, plumbing), *free, interval_note(fewest.results.users, fewest.manifest.noun)]
+
+
+def baseline_labels(run: FinishedRun, assistant: str) -> dict[str, str]:
+    """Return the run's baselines for a leaderboard; those that ask the reasoner say in whose run."""
+    labels: dict[str, str] = {}
+    for name in run.results.baselines:
+        labels[name] = metric_label(name) + (f" of {assistant}" if name in ASKING_BASELINES else "")
+    return labels
+
+
+def _score_cells(run: FinishedRun, metrics: Sequence[str]) -> list[str]:
+    return [format_estimate(run.results.metrics[metric], users=run.results.users) for metric in metrics]
+
+
+def _board_cells(run: FinishedRun) -> list[str]:
+    results = run.results
+    return [
+        run.manifest.mode,
+        *_score_cells(run, board_columns(run)),
+        format_estimate(results.isolated.gain, users=results.users) if results.isolated else "-",
+        unscored_label(run),
+        format_number(results.costs["input_tokens_per_answer"].value, digits=0),
+        format_estimate(results.costs["usd_per_1000_answers"], digits=4, missing="unknown", users=results.users),
+        format_estimate(run.latency.mean, digits=2, missing="unknown"),
+    ]
+
+
+def period_table(runs: Sequence[FinishedRun], name: str) -> str:
+    """Return one of the series, a line for each run and a column for each period."""
+    rows: list[list[str]] = []
+    periods = 0
+    for one in ranked(runs):
+        series = one.run.results.periods[name]
+        periods = max(periods, len(series))
+        rows.append([one.label, *(format_number(score.value) for score in series)])
+    return headed_table(["memory system", *map(str, range(periods))], rows)
+
+
+def board_sections(runs: Sequence[FinishedRun]) -> dict[str, str]:
+    """Return by title what stands below a leaderboard: isolated scores, and scores against budget, of runs that have them."""
+    named = {one.label: one.run.results for one in ranked(runs)}
+    sections: dict[str, str] = {}
+    if any(results.isolated for results in named.values()):
+        sections["Isolated scores"] = table_text(isolated_rows(named))
+    if any(one.latency.memory for one in runs):
+        sections["Seconds of the memory's calls, p50 (p95)"] = _seconds_of_calls(runs)
+    if any(results.curve for results in named.values()):
+        sections["Overall against budget"] = table_text(curve_rows(named))
+    return sections
+
+
+def _seconds_of_calls(runs: Sequence[FinishedRun]) -> str:
+    calls = get_args(MemoryCall)
+    rows: list[list[str]] = []
+    for one in ranked(runs):
+        row = [one.label]
+        for call in calls:
+            seconds = one.run.latency.memory.get(call)
+            row.append(f"{seconds.median:.3f} ({seconds.slowest:.3f})" if seconds else "-")
+        rows.append(row)
+    return headed_table(["memory system", *calls], rows)
+
+
+def run_labels(runs: Sequence[FinishedRun]) -> dict[str, str]:
+    """Return a name for each run by its id, no two alike.
+
+    It names the facts in which the runs differ; where those leave runs alike, also the details in which these differ, and
+    at last the end of the id.
+    """
+    manifests: dict[str, RunManifest] = {}
+    labels: dict[str, str] = {}
+    for run in runs:
+        manifests[run.manifest.run_id] = run.manifest
+        mark = f" ({IN_PROCESS})" if run.manifest.boundary == IN_PROCESS else ""
+        labels[run.manifest.run_id] = f"{run.manifest.memory.name}{mark}"
+    _add_differences(labels, list(manifests.values()), facts=_facts)
+    for facts in (_details, _number):
+        alike: dict[str, list[RunManifest]] = {}
+        for run_id, manifest in manifests.items():
+            alike.setdefault(labels[run_id], []).append(manifest)
+        for group in alike.values():
+            if len(group) > 1:
+                _add_differences(labels, group, facts=facts)
+    return labels
+
+
+def _add_differences(labels: dict[str, str], manifests: Sequence[RunManifest], *, facts: Facts) -> None:
+    """Add to the runs' labels the facts that are not the same for all of these runs."""
+    found = list(map(facts, manifests))
+    for name in dict.fromkeys(chain.from_iterable(found)):
+        if len({one.get(name) for one in found}) > 1:
+            for manifest, one in zip(manifests, found, strict=True):
+                if name in one:
+                    labels[manifest.run_id] += f", {one[name]}"
+
+
+def _facts(manifest: RunManifest) -> Mapping[str, str]:
+    return {
+        "mode": manifest.mode,
+        "model": manifest.model_of("assistant"),
+        "attempt": f"attempt {manifest.attempt}",
+        "seed": f"seed {manifest.seed}",
+        "users": counted(len(manifest.users), manifest.noun),
+        "tokens": counted(manifest.tokens, "token"),
+        "wording": f"{manifest.wording} questions",
+        "recall_query": f"recall by {manifest.recall_query.replace('-', ' ')}",
+        "probes": f"probes by {manifest.probes}",
+        "simulator": f"user simulated by {_model_of(manifest, 'user')}",
+        "generator": manifest.generator,
+    }
+
+
+def _model_of(manifest: RunManifest, role: str) -> str:
+    return manifest.model_of(role) if role in manifest.models else "none"
+
+
+def _details(manifest: RunManifest) -> Mapping[str, str]:
+    details = {
+        "version": manifest.memory_version,
+        "source": f"code {manifest.memory_source}",
+        "memory": f"memory by {manifest.model_of('memory')}",
+        "embedding": f"embeddings by {_model_of(manifest, 'embedding')}",
+        "judge": f"user checked by {_model_of(manifest, 'judge')}",
+        "places": " and ".join(manifest.places),
+        "replayed": f"dialogues of {manifest.replayed_run}",
+    }
+    return {**setting_labels(manifest.memory), **details}
+
+
+def _number(manifest: RunManifest) -> Mapping[str, str]:
+    return {"id": f"run ...{manifest.run_id[-6:]}"}  # the digest stands at the end of an id

@@ -1,0 +1,1 @@
+"""Data and results in other people's formats, one module each."""

@@ -1,0 +1,170 @@
+"""A release as a data set of the Agent Memory Benchmark (vectorize-io/agent-memory-benchmark), which ingests first.
+
+An export holds a copy of this file, which needs nothing but the harness: in its clone, `uv run python EXPORT/harness.py run
+--dataset amemgym --split all --memory bm25` is its own command `omb`, with this data set beside its own.
+
+Its runner ingests all documents of a namespace before it asks. So the namespace of a question is its user and period, and each
+namespace gets the documents until that period. It asks for the letter of an option. On documents in turns answers are mostly
+free: all questions are asked openly then, and what is read with one stands in it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any
+
+NAME = "amemgym"
+PROMPT = """\
+Below are memories of what one user said, with the time of each where it is known, and a question with the options \
+({letters}) from which one has to be chosen. Where memories contradict each other, the latest before the time of the question \
+holds. Choose the option that fits what the memories say about this user, and no other knowledge.
+
+<memories>
+{context}
+</memories>
+
+<question>
+{query}
+</question>
+
+Think about which option fits, then give its letter alone as the choice.\
+"""
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    return list(map(json.loads, path.read_text(encoding="utf-8").splitlines()))
+
+
+def _lettered(one: Mapping[str, Any]) -> list[str]:
+    """Return the options, each behind its letter. Raises ValueError where there are more than letters."""
+    options: Sequence[str] = one["options"]
+    if len(options) > len(ascii_lowercase):
+        raise ValueError(f"Question {one['id']} has {len(options)} options, and the harness reads one letter.")
+    return [f"({letter}) {text}" for letter, text in zip(ascii_lowercase, options, strict=False)]
+
+
+def _asked(one: Mapping[str, Any], *, chosen: bool) -> str:
+    lines = [f"Time of the question: {one['at']}"] if one.get("at") else []
+    lines += [*one["shown"], one["query"]]
+    if chosen:
+        lines += _lettered(one)
+    return "\n".join(lines)
+
+
+def _right(one: Mapping[str, Any], *, chosen: bool) -> list[str]:
+    """Return what counts as right: the option and its letter, of which the harness compares the first letter."""
+    if not chosen:
+        return [one["gold_answer"]]
+    place: int = one["gold_option"]
+    return [_lettered(one)[place], ascii_lowercase[place]]
+
+
+def _space(one: Mapping[str, Any]) -> str:
+    return f"{one['user_id']}@{one['period']}"
+
+
+def _category(one: Mapping[str, Any]) -> str:
+    return one.get("category") or f"period {one['period']}"
+
+
+def benchmark_dataset(folder: Path) -> Any:
+    """A `memory_bench.dataset.base.Dataset` over the files of `amemgym export`. Needs the package `memory_bench`."""
+    base = import_module("memory_bench.dataset.base")
+    models = import_module("memory_bench.models")
+    documents = _read(folder / "documents.jsonl")
+    questions = _read(folder / "questions.jsonl")
+    # One task type for the whole set: where an answer is free, all are.
+    chosen = all(one["options"] for one in questions)
+
+    def of_category(category: str | None) -> list[dict[str, Any]]:
+        return [one for one in questions if category in (None, _category(one))]
+
+    class ExportedRelease(base.Dataset):
+        """The questions, with a namespace for each user and period."""
+
+        name = NAME
+        description = "A release of amemgym-synth, ingested first"
+        splits = ["all"]  # noqa: RUF012 - the harness reads an attribute of the class
+        task_type = "mcq" if chosen else "open"
+        isolation_unit = "user and period"
+
+        def categories(self, split: str) -> list[str]:
+            return list(dict.fromkeys(map(_category, questions)))
+
+        def load_queries(self, split: str, category: str | None = None, limit: int | None = None) -> list[Any]:
+            queries = list[Any]()
+            for one in of_category(category)[:limit]:
+                meta = {"retrieval_query": one["query"], "category": _category(one), "user_id": _space(one)}
+                if one.get("at"):
+                    meta["query_timestamp"] = one["at"]
+                if chosen:
+                    meta["letters"] = ", ".join(ascii_lowercase[: len(one["options"])])
+                query = models.Query(
+                    id=one["id"],
+                    query=_asked(one, chosen=chosen),
+                    gold_ids=[f"{document}@{one['period']}" for document in one["gold_document_ids"]],
+                    gold_answers=_right(one, chosen=chosen),
+                    user_id=_space(one),
+                    meta=meta,
+                )
+                queries.append(query)
+            return queries
+
+        def load_documents(
+            self,
+            split: str,
+            category: str | None = None,
+            limit: int | None = None,
+            ids: set[str] | None = None,
+            user_ids: set[str] | None = None,
+        ) -> list[Any]:
+            spaces = {_space(one): one for one in of_category(category)}
+            wanted = list[Any]()
+            for space, asked in spaces.items():
+                if user_ids and space not in user_ids:
+                    continue
+                # A document of an early period stands in every later namespace of its user, under a name of its own.
+                for one in documents:
+                    name = f"{one['id']}@{asked['period']}"
+                    is_seen = one["user_id"] == asked["user_id"] and one["period"] <= asked["period"]
+                    if is_seen and (not ids or name in ids):
+                        wanted.append(document_of(one, name=name, space=space))
+            return wanted[:limit]
+
+        def build_rag_prompt(
+            self,
+            query: str,
+            context: str,
+            task_type: str,
+            split: str,
+            category: str | None = None,
+            meta: Mapping[str, Any] | None = None,
+        ) -> str:
+            if task_type != "mcq":
+                parent: Any = super()
+                return parent.build_rag_prompt(query, context, task_type, split, category, meta)
+            return PROMPT.format(letters=(meta or {}).get("letters", "a to z"), context=context, query=query)
+
+        def dataset_stats(self, console: Any, **_: object) -> None:
+            console.print(f"{len(documents)} documents, {len(questions)} questions in {len(set(map(_space, questions)))} units")
+
+    def document_of(one: Mapping[str, Any], *, name: str, space: str) -> Any:
+        # The time stands in the text too: of a document the harness shows readers nothing else.
+        content = f"[{one['at']}] {one['text']}" if one["at"] else one["text"]
+        messages = [{"role": "user", "content": content}]
+        return models.Document(id=name, content=content, user_id=space, messages=messages, timestamp=one["at"] or None)
+
+    return ExportedRelease()
+
+
+def main() -> None:
+    """Be the harness's own command, with the export in which this file lies among its data sets."""
+    registry: dict[str, Any] = import_module("memory_bench.dataset").REGISTRY
+    registry[NAME] = lambda: benchmark_dataset(Path(__file__).parent)
+    import_module("memory_bench.cli").app()
+
+
+if __name__ == "__main__":
+    main()

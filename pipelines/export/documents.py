@@ -1,0 +1,119 @@
+"""A release as documents and questions, for harnesses that ingest and ask: Parquet and JSONL, and what is lost that way.
+
+A question may go by the documents of its group until its period alone. On AMemGym a group is a user, a document the message
+that opens a session, and a question is asked after every period. On documents in turns a group is a task at one length, its
+periods are the turns, and the question comes after the last. Whoever ingests everything first needs a namespace for each group
+and period, as `agent_memory_benchmark.py` has it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from pkgutil import resolve_name
+
+from pydantic import Field
+
+from assets.records.base import Record
+from dataset_card.release.writers import write_durably
+from pipelines.errors import EvaluationError
+from pipelines.evaluation.folder import write_table
+from pipelines.evaluation.run import BenchmarkTasks, DatasetInfo
+
+HARNESS = "harness.py"  # for the Agent Memory Benchmark
+FILES = {"README.md", "documents.parquet", "documents.jsonl", "questions.parquet", "questions.jsonl", HARNESS}
+
+
+STARTED = (
+    "In a clone of vectorize-io/agent-memory-benchmark, `{harness}` of this folder is its command `omb` with this data set: "
+    "`uv run python PATH/TO/{harness} run --dataset amemgym --split all --memory bm25`."
+)
+
+
+class ExportedDocument(Record):
+    """A message of a user, or a document of a task; in order of time by group."""
+
+    id: str = Field(description="unique in the file")
+    user_id: str = Field(description="the group: whose message it is, or of which task at which length")
+    period: int = Field(description="in which period it was written, or in which turn it arrives, from 0")
+    at: str = Field(description="time in the episode, ISO; empty where it has none")
+    text: str = Field(description="the message, or the document with its title")
+
+
+class ExportedQuestion(Record):
+    """A question after a period, or after the last turn."""
+
+    id: str = Field(description="unique in the file")
+    user_id: str = Field(description="the group: who asks, or which task at which length")
+    period: int = Field(description="after which period or turn; documents of later ones may not be seen")
+    at: str = Field(default="", description="time of the question in the episode, ISO; empty where it has none")
+    category: str = Field(default="", description="after which period, or at which length, to tell scores apart")
+    query: str = Field(description="the question")
+    shown: tuple[str, ...] = Field(default=(), description="what is read with the question and no document, such as code")
+    options: tuple[str, ...] = Field(description="answers to choose from, in the order of the data; none where it is free")
+    gold_option: int | None = Field(description="place of the right one, from 0; none where the answer is free")
+    gold_answer: str = Field(description="the right answer")
+    gold_document_ids: tuple[str, ...] = Field(description="the documents that told last what the answer takes")
+
+
+@dataclass(frozen=True)
+class Export:
+    """Documents and questions of a data set. `lost`: sentences on what harnesses that ingest first do not get."""
+
+    lost: str
+    documents: list[ExportedDocument] = field(default_factory=list[ExportedDocument])
+    questions: list[ExportedQuestion] = field(default_factory=list[ExportedQuestion])
+
+
+def export_tasks(tasks: BenchmarkTasks, folder: Path) -> Export:
+    """Write both tables and a page on them, and return what was written.
+
+    Raises EvaluationError for a folder that holds anything but an earlier export, and for tasks of a benchmark that names no
+    export. Raises OSError.
+    """
+    # Late: the entries name stages, which import Dagster.
+    from pipelines.benchmarks import entry_named
+
+    _check_free(folder)
+    exported = entry_named(tasks.info.benchmark).exported
+    if not exported:
+        raise EvaluationError(f"{tasks.info.name} has neither dialogues nor documents in turns, which an export is made of.")
+    export: Export = resolve_name(exported)(tasks)
+    # Made last, so that nothing is left where an export is refused.
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder, "documents", export.documents, kind=ExportedDocument)
+    _write(folder, "questions", export.questions, kind=ExportedQuestion)
+    write_durably(folder / HARNESS, Path(__file__).with_name("agent_memory_benchmark.py").read_bytes())
+    write_durably(folder / "README.md", _page(tasks.info, export).encode())
+    return export
+
+
+def _check_free(folder: Path) -> None:
+    """An export replaces an earlier one, and nothing else."""
+    there = {path.name for path in folder.iterdir()} if folder.exists() else set[str]()
+    # What looks like an export of ours has its questions; a README alone may be anybody's.
+    if there and (there - FILES or "questions.jsonl" not in there):
+        foreign = sorted(there - FILES) or sorted(there)
+        raise EvaluationError(
+            f"{folder} holds files of no export, such as {foreign[0]}; give a new or empty folder with --out."
+        )
+
+
+def _write(folder: Path, name: str, rows: Sequence[Record], *, kind: type[Record]) -> None:
+    write_table(folder / f"{name}.parquet", rows, kind=kind)
+    lines = [f"{row.model_dump_json()}\n" for row in rows]
+    write_durably(folder / f"{name}.jsonl", "".join(lines).encode())
+
+
+def _page(info: DatasetInfo, export: Export) -> str:
+    parts = [f"# {info.name} for other harnesses", export.lost, f"Digest of the data set: `{info.digest}`."]
+    parts.append(STARTED.format(harness=HARNESS))
+    parts.append(_columns("documents", ExportedDocument))
+    parts.append(_columns("questions", ExportedQuestion))
+    return "\n\n".join(parts) + "\n"
+
+
+def _columns(name: str, kind: type[Record]) -> str:
+    lines = [f"## `{name}.parquet`, `{name}.jsonl`", "", "| column | holds |", "|---|---|"]
+    for column, described in kind.model_fields.items():
+        lines.append(f"| `{column}` | {described.description} |")
+    return "\n".join(lines)

@@ -1,0 +1,102 @@
+"""Items of each benchmark as documents and questions, for harnesses that ingest and ask."""
+
+from assets.amemgym.records.episode import Episode
+from pipelines.evaluation.amemgym.tasks import AMemGymTasks
+from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks
+from pipelines.export.documents import Export, ExportedDocument, ExportedQuestion
+
+LOST_OF_DIALOGUES = (
+    "This is the off-policy view: the opening messages alone. Lost are the replies of the assistant that is evaluated, the "
+    "user's follow-ups to them, the state probes, and with these the failures by stage. Scores are not those of "
+    "`amemgym evaluate`."
+)
+LOST_OF_DOCUMENTS = (
+    "This is the view of a harness that ingests first. Lost are the turns as they leave the window, so that a memory no longer "
+    "has to choose before it knows more, the grading of typed answers by program, and the certificates. Scores are not those "
+    "of `amemgym evaluate`."
+)
+
+
+def export_dialogues(tasks: AMemGymTasks) -> Export:
+    """Return the opening message of every session, and every question after every period."""
+    export = Export(LOST_OF_DIALOGUES)
+    for episode in tasks.dataset.episodes:
+        _add_user(export, episode)
+    return export
+
+
+def _add_user(export: Export, episode: Episode) -> None:
+    told: dict[str, str] = {}
+    for period, lived in enumerate(episode.periods):
+        for number, session in enumerate(lived.sessions):
+            document_id = _document_id(episode.user_id, period, number)
+            told |= dict.fromkeys(session.exposed_states, document_id)
+            document = ExportedDocument(
+                id=document_id,
+                user_id=episode.user_id,
+                period=period,
+                at=session.session_time.isoformat(),
+                text=session.query,
+            )
+            export.documents.append(document)
+        for question in episode.questions:
+            options = list[str]()
+            gold = 0
+            for place, option in enumerate(question.answer_choices):
+                options.append(option.answer)
+                if option.choice_id == question.golden[period]:
+                    gold = place
+            # The last document that told a value: earlier ones are out of date.
+            needed = {told[name] for name in question.required_info if name in told}
+            exported = ExportedQuestion(
+                id=f"{episode.user_id}/{period:02}/{question.question_id}",
+                user_id=episode.user_id,
+                period=period,
+                at=lived.sessions[-1].session_time.isoformat() if lived.sessions else "",
+                category=f"period {period}",
+                query=question.query,
+                options=tuple(options),
+                gold_option=gold,
+                gold_answer=options[gold],
+                gold_document_ids=tuple(sorted(needed)),
+            )
+            export.questions.append(exported)
+
+
+def export_documents(tasks: DocumentTasks) -> Export:
+    """Return each task at each length with its own documents, as a memory receives them, and its question after the last."""
+    export = Export(LOST_OF_DOCUMENTS)
+    for item in tasks.documents:
+        _add_item(export, item)
+    return export
+
+
+def _add_item(export: Export, item: DocumentItem) -> None:
+    task = item.task
+    needed = {fact.fact_id for fact in task.hops}
+    gold_documents = list[str]()
+    for period, turn in enumerate(item.sized.turns):
+        for number, document in enumerate(turn.documents):
+            document_id = _document_id(item.item_id, period, number)
+            exported = ExportedDocument(id=document_id, user_id=item.item_id, period=period, at="", text=document.perceived)
+            export.documents.append(exported)
+            if needed & {*document.facts}:
+                gold_documents.append(document_id)
+    options = task.answer.options
+    question = ExportedQuestion(
+        id=f"{item.item_id}/question",
+        user_id=item.item_id,
+        period=len(item.sized.turns) - 1,
+        category=f"{item.sized.target_tokens} tokens",
+        query=task.question,
+        shown=tuple(one.perceived for one in task.shown_with_question),
+        options=options,
+        gold_option=options.index(task.answer.value) if options else None,
+        gold_answer=task.answer.value,
+        gold_document_ids=tuple(gold_documents),
+    )
+    export.questions.append(question)
+
+
+def _document_id(group: str, period: int, number: int) -> str:
+    return f"{group}/{period:02}/{number:02}"

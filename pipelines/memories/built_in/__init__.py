@@ -1,0 +1,1 @@
+"""The memories that come with the project: those of the paper, and plain ones to compare with."""

@@ -1,0 +1,107 @@
+"""Shared parts of the memories: copies of plain Python data, a short-term memory, and texts found by likeness."""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Annotated, ClassVar, Self
+
+import numpy as np
+from pydantic import Field
+
+from assets.llm.ports import Vector
+from assets.text.words import count_tokens
+from pipelines.memories.contract import MemoryEvent, MemoryTools, best_places, lines_of, newest_within
+
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+
+
+class CopiedMemory:
+    """A memory whose state is plain Python data: a fork is a deep copy that shares the tools.
+
+    For a forecast: whether it `embeds` texts, and about how many model calls an event takes that is written.
+    """
+
+    embeds: ClassVar[bool] = False
+    writing_calls: ClassVar[float] = 0.0
+
+    def __init__(self, tools: MemoryTools) -> None:
+        self.tools = tools
+
+    async def fork(self) -> Self:
+        return copy.deepcopy(self)  # which shares the tools
+
+
+class BufferedMemory(CopiedMemory, ABC):
+    """Stores `freq` events as soon as `ns` others are newer (section 4.1); the newest are recalled word for word."""
+
+    def __init__(self, tools: MemoryTools, *, freq: int, ns: int) -> None:
+        super().__init__(tools)
+        self.freq = freq
+        self.ns = ns
+        self.recent: list[MemoryEvent] = []
+
+    @abstractmethod
+    async def store(self, events: Sequence[MemoryEvent]) -> None:
+        """Take events into the long-term memory. Raises ItemFailed where a model cannot; they are lost then."""
+
+    @abstractmethod
+    async def find(self, query: str, *, tokens: int) -> list[str]:
+        """Return what the long-term memory holds that bears on the query, the oldest first, within so many tokens."""
+
+    async def write(self, events: Sequence[MemoryEvent]) -> None:
+        self.recent += events
+        while len(self.recent) >= self.freq + self.ns:
+            due = self.recent[: self.freq]
+            del self.recent[: self.freq]
+            await self.store(due)
+
+    async def recall(self, query: str, *, tokens: int) -> list[str]:
+        recent = newest_within(lines_of(self.recent), tokens)
+        return [*await self.find(query, tokens=tokens - sum(map(count_tokens, recent))), *recent]
+
+
+class TextIndex:
+    """Texts by number with their vectors, searched exactly. Numbers count up and are never given twice."""
+
+    def __init__(self) -> None:
+        self.texts: dict[int, str] = {}
+        self._vectors: dict[int, np.ndarray] = {}
+        self._next = 0
+
+    def add(self, text: str, vector: Vector) -> int:
+        """Store a text, and return its number."""
+        number = self._next
+        self._next += 1
+        self.put(number, text, vector)
+        return number
+
+    def put(self, number: int, text: str, vector: Vector) -> None:
+        """Replace what stands under the number."""
+        self.texts[number] = text
+        self._vectors[number] = _of_length_one(vector)
+
+    def drop(self, number: int) -> None:
+        """Forget a text, if there is one of this number."""
+        self.texts.pop(number, None)
+        self._vectors.pop(number, None)
+
+    def nearest(self, vector: Vector, *, limit: int) -> list[int]:
+        """Return the numbers of the texts most alike by cosine, the best first; among equals the older first."""
+        if not self.texts or not limit:
+            return []
+        numbers = sorted(self.texts)
+        likeness = np.stack([self._vectors[number] for number in numbers]) @ _of_length_one(vector)
+        # The last bits of a sum differ between machines.
+        order = np.argsort(-likeness.round(5), kind="stable")
+        return [numbers[place] for place in order[:limit]]
+
+    def lines_within(self, numbers: Iterable[int], tokens: int) -> list[str]:
+        """Return the texts of these numbers, the best first, as long as they fit; then in order of their numbers."""
+        return [self.texts[number] for number in sorted(best_places(self.texts, numbers, tokens))]
+
+
+def _of_length_one(vector: Vector) -> np.ndarray:
+    """Return the vector's direction; that of nothing is nothing."""
+    found = np.asarray(vector, np.float32)
+    return found / (float(np.linalg.norm(found)) or 1.0)

@@ -1,0 +1,153 @@
+"""Memories that are searched: BM25 by words; RAG and AWE by the likeness of embeddings (section 4.1)."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Literal
+
+from pydantic import BaseModel
+
+from assets.records.base import Text
+from assets.text.words import UNSPACED, UNSPACED_WORD
+from pipelines.memories.built_in.base import BufferedMemory, CopiedMemory, Count, Positive, TextIndex
+from pipelines.memories.contract import MemoryEvent, MemoryTools, best_places, event_lines, lines_of
+from prompts.catalogue import load_prompt
+
+# A word, or a run of a script that is written without spaces.
+WORD = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+")
+SATURATION = 1.5  # the usual k1
+LENGTH_SHARE = 0.75  # and b
+RELATED = 5  # stored memories that are shown with each new fact
+
+
+def searched_words(text: str) -> Iterator[str]:
+    """Yield the words by which texts are found; of scripts without spaces each character and each pair of neighbours."""
+    for run in WORD.findall(text.casefold()):
+        if not UNSPACED_WORD.match(run):
+            yield run
+            continue
+        yield from run
+        for first, second in pairwise(run):
+            yield first + second
+
+
+class Bm25Memory(CopiedMemory):
+    """Okapi BM25: the `topk` events that share words with the query, rare words before common ones, in order of time."""
+
+    def __init__(self, tools: MemoryTools, *, topk: Positive = 30) -> None:
+        super().__init__(tools)
+        self.topk = topk
+        self.lines: list[str] = []
+        self.counts: list[Counter[str]] = []
+
+    async def write(self, events: Sequence[MemoryEvent]) -> None:
+        self.lines += lines_of(events)
+        self.counts += [Counter(searched_words(event.text)) for event in events]
+
+    async def recall(self, query: str, *, tokens: int) -> list[str]:
+        total = len(self.counts)
+        rarity = dict[str, float]()
+        # In one order, because sums of floats depend on it.
+        for word in sorted(set(searched_words(query))):
+            found = sum(word in counts for counts in self.counts)
+            if found:
+                rarity[word] = math.log(1 + (total - found + 0.5) / (found + 0.5))
+        mean = sum(counts.total() for counts in self.counts) / max(1, total) or 1.0
+        scores = dict[int, float]()
+        for place, counts in enumerate(self.counts):
+            score = _score(counts, rarity, length=counts.total() / mean)
+            if score > 0:
+                scores[place] = score
+        ranked = sorted(scores, key=lambda place: (-scores[place], place))[: self.topk]
+        fitting = best_places({place: self.lines[place] for place in ranked}, ranked, tokens)
+        return [self.lines[place] for place in sorted(fitting)]
+
+
+def _score(counts: Counter[str], rarity: dict[str, float], *, length: float) -> float:
+    damping = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length)
+    parts = list[float]()
+    for word, weight in rarity.items():
+        times = counts[word]
+        parts.append(weight * times * (SATURATION + 1) / (times + damping))
+    # The last bits differ between machines.
+    return round(sum(parts), 9)
+
+
+class RagMemory(BufferedMemory):
+    """RAG-(freq, ns, topk): every event is stored word for word."""
+
+    embeds = True
+
+    def __init__(self, tools: MemoryTools, *, freq: Positive = 2, ns: Count = 4, topk: Positive = 30) -> None:
+        super().__init__(tools, freq=freq, ns=ns)
+        self.topk = topk
+        self.index = TextIndex()
+
+    async def store(self, events: Sequence[MemoryEvent]) -> None:
+        vectors = await self.tools.embed([f"{event.kind}: {event.text}" for event in events])
+        for event, vector in zip(events, vectors, strict=True):
+            self.index.add(event.line, vector)
+
+    async def find(self, query: str, *, tokens: int) -> list[str]:
+        if not self.index.texts:
+            return []
+        [vector] = await self.tools.embed([query])
+        return self.index.lines_within(self.index.nearest(vector, limit=self.topk), tokens)
+
+
+class FactsReply(BaseModel):
+    """What was perceived, as single facts."""
+
+    facts: list[Text]
+
+
+# The class name stands in the reply schema, and so in the key of every cached reply.
+class Change(BaseModel):
+    """What becomes of the memory; an id that does not exist is taken for a new memory."""
+
+    id: str = ""
+    text: str = ""
+    event: Literal["ADD", "UPDATE", "DELETE", "NONE"]
+
+
+class ChangesReply(BaseModel):
+    """The changes to the memory, in the order of the facts."""
+
+    memory: list[Change]
+
+
+class AweMemory(RagMemory):
+    """AWE-(freq, ns, topk): a model decides which facts are stored, and what becomes of those stored before."""
+
+    writing_calls = 1.0
+
+    async def store(self, events: Sequence[MemoryEvent]) -> None:
+        prompt = load_prompt("memories/extract_facts").render(conversation=event_lines(events))
+        facts = await self.tools.ask(prompt, FactsReply, lambda reply: list(dict.fromkeys(reply.facts)))
+        if not facts:
+            return
+        vectors = await self.tools.embed(facts)
+        near = set[int]()
+        for vector in vectors:
+            near |= {*self.index.nearest(vector, limit=RELATED)}
+        changes = [Change(text=fact, event="ADD") for fact in facts]
+        if near:
+            known = [{"id": str(number), "text": self.index.texts[number]} for number in sorted(near)]
+            prompt = load_prompt("memories/reconcile_memories").render(memories=known, facts=facts)
+            changes = await self.tools.ask(prompt, ChangesReply, lambda reply: reply.memory)
+        await self._apply(changes, near={str(number): number for number in near}, at=events[-1].time)
+
+    async def _apply(self, changes: Sequence[Change], *, near: Mapping[str, int], at: str) -> None:
+        written = [change for change in changes if change.event in ("ADD", "UPDATE") and change.text.strip()]
+        vectors = await self.tools.embed([change.text for change in written]) if written else []
+        for change in changes:
+            if change.event == "DELETE" and change.id in near:
+                self.index.drop(near[change.id])
+        for change, vector in zip(written, vectors, strict=True):
+            line = f"{at}{' '.join(change.text.split())}"
+            if change.event == "UPDATE" and change.id in near:
+                self.index.put(near[change.id], line, vector)
+            else:
+                self.index.add(line, vector)

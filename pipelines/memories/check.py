@@ -1,0 +1,160 @@
+"""Holds a memory to the contract in seconds: copies, questions that leave no trace, other sessions, types, deadlines.
+
+A canary is a statement with a word that nobody else would say. Where the memory itself does not recall it, nothing follows.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import datetime
+
+from assets.llm.ports import EndpointError
+from assets.records.base import ItemFailed
+from pipelines.memories.contract import MemoryEvent, MemorySpec, MemoryTools
+from pipelines.memories.hosting import DEADLINE, HostedMemory, MemoryFailed
+from pipelines.memories.lag import BOAT_QUERY, boat_named
+from pipelines.memories.registry import CONFINED, Confinement, host_memory
+
+AT = datetime(2020, 10, 1, 9, 30)
+# Words that nobody else would say.
+EARLIER = "quillamber"
+LATER = "zephyrmoss"
+ASKED = "brindlefork"
+BUDGET = 100_000  # nothing is cut off of what a memory gives back whole
+# Memories that store what has left a short-term memory, or every so many events, share nothing before.
+EVENTS = 200
+EVERY = 10  # exchanges
+LAG_SECONDS = 8.0  # for which it is tried whether a write comes back later
+RECALLED = "what was written can be recalled"
+
+
+@dataclass(frozen=True)
+class ContractVerdict:
+    """One thing that the contract asks. `broken`: it does not hold, and the sentence says what to do.
+
+    A sentence about one that holds is a warning: it could not be tried.
+    """
+
+    what: str
+    broken: bool
+    sentence: str
+
+    @property
+    def word(self) -> str:
+        """The verdict in one word."""
+        if self.broken:
+            return "broken"
+        return "warns" if self.sentence else "holds"
+
+
+async def check_memory(
+    spec: MemorySpec,
+    tools: MemoryTools,
+    *,
+    deadline: float = DEADLINE,
+    settle: float = 0.0,
+    confinement: Confinement = CONFINED,
+) -> list[ContractVerdict]:
+    """The verdicts, up to the first that is broken.
+
+    Raises EvaluationError for a memory that cannot be found, or that recalls nothing after the seconds of `settle`.
+    """
+    found: list[ContractVerdict] = []
+    host = host_memory(spec, tools, confinement=confinement, deadline=deadline, settle=settle)
+    try:
+        async for verdict in _verdicts(await host.new_memory(), name=spec.name):
+            found.append(verdict)
+            if verdict.broken:
+                break
+    except MemoryFailed as failed:
+        found.append(ContractVerdict("its methods do what the contract says", True, str(failed)))
+    except (EndpointError, ItemFailed) as error:
+        found.append(ContractVerdict("its models answer", True, f"The check could not ask a model: {error}"))
+    finally:
+        await host.close()
+    return found
+
+
+async def _recalls(memory: HostedMemory, word: str) -> bool:
+    return word in " ".join(await memory.recall(BOAT_QUERY, tokens=BUDGET)).lower()
+
+
+async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[ContractVerdict]:
+    before = await memory.host.new_memory()
+    await _tell(memory, EARLIER)
+    await memory.settle()
+    after = await memory.host.new_memory()
+    yield _verdict(
+        "a new memory knows nothing of others",
+        await _recalls(before, EARLIER) or await _recalls(after, EARLIER),
+        name,
+        "a new memory recalls what another one was told; give each its own state.",
+    )
+    known = await _recalls(memory, EARLIER)
+    lag = 0.0 if known else await _lag(memory, EARLIER)
+    if lag:
+        problem = (
+            f"it recalls only after {lag:.1f} seconds what it is told, so that questions would be asked too early; give it a "
+            f"method `settle` that ends when it has finished its work, or evaluate with --settle {2 * math.ceil(lag)}."
+        )
+        yield _verdict(RECALLED, True, name, problem)
+    copy = await memory.fork()
+    yield _verdict(
+        "a fork knows what was written before it",
+        known and not await _recalls(copy, EARLIER),
+        name,
+        "its fork has forgotten what was written before; copy everything.",
+    )
+    await _tell(memory, LATER)
+    await memory.settle()
+    yield _verdict(
+        "a fork sees nothing of what is written later",
+        await _recalls(copy, LATER),
+        name,
+        "its fork sees what was written later: answers would know the future. Copy the state, or leave `fork` out.",
+    )
+    first = await memory.recall(BOAT_QUERY, tokens=BUDGET)
+    await memory.recall(f"Remember this question: is the boat called {ASKED}, yes {ASKED}?", tokens=BUDGET)
+    yield _verdict(
+        "recalling changes nothing",
+        first != await memory.recall(BOAT_QUERY, tokens=BUDGET),
+        name,
+        "recalling changes what it recalls; `recall` must leave the memory as it is, and draw nothing at random.",
+    )
+    if not known:
+        problem = (
+            f"{name!r} did not recall what it had been told, not within {LAG_SECONDS:g} seconds, so that what its copies see "
+            "could not be tried; where it takes longer, --settle gives it the seconds."
+        )
+        yield ContractVerdict(RECALLED, False, problem)
+
+
+async def _lag(memory: HostedMemory, word: str) -> float:
+    """Return after how many seconds the word is recalled; 0 where it is not."""
+    began = time.monotonic()
+    pause = 0.1
+    while time.monotonic() - began < LAG_SECONDS:
+        await asyncio.sleep(pause)
+        pause *= 2
+        if await _recalls(memory, word):
+            return time.monotonic() - began
+    return 0.0
+
+
+async def _tell(memory: HostedMemory, word: str) -> None:
+    """Half of all events, two at a time. The word comes at the beginning, at the end, and now and then between.
+
+    So a memory that keeps the newest has it, and so has one that stores the oldest first.
+    """
+    exchanges = EVENTS // 4
+    for place in range(exchanges):
+        text = f"In week {place + 1} the weather was fine, and I did nothing but read {place + 3} pages."
+        if place % EVERY == 0 or place == exchanges - 2:
+            text = boat_named(word)
+        await memory.write([MemoryEvent(text, "user", AT), MemoryEvent("That is good to know.", "assistant", AT)])
+
+
+def _verdict(what: str, broken: bool, name: str, problem: str) -> ContractVerdict:
+    return ContractVerdict(what, broken, f"Memory {name!r} breaks the contract: {problem}" if broken else "")

@@ -1,0 +1,60 @@
+"""The code of a memory, as its runs are known by: the files that it consists of, their digest, and versions of packages."""
+
+import hashlib
+from collections.abc import Mapping
+from importlib.util import find_spec as find_module
+from pathlib import Path
+
+from pipelines.memories.built_in.mem0_library import library_version
+from pipelines.memories.own_code import own_files
+from pipelines.memories.registry import BUILT_IN, FOLDER, entry_point_of, existing_file, installed_kinds
+
+
+def memory_version(kind: str) -> str:
+    """Names and versions of the packages that bring the kind."""
+    if kind in ("mem0", "mem0-graph"):
+        return library_version()
+    point = installed_kinds().get(kind)
+    return f"{point.dist.name} {point.dist.version}" if point is not None and point.dist is not None else ""
+
+
+def code_files(kind: str) -> dict[str, Path]:
+    """Return the files of the code that the memory consists of: its package, or its file and what that imports from its folder.
+
+    They are named from the folder on that holds them. No code of others is run for it.
+    """
+    file = Path(kind.rpartition(":")[0])
+    if kind == "provider":
+        root, files = _package_files("memory_bench")
+    elif kind in BUILT_IN:
+        root, files = FOLDER, set(FOLDER.rglob("*.py"))
+    elif file.suffix == ".py":
+        root, files = file.parent, own_files(existing_file(file))
+    else:
+        root, files = _package_files(entry_point_of(kind).module.partition(".")[0])
+    return {path.relative_to(root).as_posix(): path for path in sorted(files)}
+
+
+def source_digest(kind: str) -> str:
+    """A digest of the code that the memory consists of."""
+    return digest_of_code({name: path.read_bytes() for name, path in code_files(kind).items()})
+
+
+def digest_of_code(files: Mapping[str, bytes]) -> str:
+    """Return a digest of files by their names."""
+    digest = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        digest.update(name.encode() + b"\0" + content + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _package_files(package: str) -> tuple[Path, set[Path]]:
+    """Return the folder that holds a package or module, and its Python files."""
+    spec = find_module(package)
+    files = set[Path]()
+    for place in (spec and spec.submodule_search_locations) or ():
+        files |= set(Path(place).rglob("*.py"))
+    if not files and spec is not None and spec.origin:
+        files = {Path(spec.origin)}
+    root = min((path.parent for path in files), key=lambda folder: len(folder.parts), default=Path())
+    return (root.parent if root.name == package else root), files

@@ -1,0 +1,109 @@
+"""A thread for code of others, and what comes of its calls. It imports next to nothing: processes of memories begin with it."""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from inspect import isawaitable, iscoroutinefunction
+
+NEEDED = ("write", "recall")  # of a memory
+NEEDED_OF_AGENTS = ("respond", "observe", "answer", "fork")
+OPTIONAL = ("fork", "settle", "close")
+
+
+@dataclass(frozen=True)
+class CallOutcome:
+    """What a call of others' code gave or raised, as a value: no error of theirs may reach the loops that carry it."""
+
+    result: object = None
+    error: BaseException | None = None
+
+    @property
+    def failure(self) -> Exception | None:
+        """The error, as an ordinary one where it would end a task or the process."""
+        if self.error is None or isinstance(self.error, Exception):
+            return self.error
+        kind = type(self.error).__name__
+        if isinstance(self.error, asyncio.CancelledError):
+            return RuntimeError(f"it cancelled its own call ({kind})")
+        return RuntimeError(f"it tried to end the process ({kind}: {self.error})")
+
+
+class CodeThread:
+    """A thread with an event loop for code of others. It ends with the process at the latest, whatever that code does."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        # Plain calls, in order.
+        self._due = deque[Callable[[], None]]()
+        self._closed = False
+        threading.Thread(target=self._run, name="memory", daemon=True).start()
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:  # which cancels what is left there
+            loop = runner.get_loop()
+            while not self._closed:
+                loop.run_forever()
+                # The loop stands still meanwhile, so that a plain function may run one of its own.
+                while self._due:
+                    self._due.popleft()()
+
+    async def call(
+        self, function: Callable[[], object], *, on_loop: bool = True, begun: Callable[[], None] = lambda: None
+    ) -> CallOutcome:
+        """Return what a plain or async function gave or raised.
+
+        `on_loop`: the thread's loop runs meanwhile, which async functions need; else none does, and `asyncio.run` is free.
+        `begun` is called in the thread when it is the function's turn.
+        """
+        if on_loop:
+            work = asyncio.run_coroutine_threadsafe(self._on_loop(function, begun), self._loop)
+        else:
+            work = Future[CallOutcome]()
+            self._due.append(partial(self._off_loop, work, function, begun))
+            self._loop.call_soon_threadsafe(self._loop.stop)
+        return await asyncio.wrap_future(work)
+
+    async def _on_loop(self, function: Callable[[], object], begun: Callable[[], None]) -> CallOutcome:
+        begun()
+        # A task of its own: it may cancel the task that it finds itself in.
+        inner = asyncio.ensure_future(_awaited(function))
+        try:
+            await asyncio.wait([inner])
+        finally:
+            inner.cancel()
+        return CallOutcome(error=asyncio.CancelledError()) if inner.cancelled() else inner.result()
+
+    def _off_loop(self, work: "Future[CallOutcome]", function: Callable[[], object], begun: Callable[[], None]) -> None:
+        # It may have been cancelled while it waited.
+        if work.set_running_or_notify_cancel():
+            begun()
+            work.set_result(_called(function))
+
+    def close(self) -> None:
+        """Let the thread end as soon as its code lets go."""
+        self._closed = True
+        self._loop.call_soon_threadsafe(self._loop.stop)
+
+
+async def _awaited(function: Callable[[], object]) -> CallOutcome:
+    try:
+        result = function()
+        return CallOutcome(await result if isawaitable(result) else result)
+    except BaseException as error:  # noqa: BLE001 - anything may come out of foreign code
+        return CallOutcome(error=error)
+
+
+def _called(function: Callable[[], object]) -> CallOutcome:
+    try:
+        return CallOutcome(function())
+    except BaseException as error:  # noqa: BLE001 - anything may come out of foreign code
+        return CallOutcome(error=error)
+
+
+def is_asynchronous(kind: object) -> bool:
+    """Return True where a method of the contract is a coroutine function."""
+    return any(iscoroutinefunction(getattr(kind, name, None)) for name in (*NEEDED, *NEEDED_OF_AGENTS, *OPTIONAL))

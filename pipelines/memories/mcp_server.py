@@ -1,0 +1,396 @@
+"""A memory behind an MCP server, at an address or as a command: one session for its life, and templates for a server's tools.
+
+A template is data: names in braces are replaced by what they stand for, and nothing is ever evaluated.
+"""
+
+import asyncio
+import json
+import re
+import secrets
+import shlex
+import tempfile
+import weakref
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from string import Template
+from typing import Any, Protocol, cast
+
+import httpx2
+import yaml
+
+from pipelines.errors import EvaluationError
+from pipelines.memories.contract import MemoryEvent, MemorySpec
+from pipelines.memories.hosting import MemoryFailed
+from pipelines.memories.services import ServiceConnection, event_json, from_environment
+from pipelines.memories.settings import refuse_secrets
+from pipelines.redaction import Redactor, shareable
+
+TIMEOUT = httpx2.Timeout(30.0, read=300.0)  # as the package's own client: it holds a stream of events open
+PLACEHOLDER = re.compile(r"\{([a-z]+)\}")
+OF_AN_EVENT = ("text", "kind", "at", "source", "line", "number")
+OF_A_WRITE = ("session", "events")
+OF_A_RECALL = ("session", "query", "tokens")
+WRITE_ARGUMENTS = '{"session": "{session}", "events": "{events}"}'
+RECALL_ARGUMENTS = '{"session": "{session}", "query": "{query}", "tokens": "{tokens}"}'
+ENVIRONMENT_TOLD = "give a line NAME=VALUE for each, as in MEMORY_FILE_PATH={folder}/memory.jsonl or API_KEY=$MY_KEY"
+MOST_PAGES = 20  # of a server's list of tools
+
+
+def command_spec(spec: MemorySpec) -> MemorySpec:
+    """The memory behind a command, whose folders are part of no file and no id. Raises EvaluationError for one that is none."""
+    command = str(spec.settings["command"])
+    command_words(command)
+    environment_templates(str(spec.settings.get("environment") or ""))
+    return spec.model_copy(update={"settings": {**spec.settings, "command": shareable(command)}, "location": command})
+
+
+def command_words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise EvaluationError(f"The memory's command cannot be taken apart as a shell would: {error}.") from error
+    if not words:
+        raise EvaluationError("The memory's command is empty; give a program and its arguments.")
+    return words
+
+
+def environment_templates(lines: str) -> dict[str, Template]:
+    """Each variable's value by its name. Raises EvaluationError for one that would put a secret into files."""
+    found = dict[str, Template]()
+    for line in filter(None, map(str.strip, lines.splitlines())):
+        name, equals, value = line.partition("=")
+        template = Template(value)
+        if not equals or not name.isidentifier() or not template.is_valid():
+            raise EvaluationError(f"A line of the memory's setting `environment` cannot be used; {ENVIRONMENT_TOLD}.")
+        refuse_secrets({name: value}, where="The memory's setting `environment`")
+        found[name] = template
+    return found
+
+
+class Tool:
+    """A tool of a server, and how its arguments are filled."""
+
+    def __init__(self, name: str, arguments: str, *, what: str, fields: Sequence[str]) -> None:
+        self.name = name
+        try:
+            template: object = yaml.safe_load(arguments)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise MemoryFailed(f"The setting {what} is neither JSON nor YAML: {' '.join(str(error).split())}.") from error
+        if not isinstance(template, dict):
+            raise MemoryFailed(f"The setting {what} must hold the tool's arguments by name, as in {RECALL_ARGUMENTS}.")
+        self.template = cast(dict[str, object], template)
+        self.fields = {found[1] for text in _texts_in(self.template) for found in PLACEHOLDER.finditer(text)}
+        unknown = sorted(self.fields - set(fields))
+        if unknown:
+            known = ", ".join(f"{{{name}}}" for name in fields)
+            raise MemoryFailed(f"The setting {what} has {{{unknown[0]}}}, which stands for nothing; there are {known}.")
+
+    def filled(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Return the arguments with these values in their places."""
+        return cast(dict[str, object], _filled_in(self.template, values))
+
+
+def _texts_in(template: object) -> Iterator[str]:
+    if isinstance(template, str):
+        yield template
+    elif isinstance(template, dict):
+        for value in cast(dict[object, object], template).values():
+            yield from _texts_in(value)
+    elif isinstance(template, list):
+        for value in cast(list[object], template):
+            yield from _texts_in(value)
+
+
+def _filled_in(template: object, values: Mapping[str, object]) -> object:
+    """Return a part of a template filled in: a text that is one name becomes its value, with the value's own type."""
+    if isinstance(template, dict):
+        return {name: _filled_in(value, values) for name, value in cast(dict[str, object], template).items()}
+    if isinstance(template, list):
+        return [_filled_in(value, values) for value in cast(list[object], template)]
+    if not isinstance(template, str):
+        return template
+    whole = PLACEHOLDER.fullmatch(template)
+    if whole:
+        return values[whole[1]]
+    return PLACEHOLDER.sub(lambda found: str(values[found[1]]), template)
+
+
+class McpServer(Protocol):
+    """The way to a server. `shown`: its name in messages, from which `redactor` takes out what is secret."""
+
+    shown: str
+    redactor: Redactor
+
+    def connected(self) -> AbstractAsyncContextManager[Any]:
+        """A client of the package mcp, for as long as the context lasts."""
+        ...
+
+    def last_words(self) -> str:
+        """What the server said last of itself; "" where nobody knows."""
+        ...
+
+
+class HttpServer:
+    """A server at an address, over streamable HTTP."""
+
+    def __init__(self, connection: ServiceConnection) -> None:
+        self.connection = connection
+        self.shown = connection.shown
+        self.redactor = connection.redactor
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncGenerator[Any]:
+        transports = _of_package("mcp.client.streamable_http")
+        async with self.connection.client(TIMEOUT) as http:
+            transport = transports.streamable_http_client(self.connection.url, http_client=http)
+            async with _of_package("mcp").Client(transport) as client:
+                yield client
+
+    def last_words(self) -> str:
+        return ""
+
+
+class StdioServer:
+    """A server that is a command: a process for each memory, with an empty folder that goes with it."""
+
+    def __init__(self, command: str, *, environment: str) -> None:
+        self.words = command_words(command)
+        self.shown = shareable(command)
+        self.environment = dict[str, str]()
+        hidden = list[str]()
+        for name, template in environment_templates(environment).items():
+            self.environment[name] = from_environment(template, what=f"The variable {name} of the memory's server")
+            if template.get_identifiers():
+                hidden.append(self.environment[name])
+        self.redactor = Redactor(*hidden)
+        self._stderr: Path | None = None
+        self._said = ""
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncGenerator[Any]:
+        mcp = _of_package("mcp")
+        with tempfile.TemporaryDirectory(prefix="amemgym-mcp-", ignore_cleanup_errors=True) as folder:
+            program, *arguments = [word.replace("{folder}", folder) for word in self.words]
+            environment = {name: value.replace("{folder}", folder) for name, value in self.environment.items()}
+            server = mcp.StdioServerParameters(command=program, args=arguments, env=environment)
+            self._stderr = Path(folder) / "stderr.txt"
+            try:
+                # What it prints is no part of our own output.
+                with self._stderr.open("w", encoding="utf-8") as stderr:
+                    async with mcp.Client(mcp.stdio_client(server, errlog=stderr)) as client:
+                        yield client
+            finally:
+                self._said = self.last_words()
+                self._stderr = None
+
+    def last_words(self) -> str:
+        if self._stderr is None:
+            return self._said
+        lines = self._stderr.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return lines[-1] if lines else ""
+
+
+def _of_package(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise MemoryFailed(
+            "A memory over MCP needs the package mcp (2.3 or later); install it with: .venv/bin/pip install -e '.[mcp]'"
+        ) from error
+
+
+class McpSession:
+    """One session with a server, from the first call to the end of its memory.
+
+    It is opened and closed in a task of its own, because a client has to be left where it was entered.
+    """
+
+    def __init__(self, server: McpServer, tools: Sequence[str]) -> None:
+        self._server = server
+        self._tools = tools
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._client: asyncio.Future[Any] | None = None
+        self._over = asyncio.Event()
+
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> Any:
+        """The result of a tool. Raises MemoryFailed."""
+        if self._client is None:
+            self._loop = asyncio.get_running_loop()
+            self._client = self._loop.create_future()
+            self._task = self._loop.create_task(self._keep_open(self._client))
+        # A call that is cancelled leaves the session open for others.
+        client = await asyncio.shield(self._client)
+        try:
+            result = await client.call_tool(tool, dict(arguments))
+        except Exception as error:  # noqa: BLE001 - its tasks raise groups of whatever came up in them
+            raise MemoryFailed(f"The tool {tool!r} of {self._server.shown} cannot be called: {self._words(error)}") from None
+        if result.is_error:
+            words = self._server.redactor.clean(" ".join(_text_parts(result)))
+            raise MemoryFailed(f"The tool {tool!r} of {self._server.shown} failed: {words}")
+        return result
+
+    async def _keep_open(self, client: "asyncio.Future[Any]") -> None:
+        problem: MemoryFailed | None = None
+        try:
+            async with self._server.connected() as connected:
+                await self._check_tools(connected)
+                client.set_result(connected)
+                await self._over.wait()
+        except MemoryFailed as error:
+            problem = error
+        except Exception as error:  # noqa: BLE001 - as above
+            first = _first(error)
+            problem = first if isinstance(first, MemoryFailed) else None
+            words = self._words(error)
+            problem = problem or MemoryFailed(f"The MCP server {self._server.shown} cannot be used: {words}")
+        finally:
+            # Cancelled with the loop where there is no problem; whoever waits is, too.
+            if problem and not client.done():
+                client.set_exception(problem)
+            client.cancel()
+
+    async def _check_tools(self, client: Any) -> None:
+        """Raise MemoryFailed where the server has not the tools that are named, with those that it has."""
+        there = list[str]()
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            there += [tool.name for tool in page.tools]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        for name in self._tools:
+            if name not in there:
+                known = ", ".join(there) or "none"
+                raise MemoryFailed(
+                    f"The MCP server {self._server.shown} has no tool {name!r}; it has {known}. Say in a YAML file which one "
+                    "writes and which one recalls, by `write_tool` and `recall_tool`, with their arguments."
+                )
+
+    def _words(self, error: BaseException) -> str:
+        first = _first(error)
+        if isinstance(first, httpx2.TransportError) and isinstance(self._server, HttpServer):
+            return self._server.connection.problem(first)
+        said = self._server.last_words()
+        words = f"{type(first).__name__}: {first}"
+        return self._server.redactor.clean(f"{words}; it said: {said}" if said else words)
+
+    def end(self) -> None:
+        """Let the session end, from any thread."""
+        if self._loop is not None:
+            # The loop is closed where the run has ended meanwhile, and the session with it.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._over.set)
+
+    async def close(self) -> None:
+        """End the session, and wait until it has ended, a server's process too."""
+        self._over.set()
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+
+class McpMemory:
+    """An MCP server with a tool that writes and one that recalls; needs the package `mcp`.
+
+    `address`: the server's URL, or `command`: the program that is one, with its `environment`. Without templates the tools get
+    the same fields as the routes of an HTTP service, and the recalling one answers with a text for each memory, or with
+    {"texts": [...]}. `recall_texts` is the way to the texts in another answer, as in `entities.*.observations.*`.
+    """
+
+    def __init__(
+        self,
+        *,
+        address: str = "",
+        headers: str = "",
+        command: str = "",
+        environment: str = "",
+        write_tool: str = "write",
+        write_arguments: str = WRITE_ARGUMENTS,
+        recall_tool: str = "recall",
+        recall_arguments: str = RECALL_ARGUMENTS,
+        recall_texts: str = "",
+    ) -> None:
+        if bool(address) == bool(command):
+            raise MemoryFailed("A memory over MCP has either an `address` or a `command`.")
+        what = "write_arguments"
+        self.write_tool = Tool(write_tool, write_arguments, what=what, fields=(*OF_A_WRITE, *OF_AN_EVENT))
+        self.recall_tool = Tool(recall_tool, recall_arguments, what="recall_arguments", fields=OF_A_RECALL)
+        self.for_each_event = not self.write_tool.fields.isdisjoint(OF_AN_EVENT)
+        if self.for_each_event == ("events" in self.write_tool.fields):
+            raise MemoryFailed(
+                f"The setting {what} must say what is written: {{events}}, or {{text}} or {{line}} of each event."
+            )
+        self.recall_texts = recall_texts
+        self.session = secrets.token_hex(12)  # a server may outlive the run, and must never meet an id again
+        self.count = 0
+        if command:
+            server: McpServer = StdioServer(command, environment=environment)
+        else:
+            server = HttpServer(ServiceConnection(address, headers=headers))
+        session = McpSession(server, (write_tool, recall_tool))
+        self.calls = session
+        # Not a method of this class: whoever holds it does not keep the memory, and with it the server's process, alive.
+        self.close = session.close
+        weakref.finalize(self, session.end).atexit = False
+
+    async def write(self, events: Sequence[MemoryEvent]) -> None:
+        if not self.for_each_event:
+            batch = list(map(event_json, events))
+            await self.calls.call(self.write_tool.name, self.write_tool.filled({"session": self.session, "events": batch}))
+            return
+        for event in events:
+            values = {**event_json(event), "line": event.line, "number": str(self.count), "session": self.session}
+            self.count += 1
+            await self.calls.call(self.write_tool.name, self.write_tool.filled(values))
+
+    async def recall(self, query: str, *, tokens: int) -> list[str]:
+        values = {"session": self.session, "query": query, "tokens": tokens}
+        result = await self.calls.call(self.recall_tool.name, self.recall_tool.filled(values))
+        if self.recall_texts:
+            return list(_texts_at(_answer_of(result), self.recall_texts.split(".")))
+        structured: dict[str, Any] = result.structured_content or {}
+        if isinstance(structured.get("texts"), list):
+            return structured["texts"]
+        return list(_text_parts(result))
+
+
+def _text_parts(result: Any) -> Iterator[str]:
+    for part in result.content:
+        if part.type == "text":
+            yield part.text
+
+
+def _answer_of(result: Any) -> object:
+    """Return the structured content of a tool's answer, or the JSON that is its text. Raises MemoryFailed for neither."""
+    if result.structured_content is not None:
+        return result.structured_content
+    try:
+        return json.loads("".join(_text_parts(result)))
+    except (ValueError, RecursionError) as error:
+        raise MemoryFailed("The setting recall_texts names a way into an answer that is no JSON; leave it out.") from error
+
+
+def _texts_at(found: object, way: Sequence[str]) -> Iterator[str]:
+    """Yield the texts where the way leads; `*` is every part. Raises MemoryFailed where it leads nowhere."""
+    if not way:
+        yield found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+        return
+    parts = cast(dict[str, object] | list[object], found) if isinstance(found, dict | list) else {}
+    if way[0] == "*":
+        for part in list(parts.values() if isinstance(parts, dict) else parts):
+            yield from _texts_at(part, way[1:])
+    elif isinstance(parts, dict) and way[0] in parts:
+        yield from _texts_at(parts[way[0]], way[1:])
+    else:
+        known = ", ".join(parts) if isinstance(parts, dict) else "*"
+        raise MemoryFailed(f"The setting recall_texts asks for {way[0]!r} where the server's answer has {known or 'no parts'}.")
+
+
+def _first(error: BaseException) -> BaseException:
+    """The first error of a group that is none itself."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast(BaseExceptionGroup[BaseException], error).exceptions[0]
+    return error

@@ -1,0 +1,299 @@
+"""The program that runs a memory of others, in a process of its own: it is asked by lines of JSON, and answers by lines.
+
+It is foreign code as soon as the memory's class is imported, so that whoever reads its lines believes none of them. Until then
+it imports next to nothing but the standard library, which takes a tenth of a second. Calls of the memory's methods are made in
+one thread, whose loop they may use; what they print goes to standard error.
+"""
+
+import asyncio
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:  # the boundary's module is a script, and models take longer to import than a memory that asks none
+    from assets.isolation.confine import Boundary
+    from assets.llm.ports import ModelReply, ModelRequest, Vector
+    from pipelines.memories.code_thread import CallOutcome
+
+MAKING = "__init__"
+# Their results are memories, and stay here; those of other methods are values.
+GIVE_MEMORIES = (MAKING, "fork", "with_policy")
+PLAIN = (type(None), str, int, float, bool)
+# Errors that say something to whoever runs the memory, by module and name.
+TOLD_BY_NAME = {("assets.records.base", "ItemFailed"), ("pipelines.memories.hosting", "MemoryFailed")}
+# The number of the call that the running task works for: models that it asks are counted with that call.
+CALL: ContextVar[int] = ContextVar("CALL", default=0)
+
+
+def main(boundary: "Boundary") -> None:
+    """Serve until nobody asks any more."""
+    sys.path[:] = boundary.job["path"]
+    worker = MemoryWorker(boundary.job, boundary.answers())
+    threading.Thread(target=worker.read, args=(boundary.requests,), daemon=True).start()
+    worker.loop.run_forever()
+
+
+class Unusable(Exception):
+    """The memory's class cannot be had; one sentence says why."""
+
+
+class MemoryWorker:
+    """Makes memories of one class and calls them, by numbers that are never given twice."""
+
+    def __init__(self, job: dict[str, Any], answers: Any) -> None:
+        # Late: the folders in which modules are found are part of the job.
+        from pipelines.memories.code_thread import CodeThread
+
+        self.job = job
+        self.loop = asyncio.new_event_loop()
+        self._thread = CodeThread()
+        self._asynchronous = False
+        self._answers = answers
+        self._writing = threading.Lock()
+        self._objects: dict[int, object] = {}
+        self._next = 0
+        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._factory: Any = None
+
+    def read(self, requests: Any) -> None:
+        """Hand each line over to the loop; the end of them is the end of the process, whatever runs in it."""
+        for line in requests:
+            self.loop.call_soon_threadsafe(self._take, json.loads(line))
+        os._exit(0)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if "answer" in message:
+            asked = self._asked.pop(message["answer"])
+            if not asked.done():
+                asked.set_result(message)
+        elif "drop" in message:
+            self._objects.pop(message["drop"], None)
+        else:
+            task = self.loop.create_task(self._work(message))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, message: dict[str, Any]) -> None:
+        """Make a call in the memories' thread, and tell what came of it."""
+        call = message["call"]
+        begun = partial(self.tell, {"begun": call})
+        outcome = await self._outcome(partial(self._called, message), on_loop=self._asynchronous, begun=begun)
+        if inspect.isawaitable(outcome.result):
+            outcome = await self._outcome(partial(_itself, outcome.result), on_loop=True)
+        error = outcome.failure
+        answer = outcome.result if error is None else {"error": _told(error, cause=outcome.error or error)}
+        self.tell({"done": call, **cast(dict[str, Any], answer)})
+
+    async def _outcome(
+        self, function: Callable[[], object], *, on_loop: bool, begun: Callable[[], None] = lambda: None
+    ) -> "CallOutcome":
+        from pipelines.memories.code_thread import CallOutcome
+
+        try:
+            return await self._thread.call(function, on_loop=on_loop, begun=begun)
+        except asyncio.CancelledError as error:
+            # It has cancelled all that runs on its loop; nobody cancels anything on this one.
+            return CallOutcome(error=error)
+
+    def _called(self, message: dict[str, Any]) -> object:
+        CALL.set(message["call"])
+        method = message["method"]
+        if method == MAKING:
+            result = self._made()
+        else:
+            arguments = [_value(one) for one in message["arguments"]]
+            named = {name: _value(one) for name, one in message["named"].items()}
+            result = getattr(self._objects[message["object"]], method)(*arguments, **named)
+        # Described in the same turn: calls that wait would come before another one, and its deadline runs.
+        return self._awaited(result, message) if inspect.isawaitable(result) else self._described(result, method=method)
+
+    async def _awaited(self, result: Awaitable[object], message: dict[str, Any]) -> object:
+        CALL.set(message["call"])
+        return self._described(await result, method=message["method"])
+
+    def _made(self) -> object:
+        from pipelines.memories.code_thread import is_asynchronous
+
+        if self._factory is None:
+            self._factory = _factory(self.job)
+            self._asynchronous = is_asynchronous(self._factory)
+        settings = dict(self.job["settings"])
+        if "tools" in inspect.signature(self._factory).parameters:
+            settings["tools"] = self._tools()
+        made = self._factory(**settings)
+        self._asynchronous = self._asynchronous or is_asynchronous(cast(object, type(made)))
+        return made
+
+    def _tools(self) -> object:
+        # Late: it takes a third of a second, and most memories ask no model.
+        from pipelines.memories.contract import MemoryTools
+
+        models = ModelsOfRun(self)
+        return MemoryTools(model=models, embedder=models, **self.job["tools"])
+
+    def _described(self, result: object, *, method: str) -> dict[str, Any]:
+        """Return a result as a line holds it: a value, or the number of a memory that stays here."""
+        if method not in GIVE_MEMORIES or isinstance(result, PLAIN):
+            try:
+                # Of a text's letters, whatever its class makes of them.
+                return {"value": json.loads(json.dumps(result))}
+            except (TypeError, ValueError, RecursionError):
+                return {"strange": type(result).__name__}
+        number = self._number_of(result)
+        policy = getattr(result, "policy", None)
+        described = {"number": number, "type": type(result).__name__, "methods": _methods(result)}
+        return {"object": {**described, "policy": policy if isinstance(policy, str) else None}}
+
+    def _number_of(self, memory: object) -> int:
+        for number, known in self._objects.items():
+            if known is memory:
+                return number
+        self._next += 1
+        self._objects[self._next] = memory
+        return self._next
+
+    async def ask(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Ask a model of the run, from any loop. Raises the error that the run has with it."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._ask(content, call=CALL.get()), self.loop))
+
+    async def _ask(self, content: dict[str, Any], *, call: int) -> dict[str, Any]:
+        self._next += 1
+        number = self._next
+        self._asked[number] = self.loop.create_future()
+        answer = self._asked[number]
+        self.tell({"ask": number, "call": call, **content})
+        message = await answer
+        if "error" in message:
+            raise _model_error(message["error"], number=number)
+        return message
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Write a line to whoever asks."""
+        line = json.dumps(message).encode() + b"\n"
+        with self._writing:
+            self._answers.write(line)
+            self._answers.flush()
+
+
+class ModelsOfRun:
+    """The models of the run, which count and pay there. A copy of a memory shares them."""
+
+    def __init__(self, worker: MemoryWorker) -> None:
+        self._worker = worker
+
+    def __deepcopy__(self, memo: object) -> "ModelsOfRun":
+        return self
+
+    async def complete(self, request: "ModelRequest") -> "ModelReply":
+        """Complete a chat."""
+        import dataclasses
+
+        from assets.llm.ports import ModelReply
+
+        answer = await self._worker.ask({"request": dataclasses.asdict(request)})
+        return ModelReply(**answer["reply"])
+
+    async def embed(self, texts: Sequence[str], *, model: str) -> "list[Vector]":
+        """Return a vector for each text."""
+        answer = await self._worker.ask({"texts": list(texts), "model": model})
+        return list(map(tuple, answer["vectors"]))
+
+
+def _factory(job: dict[str, Any]) -> Any:
+    """Return the class of the memory. Raises Unusable."""
+    name = job["attribute"]
+    try:
+        if job["file"]:
+            path = Path(job["file"])
+            sys.path.append(str(path.parent))
+            spec = importlib.util.spec_from_file_location(path.stem, path)
+            assert spec is not None
+            assert spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            sys.modules.setdefault(path.stem, module)
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(job["module"])
+        found: Any = module
+        for part in name.split("."):
+            found = getattr(found, part)
+    except BaseException as error:  # anything may come out of foreign code
+        raise Unusable(f"{job['shown_as']} has no usable class {name!r}: {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise Unusable(f"{job['shown_as']} has no usable class {name!r}: it is a value of type {type(found).__name__}.")
+    return found
+
+
+def _value(given: Any) -> Any:
+    """Return an argument as it was before it was a line: events and times are written as objects with one key."""
+    if isinstance(given, list):
+        return [_value(one) for one in cast(list[Any], given)]
+    if not isinstance(given, dict):
+        return given
+    from datetime import datetime
+
+    from pipelines.memories.events import MemoryEvent
+
+    if "time" in given:
+        return datetime.fromisoformat(cast(str, given["time"]))
+    text, kind, at, source = cast(Sequence[Any], given["event"])
+    return MemoryEvent(text, kind, datetime.fromisoformat(at) if at else None, source)
+
+
+def _methods(memory: object) -> list[str]:
+    """Return the names of the methods that anybody may call."""
+    found: list[str] = []
+    for name in dir(memory):
+        if name.startswith("_"):
+            continue
+        # A property may do anything.
+        with contextlib.suppress(Exception):
+            if callable(getattr(memory, name)):
+                found.append(name)
+    return found
+
+
+def _model_error(error: dict[str, str], *, number: int) -> Exception:
+    from assets.llm import ports
+    from assets.records.base import ItemFailed
+
+    if error["kind"] == "ItemFailed":
+        raised: Exception = ItemFailed(cast(Any, error["reason"]), error["said"])
+    else:
+        raised = getattr(ports, error["kind"], ports.EndpointError)(error["said"])
+    vars(raised)["asked"] = number
+    return raised
+
+
+def _itself(value: object) -> object:
+    return value
+
+
+def _told(error: Exception, *, cause: BaseException) -> dict[str, Any]:
+    """Return an error as a line holds it, with the trace of its cause. One of a model is known by the question's number."""
+    told: dict[str, Any] = {"kind": "", "said": "", "trace": ""}
+    kind = type(error)
+    asked = getattr(error, "asked", None)
+    if isinstance(asked, int):
+        return {**told, "kind": "model", "asked": asked}
+    if isinstance(error, Unusable) or (kind.__module__, kind.__qualname__) in TOLD_BY_NAME:
+        told["kind"] = kind.__name__
+        told["said"] = str(error)
+        told["reason"] = str(getattr(error, "reason", ""))
+    else:
+        # As the trace says it: an error of others may fail once more while it tells its own words.
+        told["said"] = traceback.format_exception_only(error)[-1]
+    told["trace"] = "".join(traceback.format_exception(cause))
+    return told

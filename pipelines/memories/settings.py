@@ -1,0 +1,123 @@
+"""Settings behind a memory's name, as in `my.py:Class?topk=5`: one value, or several for a sweep. None is ever evaluated."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from itertools import product
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from assets.recipe.extra_body import SECRET_NAME, SECRET_VALUE
+from pipelines.errors import EvaluationError
+from pipelines.memories.contract import Setting
+from pipelines.redaction import can_be_taken_apart, login_of
+
+VARIABLE = re.compile(r"\$[A-Za-z_]\w*")
+SECRET_SETTING = re.compile(r"(^|_)(api_?key|secret|password|passwd|token|credentials?)$", re.IGNORECASE)
+# Names of an address's query that hold keys, beside those that are named like secrets anyway.
+KEYS_OF_QUERIES = {"key", "code", "sig", "signature", "auth", "token"}
+# An option of a command that is given a secret and no variable.
+SECRET_OPTION = re.compile(r"(?:^|\s)-{1,2}[\w-]*(?:key|token|secret|password|passwd)(?:=|\s+)(?![-$])\S", re.IGNORECASE)
+# A folder's name may hold a question mark too, so that only NAME= after one begins the settings.
+WITH_SETTINGS = re.compile(r"(?P<memory>.+?)\?(?P<settings>[A-Za-z_]\w*=.*)", re.DOTALL)
+MOST_MEMORIES = 100  # of one sweep
+MOST_LETTERS = 100  # of what becomes part of a run's name
+
+
+def swept_memories(source: str) -> list[str]:
+    """Return the memory once for each combination of its settings' values: `bm25?topk=5,10` is two. Raises EvaluationError."""
+    memory, values = _taken_apart(source)
+    if all(len(several) == 1 for several in values.values()):
+        return [source]
+    if math.prod(map(len, values.values())) > MOST_MEMORIES:
+        raise EvaluationError(f"The settings of {memory} make more than {MOST_MEMORIES} memories; give fewer values.")
+    found = list[str]()
+    for chosen in product(*values.values()):
+        pairs = [f"{name}={value}" for name, value in zip(values, chosen, strict=True)]
+        found.append(f"{memory}?{'&'.join(pairs)}")
+    return list(dict.fromkeys(found))
+
+
+def split_settings(source: str) -> tuple[str, dict[str, Setting]]:
+    """Return the memory without its settings, and these. Raises EvaluationError for several values of one."""
+    memory, values = _taken_apart(source)
+    settings = dict[str, Setting]()
+    for name, several in values.items():
+        if len(several) > 1:
+            raise EvaluationError(
+                f"The setting {name!r} of {memory} has {len(several)} values here, where one memory is asked for; "
+                "`amemgym evaluate` takes several, and %2C is a comma within one."
+            )
+        settings[name] = _value(unquote(several[0]))
+    return memory, settings
+
+
+def settings_suffix(settings: Mapping[str, Setting]) -> str:
+    """Return the settings as they stand behind a memory's name, the same for every order of them.
+
+    Raises EvaluationError where they are too long for the name of a run.
+    """
+    words = "&".join(f"{name}={_shown(value)}" for name, value in sorted(settings.items()))
+    if len(words) > MOST_LETTERS:
+        raise EvaluationError(
+            f"Settings behind a memory's name have {MOST_LETTERS} letters at most; put longer ones into a YAML file with "
+            "`kind` and `settings`."
+        )
+    return f"?{words}"
+
+
+def refuse_secrets(settings: Mapping[str, Setting], *, where: str) -> None:
+    """Raise EvaluationError for a setting that is named like a secret or holds one, without repeating it."""
+    for name, value in settings.items():
+        if not isinstance(value, str) or VARIABLE.fullmatch(value):
+            continue
+        if SECRET_SETTING.search(name) or _holds_secret(value):
+            raise EvaluationError(
+                f"{where} holds the value of {name!r}, which would be written into the run's files; put it "
+                f"into an environment variable, and give the variable's name, as in {name}: $MY_KEY."
+            )
+
+
+def _holds_secret(text: str) -> bool:
+    """Return True for a key of a common provider, an address with a login or a key, and an option with a key."""
+    if SECRET_VALUE.search(text) or SECRET_OPTION.search(text):
+        return True
+    if "://" not in text:
+        return False
+    if not can_be_taken_apart(text):
+        return "@" in text
+    names = {name.lower() for name, _ in parse_qsl(urlsplit(text).query)}
+    has_key = bool(names & KEYS_OF_QUERIES) or any(map(SECRET_NAME.search, names))
+    return has_key or login_of(text) is not None
+
+
+def _taken_apart(source: str) -> tuple[str, dict[str, list[str]]]:
+    """Return the memory, and the values of each setting as they are written; what follows an address is its own query."""
+    found = WITH_SETTINGS.fullmatch(source)
+    if found is None or "://" in found["memory"]:
+        return source, {}
+    values = dict[str, list[str]]()
+    for pair in found["settings"].split("&"):
+        name, equals, value = pair.partition("=")
+        if not equals or not name.isidentifier() or name in values:
+            raise EvaluationError(
+                f"The settings of {found['memory']} cannot be read; give each once as NAME=VALUE with & between, as in "
+                f"'{found['memory']}?topk=5&freq=2'."
+            )
+        values[name] = value.split(",")
+    return found["memory"], values
+
+
+def _value(text: str) -> Setting:
+    """Return a number, a truth value or nothing as JSON writes them; everything else is text."""
+    try:
+        found: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if isinstance(found, float) and not math.isfinite(found):
+        return text
+    return found if isinstance(found, str | int | float | None) else text
+
+
+def _shown(value: Setting) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

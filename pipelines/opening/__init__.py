@@ -1,0 +1,1 @@
+"""The one place that chooses implementations: models, stores, the Hub, Dagster's resources."""

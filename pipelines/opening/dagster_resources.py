@@ -1,0 +1,180 @@
+"""The resources that a Dagster run opens for its assets. Their settings are what the page `Resources` shows, without keys.
+
+A setting that is None is the environment's: whoever gives one in a launchpad leaves all others as they are.
+"""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Optional
+from urllib.parse import urlsplit
+
+import dagster as dg
+from pydantic import Field, ValidationError
+
+from assets.engine.ports import RunContext
+from assets.llm.ports import EndpointError
+from dataset_card.errors import HubError
+from dataset_card.hub.publish import Publisher
+from dataset_card.release_store.store import ReleaseStore
+from pipelines.benchmarks import format_of
+from pipelines.home import Home, home
+from pipelines.opening.hub import open_hub, tag_registry
+from pipelines.redaction import secrets_of
+from pipelines.resources.hub.settings import ENDPOINT, PUBLIC_HUB, HubSettings
+from pipelines.resources.llm.settings import NUMBER_VARIABLES, EndpointSettings
+from pipelines.resources.storage.open_stores import open_release_store
+
+EMBEDDED = "embedded"
+REPO = "AMEMGYM_HUB_REPO"
+
+
+class InstallationResource(dg.ConfigurableResource[Home]):
+    """The data folder. `store`: an object store or shared folder for snapshots, values and releases instead."""
+
+    data_folder: Optional[str] = None
+    store: Optional[str] = None
+
+    @property
+    def home(self) -> Home:
+        here = home()
+        return Home(Path(self.data_folder or here.root), here.store if self.store is None else self.store)
+
+
+class RunContextResource(dg.ConfigurableResource[RunContext]):
+    """Model, stores and limits of a run. The key is the environment's and goes to its own address only.
+
+    `endpoint`: an OpenAI-compatible address, or `embedded` for the embedded model.
+    """
+
+    installation: InstallationResource
+    endpoint: Optional[str] = None
+    max_in_flight: Optional[int] = Field(default=None, description="calls at once")
+    requests_per_minute: Optional[int] = None
+    tokens_per_minute: Optional[int] = None
+    timeout_seconds: Optional[float] = None
+    users_at_once: int = Field(default=32, ge=1)
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Generator[RunContext, None, None]:
+        # The model's client takes most of a second to import, which a process that only shows the graph does not need.
+        from pipelines.opening.models import open_run_context
+        from pipelines.resources.llm.batch.settings import BatchProgress, describe_batch
+
+        def log_progress(progress: BatchProgress) -> None:
+            if context.log is not None:
+                context.log.info(describe_batch(progress))
+
+        with open_run_context(
+            self.installation.home,
+            items_at_once=self.users_at_once,
+            on_batch_progress=log_progress,
+            tags=context.run.tags if context.run else None,
+            find_endpoint=self._find_endpoint,
+        ) as run_context:
+            yield run_context
+
+    def _find_endpoint(self) -> EndpointSettings | None:
+        known = EndpointSettings.from_environment()
+        if self.endpoint == EMBEDDED or (self.endpoint is None and known is None):
+            return None
+        fields: dict[str, Any] = dict(known) if known else {}
+        if self.endpoint is not None and self.endpoint.strip() != fields.get("base_url"):
+            if secrets_of(self.endpoint):
+                raise EndpointError(
+                    "The endpoint of the resource run_context may hold no login and no query, because Dagster keeps what "
+                    "stands in a launchpad; put the address into AMEMGYM_BASE_URL."
+                )
+            # The environment's key belongs to its own address and does not go along.
+            fields = {name: fields[name] for name in NUMBER_VARIABLES if name in fields} | {"base_url": self.endpoint}
+        for name in NUMBER_VARIABLES:
+            if getattr(self, name) is not None:
+                fields[name] = getattr(self, name)
+        try:
+            return EndpointSettings.model_validate(fields)
+        except ValidationError as error:
+            first = error.errors(include_input=False)[0]
+        field = str(first["loc"][0]).replace("base_url", "endpoint")
+        raise EndpointError(f"The resource run_context cannot be used: {field}: {first['msg'].removeprefix('Value error, ')}.")
+
+
+class ReleaseStoreResource(dg.ConfigurableResource[ReleaseStore]):
+    """The release store of this installation: a folder, or its object store."""
+
+    installation: InstallationResource
+
+    def create_resource(self, context: dg.InitResourceContext) -> ReleaseStore:
+        return open_release_store(self.installation.home)
+
+
+class ReportFolder(dg.ConfigurableResource[Path]):
+    """The folder that pages of quality reports are written to."""
+
+    installation: InstallationResource
+
+    def create_resource(self, context: dg.InitResourceContext) -> Path:
+        return self.installation.home.reports
+
+
+class PublisherResource(dg.ConfigurableResource[Publisher]):
+    """Publishes releases. The token never is in the config.
+
+    `repo`: OWNER/NAME for what names none itself. `endpoint`: HF_ENDPOINT's, or the public Hub.
+    """
+
+    repo: Optional[str] = None
+    endpoint: Optional[str] = None
+
+    def create_resource(self, context: dg.InitResourceContext) -> Publisher:
+        """Open the Hub; nothing is sent before a release is published."""
+
+        def notice(words: str) -> None:
+            if context.log is not None:
+                context.log.info(words)
+
+        try:
+            hub = open_hub(HubSettings(endpoint=self.endpoint, notice=notice))
+        except HubError as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from error
+        repo = _repo() if self.repo is None else self.repo
+        return Publisher(hub, format_of=format_of, repo=repo, registry=tag_registry(), notice=notice)
+
+
+def configured_resources() -> dict[str, Any]:
+    """The resources with the settings of the environment as it is now."""
+    here = home()
+    installation = InstallationResource(
+        data_folder=str(here.root), store=_address_or_variable(here.store, variable="AMEMGYM_STORE")
+    )
+    return {
+        "installation": installation,
+        "run_context": RunContextResource(installation=installation, **_endpoint_fields()),
+        "releases": ReleaseStoreResource(installation=installation),
+        "reports": ReportFolder(installation=installation),
+        "publisher": PublisherResource(
+            repo=_repo(),
+            endpoint=_address_or_variable(os.environ.get(ENDPOINT) or PUBLIC_HUB, variable=ENDPOINT),
+        ),
+    }
+
+
+def _repo() -> str:
+    return os.environ.get(REPO, "").strip()
+
+
+def _endpoint_fields() -> dict[str, Any]:
+    try:
+        known = EndpointSettings.from_environment()
+    except EndpointError:
+        return {}  # a run says what is wrong
+    if known is None:
+        return {"endpoint": EMBEDDED}
+    limits = {name: getattr(known, name) for name in NUMBER_VARIABLES}
+    return {"endpoint": _address_or_variable(known.base_url, variable=known.url_variable), **limits}
+
+
+def _address_or_variable(address: str, *, variable: str) -> Any:
+    """The address, or where it has room for a login or key, the variable that it is in, which is read in the run."""
+    parts = urlsplit(address)
+    return dg.EnvVar(variable) if "@" in parts.netloc or parts.query else address

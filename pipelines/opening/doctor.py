@@ -1,0 +1,284 @@
+"""Find and repair damage in a data folder; nothing that was paid for is thrown away."""
+
+import json
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import duckdb
+from filelock import FileLock
+
+from assets.engine.ports import SnapshotRef, UnreadableValue
+from assets.records.json_text import parse_json
+from assets.reporting.plurals import counted, is_or_are
+from dataset_card.release.verify import verify_release
+from pipelines.errors import Problem, StoreError
+from pipelines.home import VERSION_FILE, Home, check_home_version, note_version, prepare_dagster_home
+from pipelines.resources.ledger.ledger import COLUMNS as LEDGER_COLUMNS
+from pipelines.resources.ledger.ledger import TABLE as LEDGER_TABLE
+from pipelines.resources.ledger.ledger import is_as_written
+from pipelines.resources.storage.file_store import FileStore, LocalFiles
+from pipelines.resources.storage.io_manager import AssetValueIOManager, OtherVersion
+from pipelines.resources.storage.key_value import digest_of
+from pipelines.resources.storage.open_stores import snapshot_files, value_files
+from pipelines.resources.storage.snapshots import MARKER, ParquetSnapshots, load_ref, problems_of
+from pipelines.resources.storage.sqlite import connect_to_read, damage_of, obstacle
+
+FREE = "It is made again from kept replies, without a call"
+OF_ANOTHER_VERSION = (
+    "of another version of this program and not used. amemgym generate VARIANT makes anew what it needs, from kept replies; "
+    "only what this version asks in other words costs calls."
+)
+DAMAGED = ".damaged-"  # in the name of a file that was set aside, which no command reads
+SALVAGED = "--repair copies the rows that can be read into a new file, and sets this one aside."
+SET_ASIDE = "--repair sets it aside, and the next command that needs it begins another; put a copy back if there is one."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One damage: where, what, and what it means. `repair` None: only a person can.
+
+    `of_another_version`: it is whole, but this version does not read it.
+    """
+
+    where: str
+    what: str
+    remedy: str
+    repair: Callable[[], None] | None = field(default=None, compare=False)
+    of_another_version: bool = False
+
+    def mend(self) -> bool:
+        """Repair it, and return True where that can be done."""
+        if self.repair is not None:
+            self.repair()
+        return self.repair is not None
+
+
+def examine(home: Home) -> list[Finding]:
+    """All damages of a data folder. Raises StoreError for a folder of a later version."""
+    if not home.root.is_dir():
+        raise StoreError(f"{home.root} is no folder; give one in AMEMGYM_HOME.")
+    findings = [*_version(home), *_databases(home), *dagster_findings(home), *_explorer(home)]
+    findings += [*_snapshots(snapshot_files(home)), *_values(value_files(home), snapshot_files(home)), *_releases(home)]
+    return findings
+
+
+def _version(home: Home) -> Iterator[Finding]:
+    path = home.root / VERSION_FILE
+    try:
+        check_home_version(home)
+    except StoreError:
+        try:
+            parse_json(path.read_bytes())
+        except ValueError:
+            yield Finding(str(path), "it cannot be read", "It says the folder's version.", partial(_note_anew, home))
+        else:
+            raise  # a later version is no damage, and nothing here is ours to judge
+
+
+def _note_anew(home: Home) -> None:
+    (home.root / VERSION_FILE).unlink()
+    note_version(home)
+
+
+def _databases(home: Home) -> Iterator[Finding]:
+    """Check each SQLite file as a whole, then its rows."""
+    for path in sorted(home.root.rglob("*.sqlite")):
+        if DAMAGED in path.name:
+            continue
+        problem = damage_of(path)
+        if problem:
+            remedy = SET_ASIDE if obstacle(path) else SALVAGED
+            yield _damaged_file(path, f"the database {problem}", remedy, partial(_salvage, path))
+            continue
+        with closing(connect_to_read(path, without_log=True)) as connection:
+            yield from _rows(path, connection)
+
+
+def dagster_findings(home: Home, *, runs: bool = True) -> Iterator[Finding]:
+    """Damages of Dagster's SQLite files; `runs`: those of single runs as well, which may be thousands."""
+    for path in sorted(home.dagster.rglob("*.db")):
+        of_a_run = path.parent.name == "runs" and path.name != "index.db"
+        problem = damage_of(path) if runs or not of_a_run else ""
+        if problem:
+            remedy = "It holds the history of runs and none of the data; --repair sets it aside, and Dagster begins another."
+            yield _damaged_file(path, f"Dagster's database {problem}", remedy, partial(_discard, path))
+
+
+def check_dagster_storage(home: Home, *, runs: bool) -> None:
+    """Raise Problem for the first of its files that is damaged: Dagster would name none, and begin anew in an empty one."""
+    for finding in dagster_findings(home, runs=runs):
+        raise Problem(f"{finding.where}: {finding.what}. {finding.remedy} Do that with: amemgym doctor --repair")
+
+
+@contextmanager
+def sound_dagster_storage(home: Home) -> Generator[Path]:
+    """Yield Dagster's folder while no other command begins its files, once none is damaged. Raises Problem or OSError."""
+    folder = prepare_dagster_home(home)
+    # Dagster's files are empty for a moment when they begin, which is no damage.
+    with FileLock(folder / "begin.lock", fallback_to_soft=False):
+        check_dagster_storage(home, runs=False)
+        yield folder
+
+
+def _explorer(home: Home) -> Iterator[Finding]:
+    """Check the file of views, which nothing but its user reads."""
+    if not os.path.lexists(home.explorer):
+        return
+    try:
+        duckdb.connect(str(home.explorer), read_only=True).close()
+    except (duckdb.Error, OSError) as error:
+        if "lock" in str(error):  # its user is at work in it
+            return
+        remedy = "It holds views and no data; --repair sets it aside, and amemgym explore writes another."
+        [reason, *_] = str(error).splitlines()
+        yield _damaged_file(home.explorer, f"it cannot be read ({reason})", remedy, partial(_discard, home.explorer))
+
+
+def _damaged_file(path: Path, what: str, remedy: str, repair: Callable[[], None]) -> Finding:
+    if os.path.lexists(path) and not os.access(path, os.R_OK):
+        return Finding(str(path), "it cannot be read", "Make it readable for whoever runs this, or put its copy back.")
+    return Finding(str(path), what, remedy, repair)
+
+
+def _rows(path: Path, connection: sqlite3.Connection) -> Iterator[Finding]:
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for table, remedy in (("replies", "It is asked for again when it is needed, which costs a call."), ("work", f"{FREE}.")):
+        if path.name in ("calls.sqlite", "work.sqlite") and table in tables:
+            rows = connection.execute(f'SELECT key, value, digest FROM "{table}"')
+            bad = [key for key, value, digest in rows if digest != digest_of(key, value)]
+            if bad:
+                yield Finding(str(path), _damaged_rows(len(bad), table), remedy, partial(_delete, path, table, bad))
+    if path.name == "ledger.sqlite" and LEDGER_TABLE in tables:
+        rows = connection.execute(f"SELECT key, value, {', '.join(LEDGER_COLUMNS)} FROM {LEDGER_TABLE}")
+        bad = [key for key, value, *columns in rows if not is_as_written(value, columns)]
+        if bad:
+            remedy = "What these calls cost cannot be known any more; sums and budgets leave them out."
+            yield Finding(str(path), _damaged_rows(len(bad), "calls"), remedy, partial(_delete, path, LEDGER_TABLE, bad))
+
+
+def _damaged_rows(count: int, table: str) -> str:
+    return f"{counted(count, 'row')} of {table} {is_or_are(count)} damaged"
+
+
+def _delete(path: Path, table: str, keys: list[str]) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany(f'DELETE FROM "{table}" WHERE key = ?', [(key,) for key in keys])
+
+
+def _salvage(path: Path) -> None:
+    """Set a damaged file aside, and copy the rows that can be read from it into a new one."""
+    aside = _set_aside(path)
+    if obstacle(aside):
+        return
+    with closing(connect_to_read(aside, without_log=True)) as old:
+        try:
+            tables = old.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql NOT NULL").fetchall()
+        except sqlite3.DatabaseError:
+            return
+        _copy(old, tables, into=path)
+
+
+def _copy(old: sqlite3.Connection, tables: Sequence[tuple[str, str]], *, into: Path) -> None:
+    with closing(sqlite3.connect(into)) as new:
+        for name, sql in tables:
+            new.execute(sql)
+            for row in _readable(old, name):
+                new.execute(f'INSERT OR IGNORE INTO "{name}" VALUES ({", ".join("?" for _ in row)})', row)
+        new.commit()
+
+
+def _discard(path: Path) -> None:
+    """Set a file aside of which nothing is copied."""
+    _set_aside(path)
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a file, with the neighbours that SQLite has for it, and return its new path."""
+    aside = path.with_name(f"{path.name}{DAMAGED}{time.strftime('%Y%m%d-%H%M%S')}")
+    for suffix in ("-wal", "-shm", ""):
+        part = Path(f"{path}{suffix}")
+        if os.path.lexists(part):
+            part.replace(f"{aside}{suffix}")
+    return aside
+
+
+def _readable(connection: sqlite3.Connection, table: str) -> Iterator[tuple[object, ...]]:
+    """The rows before the first damage, and those after it as far as SQLite gets from the other end."""
+    for order in ("ASC", "DESC"):
+        try:
+            yield from connection.execute(f'SELECT * FROM "{table}" ORDER BY rowid {order}')
+        except sqlite3.DatabaseError:
+            continue
+        return
+
+
+def _snapshots(files: FileStore) -> Iterator[Finding]:
+    names = files.names()
+    folders = {name.rpartition("/")[0] for name in names if not name.endswith("/LATEST")}
+    for folder in sorted(folders):
+        where = f"{files.address}/{folder}"
+        remedy = f"{FREE}, when the stage is materialized."
+        ref = load_ref(files, folder)
+        problems = [f"its {MARKER} is missing or cannot be read"] if ref is None else problems_of(files, ref)
+        if problems:
+            removal = partial(shutil.rmtree, files.root / folder) if isinstance(files, LocalFiles) else None
+            other = ref is None and _is_whole(files, f"{folder}/{MARKER}")
+            yield Finding(where, problems[0].rstrip("."), remedy, removal, of_another_version=other)
+    for name in names:
+        unit, _, last = name.rpartition("/")
+        if last == "LATEST" and f"{unit}/{files.read(name).decode(errors='replace').strip()[:16]}/{MARKER}" not in names:
+            removal = partial((files.root / name).unlink) if isinstance(files, LocalFiles) else None
+            yield Finding(f"{files.address}/{name}", "it names a snapshot that is not there", f"{FREE}.", removal)
+
+
+def _is_whole(files: FileStore, name: str) -> bool:
+    """Return True where the file is there and holds a JSON object."""
+    try:
+        return isinstance(json.loads(files.read(name)), dict)
+    except (FileNotFoundError, ValueError):
+        return False
+
+
+def _values(files: FileStore, snapshots: FileStore) -> Iterator[Finding]:
+    manager = AssetValueIOManager(files, ParquetSnapshots(snapshots))
+    for name in files.names():
+        removal = partial((files.root / name).unlink) if isinstance(files, LocalFiles) else None
+        where = f"{files.address}/{name}"
+        try:
+            value = manager.check(name)
+        except UnreadableValue as error:
+            other = isinstance(error, OtherVersion)
+            yield Finding(where, str(error).rstrip("."), f"{FREE}.", removal, of_another_version=other)
+            continue
+        for folder in _folders(value):
+            if load_ref(snapshots, folder) is None:
+                yield Finding(where, f"its snapshot {folder} is not there", f"{FREE}.", removal)
+                break
+
+
+def _folders(value: object) -> list[str]:
+    """The folders of the snapshots that a value points to."""
+    provenance = getattr(value, "provenance", value)
+    folders: list[str] = []
+    for group in getattr(provenance, "snapshots", {}).values():
+        for ref in group.values():
+            if isinstance(ref, SnapshotRef):
+                folders.append(ref.failures.path.rpartition("/")[0])
+    return folders
+
+
+def _releases(home: Home) -> Iterator[Finding]:
+    for manifest in sorted(home.releases.glob("*/*/manifest.json")):
+        problems = verify_release(manifest.parent)
+        if problems:
+            remedy = "A release is never changed: fetch it again, or make the same version in another folder."
+            yield Finding(
+                str(manifest.parent), f"{counted(len(problems), 'problem')}, the first: {str(problems[0]).rstrip('.')}", remedy
+            )

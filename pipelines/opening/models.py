@@ -1,0 +1,253 @@
+"""Opens the models and the stores for generation, evaluation, experiments and prompt trials.
+
+A call passes, from outside: recorder of cache hits, reply cache, budget, recorder of paid calls, client (batch jobs or
+live). The client is the environment's endpoint, else the embedded model. This module also decides whether limits and
+counters belong to this process or are shared by all workers.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+import httpx2
+
+from assets.engine.in_flight import InFlight
+from assets.engine.ports import RunContext, StageProgress
+from assets.engine.run_loop import RunLoop
+from assets.llm.ports import EndpointError, LanguageModel
+from assets.recipe.model_policy import ROLES
+from assets.recipe.recipe import Budget
+from pipelines.cluster.layout import runs_at_once
+from pipelines.embedded.app import embedded_app
+from pipelines.embedded.bank import model_name
+from pipelines.home import Home, begin_home, note_version
+from pipelines.redaction import variable_told_by
+from pipelines.resources.cache.record_cache import SqlRecordCache
+from pipelines.resources.cache.reply_cache import (
+    NOWHERE,
+    CachedModel,
+    CacheMode,
+    Place,
+    ReplyCache,
+    open_replies,
+)
+from pipelines.resources.ledger.budget import BudgetCounter, BudgetedModel, LocalBudgetCounter, VariantBudget, budget_with_tags
+from pipelines.resources.ledger.ledger import (
+    Account,
+    CacheHitRecorder,
+    Ledger,
+    PaidCallRecorder,
+    PaidModel,
+    UnitLedger,
+    ledger_file,
+)
+from pipelines.resources.ledger.prices import Prices, read_prices
+from pipelines.resources.llm.batch.job import OnBatchProgress
+from pipelines.resources.llm.batch.queue import BatchedModel, BatchResources
+from pipelines.resources.llm.batch.settings import MAX_LINES
+from pipelines.resources.llm.batch.store import BatchStore, batch_file
+from pipelines.resources.llm.client import ModelClient
+from pipelines.resources.llm.embeddings import ModelEmbedder, OpenAiEmbeddings
+from pipelines.resources.llm.model_api import ModelApi, OpenAiChat
+from pipelines.resources.llm.place import EndpointPlace
+from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.storage.key_value import KeyValueStore
+from pipelines.resources.storage.open_database import shared_database
+from pipelines.resources.storage.open_stores import snapshot_files
+from pipelines.resources.storage.snapshots import ParquetSnapshots
+from pipelines.resources.storage.sqlite import SqliteFile
+
+ModelsByLoop = WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, LanguageModel]]
+FindEndpoint = Callable[[], EndpointSettings | None]  # None: the embedded model
+EMBEDDED_URL = "http://embedded.model/v1"  # never looked up: the transport answers in this process
+
+
+def embedded_settings() -> EndpointSettings:
+    """The embedded model in process, through the real client and the real HTTP interface."""
+    return EndpointSettings(base_url=EMBEDDED_URL, transport=httpx2.ASGITransport(app=embedded_app()))
+
+
+def open_client(settings: EndpointSettings, *, api: ModelApi) -> ModelClient:
+    """Return a client whose rate limits are those of this process, or of all workers that share a database."""
+    limited = settings.requests_per_minute or settings.tokens_per_minute
+    if not limited or not shared_database() or settings.transport is not None:
+        return ModelClient(settings, api=api)
+    # Imported only where it is used: its database driver belongs to the extra `cluster`.
+    from pipelines.resources.llm.shared_rate_limit import SharedRateLimiter
+
+    return ModelClient(settings, api=api, rate_limiter=SharedRateLimiter(settings))
+
+
+def share_of_run(settings: EndpointSettings) -> EndpointSettings:
+    """Return the settings with this run's share of the calls in flight, at least one, where runs share a database.
+
+    Raises Problem where the number of runs at once is none.
+    """
+    if not shared_database() or settings.transport is not None:
+        return settings
+    return settings.model_copy(update={"max_in_flight": max(1, settings.max_in_flight // runs_at_once())})
+
+
+def open_budget_counter(ledger: Ledger, *, variant: str) -> BudgetCounter:
+    """The variant's counter: calls under way at other workers count where they share a database."""
+    if isinstance(ledger.calls.database, SqliteFile):
+        return LocalBudgetCounter(ledger, variant=variant)
+    from pipelines.resources.ledger.shared_budget import SharedBudgetCounter  # needs the driver of the extra `cluster`
+
+    return SharedBudgetCounter(ledger, variant=variant)
+
+
+@dataclass(frozen=True)
+class ModelStack:
+    """A client with cache, ledger and prices; opens the model for one work unit of an account.
+
+    `tags`: those of the Dagster run, which may change the recipe's budget.
+    """
+
+    client: PaidModel
+    settings: EndpointSettings
+    replies: KeyValueStore
+    ledger: Ledger
+    prices: Prices
+    mode: CacheMode = "use"
+    place: Place = NOWHERE
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    _opened: ModelsByLoop = field(default_factory=ModelsByLoop)
+
+    def open_model(self, account: Account, unit: str) -> LanguageModel:
+        """The running loop's model of this unit: stages at work at the same time share one, with its limits and locks."""
+        models = self._opened.setdefault(asyncio.get_running_loop(), {})
+        return models.setdefault(f"{account.sha256()} {unit}", self._stack(account, unit))
+
+    def _stack(self, account: Account, unit: str) -> LanguageModel:
+        for role in ROLES:
+            variable = variable_told_by(json.dumps(account.models.for_role(role).extra_body))
+            if variable:
+                raise EndpointError(
+                    f"models.{role}.extra_body holds the secret in {variable}, which is released; take it out, and "
+                    "send it as a header, with the variable AMEMGYM_HEADERS."
+                )
+        ledger = UnitLedger(self.ledger, self.prices, account, unit, self.settings.address)
+        kept = ReplyCache(self.replies, place=self.place) if self.mode == "use" else None
+        paid: LanguageModel = PaidCallRecorder(self.client, ledger, kept)
+        # A low limit would make small batch jobs, one after another.
+        at_once = MAX_LINES if account.models.batched else self.settings.max_in_flight
+        limits = budget_with_tags(account.budget, self.tags)
+        if limits != Budget():
+            budget = VariantBudget(account.variant, limits, self.prices)
+            counter = open_budget_counter(self.ledger, variant=account.variant)
+            paid = BudgetedModel(paid, budget=budget, counter=counter, at_once=at_once)
+        cached = CachedModel(paid, store=self.replies, mode=self.mode, at_once=at_once, place=self.place)
+        return CacheHitRecorder(cached, ledger)
+
+
+@dataclass(frozen=True)
+class ModelPorts:
+    """The models of one account, both as LanguageModels (see `embeddings`), and what their calls cost.
+
+    `at_once`: calls that the endpoint is asked at the same time, at most.
+    """
+
+    chat: LanguageModel
+    embeddings: LanguageModel
+    prices: Prices
+    at_once: int
+
+
+@dataclass(frozen=True)
+class OpenModels:
+    """An open endpoint. `embedded`: the embedded model's name where it is used because no endpoint is configured.
+
+    `place`: what serves the models.
+    """
+
+    chat: ModelStack
+    embeddings: ModelStack
+    embedded: str | None
+    place: Place
+
+    @property
+    def prices(self) -> Prices:
+        return self.chat.prices
+
+    def for_account(self, account: Account) -> ModelPorts:
+        """Return the running loop's models, recorded under the account's variant and bound by its budget."""
+        return ModelPorts(
+            chat=self.chat.open_model(account, "chat"),
+            embeddings=self.embeddings.open_model(account, "embeddings"),
+            prices=self.prices,
+            at_once=self.chat.settings.max_in_flight,
+        )
+
+
+@contextmanager
+def open_models(
+    home: Home,
+    *,
+    mode: CacheMode = "use",
+    on_batch_progress: OnBatchProgress | None = None,
+    tags: Mapping[str, str] | None = None,
+    find_endpoint: FindEndpoint = EndpointSettings.from_environment,
+) -> Generator[OpenModels]:
+    """Open cache, ledger, batch jobs and clients. In mode "replay" no endpoint is asked."""
+    begin_home(home)
+    configured = find_endpoint()
+    settings = share_of_run(configured) if configured else embedded_settings()
+    prices = Prices(read_prices(), base_url=settings.address)
+    if configured:
+        prices.load()
+    with (
+        closing(open_replies(home.calls)) as replies,
+        closing(Ledger(ledger_file(home))) as ledger,
+        closing(BatchStore(batch_file(home), address=settings.address)) as batches,
+    ):
+        note_version(home)
+        client = open_client(settings, api=OpenAiChat())
+        place = EndpointPlace(settings, replies=replies, ask=mode != "replay") if configured else NOWHERE
+        resources = BatchResources(client, settings, batches, on_progress=on_batch_progress, place=place)
+        # The embedded model has no Batch API and answers at once.
+        chat = BatchedModel(resources, cache=replies) if configured else client
+        embeddings = open_client(settings, api=OpenAiEmbeddings())
+        yield OpenModels(
+            chat=ModelStack(chat, settings, replies, ledger, prices, mode, place, tags or {}),
+            embeddings=ModelStack(embeddings, settings, replies, ledger, prices, mode, place, tags or {}),
+            embedded=None if configured else model_name(),
+            place=place,
+        )
+
+
+@contextmanager
+def open_run_context(
+    home: Home,
+    *,
+    items_at_once: int = 32,
+    report: Callable[[StageProgress], None] | None = None,
+    on_batch_progress: OnBatchProgress | None = None,
+    mode: CacheMode = "use",
+    tags: Mapping[str, str] | None = None,
+    find_endpoint: FindEndpoint = EndpointSettings.from_environment,
+) -> Generator[RunContext, None, None]:
+    """Open the models and the stores for one generation run. `report` gets the progress of the stages."""
+    in_flight = InFlight()
+    with (
+        open_models(home, mode=mode, on_batch_progress=on_batch_progress, tags=tags, find_endpoint=find_endpoint) as models,
+        closing(SqlRecordCache(home.work, place=models.place)) as work,
+        RunLoop(at_end=in_flight.cancel) as loop,
+    ):
+        chat = models.chat
+        embeddings = models.embeddings
+        yield RunContext(
+            model=CachedModel(chat.client, store=chat.replies, mode=mode, place=models.place),
+            snapshots=ParquetSnapshots(snapshot_files(home)),
+            record_cache=work,
+            items_at_once=items_at_once,
+            report=report,
+            embedded_model=models.embedded,
+            open_model=chat.open_model,
+            open_embedder=lambda recipe, unit: ModelEmbedder(embeddings.open_model(recipe, unit), stage="quality_report"),
+            in_flight=in_flight,
+            loop=loop,
+        )

@@ -1,0 +1,66 @@
+"""Find a release: a folder, a variant's newest or one of its versions, a URL, on the Hub. Every command asks here."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from dataset_card.hub.read import ON_THE_HUB
+from dataset_card.release.manifest import MANIFEST, ReleaseError
+from dataset_card.release.verify import verify_release
+from dataset_card.release.versions import released_versions
+from dataset_card.release_store.store import ReleaseStore, find_release, releases_there
+from pipelines.home import home
+from pipelines.resources.storage.open_stores import release_at
+
+
+def on_stderr(sentence: str) -> None:
+    """Print a sentence that is no part of a result."""
+    print(sentence, file=sys.stderr)
+
+
+def stored_release(source: str, *, release_store: ReleaseStore, version: str = "", fresh: bool = False) -> Path:
+    """The folder of a release that is not on the Hub: a folder, URL, VARIANT or VARIANT@VERSION.
+
+    `release_store`: where the variants' releases stand. `fresh` reads every byte from there. Raises ReleaseError or StoreError.
+    """
+    if "://" in source:
+        return release_at(source, home=home(), fresh=fresh)
+    if (Path(source) / MANIFEST).is_file():
+        if version:
+            raise ReleaseError(f"{source} is a release already; give --version with a variant's name only.")
+        return Path(source)
+    variant, _, named = source.partition("@")
+    versions = released_versions(Path(source))
+    if versions:
+        places = ", ".join(str(Path(source) / version) for version in versions)
+        raise ReleaseError(f"{source!r} holds releases and is none itself; name one of {places}.")
+    folder = find_release(release_store, variant, version=version or named, fresh=fresh)
+    if folder is None:
+        raise ReleaseError(
+            f"{source!r} is neither a release folder nor a variant with a release, nor a URL or OWNER/NAME@TAG; "
+            f"{releases_there(release_store, source)}"
+        )
+    return folder
+
+
+def whole_release(
+    source: str,
+    *,
+    release_store: ReleaseStore,
+    endpoint: str | None = None,
+    notice: Callable[[str], None] = on_stderr,
+) -> Path:
+    """The folder of a release whose every file was checked; `OWNER/NAME@TAG` is fetched the first time, and on the disk then.
+
+    Raises HubError, ReleaseError or StoreError with one sentence.
+    """
+    if ON_THE_HUB.fullmatch(source) and not Path(source).exists():
+        # Only releases on the Hub need its client, and Dagster, which is behind the checks there.
+        from pipelines.opening.hub import release_reader
+
+        return release_reader(endpoint=endpoint, notice=notice).read(source).folder
+    folder = stored_release(source, release_store=release_store)
+    problems = verify_release(folder)
+    if problems:
+        raise ReleaseError(f"The release in {folder} is not whole: {problems[0]} Take an unchanged copy.")
+    return folder

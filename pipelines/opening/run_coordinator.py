@@ -1,0 +1,132 @@
+"""Refuses runs at launch that must fail or are not allowed: without a partition, with an impossible recipe or version, or with
+a memory whose code is not listed.
+"""
+
+from itertools import chain
+from typing import Any, cast
+
+import dagster as dg
+
+# Dagster's documentation names this class for dagster.yaml, but exports it nowhere else.
+from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext
+
+from assets.engine.recipe_asset import check_units, lay_overrides
+from assets.recipe.loading import RecipeError, load_recipe
+from assets.recipe.partitions import PARTITION_TAG
+from dataset_card.release.manifest import ReleaseError
+from dataset_card.release_store.folder import check_version
+from pipelines.benchmarks import BENCHMARKS
+from pipelines.errors import EvaluationError
+from pipelines.home import home
+from pipelines.jobs import benchmark_jobs
+from pipelines.resources.storage.io_manager import open_asset_values
+
+CONFIGURED = ("recipe", "evaluation", "quality_report", "release", "hub_release")
+PARTITION_TAGS = (PARTITION_TAG, "dagster/asset_partition_range_start")
+OUR_BENCHMARKS = tuple(entry.benchmark for entry in BENCHMARKS)
+# As Dagster tags a run that failed by itself, and that it does not launch again.
+FAILED_BY_ITSELF = {"dagster/failure_reason": "STEP_FAILURE"}
+
+
+def _our_assets() -> frozenset[str]:
+    """All assets that need a partition to be told what to make."""
+    names: set[str] = set()
+    for benchmark in OUR_BENCHMARKS:
+        names.update(benchmark.stage_names)
+        names.update(map(benchmark.key, ("recipe", "quality_report", "release", "hub_release")))
+    return frozenset(names)
+
+
+OUR_JOBS = frozenset(job.name for job in chain.from_iterable(map(benchmark_jobs, BENCHMARKS)))
+OUR_ASSETS = _our_assets()
+
+
+class CheckingRunCoordinator(QueuedRunCoordinator):
+    """Dagster's queue of runs. A run that is refused counts as failed, and nothing of it is executed."""
+
+    def submit_run(self, context: SubmitRunContext) -> dg.DagsterRun:
+        """Queue the run. Raises RecipeError, ReleaseError or EvaluationError, which Dagster shows to whoever launches."""
+        try:
+            check_run(context.dagster_run)
+        except (RecipeError, ReleaseError, EvaluationError):
+            # Otherwise Dagster takes it for a run whose process died, and launches it again as often as it retries those.
+            self._instance.add_run_tags(context.dagster_run.run_id, FAILED_BY_ITSELF)
+            raise
+        return super().submit_run(context)
+
+
+def check_run(run: dg.DagsterRun) -> None:
+    """Raise RecipeError, ReleaseError or EvaluationError with one sentence for a run that cannot end well.
+
+    Runs of other code pass.
+    """
+    _check_variables(run)
+    _check_memories(run)
+    assets = {key.to_user_string() for key in run.asset_selection or ()}
+    if run.job_name not in OUR_JOBS and not assets & OUR_ASSETS:
+        return
+    if not any(tag in run.tags for tag in PARTITION_TAGS):
+        raise RecipeError("This run has no partition, so it is not told what to make; launch it for one, such as demo.")
+    variant = run.tags.get(PARTITION_TAG, "")
+    for benchmark in OUR_BENCHMARKS:
+        recipe = benchmark.key("recipe")
+        check_version(_config(run, benchmark.key("release")).get("version", "auto"))
+        given = _config(run, recipe)
+        if given and variant in benchmark.partitions.units:
+            overrides = lay_overrides(open_asset_values(home()), recipe, variant, given=given)
+            check_units(load_recipe(variant, overrides.fields), benchmark)
+
+
+def _check_variables(run: dg.DagsterRun) -> None:
+    """Refuse `{env: NAME}` in the config of our assets: Dagster would put the variable's value into errors, files and requests.
+
+    Raises RecipeError.
+    """
+    for benchmark in OUR_BENCHMARKS:
+        for asset in (*map(benchmark.key, CONFIGURED), *benchmark.stage_names):
+            name = _variable_in(_config(run, asset))
+            if name:
+                raise RecipeError(
+                    f"The config of {asset} names the variable {name} of the environment, whose value would stand in files and "
+                    "messages; write the value itself."
+                )
+
+
+def _variable_in(value: object) -> str:
+    """Return the first variable that `{env: NAME}` names anywhere in a config, "" where there is none."""
+    if isinstance(value, dict):
+        inner = cast(dict[str, object], value)
+        if set(inner) == {"env"} and isinstance(inner["env"], str):
+            return inner["env"]
+        parts: list[object] = list(inner.values())
+    elif isinstance(value, list):
+        parts = cast(list[object], value)
+    else:
+        return ""
+    for part in parts:
+        name = _variable_in(part)
+        if name:
+            return name
+    return ""
+
+
+def _check_memories(run: dg.DagsterRun) -> None:
+    """Raise EvaluationError for a memory whose code is not listed. The asset does too, for runs that no coordinator saw."""
+    memories: list[object] = []
+    for benchmark in OUR_BENCHMARKS:
+        memories += _config(run, benchmark.key("evaluation")).get("memories", [])
+    if not memories:
+        return
+    # Loads every memory that is built in, which no other run needs.
+    from pipelines.memories.registry import check_listed
+    from pipelines.memories.settings import swept_memories
+
+    for source in memories:
+        if isinstance(source, str):  # Dagster refuses what is none
+            for memory in swept_memories(source):
+                check_listed(memory)
+
+
+def _config(run: dg.DagsterRun, asset: str) -> dict[str, Any]:
+    ops: dict[str, Any] = cast(dict[str, Any], run.run_config).get("ops", {})
+    return ops.get(asset, {}).get("config", {})

@@ -1,0 +1,186 @@
+"""Refuses what no user of a web server of ours asked for, with one sentence.
+
+Every page that a browser shows can send requests to a port of loopback, and DNS can give our address to a foreign name. So a
+request has to call this server by a name of its own. What changes something has to come from a page of this server or from no
+page at all, as JSON, with the token of this start, which the pages bring as a cookie. And no page may frame one of ours.
+This is no login (pipelines/guide/security.md).
+"""
+
+import os
+import re
+import secrets
+from collections.abc import Collection
+from ipaddress import ip_address
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pipelines.errors import Problem
+
+HOSTS = "AMEMGYM_HOSTS"
+LOOPBACK = ("localhost", "127.0.0.1", "::1")  # no name of DNS leads elsewhere from these
+EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 (to listen on)
+GRAPHQL = "/graphql"
+WITHOUT_CHANGE = ("GET", "HEAD", "OPTIONS")  # the methods that may change nothing, by the standard
+OWN_SITE = ("same-origin", "none")  # of Sec-Fetch-Site; "none" is what the user typed
+UNFRAMED = {"content-security-policy": "frame-ancestors 'none'", "x-frame-options": "DENY"}  # the second for browsers of before
+HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]+)?", re.IGNORECASE)
+
+
+class RequestGuard:
+    """Passes the requests of a server's users on to its application.
+
+    `host`: the address that is listened on. `forms`: paths that take a form of our own pages in place of JSON. `with_token`:
+    whether a change needs the token; a service that only answers needs none.
+    Raises Problem for a list of hosts that cannot be read.
+    """
+
+    def __init__(self, app: ASGIApp, *, host: str, forms: Collection[str] = (), with_token: bool = True) -> None:
+        self._app = app
+        self._forms = forms
+        self._token = secrets.token_urlsafe(32) if with_token else ""
+        self._listed = listed_hosts()
+        self._listed_names = set(map(_host_name, self._listed))
+        self._names = {*LOOPBACK, host.lower(), *self._listed_names}
+        # Where all addresses are listened on, nobody says which they are. No name of DNS stands behind an address.
+        self._at_every_address = host in EVERY_ADDRESS
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer as the application does, or with a refusal."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        connection = HTTPConnection(scope)
+        refusal = self._refusal(connection)
+
+        async def send_unframed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in UNFRAMED.items():
+                    headers.append(name, value)
+                if refusal is None and headers.get("content-type", "").startswith("text/html"):
+                    self._hand_out_token(connection, headers)
+            await send(message)
+
+        answer = self._app if refusal is None else refusal
+        await answer(scope, receive, send_unframed)
+
+    def _refusal(self, connection: HTTPConnection) -> Response | None:
+        host = connection.headers.get("host", "")
+        if not self._is_own_name(host):
+            return _refuse(
+                421,
+                f"This server does not go by the name {host!r}; take the address that it printed at its start, or start it "
+                f"with {HOSTS}={_host_name(host) or 'NAME'} if that is how a proxy or another machine calls it.",
+            )
+        if connection.scope["type"] == "websocket":
+            return self._refusal_of_origin(connection)
+        method = connection.scope["method"]
+        if method in WITHOUT_CHANGE:
+            return _refusal_of_read(connection)
+        return self._refusal_of_origin(connection) or self._refusal_of_body(connection) or self._refusal_of_token(connection)
+
+    def _is_own_name(self, host: str) -> bool:
+        name = _host_name(host)
+        return name != "" and (name in self._names or (self._at_every_address and _is_address(name)))
+
+    def _refusal_of_origin(self, connection: HTTPConnection) -> Response | None:
+        """Refuse a page of another origin. Browsers send it with every change and every websocket; scripts send none."""
+        headers = connection.headers
+        origin = headers.get("origin")
+        is_own = origin is None or self._is_own_origin(origin.lower(), connection)
+        if is_own and headers.get("sec-fetch-site", "none") in OWN_SITE:
+            return None
+        return _refuse(
+            403,
+            f"A page of another origin ({origin or 'not told'}) asked for this, so nothing was done; use this server's own "
+            f"pages, or start it with {HOSTS} naming the host under which a proxy shows them.",
+        )
+
+    def _is_own_origin(self, origin: str, connection: HTTPConnection) -> bool:
+        scheme, _, host = origin.partition("://")
+        if scheme not in ("http", "https"):
+            return False
+        asked = connection.headers["host"].lower()
+        if host in self._listed or (host == asked and _host_name(host) in self._listed_names):
+            return True  # by either scheme, as a proxy may speak TLS in this server's place
+        return host == asked and (scheme == "https") == connection.url.is_secure
+
+    def _refusal_of_body(self, connection: HTTPConnection) -> Response | None:
+        """Refuse a body that is no JSON: a page of another origin may send forms and plain text unasked, and JSON never."""
+        content_type = connection.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content_type == "application/json" or connection.scope["path"] in self._forms:
+            return None
+        return _refuse(400, "What changes something is taken as application/json only; send it with that content type.")
+
+    def _refusal_of_token(self, connection: HTTPConnection) -> Response | None:
+        if self._has_token(connection):
+            return None
+        reason = "the cookie is not the one" if _cookie_name(connection) in connection.cookies else "the cookie is missing"
+        refusal = _refuse(
+            403,
+            f"Nothing was done, because {reason} that this server's pages bring since its last start; reload the page, "
+            "or let a script get one of the pages first and send its cookie along.",
+        )
+        # An open page, or a script with a cookie jar, may simply ask again.
+        self._hand_out_token(connection, refusal.headers)
+        return refusal
+
+    def _has_token(self, connection: HTTPConnection) -> bool:
+        if not self._token:
+            return True
+        given = connection.cookies.get(_cookie_name(connection), "")
+        return secrets.compare_digest(given.encode(), self._token.encode())  # in a time that tells nothing
+
+    def _hand_out_token(self, connection: HTTPConnection, headers: MutableHeaders) -> None:
+        if self._has_token(connection):
+            return
+        secure = "; Secure" if connection.url.is_secure else ""
+        headers.append("set-cookie", f"{_cookie_name(connection)}={self._token}; Path=/; HttpOnly; SameSite=Strict{secure}")
+
+
+def listed_hosts() -> frozenset[str]:
+    """Return the names under which proxies and other machines reach a server of this installation. Raises Problem."""
+    entries = [entry.strip() for entry in os.environ.get(HOSTS, "").lower().split(",")]
+    listed = frozenset(filter(None, entries))
+    for entry in listed:
+        if not HOST.fullmatch(entry):
+            raise Problem(
+                f"{HOSTS} has {entry!r}, which is no host; list names, with a port where browsers show one, as in "
+                f"{HOSTS}=bench.example.org,gpu-box:8443."
+            )
+    return listed
+
+
+def _refusal_of_read(connection: HTTPConnection) -> Response | None:
+    """Refuse GraphQL by GET: Dagster carries out a mutation that comes so, unless it is asked for its editor's page."""
+    if connection.scope["path"] != GRAPHQL or "text/html" in connection.headers.get("accept", ""):
+        return None
+    return _refuse(400, "GraphQL is taken by POST as application/json only; open this address in a browser for its editor.")
+
+
+def _refuse(status: int, sentence: str) -> Response:
+    headers = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
+    return PlainTextResponse(f"{sentence}\n", status, headers=headers)
+
+
+def _host_name(host: str) -> str:
+    """Return the name or address without port and brackets; "" for what is no host."""
+    found = HOST.fullmatch(host)
+    return found[1].strip("[]").lower() if found else ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _cookie_name(connection: HTTPConnection) -> str:
+    """Return a name by port: browsers have one jar for all ports of a host, and servers must not overwrite tokens."""
+    _, port = connection.scope["server"]
+    return f"amemgym-{port}"

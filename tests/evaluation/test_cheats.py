@@ -1,0 +1,209 @@
+"""A memory gains nothing outside the contract: by files, by the interpreter, by the runner's code, by texts, or afterwards."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assets.amemgym.records.episode import Episode
+from assets.isolation.boundary import available_kind
+from assets.records.json_text import parse_json
+from assets.text.words import count_tokens
+from pipelines.evaluation.amemgym.dataset import AMemGymDataset
+from pipelines.evaluation.amemgym.tasks import AMemGymTasks
+from pipelines.evaluation.folder import RESULTS, FinishedRun, read_run, read_table, write_table
+from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.report.markdown import run_report
+from pipelines.evaluation.verification import known_problems, verify_run
+from pipelines.experiments.scoring.leaderboard import runs_by_dataset
+from pipelines.experiments.scoring.ranking import leaderboard_table
+from pipelines.memories.built_in.plain import FullHistory
+from pipelines.memories.contract import MemorySpec
+from pipelines.memories.registry import CONFINED, Confinement, find_memory, host_memory
+from tests.evaluation.scripted_evaluation import SETTINGS, HonestModel, episode, finish, run_of, tasks
+from tests.evaluation.test_memories import tools
+from tests.support.coroutines import run
+
+FILE = Path(__file__).with_name("cheating_memories.py")
+KEYS = "ada q1: option 2"
+needs_a_boundary = pytest.mark.skipif(available_kind() == "none", reason="this machine gives no boundary")
+
+
+def cheat(name: str, file: Path = FILE, **settings: str) -> MemorySpec:
+    return find_memory(f"{file}:{name}").model_copy(update={"settings": settings})
+
+
+def recalled(spec: MemorySpec, *, tokens: int = 100_000, confinement: Confinement = CONFINED) -> list[str]:
+    """What a new memory gives back for a question."""
+
+    async def asked() -> list[str]:
+        host = host_memory(spec, tools(HonestModel()), confinement=confinement)
+        try:
+            return await (await host.new_memory()).recall("boat", tokens=tokens)
+        finally:
+            await host.close()
+
+    return run(asked())
+
+
+def scored(folder: Path, spec: MemorySpec) -> FinishedRun:
+    """A run of the memory on one user."""
+    return finish(run_of(folder, HonestModel(), data=tasks("ada"), spec=spec, conditions=()))
+
+
+@needs_a_boundary
+def test_keys_cannot_be_read_by_their_path_be_they_in_the_data_folder_beside_the_memory_or_elsewhere(tmp_path: Path) -> None:
+    own = tmp_path / "mine" / "cheating.py"
+    places = [tmp_path / "home" / "release.json", own.parent / "data" / "release.json", own.with_name(".env")]
+    for path in (own, *places):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(KEYS, encoding="utf-8")
+    own.write_text(FILE.read_text(encoding="utf-8"), encoding="utf-8")
+    hidden = Confinement(hidden=(own.parent / "data",))
+
+    assert [recalled(cheat("ReadsTheRelease", own, path=str(path)), confinement=hidden) for path in places] == [[], [], []]
+    assert recalled(cheat("ReadsTheRelease", own, path=str(own)), confinement=hidden) != [], "its own files stay"
+
+
+def test_keys_cannot_be_read_from_the_interpreter(tmp_path: Path) -> None:
+    finished = scored(tmp_path, cheat("SearchesTheInterpreter"))
+    assert not any(row.memories for row in finished.answers)
+
+
+def test_the_grader_cannot_be_replaced(tmp_path: Path) -> None:
+    finished = scored(tmp_path, cheat("ReplacesTheGrader"))
+    honest = scored(tmp_path, MemorySpec(name="none", kind="none"))
+    assert finished.results.metrics["overall"] == honest.results.metrics["overall"]
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_a_class_of_texts_defeats_no_budget(in_process: bool) -> None:
+    texts = recalled(cheat("DefeatsTheBudget"), tokens=10, confinement=Confinement(in_process))
+    assert [type(text) for text in texts] == [str]
+    assert sum(map(count_tokens, texts)) == 10
+
+
+@pytest.fixture
+def unspoiled() -> Iterator[None]:
+    """What a memory of others did to ours in this process is undone."""
+    before = FullHistory.recall
+    yield
+    FullHistory.recall = before
+
+
+@pytest.mark.usefixtures("unspoiled")
+def test_another_memory_cannot_be_spoiled(tmp_path: Path) -> None:
+    scored(tmp_path, cheat("SpoilsAnotherMemory"))
+    assert scored(tmp_path, MemorySpec(name="full-history", kind="full-history")).results.metrics["overall"].value == 1
+
+
+def test_a_run_says_which_boundary_kept_its_memory_in_and_one_without_is_marked(tmp_path: Path) -> None:
+    kept = scored(tmp_path, cheat("Cheat"))
+    work = run_of(tmp_path, HonestModel(), data=tasks("ada"), spec=cheat("Cheat"), conditions=(), in_process=True)
+    free = finish(replace(work, confinement=Confinement(in_process=True)))
+
+    assert kept.manifest.boundary == ("process" if available_kind() == "none" else available_kind())
+    assert free.manifest.boundary == "in-process"
+    assert free.manifest.run_id != kept.manifest.run_id
+    assert "could read the answers" in run_report(free)
+    assert "could read the answers" not in run_report(kept)
+    assert "Cheat (in-process)" in leaderboard_table([kept, free])
+
+
+def edited(folder: Path, *, name: str, changes: dict[str, object]) -> None:
+    """Write the first wrong answer of a run anew, as somebody does who wants a better score."""
+    rows = read_table(folder / name, kind=AnswerRow)
+    place = next(place for place, row in enumerate(rows) if row.kind == "question" and row.status == "wrong")
+    rows[place] = rows[place].model_copy(update=changes)
+    write_table(folder / name, rows, kind=AnswerRow)
+
+
+def test_a_run_as_it_was_made_is_verified_and_keeps_its_code(tmp_path: Path) -> None:
+    finished = scored(tmp_path, cheat("Cheat"))
+    folder = tmp_path / finished.manifest.run_id
+    verdict = verify_run(read_run(str(folder), runs=tmp_path), folder, tasks("ada"))
+
+    assert verdict.problems == ()
+    assert verdict.graded == len(finished.answers)
+    assert known_problems(folder) == ()
+    assert (folder / "code" / FILE.name).read_text(encoding="utf-8") == FILE.read_text(encoding="utf-8")
+
+
+def test_edited_results_answers_rows_and_code_fail_verification_and_leave_the_board(tmp_path: Path) -> None:
+    original = tmp_path / scored(tmp_path, cheat("Cheat")).manifest.run_id
+    dropped = read_table(original / "answers.parquet", kind=AnswerRow)
+
+    def problems(edit: Callable[[Path], object]) -> str:
+        shutil.rmtree(tmp_path / "edited", ignore_errors=True)
+        folder = Path(shutil.copytree(original, tmp_path / "edited" / original.name))
+        edit(folder)
+        return "\n".join(verify_run(read_run(str(folder), runs=folder.parent), folder, tasks("ada")).problems)
+
+    def better_results(folder: Path) -> None:
+        results = parse_json((folder / RESULTS).read_bytes())
+        results["metrics"]["overall"] = {"value": 1.0, "low": 1.0, "high": 1.0}
+        (folder / RESULTS).write_text(json.dumps(results), encoding="utf-8")
+
+    def better_row(folder: Path) -> None:
+        edited(folder, name="answers.parquet", changes={"status": "right"})
+
+    def fewer_rows(folder: Path) -> None:
+        write_table(folder / "answers.parquet", [row for row in dropped if row.status != "wrong"], kind=AnswerRow)
+
+    def other_code(folder: Path) -> None:
+        (folder / "code" / FILE.name).write_text("", encoding="utf-8")
+
+    def no_table(folder: Path) -> None:
+        (folder / "memory.parquet").unlink()
+
+    assert "does not follow from the rows, in metrics" in problems(better_results)
+    assert problems(no_table) == "memory.parquet is missing."
+    assert "its reply is graded otherwise by the data set" in problems(better_row)
+    assert "missing, or too many" in problems(fewer_rows)
+    assert "is not what the run was made with" in problems(other_code)
+    # Nobody verified this one, and the board recomputes.
+    better_results(original)
+    [[run_on_board]] = runs_by_dataset(tmp_path)[0]
+    board = leaderboard_table([run_on_board])
+    assert "| off |" in board
+    assert "is off the board, because it failed verification: results.json does not follow from the rows" in board
+
+
+def two_users() -> AMemGymTasks:
+    """Ada, and Ben with values of his own in place of two of hers."""
+    text = episode("ben").model_dump_json().replace("vegetarian", "pescetarian").replace("Tue | Thu", "Mon | Fri")
+    ben = Episode.model_validate_json(text)
+    return AMemGymTasks(AMemGymDataset("rehearsal", "e" * 64, (episode("ada"), ben), SETTINGS))
+
+
+def run_on_two(folder: Path, spec: MemorySpec) -> FinishedRun:
+    return finish(run_of(folder, HonestModel(), data=two_users(), spec=spec, conditions=("none",), baselines=False))
+
+
+def test_a_memory_that_knows_answers_it_was_never_told_fails_the_permutation_control_and_leaves_the_board(
+    tmp_path: Path,
+) -> None:
+    knowing = run_on_two(tmp_path, cheat("KnowsTheKeys"))
+    honest = run_on_two(tmp_path, MemorySpec(name="full-history", kind="full-history"))
+    assert knowing.results.control is not None
+    assert honest.results.control is not None
+    board = leaderboard_table([knowing, honest])
+
+    assert not knowing.results.control.passed
+    assert honest.results.control.passed
+    assert honest.results.metrics["overall"].value == 1
+    assert "so it knows answers that it was never told" in run_report(knowing)
+    assert f"{knowing.manifest.run_id} is off the board. Permutation control" in board
+    assert [line.split(" | ")[0] for line in board.splitlines()[2:4]] == ["| 1", "| off"]
+
+
+def test_questions_of_the_control_cannot_be_left_out(tmp_path: Path) -> None:
+    finished = run_on_two(tmp_path, cheat("KnowsTheKeys"))
+    folder = tmp_path / finished.manifest.run_id
+    assert verify_run(finished, folder, two_users()).problems == ()
+    left = [row for row in finished.answers if row.kind != "permuted"]
+    told = verify_run(replace(finished, answers=left), folder, two_users()).problems
+    assert "questions of the permutation control are missing among the answers." in told

@@ -1,0 +1,185 @@
+"""Additions are cheap, and counted: the files that each kind opens beside its own, in a copy of the repository that then works.
+
+The guide's pages are the additions of a check, a stage and a benchmark. Tests are an addition's own. That another model API
+works is in `tests/pipelines/llm/test_model_api.py`.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import clean_environment
+from tests.support.guide import copy_of_the_repository, fences, pages, write
+
+MEMORY = '''"""A memory of the last event alone."""
+
+from pipelines.memories.built_in.base import CopiedMemory
+
+
+class LastEvent(CopiedMemory):
+    line = ""
+
+    async def write(self, events):
+        self.line = events[-1].line
+
+    async def recall(self, query, *, tokens):
+        return [self.line]
+'''
+API = '''"""Another provider's API."""
+
+from pipelines.resources.llm.model_api import OpenAiChat
+
+
+class OtherChat(OpenAiChat):
+    """Its own three functions."""
+'''
+COMMAND = '''"""A command of one function."""
+
+
+def {name}() -> None:
+    """{sentence}"""
+    print("done")
+'''
+# What the copy says of what was added, in one process.
+PROGRAM = """
+import json
+
+from assets.amemgym.pipeline import AMEMGYM
+from pipelines.cli.main import load_command, summary_of
+from pipelines.definitions import defs
+from pipelines.embedded.app import writers
+from pipelines.memories.registry import embeds, find_memory
+from pipelines.opening.models import OtherChat
+from validation.amemgym.benchmark import RULES
+
+keys = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}
+print(json.dumps({
+    "a check": "events_brief" in [rule.name for rule in RULES["events"]],
+    "a stage": "mottos" in AMEMGYM.asking_stages and "mottos" in keys and "mottos/write" in writers() and bool(RULES["mottos"]),
+    "a benchmark": {"coins_recipe", "coins_tossed", "coins_release", "coins_evaluation"} <= keys,
+    "a built-in memory": find_memory("last").kind == "last" and not embeds("last"),
+    "another model API": OtherChat().most_bytes > 0,
+    "a command": summary_of("toss") == load_command("toss").help == "Toss a coin.",
+    "an export format": summary_of("export-blank") == "Write nothing.",
+}))
+"""
+
+
+@dataclass(frozen=True)
+class Addition:
+    """Files of its own by path, and what is put before a line of files that are there: path, that line, new line."""
+
+    own: Mapping[str, str]
+    changes: tuple[tuple[str, str, str], ...]
+
+    def make(self, place: Path) -> set[str]:
+        """Write it into a copy of the repository; return the files that had to be opened."""
+        for path, text in self.own.items():
+            assert not (place / path).exists()
+            (place / path).write_text(text, encoding="utf-8")
+        for path, line, new in self.changes:
+            text = (place / path).read_text(encoding="utf-8")
+            assert text.count(line) == 1, (path, line)
+            (place / path).write_text(text.replace(line, new + line), encoding="utf-8")
+        return {path for path, _, _ in self.changes}
+
+
+MAIN = "pipelines/cli/main.py"
+ADDITIONS = {
+    "a built-in memory": Addition(
+        {"pipelines/memories/last.py": MEMORY},
+        (
+            (
+                "pipelines/memories/registry.py",
+                "from pipelines.memories.built_in.mem0 import",
+                "from pipelines.memories.last import LastEvent\n",
+            ),
+            ("pipelines/memories/registry.py", '    "none": NoMemory,', '    "last": LastEvent,\n'),
+            ("pipelines/memories/memories.yaml", "none: {kind: none}", "last: {kind: last}\n"),
+        ),
+    ),
+    "another model API": Addition(
+        {"pipelines/resources/llm/other_api.py": API},
+        (
+            (
+                "pipelines/opening/models.py",
+                "from pipelines.resources.llm.place",
+                "from pipelines.resources.llm.other_api import OtherChat\n",
+            ),
+            (
+                "pipelines/opening/models.py",
+                "        client = open_client(settings, api=OpenAiChat())",
+                "        open_client(settings, api=OtherChat())\n",
+            ),
+        ),
+    ),
+    "a command": Addition(
+        {"pipelines/cli/toss.py": COMMAND.format(name="toss", sentence="Toss a coin.")},
+        ((MAIN, '        "demo": "generate:demo"', '        "toss": "toss:toss",\n'),),
+    ),
+    "an export format": Addition(
+        {
+            "pipelines/export/blank.py": '"""A format without a byte."""\n',
+            "pipelines/cli/blank.py": COMMAND.format(name="export_blank", sentence="Write nothing."),
+        },
+        ((MAIN, '        "export": "memory:export_release"', '        "export-blank": "blank:export_blank",\n'),),
+    ),
+}
+MOST_OPENED = {
+    "a check": 1,
+    "a stage": 3,
+    "a benchmark": 3,
+    "a built-in memory": 2,
+    "another model API": 2,
+    "a command": 1,
+    "an export format": 1,
+}
+
+
+@dataclass(frozen=True)
+class Extended:
+    """A copy of the repository with every addition, and the files that each had to open."""
+
+    place: Path
+    opened: dict[str, set[str]]
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Extended:
+    place = copy_of_the_repository(tmp_path_factory.mktemp("copy") / "copy")
+    opened: dict[str, set[str]] = {}
+    for kind, page in (("a stage", "stage"), ("a check", "check"), ("a benchmark", "benchmark")):
+        told = [fence for fence in fences(pages()[page]) if fence.kind != "sh"]
+        for fence in told:
+            write(fence, place=place)
+        opened[kind] = {path for fence in told for path in re.findall(r"^\+\+\+ b/(.+)$", fence.text, re.MULTILINE)}
+    for kind, addition in ADDITIONS.items():
+        opened[kind] = addition.make(place)
+    return Extended(place, opened)
+
+
+def output_in(extended: Extended, *words: str, home: Path) -> str:
+    """What Python prints in the copy."""
+    command = [sys.executable, *words]
+    done = subprocess.run(command, cwd=extended.place, env=clean_environment(home), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_an_addition_opens_few_files_beside_its_own_and_is_there_then(extended: Extended, tmp_path: Path) -> None:
+    for kind, most in MOST_OPENED.items():
+        source = {path for path in extended.opened[kind] if not path.startswith("tests/")}
+        assert 1 <= len(source) <= most, (kind, source)
+    assert json.loads(output_in(extended, "-c", PROGRAM, home=tmp_path)) == dict.fromkeys(MOST_OPENED, True)
+
+
+def test_an_added_benchmark_is_made_and_released_as_ours_are(extended: Extended, tmp_path: Path) -> None:
+    output_in(extended, "-m", "pipelines", "generate", "coins", home=tmp_path)
+    manifest = json.loads((tmp_path / "releases" / "coins" / "0.1.0" / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["counts"] == {"coins": 3}

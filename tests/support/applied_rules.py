@@ -1,0 +1,16 @@
+"""Rules applied to a few records at once."""
+
+from collections.abc import Iterable, Sequence
+
+from assets.recipe.recipe import Recipe
+from assets.records.base import ItemRecord
+from validation.rules import RecordsByStage, Rule, RuleOutcome, RuleRun
+
+
+def apply_rules(
+    rules: Sequence[Rule], records: Iterable[ItemRecord], *, recipe: Recipe, others: RecordsByStage | None = None
+) -> list[RuleOutcome]:
+    """Return the outcome of every rule over all of a few records. `others`: the records of the stages that the rules read."""
+    run = RuleRun(rules, recipe=recipe)
+    run.add(list(records), others=others or {})
+    return run.outcomes()

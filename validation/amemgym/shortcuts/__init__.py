@@ -1,0 +1,1 @@
+"""Ways to answer without memory, and how far each gets."""

@@ -1,0 +1,301 @@
+"""Shortcut baselines: measure ways to answer that need no memory on the finished set.
+
+Every shortcut but the reader of the present period takes one option per question, whatever the period, because texts do
+not change from period to period. So chance has a closed form: options are shown in shuffled order and none is right by
+design, hence a program that knows nothing takes each with equal probability.
+"""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import attrgetter, mul
+from statistics import fmean
+from typing import NamedTuple
+
+from assets.amemgym.records.audit import Judgement, Probe
+from assets.amemgym.records.episode import Episode, options_left
+from assets.amemgym.records.report import ShortcutLine, Verdict, WorstItem
+from assets.recipe.amemgym import AMemGymRecipe
+from assets.records.estimate import Estimate
+from validation.amemgym.shortcuts.learned import FEWEST_USERS, AskedQuestion, LearnedShortcuts, Weights
+from validation.amemgym.shortcuts.programs import (
+    JUDGED,
+    LAST,
+    LEARNED,
+    STALE,
+    TEXT_PROGRAMS,
+    UNLIMITED,
+    WINDOWS,
+    OptionTexts,
+    ShortcutProgram,
+    position,
+)
+
+# A clean set exceeds the first once in ten thousand times, the second, for shortcuts over form, once in a thousand. So few,
+# because there are some thirty shortcuts.
+LUCK_DEVIATIONS = 3.72
+FORM_LUCK_DEVIATIONS = 3.09
+WORST_ITEMS = 3  # to look at, by shortcut
+
+
+class Pick(NamedTuple):
+    """A question with each option's probability of being taken by a shortcut."""
+
+    asked: AskedQuestion
+    weights: Weights
+
+    @property
+    def gain(self) -> float:
+        """The share of periods got right, less a guess's share."""
+        return sum(map(mul, self.weights, self.asked.shares)) - 1 / len(self.weights)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the gain, if the options were put into their positions at random."""
+        count = len(self.weights)
+        if count == 1:
+            return 0.0
+        return _spread(self.weights) * _spread(self.asked.shares) / (count - 1)
+
+
+@lru_cache(maxsize=1024)  # most programs take one option with certainty
+def _spread(weights: Weights) -> float:
+    return sum([(one - 1 / len(weights)) ** 2 for one in weights])
+
+
+@dataclass
+class Measurement:
+    """The picks of one shortcut over the whole set, as sums.
+
+    `pairs` is the number of (question, period) pairs. `users` numbers those with a pick; `right` and `asked` count their
+    pairs. `worst` holds the picks that gain most, the earlier first among equals.
+    """
+
+    program: ShortcutProgram
+    pairs: int = 0
+    guessed: float = 0.0
+    gained: float = 0.0
+    scattered: float = 0.0
+    users: "array[int]" = field(default_factory=lambda: array("q"))
+    right: "array[float]" = field(default_factory=lambda: array("d"))
+    asked: "array[float]" = field(default_factory=lambda: array("d"))
+    worst: list[Pick] = field(default_factory=list[Pick])
+
+    def add(self, pick: Pick, *, user: int) -> None:
+        """Count one pick; those of a user come together."""
+        gain = pick.gain
+        self.count(gain, periods=pick.asked.periods, options=len(pick.weights), user=user)
+        self.scattered += pick.asked.periods**2 * pick.variance
+        # Nearly every pick gains less, and is not sorted in.
+        least = self.worst[-1].gain if len(self.worst) == WORST_ITEMS else 0
+        if gain > least:
+            self.worst = sorted([*self.worst, pick], key=attrgetter("gain"), reverse=True)[:WORST_ITEMS]
+
+    def count(self, gain: float, *, periods: int, options: int, user: int) -> None:
+        """Count a question. `gain`: the share of its periods got right, less a guess's share."""
+        # Questions of a user come together, so a new number begins a new user.
+        if not self.users or self.users[-1] != user:
+            self.users.append(user)
+            self.right.append(0.0)
+            self.asked.append(0.0)
+        self.right[-1] += periods * (gain + 1 / options)
+        self.asked[-1] += periods
+        self.pairs += periods
+        self.guessed += periods / options
+        self.gained += gain * periods
+
+    @property
+    def random(self) -> float:
+        """The accuracy of a uniform guess over the same pairs."""
+        return self.guessed / max(1, self.pairs)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of pairs got right."""
+        return self.random + self.gained / max(1, self.pairs)
+
+    @property
+    def luck(self) -> float:
+        """The accuracy that chance alone exceeds once in ten thousand sets, in a thousand for shortcuts over form."""
+        # With few users the stricter limit would block sets by chance.
+        enough = self.program.form and len(self.users) >= FEWEST_USERS
+        deviations = FORM_LUCK_DEVIATIONS if enough else LUCK_DEVIATIONS
+        return self.random + deviations * self.scattered**0.5 / max(1, self.pairs)
+
+
+class ShortcutBaselines:
+    """Measure every shortcut, user by user; some four hundred bytes of each stay in memory."""
+
+    def __init__(self, recipe: AMemGymRecipe) -> None:
+        self._recipe = recipe
+        self._users: list[str] = []
+        self._positions: list[Measurement] = []
+        self._judges: dict[Probe, Measurement] = {probe: Measurement(program) for probe, program in JUDGED.items()}
+        self._limited = list(map(Measurement, (LAST, *TEXT_PROGRAMS)))
+        self._stale = Measurement(STALE)
+        self._windows = {periods: Measurement(program) for periods, program in WINDOWS.items()}
+        self._unlimited = list(map(Measurement, UNLIMITED))
+        self._learned = LearnedShortcuts()
+
+    def add(self, episode: Episode, judgements: Iterable[Judgement] = ()) -> None:
+        """Measure one user. A judge who cannot tell counts as a guess; several choices of one judge share the probability."""
+        number = len(self._users)
+        self._users.append(episode.user_id)
+        chosen: defaultdict[tuple[Probe, str], list[str | None]] = defaultdict(list)
+        for judgement in judgements:
+            chosen[judgement.probe, judgement.question_id].append(judgement.chosen)
+        asked: list[AskedQuestion] = []
+        for question in episode.questions:
+            options = OptionTexts(episode, question)
+            asked.append(options.asked)
+            count = len(options.answers)
+            while len(self._positions) < count:
+                self._positions.append(Measurement(position(len(self._positions))))
+            for measurement in (*self._positions[:count], *self._limited, self._stale, *self._unlimited):
+                weights = measurement.program.choose(options)
+                if weights is not None:
+                    measurement.add(Pick(options.asked, weights), user=number)
+            for periods, measurement in self._windows.items():
+                # A window of all periods is no window.
+                if periods < len(episode.periods):
+                    left = options_left(episode, question, window=periods)
+                    gain = fmean([1 / one for one in left]) - 1 / count
+                    measurement.count(gain, periods=len(left), options=count, user=number)
+            for probe, measurement in self._judges.items():
+                choices = chosen[probe, question.question_id]
+                if choices:
+                    measurement.add(Pick(options.asked, _weights_of_judges(options, choices)), user=number)
+        self._learned.add(episode.user_id, asked)
+
+    def lines(self) -> tuple[ShortcutLine, ...]:
+        """Return all lines, those of judges only where there are audits."""
+        learners = self._measured_learners()
+        ordered = [*self._positions, *self._limited, self._stale, *learners, *self._judges.values(), *self._windows.values()]
+        ordered += self._unlimited
+        measured = [one for one in ordered if one.pairs]
+        if not measured:
+            return ()
+        accuracies = self._accuracies(measured)
+        lines = [_random_line(self._positions[0])]
+        for one in measured:
+            lines.append(_line(one, accuracies[one.program.name], limit=self._limit(one), recipe=self._recipe))
+        return tuple(lines)
+
+    def _limit(self, one: Measurement) -> float:
+        """Return a guess and the recipe's margin, with two exceptions beside the shortcuts without a limit.
+
+        The stale shortcut knows the start in full: it may reach what it would in a set of which each period changes the share
+        `least_change`. A profile may give the start away, since states begin as fits the profile, but nothing later.
+        """
+        limits = self._recipe.shortcuts
+        if not one.program.limited:
+            return 1.0
+        if one is self._stale:
+            unchanged = [(1 - limits.least_change) ** period for period in range(self._recipe.num_periods + 1)]
+            return one.random + (1 - one.random) * sum(unchanged) / len(unchanged)
+        at_least = one.random
+        if one is self._judges["profile_only"]:
+            at_least = max(at_least, self._stale.accuracy)
+        return min(1.0, at_least + (limits.form_margin if one.program.form else limits.margin))
+
+    def _measured_learners(self) -> list[Measurement]:
+        measured = {name: Measurement(program) for name, program in LEARNED.items()}
+        numbers = {user: number for number, user in enumerate(self._users)}
+        for name, asked, weights in self._learned.choices():
+            measured[name].add(Pick(asked, weights), user=numbers[asked.user_id])
+        return list(measured.values())
+
+    def _accuracies(self, measured: Sequence[Measurement]) -> dict[str, Estimate]:
+        """Return each shortcut's accuracy, with intervals from the same resampled users."""
+        import numpy as np  # heavy, as is what the next line imports
+
+        from assets.reporting.intervals import Array, Sample, Tallies, share
+
+        # The draw goes by the order of ids, whatever the order in which users came.
+        order = sorted(range(len(self._users)), key=self._users.__getitem__)
+        rows = np.empty(len(order), dtype=np.int64)
+        rows[order] = np.arange(len(order))
+        counts: dict[str, Array] = {}
+        for one in measured:
+            for what, values in (("right", one.right), ("asked", one.asked)):
+                column = np.zeros((len(order), 1))
+                column[rows[one.users], 0] = values
+                counts[f"{one.program.name} {what}"] = column
+        sample = Sample.of(Tallies(tuple(map(self._users.__getitem__, order)), counts), seed=self._recipe.seed)
+        accuracies: dict[str, Estimate] = {}
+        for one in measured:
+            name = one.program.name
+            accuracies[name] = sample.estimate(share(f"{name} right", f"{name} asked"))
+        return accuracies
+
+
+def _weights_of_judges(options: OptionTexts, choices: Sequence[str | None]) -> Weights:
+    weights: list[float] = []
+    for option in options.question.answer_choices:
+        votes = 0.0
+        for choice in choices:
+            # A judge who cannot tell guesses.
+            votes += 1 / len(options.answers) if choice is None else choice == option.choice_id
+        weights.append(votes / len(choices))
+    return tuple(weights)
+
+
+def _line(one: Measurement, accuracy: Estimate, *, limit: float, recipe: AMemGymRecipe) -> ShortcutLine:
+    verdict = _verdict(one, accuracy, limit=limit, recipe=recipe)
+    return ShortcutLine(
+        shortcut=one.program.name,
+        meaning=one.program.meaning,
+        items=one.pairs,
+        accuracy=accuracy,
+        random=round(one.random, 6),
+        luck=round(one.luck, 6),
+        limit=round(limit, 6),
+        verdict=verdict,
+        worst=() if verdict == "unlimited" else tuple(map(_worst_item, one.worst)),
+    )
+
+
+def _verdict(one: Measurement, accuracy: Estimate, *, limit: float, recipe: AMemGymRecipe) -> Verdict:
+    """Compare the accuracy of a shortcut over form with the limit; of other shortcuts and of few users the whole interval.
+
+    Few users may agree by chance. The limit of a shortcut over form holds only where the interval ends below it; it is
+    unproven where there are too few users to say so.
+    """
+    if not one.program.limited:
+        return "unlimited"
+    # A single user has no interval.
+    if accuracy.value is None or accuracy.low is None or accuracy.high is None:
+        return "unproven" if one.program.form and accuracy.value is not None else "holds"
+    reached = accuracy.value if one.program.form and len(one.users) >= FEWEST_USERS else accuracy.low
+    if reached > limit and accuracy.value > one.luck:
+        return "crossed"
+    if not one.program.form or accuracy.high <= limit:
+        return "holds"
+    return "crossed" if recipe.shortcuts.proven else "unproven"
+
+
+def _worst_item(pick: Pick) -> WorstItem:
+    taken = pick.weights.index(max(pick.weights))
+    return WorstItem(
+        user_id=pick.asked.user_id,
+        question_id=pick.asked.question_id,
+        query=pick.asked.query,
+        text=pick.asked.answers[taken],
+        share=round(pick.gain + 1 / len(pick.weights), 6),
+    )
+
+
+def _random_line(one: Measurement) -> ShortcutLine:
+    guess = round(one.random, 6)
+    return ShortcutLine(
+        shortcut="random",
+        meaning="a uniform guess, in closed form",
+        items=one.pairs,
+        accuracy=Estimate(value=guess, low=None, high=None),
+        random=guess,
+        luck=guess,
+        limit=1.0,
+        verdict="unlimited",
+    )

@@ -1,0 +1,93 @@
+"""Measure whether arrival tells what counts: how often the first, or the last, of documents that disagree is right."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from assets.memory_items.chains import by_subject
+from assets.memory_items.documents import SizedItem
+from assets.memory_items.facts import Fact
+from assets.memory_items.report import ArrivalLine
+from assets.memory_items.tasks import MemoryTask
+from assets.records.answers import is_right
+from assets.records.estimate import Estimate
+from assets.reporting.user_share import UserShare
+from assets.text.words import folded
+
+FIRST = "what came first counts"
+LAST = "what came last counts"
+RULES = (FIRST, LAST)
+
+
+class ArrivalCounter:
+    """Answer each task whose documents disagree on a step by arrival alone, at each length."""
+
+    def __init__(self) -> None:
+        self._right: defaultdict[str, list[int]] = defaultdict(list)
+        self._readings: list[int] = []
+
+    def add(self, task: MemoryTask, facts: Sequence[Fact]) -> None:
+        """Take a task with all facts that its own documents state; one whose documents agree on every step tells nothing."""
+        if not is_disputed(task, facts):
+            return
+        right = dict.fromkeys(RULES, 0)
+        for sized in task.lengths:
+            order = _order(sized)
+            for rule in RULES:
+                value = _followed(task, facts, order, last=rule == LAST)
+                right[rule] += value is not None and is_right(task.answer, value)
+        for rule in RULES:
+            self._right[rule].append(right[rule])
+        self._readings.append(len(task.lengths))
+
+    def lines(self) -> list[ArrivalLine]:
+        """Return a line per rule; none where no task has documents that disagree."""
+        lines: list[ArrivalLine] = []
+        for rule, right in self._right.items():
+            share = UserShare()
+            for hits, readings in zip(right, self._readings, strict=True):
+                share.add(hits, readings)
+            lines.append(ArrivalLine(rule=rule, tasks=share.users, right=share.estimate()))
+        return lines
+
+    def gap(self) -> Estimate | None:
+        """Return by how much more often the first is right than the last, with its interval; None of fewer than two tasks."""
+        if len(self._readings) < 2:
+            return None
+        import numpy as np  # heavy, and nothing is measured where the graph is only shown
+
+        from assets.reporting.intervals import GAIN, Sample, Tallies
+
+        counts = {
+            "first": np.asarray(self._right[FIRST], dtype=float)[:, None],
+            "last": np.asarray(self._right[LAST], dtype=float)[:, None],
+            "readings": np.asarray(self._readings, dtype=float)[:, None],
+        }
+        sample = Sample.of(Tallies(tuple(map(str, range(len(self._readings)))), counts), seed=0)
+        return sample.estimate(lambda sums: (sums["first"] - sums["last"]) / sums["readings"], within=GAIN)
+
+
+def is_disputed(task: MemoryTask, facts: Sequence[Fact]) -> bool:
+    """Return True where documents give a step of the task several values."""
+    for hop in task.hops:
+        values = {fact.value for fact in facts if fact.relation == hop.relation and fact.subject == hop.subject}
+        if len(values) > 1:
+            return True
+    return False
+
+
+def _order(sized: SizedItem) -> dict[str, int]:
+    """Return the place of each document in the order of arrival."""
+    return {document.document_id: place for place, document in enumerate(sized.documents)}
+
+
+def _followed(task: MemoryTask, facts: Sequence[Fact], order: Mapping[str, int], *, last: bool) -> str | None:
+    """Return the value to which the task's steps lead where the first, or last, document to arrive is believed."""
+    known = by_subject([fact for fact in facts if fact.document_id in order])
+    subject = task.hops[0].subject
+    for hop in task.hops:
+        said = [fact for fact in known[folded(subject)] if fact.relation == hop.relation]
+        if not said:
+            return None
+        said.sort(key=lambda fact: order[fact.document_id], reverse=last)
+        subject = said[0].value
+    return subject
