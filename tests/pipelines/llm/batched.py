@@ -31,9 +31,12 @@ AUDIT = {"decoys": 1, "pairs": 1, "guesses": 0}
 QUICK = BatchSettings(quiet=0.15, first_look=0.05, longest_look=0.2)
 
 
-def when_all_are_there(calls: int) -> BatchSettings:
-    """A job is sent when so many calls have come, and not before."""
-    return BatchSettings(quiet=LONG, first_look=0.05, longest_look=0.2, most_lines=calls)
+def when_all_are_there(calls: int, *, quiet: float = LONG) -> BatchSettings:
+    """A job is sent when so many calls have come; a smaller one, of lines sent again, after `quiet` seconds.
+
+    Tests that count jobs take this: on a busy machine calls made together reach the queue far apart.
+    """
+    return BatchSettings(quiet=quiet, first_look=0.05, longest_look=0.2, most_lines=calls)
 
 
 def batched(

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assets.llm.ports import EndpointError, ModelReply
 from pipelines.embedded.app import embedded_app
 from pipelines.resources.llm.batch.settings import BatchProgress
-from tests.pipelines.llm.batched import a_line, batched, jobs_at
+from tests.pipelines.llm.batched import a_line, batched, jobs_at, when_all_are_there
 from tests.pipelines.llm.scripted_server import on_a_port, settings_for
 from tests.support.simulated_provider.exchange import error_response, forward, read, send_response
 from tests.support.simulated_provider.fault_profile import FaultProfile
@@ -69,7 +69,7 @@ class OtherService:
 
 
 def ask_all(url: str, folder: Path, *, seen: list[BatchProgress] | None = None) -> list[ModelReply]:
-    model = batched(folder, settings_for(url), seen=seen)
+    model = batched(folder, settings_for(url), seen=seen, timing=when_all_are_there(len(TEXTS), quiet=3))
 
     async def together() -> list[ModelReply]:
         return list(await asyncio.gather(*(model.complete(a_line(text)) for text in TEXTS)))
