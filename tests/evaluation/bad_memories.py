@@ -148,6 +148,22 @@ class ComesLater(Plain):
         return self.lines if time.monotonic() >= self.indexed else []
 
 
+class ComesAtTheSecondLook(Plain):
+    """As a service that indexes in the background, on a machine of any speed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks = 0
+
+    def write(self, events: Sequence[MemoryEvent]) -> None:
+        super().write(events)
+        self.looks = 0
+
+    def recall(self, query: str, *, tokens: int) -> Any:
+        self.looks += 1
+        return self.lines if self.looks > 1 else []
+
+
 class SettlesItself(ComesLater):
     def __init__(self) -> None:
         super().__init__(lag=1_000)

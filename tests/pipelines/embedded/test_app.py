@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -11,9 +10,8 @@ import openai
 import pytest
 from starlette.testclient import TestClient
 
-from pipelines.embedded.app import embedded_app, write_reply
+from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import load_bank, model_name
-from pipelines.embedded.task import recognise
 from prompts.catalogue import load_prompt
 
 T = TypeVar("T")
@@ -179,12 +177,3 @@ def test_the_plain_assistant_gives_advice_that_fits_the_message() -> None:
     knees = load_bank().topics_with["usual_running_surface"][0].variables[2].choices["recovering_from_injury"]
     assert any(line in running for line in knees.advice)
     assert "depends" in reply_text([{"role": "user", "content": "Qwertz?"}])
-
-
-def test_a_call_takes_little_time() -> None:
-    messages = [judge_messages(f"{QUERY} I said it {number} times.") for number in range(300)]
-    write_reply(recognise(messages[0], schema_name=None, seed=0))
-    began = time.perf_counter()
-    for one in messages:
-        write_reply(recognise(one, schema_name="session_queries_check_exposure", seed=0))
-    assert (time.perf_counter() - began) / len(messages) < 0.003
