@@ -99,12 +99,19 @@ class ProgressLog:
 
 
 def progress_line(progress: StageProgress) -> str:
-    """Items done, calls with rate (else that since the start) and cache hits, items failed."""
+    """Items done, calls and how many the cache answered, the rate (else that since the start), items failed.
+
+    A finished stage has no rate: many of its calls were made ahead, while earlier stages ran.
+    """
     line = f"{progress.stage} of {progress.unit}: {progress.done} of {counted(progress.total, progress.noun)}"
-    if progress.done == progress.total and not progress.calls:
+    finished = progress.done == progress.total
+    if finished and not progress.calls:
         return line
-    rate = progress.calls / max(progress.seconds, 0.001) if progress.rate is None else progress.rate
-    line += f", {counted(progress.calls, 'call')} ({progress.repeated} from the cache, {rate:.{0 if rate >= 10 else 1}f}/s)"
+    about_calls = f"{progress.repeated} from the cache"
+    if not finished:
+        rate = progress.calls / max(progress.seconds, 0.001) if progress.rate is None else progress.rate
+        about_calls += f", {rate:.{0 if rate >= 10 else 1}f}/s"
+    line += f", {counted(progress.calls, 'call')} ({about_calls})"
     return f"{line}, {len(progress.given_up)} given up" if progress.given_up else line
 
 

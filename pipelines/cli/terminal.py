@@ -168,7 +168,7 @@ class LiveProgress:
         if not finished:
             sentence = ", ".join([progress_line(progress), *progress_details(progress)])
         elif self._console.is_terminal:
-            parts = [*counts[:2], *cached, *counts[2:], duration(progress.seconds)]
+            parts = [*counts[:2], *cached, duration(progress.seconds)]
             sentence = f"{name} {fitted(parts, self._console.width - cell_len(name) - 1)}"
         else:
             sentence = progress_line(progress)

@@ -84,7 +84,7 @@ def lines_without_terminal(*progress: StageProgress, seconds: float, quiet: bool
 
 def test_without_a_terminal_a_stage_has_a_line_when_it_is_done_and_one_now_and_then() -> None:
     done = replace(UNDER_WAY, done=3)
-    told = "answers of demo: 3 of 3 users, 12 calls (2 from the cache, 3.0/s)"
+    told = "answers of demo: 3 of 3 users, 12 calls (2 from the cache)"
     assert lines_without_terminal(UNDER_WAY, done, done, seconds=0.5) == [told]
     line = (
         "answers of demo: 1 of 3 users, 12 calls (2 from the cache, 3.0/s), 0 replies awaited, $0.0125 so far, about 45 s left"
