@@ -44,12 +44,18 @@ from pipelines.evaluation.folder import PAGE, FinishedRun, RunFolder, read_run, 
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.report.formatting import format_estimate, unread_answers
+from pipelines.evaluation.report.formatting import format_estimate
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import Run
 from pipelines.experiments.scoring.compare import compare_runs, comparison_report
 from pipelines.experiments.scoring.leaderboard import runs_by_dataset, write_leaderboard
-from pipelines.experiments.scoring.ranking import best_first, leaderboard_section, leaderboard_table
+from pipelines.experiments.scoring.ranking import (
+    best_first,
+    leaderboard_section,
+    leaderboard_table,
+    run_warnings,
+    summary,
+)
 from pipelines.home import home
 from pipelines.memories.contract import MAX_REPLY_TOKENS
 from pipelines.memories.settings import swept_memories
@@ -122,6 +128,7 @@ def evaluate(
     plan: Annotated[
         bool, typer.Option("--plan", help="Say models, calls, tokens and price of each run, and ask nothing.")
     ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print all tables of the report, not only the scores.")] = False,
     quiet: QuietOption = False,
     as_json: Annotated[bool, json_option("runs", "page; with --plan: runs")] = False,
     *,
@@ -152,20 +159,24 @@ def evaluate(
     if as_json:
         print_json({"runs": list(map(run_record, runs)), "page": page and str(page)})
     else:
-        print_markdown(leaderboard_section(runs) if len(runs) > 1 else run_report(runs[0]))
+        print_markdown(_report(runs) if full else summary(runs))
         for run in runs:
-            print_plain(console, f"{run.manifest.run_id}: {_latency(run)} Page: {folder / run.manifest.run_id / PAGE}")
+            print_plain(console, f"Page: {folder / run.manifest.run_id / PAGE}")
         if page:
             print_plain(console, f"All of them: {page}")
-    if as_json or len(runs) > 1:  # a report of one run says so itself
-        for run in runs:
-            note = unread_answers(run)
-            if note:
-                print_plain(console, f"{run.manifest.run_id}: {note}")
+        if not full:
+            print_plain(console, "--full prints all tables of the page here.")
     errors = sum(len(run.results.errors) for run in runs)
     if errors:
         failed = counted(errors, runs[0].manifest.noun)
         raise Problem(f"Finished with errors: {failed} could not be evaluated to the end. The same command tries these again.")
+
+
+def _report(runs: Sequence[FinishedRun]) -> str:
+    """Return all tables: the report of one run, or the leaderboard of several and what stands below it."""
+    parts = [run_report(runs[0])] if len(runs) == 1 else [leaderboard_section(runs), *run_warnings(runs)]
+    parts += [f"{run.manifest.run_id}: {_latency(run)}" for run in runs]
+    return "\n\n".join(parts)
 
 
 def _each_once(sources: Sequence[str] | None) -> list[str]:
@@ -313,8 +324,8 @@ def _latency(run: FinishedRun) -> str:
     if not latency.timed:
         return f"How long answers took was not measured: the reply cache gave them.{memory}"
     return (
-        f"An answer took {format_estimate(latency.mean, digits=2)} s of model time, "
-        f"half of them {latency.median:.2f} s or less ({latency.timed:,} of {latency.answers:,} measured).{memory}"
+        f"An answer took {format_estimate(latency.mean, digits=2)} s of model time "
+        f"({latency.timed:,} of {latency.answers:,} measured).{memory}"
     )
 
 
@@ -327,15 +338,22 @@ def evaluation_errors() -> Generator[None, None, None]:
         raise Problem(f"{error} For an evaluation these are --max-cost and --max-tokens.") from error
 
 
-def print_run(console: Console, run: Run) -> None:
-    """Say before the first call which model plays which role, and where."""
+def print_run(run: Run, size: str, *, console: Console, notice: Callable[[str], None]) -> None:
+    """Say before the first call which models are asked, and where; each such notice once, as memories share models.
+
+    `size`: the sentence on calls and price.
+    """
     manifest = run.manifest
-    print_plain(console, f"{manifest.run_id}: asks {manifest.asks}.")
     models = ", ".join(f"{role} {manifest.model_of(role)}" for role in manifest.models)
-    print_plain(console, f"Models: {models}.")
+    notice(f"Asks {manifest.asks}. Models: {models}.")
     if run.folder.finished:
         made = f"{run.folder.made_at:%Y-%m-%d %H:%M} UTC"
-        print_plain(console, f"This plan was run before, at {made}, and is shown again; --again runs it once more.")
+        size = f"{size} It was run before, at {made}, and is shown again; --again runs it once more.".lstrip()
+    print_plain(console, f"{manifest.run_id}: {size}")
+
+
+def _size(size: EvaluationForecast, request: EvaluationRequest) -> str:
+    return f"{size.sentence} {size.warning(request.budget)}".strip()
 
 
 async def _plan(request: EvaluationRequest, console: Console, notice: Callable[[str], None]) -> dict[str, object]:
@@ -343,8 +361,7 @@ async def _plan(request: EvaluationRequest, console: Console, notice: Callable[[
     told = dict[str, object]()
 
     def begun(run: Run, size: EvaluationForecast) -> None:
-        print_run(console, run)
-        print_plain(console, f"{size.sentence} {size.warning(request.budget)}".strip())
+        print_run(run, _size(size, request), console=console, notice=notice)
         told.update(manifest=run.manifest, finished=run.folder.finished, calls=size.calls, tokens=size.tokens, usd=size.usd)
         told.update(by_purpose=size.sizes, warning=size.warning(request.budget))
 
@@ -356,8 +373,6 @@ def _evaluate(request: EvaluationRequest, console: Console, notice: Callable[[st
     with LiveProgress(console, quiet=quiet, after=SCORING) as live:
 
         def begun(run: Run, size: EvaluationForecast) -> None:
-            print_run(console, run)
-            if not run.folder.finished:
-                print_plain(console, f"{size.sentence} {size.warning(request.budget)}".strip())
+            print_run(run, "" if run.folder.finished else _size(size, request), console=console, notice=notice)
 
         return run_to_end(run_evaluation(request, home=home(), progress=EvaluationProgress(begun, live.show, notice)))

@@ -216,6 +216,6 @@ def test_the_command_takes_a_release_of_documents_plans_it_and_resumes_it(
     release = str(write_release(content, root=tmp_path, version="0.1.0").folder)
 
     assert "About 4 model calls" in output_of("evaluate", release, "--memory", "bm25", "--plan")
-    report = output_of("evaluate", release, "--memory", "bm25")
+    report = output_of("evaluate", release, "--memory", "bm25", "--full")
     assert re.search(r"\nlength +4,000 ", report)
     assert "is shown again" in output_of("evaluate", release, "--memory", "bm25")

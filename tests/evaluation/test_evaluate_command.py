@@ -48,14 +48,14 @@ def output_of(*arguments: object) -> str:
 
 
 def cells(board: str) -> list[tuple[str, str]]:
-    """Each line's memory system and mode in the first part of a leaderboard's table."""
+    """Each line's memory system and mode in a leaderboard's table."""
     found = re.findall(r"^ *(?:\d+|-)? +(\S.*?) {2,}((?:on-policy|off-policy|baseline).*?)(?: {2,}.*)?$", board, re.MULTILINE)
     return list(dict.fromkeys(found))
 
 
 def test_a_data_json_is_evaluated_reported_and_compared(data: Path) -> None:
-    report = output_of("evaluate", data, "--memory", "full-history", "--users", 2)
-    board = output_of("evaluate", data, "--memory", "full-history", "--memory", "awi")
+    report = output_of("evaluate", data, "--memory", "full-history", "--users", 2, "--full")
+    board = output_of("evaluate", data, "--memory", "full-history", "--memory", "awi", "--full")
     runs = sorted(path.name for path in (data.parent / "home" / "runs").iterdir())
     compared = output_of("compare", *runs)
 
@@ -81,7 +81,7 @@ def test_an_embedding_model_is_named_only_for_a_memory_that_may_ask_it(data: Pat
     plans = {kind: output_of("evaluate", data, "--memory", kind, "--plan") for kind in ("awi", "rag-2-4-30")}
 
     assert ["embedding amemgym" in plan.replace("\n", " ") for plan in plans.values()] == [False, True]
-    assert all("asks the embedded model in this process" in plan.replace("\n", " ") for plan in plans.values())
+    assert all("Asks the embedded model in this process" in plan.replace("\n", " ") for plan in plans.values())
 
 
 def test_dialogues_of_one_run_are_replayed_into_another_assistant(data: Path) -> None:
@@ -291,3 +291,15 @@ def test_a_release_whose_recipe_was_spoiled_is_refused_in_one_sentence(tmp_path:
     (tmp_path / RECIPE).write_text(text, encoding="utf-8")
     with pytest.raises(EvaluationError, match=rf"cannot be used: recipe\.yaml cannot be read: .*{reason}"):
         release_recipe(tmp_path, Recipe)
+
+
+def test_scores_are_one_table_of_eighty_columns_and_full_prints_the_others(data: Path) -> None:
+    memories = ("--memory", "full-history", "--memory", "awi")
+    told = output_of("evaluate", data, *memories)
+    whole = output_of("evaluate", data, *memories, "--full")
+    table = [line for line in told.splitlines() if re.match(r"(rank|\d+) ", line)]
+
+    assert [line.split()[:3] for line in table[:1]] == [["rank", "memory", "system"]]
+    assert max(map(len, table)) <= 80
+    assert told.count("Asks the embedded model in this process. Models: ") == 1
+    assert ("Isolated scores" in told, "Isolated scores" in whole) == (False, True)

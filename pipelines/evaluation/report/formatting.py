@@ -41,6 +41,8 @@ def format_estimate(estimate: Estimate, *, digits: int = 3, missing: str = "-", 
         return value
     low = format_number(estimate.low, digits=digits)
     high = format_number(estimate.high, digits=digits)
+    if low == value == high:  # all users alike, as where calls cost nothing
+        return value
     mark = ROUGH if users < FEWEST_ITEMS else ""
     return f"{value} [{low}, {high}]{mark}"
 

@@ -37,7 +37,7 @@ def run_report(run: FinishedRun) -> str:
         f"Run `{manifest.run_id}`, {mode_label(manifest)}; {counted(len(manifest.users), manifest.noun)}; {settings}; answered "
         f"by {manifest.model_of('assistant')}{simulated}.",
         *run_notes(run),
-        *_errors(run),
+        *error_list(run),
         interval_note(run.results.users, manifest.noun),
     ]
     for section in run_contents(run):
@@ -45,7 +45,8 @@ def run_report(run: FinishedRun) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _errors(run: FinishedRun) -> list[str]:
+def error_list(run: FinishedRun) -> list[str]:
+    """Return a list of the users who could not be evaluated to the end, each with a sentence; nothing where all were."""
     errors = run.results.errors
     if not errors:
         return []

@@ -19,10 +19,12 @@ from pipelines.evaluation.report.formatting import (
     headed_table,
     interval_note,
     metric_label,
+    nothing_recalled,
     plumbing_note,
     setting_labels,
+    unread_answers,
 )
-from pipelines.evaluation.report.markdown import table_text
+from pipelines.evaluation.report.markdown import error_list, table_text
 from pipelines.evaluation.spending import MemoryCall
 from pipelines.memories.registry import IN_PROCESS
 
@@ -103,14 +105,28 @@ def unscored_label(run: FinishedRun) -> str:
 
 
 def standings(runs: Sequence[FinishedRun]) -> str:
-    """Return the leaderboard's first columns: short enough to stand in Dagster's table of metadata."""
-    board = ranked(runs)
-    scores = [name for name in ("overall", "memory") if name in board[0].run.results.metrics]
+    """Return each run's score and what its memory brings: a table for 80 columns, and for Dagster's metadata."""
     rows: list[list[str]] = []
-    for one in board:
-        row = [one.rank, one.label, one.run.manifest.mode, *_score_cells(one.run, scores), unscored_label(one.run)]
-        rows.append(row)
-    return headed_table(["rank", "memory system", "mode", *map(metric_label, scores), "unscored"], rows)
+    for one in ranked(runs):
+        results = one.run.results
+        gain = format_estimate(results.isolated.gain, users=results.users) if results.isolated else "-"
+        rows.append([one.rank, one.label, *_score_cells(one.run, ["overall"]), gain, unscored_label(one.run)])
+    return headed_table(["rank", "memory system", "overall", "gain over none", "unscored"], rows)
+
+
+def summary(runs: Sequence[FinishedRun]) -> str:
+    """Return the standings, and what a reader of them has to know."""
+    return "\n\n".join([standings(runs), *board_notes(runs), *run_warnings(runs)])
+
+
+def run_warnings(runs: Sequence[FinishedRun]) -> list[str]:
+    """Return what went wrong in each of the runs: answers that were not read, memories that gave nothing, errors."""
+    found: list[str] = []
+    for run in runs:
+        warnings = [unread_answers(run), nothing_recalled(run)]
+        found += [f"{run.manifest.run_id}: {warning}" for warning in warnings if warning]
+        found += error_list(run)
+    return found
 
 
 def leaderboard_table(runs: Sequence[FinishedRun]) -> str:

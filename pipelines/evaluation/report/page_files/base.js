@@ -29,8 +29,10 @@ function figure(value, digits = 3) {
 }
 function shown(estimate, digits = 3, missing = "-") {
   if (!estimate || estimate.value === null) return missing;
-  const interval = estimate.low === null ? "" : ` [${figure(estimate.low, digits)}, ${figure(estimate.high, digits)}]${mark}`;
-  return figure(estimate.value, digits) + interval;
+  const value = figure(estimate.value, digits);
+  if (estimate.low === null) return value;
+  const [low, high] = [figure(estimate.low, digits), figure(estimate.high, digits)];
+  return low === value && high === value ? value : `${value} [${low}, ${high}]${mark}`;
 }
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
