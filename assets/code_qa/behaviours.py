@@ -13,10 +13,11 @@ from typing import NamedTuple
 from assets.code_qa.execution.calls import proposed_calls
 from assets.code_qa.execution.mutants import Mutant, mutants_of
 from assets.code_qa.execution.sandbox import PROCESSES, CalledFunction, CallReport, run_calls
+from assets.code_qa.packages.examples import Arguments
 from assets.code_qa.packages.imports import files_taken
 from assets.code_qa.packages.symbols import callable_names, function_in, functions_in
 from assets.code_qa.records.behaviours import Behaviour, CallResult, CodeBehaviours, NearMiss
-from assets.code_qa.records.sources import CodeFile, CodeSources
+from assets.code_qa.records.sources import CallExample, CodeFile, CodeSources
 from assets.code_qa.sources import CODE_SOURCES, modules_of
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
@@ -33,7 +34,6 @@ LONG_FRACTION = re.compile(r"\d\.\d{7}|e-?\d")
 # Seeds of hashes: what depends on the order of a set differs between the two executions.
 FIRST_SEED = 1
 SECOND_SEED = 2
-Arguments = tuple[str, ...]
 
 
 async def execute_behaviours(sources: CodeSources, *, recipe: CodeQaRecipe, model: LanguageModel) -> CodeBehaviours:
@@ -43,7 +43,7 @@ async def execute_behaviours(sources: CodeSources, *, recipe: CodeQaRecipe, mode
     left_out = Counter[str]()
     by_symbol: dict[str, tuple[Behaviour, ...]] = {}
     for module in modules_of(sources.targets):
-        found = await _of_module(module, sources.files, policy=policy, seed=recipe.world_seed)
+        found = await _of_module(module, sources, policy=policy, seed=recipe.world_seed)
         tried += found.tried
         left_out += found.left_out
         by_symbol.update(found.by_symbol)
@@ -69,9 +69,10 @@ class _ModuleBehaviours(NamedTuple):
     left_out: Counter[str]
 
 
-async def _of_module(module: str, files: Sequence[CodeFile], *, policy: BehaviourPolicy, seed: int) -> _ModuleBehaviours:
+async def _of_module(module: str, sources: CodeSources, *, policy: BehaviourPolicy, seed: int) -> _ModuleBehaviours:
     """Return the behaviours of all the module's functions, which are the same for every question about its package."""
-    future = _executed(module, files_taken([module], files), policy.model_dump_json(), seed)
+    examples = tuple(one for one in sources.examples if one.symbol_id.rpartition(".")[0] == module)
+    future = _executed(module, files_taken([module], sources.files), examples, policy.model_dump_json(), seed)
     try:
         # Other questions wait for the same execution, so that one of them that is given up must not end it.
         return await asyncio.shield(asyncio.wrap_future(future))
@@ -81,10 +82,12 @@ async def _of_module(module: str, files: Sequence[CodeFile], *, policy: Behaviou
 
 
 @lru_cache(maxsize=256)
-def _executed(module: str, files: tuple[CodeFile, ...], policy_json: str, seed: int) -> "Future[_ModuleBehaviours]":
+def _executed(
+    module: str, files: tuple[CodeFile, ...], examples: tuple[CallExample, ...], policy_json: str, seed: int
+) -> "Future[_ModuleBehaviours]":
     policy = BehaviourPolicy.model_validate_json(policy_json)
     file = next(one for one in files if one.module == module)
-    return PROCESSES.submit(_ModuleExecution(file, files, policy, seed).behaviours)
+    return PROCESSES.submit(_ModuleExecution(file, files, examples, policy, seed).behaviours)
 
 
 @dataclass
@@ -116,10 +119,11 @@ class _ExecutedCall:
 
 @dataclass(frozen=True)
 class _ModuleExecution:
-    """Executes the functions of one file; `files` are those that it takes."""
+    """Executes the functions of one file; `files` are those that it takes, `examples` the calls that the package shows."""
 
     file: CodeFile
     files: tuple[CodeFile, ...]
+    examples: tuple[CallExample, ...]
     policy: BehaviourPolicy
     seed: int
     left_out: Counter[str] = field(default_factory=Counter[str])
@@ -144,9 +148,12 @@ class _ModuleExecution:
         """Return calls to try that are short enough to be told in a sentence."""
         rng = SeededRandom(self.seed, "calls", self.file.content, name)
         most = TRIES * self.policy.calls_per_target
+        symbol_id = f"{self.file.module}.{name}"
+        shown = [one.arguments for one in self.examples if one.symbol_id == symbol_id]
+        function = function_in(self.file, name)
         short: list[Arguments] = []
-        for arguments in proposed_calls(function_in(self.file, name), most=most, rng=rng):
-            if len(f"{self.file.module}.{name}({', '.join(arguments)})") <= self.policy.max_call_characters:
+        for arguments in proposed_calls(function, module=self.file.module, shown=shown, most=most, rng=rng):
+            if len(f"{symbol_id}({', '.join(arguments)})") <= self.policy.max_call_characters:
                 short.append(arguments)
         return short
 
@@ -285,6 +292,7 @@ CODE_BEHAVIOURS = Stage(
     name="code_behaviours",
     record=CodeBehaviours,
     make=execute_behaviours,
+    version=2,
     needs=(CODE_SOURCES,),
     description=AssetDescription(
         group="code",

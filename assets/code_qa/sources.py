@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from assets.code_qa.packages.examples import shown_calls
 from assets.code_qa.packages.imports import files_taken
 from assets.code_qa.packages.reading import read_package, with_content
 from assets.code_qa.packages.symbols import callable_names, symbols_of
-from assets.code_qa.records.sources import CodeSources, CodeSymbol
+from assets.code_qa.records.sources import CallExample, CodeSources, CodeSymbol
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.isolation.boundary import NoBoundary, required_kind
@@ -52,6 +53,7 @@ def draw_sources(recipe: CodeQaRecipe, unit: Unit) -> Iterator[tuple[int, CodeSo
             files=files_taken(modules, found.files),
             symbols=_symbols(parsed, modules, targets, rng=rng),
             targets=tuple(targets),
+            examples=tuple(one for one in parsed.examples if one.symbol_id.rpartition(".")[0] in modules),
             rival_first=rival_first_at(position, recipe),
         )
         yield position, sources
@@ -63,10 +65,11 @@ def modules_of(symbol_ids: Iterable[str]) -> list[str]:
 
 
 class _ParsedPackage(NamedTuple):
-    """Ids of a package's functions that may be called, and its public symbols."""
+    """Ids of a package's functions that may be called, its public symbols, and the calls that it shows."""
 
     callable_ids: tuple[str, ...]
     symbols: tuple[CodeSymbol, ...]
+    examples: tuple[CallExample, ...]
 
 
 def _symbols(
@@ -85,7 +88,8 @@ def _symbols(
 @lru_cache(maxsize=32)
 def _parsed(spec_json: str) -> _ParsedPackage:
     spec = PackageSpec.model_validate_json(spec_json)
-    files = read_package(spec).files
+    found = read_package(spec)
+    files = found.files
     callable_ids: list[str] = []
     symbols: list[CodeSymbol] = []
     for file in files:
@@ -94,7 +98,8 @@ def _parsed(spec_json: str) -> _ParsedPackage:
         symbols += symbols_of(file)
         if sum(len(one.text) for one in files_taken([file.module], files)) <= MOST_CHARACTERS:
             callable_ids += [f"{file.module}.{name}" for name in callable_names(file)]
-    return _ParsedPackage(tuple(callable_ids), tuple(symbols))
+    examples = shown_calls(callable_ids, files=files, texts=found.texts)
+    return _ParsedPackage(tuple(callable_ids), tuple(symbols), tuple(examples))
 
 
 def _rows(sources: CodeSources) -> list[Row]:
@@ -110,7 +115,7 @@ CODE_SOURCES = Stage(
     name="code_sources",
     record=CodeSources,
     draw=draw_sources,
-    version=3,
+    version=4,
     description=AssetDescription(
         group="code",
         description="The package that each question is about: one of those that the recipe pins, with its license, files and "

@@ -1,45 +1,47 @@
-"""Calls that are worth trying, by rule: a docstring's examples, and literals after parameters and the function's constants."""
+"""Calls that are worth trying: those that a package shows, variations of these, and values after what parameters mean."""
 
 import ast
-import doctest
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from assets.code_qa.execution.meanings import PLAIN, fitting, kind_of, meanings_of, words_in
+from assets.code_qa.packages.examples import Arguments, keyword_and_literal
 from assets.code_qa.packages.symbols import Function, parameters_to_give, parameters_with_default
 from assets.engine.seeded_random import SeededRandom
 
-# What calls are tried with: an order that changes, changes the calls of every release.
-TEXTS = (
-    *("alpha beta", "Hello, World!", "a-b_c", "3.10", "1.2.3rc1", "12", "", "  padded  ", "snake_case_name", "CamelCaseName"),
-    *("key=value", "https://example.org/a?b=c", "a,b;c", "2024-02-30", "10 KB", "5m", "x" * 12, "one two three", "<b>bold</b>"),
-    *("#ff8000", "A", "yes", "no", "1,2,3", "[link](to)", "Été", "v2.0", "foo.bar.baz", "user@example.org", "-7", "0.5"),
-    "C:/tmp",
-)
-INTEGERS = (0, 1, 2, 3, 5, 7, 10, 12, 16, 31, 60, 64, 90, 100, 127, 255, 256, 360, 1000, 1024, 3600, 65535, 86400, -1, -5)
-FLOATS = (0.0, 0.25, 0.5, 1.5, 2.0, 2.75, 9.99, 100.5, -0.5, -3.25)
-WORDS = ("one", "two", "three", "four", "five", "alpha", "beta", "gamma")
 SIMPLE_TYPES = ("bool", "int", "float", "bytes", "str")
 LARGE = 10**9  # an integer from which on a call may take all memory
 MOST_LETTERS = 20  # of a function's own text that is given to it
-BY_NAME = {
-    "int": "n num count number size index width height length seconds minutes days level limit start end pos position",
-    "float": "ratio scale factor x y z t angle fraction precision tolerance value",
-    "list": "items values points lines words strings parts sequence rows list data args",
-}
-KINDS_OF_NAMES = {"int": ("int", "float"), "float": ("float", "int"), "list": ("list str", "list int", "list float")}
+MOST_VARIED = 4  # variations of one shown value
 WORD = re.compile(r"[A-Za-z]+")
+NUMBER = re.compile(r"\d+")
 LISTS = frozenset(("list", "List", "Sequence", "Iterable", "Tuple", "tuple", "Collection"))
 DICTS = frozenset(("dict", "Dict", "Mapping"))
-UNKNOWN = ("str", "str", "int", "float", "list str", "list int", "list pair", "tuple int")
+TEXT_METHODS = frozenset(dir(str)) - frozenset(dir(list)) - frozenset(dir(dict)) - frozenset(dir(bytes))
+NAMES_OF_TEXTS = frozenset(("string", "text", "str", "paragraph", "sentence"))
 SHARE_WITH_OPTION = 0.4  # of calls that give an optional parameter too
 
 
-def proposed_calls(function: Function, *, most: int, rng: SeededRandom) -> list[tuple[str, ...]]:
-    """Return arguments for calls of the function, each a literal or name=literal, the examples of its docstring first."""
-    found: dict[tuple[str, ...], None] = dict.fromkeys(_examples(function))
-    pools = [_pool(one, None, function, rng=rng) for one in parameters_to_give(function)]
-    optional = [(one.arg, _pool(one, default, function, rng=rng)) for one, default in parameters_with_default(function)]
+def proposed_calls(
+    function: Function, *, module: str, shown: Sequence[Arguments], most: int, rng: SeededRandom
+) -> list[Arguments]:
+    """Return arguments for calls of the function, those that the package shows first.
+
+    None beside these where nothing tells what a parameter stands for.
+    """
+    found: dict[Arguments, None] = dict.fromkeys(shown)
+    values = _Values(function, module, shown, rng)
+    pools: list[list[str]] = []
+    for place, parameter in enumerate(parameters_to_give(function)):
+        pools.append(values.pool(parameter, None, place))
+    optional: list[tuple[str, list[str]]] = []
+    for place, (parameter, default) in enumerate(parameters_with_default(function), start=len(pools)):
+        pool = values.pool(parameter, default, place) if _is_literal(default) else []
+        if pool:
+            optional.append((parameter.arg, pool))
+    if not all(pools) or not pools + [pool for _, pool in optional]:
+        return list(found)[:most]
     # As many tries as make that many different calls likely, and no more: a pool may be small.
     for _ in range(4 * most):
         if len(found) >= most:
@@ -52,137 +54,128 @@ def proposed_calls(function: Function, *, most: int, rng: SeededRandom) -> list[
     return list(found)[:most]
 
 
-def _examples(function: Function) -> Iterator[tuple[str, ...]]:
-    """Yield the arguments of the calls with literals that the docstring shows."""
-    try:
-        examples = doctest.DocTestParser().get_examples(ast.get_docstring(function) or "")
-    except ValueError:
-        return
-    for example in examples:
-        try:
-            tree = ast.parse(example.source)
-        except SyntaxError:
-            continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and _called_name(node) == function.name:
-                arguments = _literal_arguments(node)
-                if arguments is not None:
-                    yield arguments
+class _Values:
+    """Finds literals for the parameters of one function."""
+
+    def __init__(self, function: Function, module: str, shown: Sequence[Arguments], rng: SeededRandom) -> None:
+        self._function = function
+        self._module = module
+        self._shown = shown
+        self._rng = rng
+
+    def pool(self, parameter: ast.arg, default: ast.expr | None, place: int) -> list[str]:
+        """Return literals that a user would give for the parameter, without repetition; empty where nothing tells."""
+        shown = list(self._shown_for(parameter.arg, place))
+        kinds = _kinds(parameter, default, self._function) or list(dict.fromkeys(map(kind_of, shown)))
+        values: list[Any] = list(shown)
+        for one in shown:
+            values += self._variations(one)
+        if shown or kinds:
+            values += self._own_constants(parameter.arg, kinds)
+        values += self._meant(parameter.arg, kinds) or self._plain(kinds, values)
+        return list(dict.fromkeys(map(repr, values)))
+
+    def _shown_for(self, name: str, place: int) -> Iterator[Any]:
+        """Yield the values that shown calls give to the parameter."""
+        for arguments in self._shown:
+            for number, argument in enumerate(arguments):
+                keyword, literal = keyword_and_literal(argument)
+                if keyword == name or (not keyword and number == place):
+                    yield ast.literal_eval(literal)
+
+    def _meant(self, name: str, kinds: Sequence[str]) -> list[Any]:
+        """Return values of the likeliest meanings that have some of the right kind."""
+        for meanings in meanings_of(name, function=self._function, module=self._module):
+            values: list[Any] = []
+            for meaning in meanings:
+                values += fitting(meaning.values, kinds)
+            if values:
+                return values
+        return []
+
+    def _plain(self, kinds: Sequence[str], known: Sequence[Any]) -> list[Any]:
+        """Return plain values of the kinds where too little is known of the parameter."""
+        values: list[Any] = []
+        if len(known) <= MOST_VARIED:
+            for kind in kinds:
+                values += PLAIN.get(kind, ())
+        return values
+
+    def _variations(self, value: Any) -> list[Any]:
+        """Return values that differ from a shown one as the next user's would: other numbers, elements left out."""
+        if isinstance(value, bool) or value is None:
+            return []
+        if isinstance(value, int | float):
+            return [value + 1, value * 2, value * 10, -value][:MOST_VARIED]
+        if isinstance(value, str):
+            return [self._with_another_number(value) for _ in range(MOST_VARIED)] if NUMBER.search(value) else []
+        if isinstance(value, list | tuple) and len(value) > 1:  # pyright: ignore[reportUnknownArgumentType]
+            return [value[1:], value[:-1]] if isinstance(value, list) else []
+        return []
+
+    def _with_another_number(self, text: str) -> str:
+        """Return the text with one of its numbers a little greater, and as long as before."""
+        match = self._rng.choice(list(NUMBER.finditer(text)))
+        other = str(int(match[0]) + 1 + self._rng.integer_below(9)).zfill(len(match[0]))
+        return f"{text[: match.start()]}{other[-len(match[0]) :]}{text[match.end() :]}"
+
+    def _own_constants(self, name: str, kinds: Sequence[str]) -> list[Any]:
+        """Return values that the function compares the parameter itself with, integers with those beside them."""
+        found: list[Any] = []
+        for node in ast.walk(self._function):
+            if not isinstance(node, ast.Compare) or name not in _names_of_comparison(node):
+                continue
+            for part in ast.walk(node):
+                value = part.value if isinstance(part, ast.Constant) else None
+                if type(value) is int and abs(value) < LARGE:
+                    found += [value - 1, value, value + 1]
+                elif isinstance(value, str) and 0 < len(value) <= MOST_LETTERS and "\n" not in value:
+                    found.append(value)
+        return fitting(found, kinds)
 
 
-def _called_name(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+def _names_of_comparison(node: ast.Compare) -> list[str]:
+    """Return the names that are compared as they are."""
+    sides = [node.left, *node.comparators]
+    return [side.id for side in sides if isinstance(side, ast.Name)]
 
 
-def _literal_arguments(call: ast.Call) -> tuple[str, ...] | None:
-    """Return the call's arguments in one form; None where one is no literal."""
-    arguments: list[str] = []
-    try:
-        for argument in call.args:
-            arguments.append(repr(ast.literal_eval(argument)))
-        for keyword in call.keywords:
-            if keyword.arg is None:
-                return None
-            arguments.append(f"{keyword.arg}={ast.literal_eval(keyword.value)!r}")
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-    return tuple(arguments)
-
-
-def _pool(parameter: ast.arg, default: ast.expr | None, function: Function, *, rng: SeededRandom) -> list[str]:
-    """Return literals that the parameter may take, without repetition."""
-    literals: dict[str, None] = {}
-    for kind in _kinds(parameter, default):
-        literals.update(dict.fromkeys(map(repr, _values(kind, function, rng=rng))))
-    return list(literals)
-
-
-def _kinds(parameter: ast.arg, default: ast.expr | None) -> Sequence[str]:
-    """Return the kinds of values that the parameter seems to want: by its annotation, its default, its name; else several."""
+def _kinds(parameter: ast.arg, default: ast.expr | None, function: Function) -> list[str]:
+    """Return the kinds of values that the parameter takes, by annotation, default, use or name; none where nothing tells."""
     if parameter.annotation is not None:
         words = WORD.findall(ast.unparse(parameter.annotation))
-        simple = [word for word in words if word in SIMPLE_TYPES]
+        # In the order of SIMPLE_TYPES, on which the drawn values depend.
+        simple = sorted(set(words) & set(SIMPLE_TYPES), key=SIMPLE_TYPES.index)
         if not LISTS.isdisjoint(words):
-            return (f"list {simple[0] if simple else 'str'}",)
+            return [f"list {one}" for one in simple or ["str"]]
         if not DICTS.isdisjoint(words):
-            return ("dict",)
+            return ["dict"]
         if simple:
-            # In the order of SIMPLE_TYPES, on which the drawn values depend.
-            return sorted(set(simple), key=SIMPLE_TYPES.index)
-    if isinstance(default, ast.Constant) and type(default.value).__name__ in SIMPLE_TYPES:
-        return (type(default.value).__name__,)
-    for kind, names in BY_NAME.items():
-        if parameter.arg in names.split():
-            return KINDS_OF_NAMES[kind]
-    return UNKNOWN
+            return simple
+    if default is not None:
+        kind = kind_of(ast.literal_eval(default))
+        if kind in PLAIN:
+            return [kind]
+    if _is_used_as_text(parameter.arg, function) or not NAMES_OF_TEXTS.isdisjoint(words_in(parameter.arg)):
+        return ["str"]
+    return []
 
 
-def _values(kind: str, function: Function, *, rng: SeededRandom) -> list[Any]:
-    """Return values of a kind: those that the function's own constants suggest, and others."""
-    if kind == "bool":
-        return [True, False]
-    if kind == "int":
-        return [*_near_own_integers(function), *INTEGERS]
-    if kind == "float":
-        return [*_own_constants(function, float), *FLOATS]
-    if kind == "bytes":
-        return list(map(str.encode, TEXTS))
-    if kind in COLLECTIONS:
-        make, sizes = COLLECTIONS[kind]
-        return [make(size, rng) for size in sizes]
-    return [*_own_texts(function, rng=rng), *TEXTS]
-
-
-def _own_constants(function: Function, kind: type) -> list[Any]:
-    found: list[Any] = []
+def _is_used_as_text(name: str, function: Function) -> bool:
+    """Return True where a method that texts alone have is called of the parameter."""
     for node in ast.walk(function):
-        # By the type itself: a bool is an int as well.
-        if isinstance(node, ast.Constant) and type(node.value) is kind:
-            found.append(node.value)
-    return found
+        match node:
+            case ast.Attribute(value=ast.Name(id=used), attr=method) if used == name and method in TEXT_METHODS:
+                return True
+            case _:
+                pass
+    return False
 
 
-def _near_own_integers(function: Function) -> list[int]:
-    """Return the function's own integers with those beside them, at which comparisons turn."""
-    found: list[int] = []
-    for value in _own_constants(function, int):
-        if abs(value) < LARGE:
-            found += [value - 1, value, value + 1]
-    return found
-
-
-def _own_texts(function: Function, *, rng: SeededRandom) -> list[str]:
-    """Return the function's own short texts, and some of them after others."""
-    own = [text for text in _own_constants(function, str) if 0 < len(text) <= MOST_LETTERS and "\n" not in text]
-    return [*own, *(f"{rng.choice(TEXTS)} {text}".strip() for text in own[:6])]
-
-
-def _words(size: int, rng: SeededRandom) -> list[str]:
-    return rng.sample(WORDS, size)
-
-
-def _counts_of_words(size: int, rng: SeededRandom) -> dict[str, int]:
-    return {word: rng.integer_below(9) for word in rng.sample(WORDS, size)}
-
-
-def _pairs(size: int, rng: SeededRandom) -> list[tuple[int, int]]:
-    return [(rng.choice(INTEGERS), rng.choice(INTEGERS)) for _ in range(size)]
-
-
-def _several_of(values: Sequence[Any]) -> Callable[[int, SeededRandom], list[Any]]:
-    return lambda size, rng: [rng.choice(values) for _ in range(size)]
-
-
-def _small_integers(size: int, rng: SeededRandom) -> tuple[Any, ...]:
-    return tuple(_several_of(INTEGERS[:16])(size, rng))
-
-
-# How a collection of a kind is made, and the sizes to try.
-COLLECTIONS: dict[str, tuple[Callable[[int, SeededRandom], Any], tuple[int, ...]]] = {
-    "dict": (_counts_of_words, (1, 2, 3)),
-    "list int": (_several_of(INTEGERS), (1, 2, 3, 4, 5)),
-    "list float": (_several_of(FLOATS), (2, 3, 4)),
-    "list pair": (_pairs, (1, 2, 3, 4)),
-    "tuple int": (_small_integers, (2, 2, 2, 4, 4, 6)),
-    **dict.fromkeys(("list str", "list bool", "list bytes"), (_words, (1, 2, 3, 4))),
-}
+def _is_literal(default: ast.expr) -> bool:
+    """Return True for a default that says what is given; a function as default takes another function."""
+    try:
+        ast.literal_eval(default)
+    except ValueError:
+        return False
+    return True

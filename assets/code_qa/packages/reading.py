@@ -21,17 +21,19 @@ from assets.recipe.loading import RecipeError
 MOST_BYTES = 64_000_000  # of an archive's Python files: what unpacks to more is no package
 NOT_THE_PACKAGE = frozenset(("test", "tests", "testing", "docs", "examples", "benchmarks", "setup", "conftest"))
 METADATA_FILES = ("METADATA", "PKG-INFO")
+DOC_SUFFIXES = (".md", ".rst")
 
 
 class PackageFiles(NamedTuple):
-    """A package with all its Python files, tests left out, in order of their paths."""
+    """A package with all its Python files, tests left out, in order of their paths; and its tests and docs by path."""
 
     package: CodePackage
     files: tuple[CodeFile, ...]
+    texts: Mapping[str, str]
 
 
 class _Found(NamedTuple):
-    """Bytes of Python files by path, and what the package says of itself."""
+    """Bytes of Python files and docs by path, and what the package says of itself."""
 
     origin: Origin
     version: str
@@ -65,6 +67,7 @@ def _read_package(spec_json: str) -> PackageFiles:
         files = files_taken(spec.modules, files)
     if not files:
         raise RecipeError(f"The package {spec.name} has no Python files that could be read; is it installed from a wheel?")
+    texts = _texts_beside(found)
     parts: list[str] = []
     for file in files:
         parts += [file.path, file.text]
@@ -78,7 +81,7 @@ def _read_package(spec_json: str) -> PackageFiles:
         origin=found.origin,
         content=content,
     )
-    return PackageFiles(package, files)
+    return PackageFiles(package, files, texts)
 
 
 def with_content(spec: PackageSpec) -> PackageSpec:
@@ -101,9 +104,9 @@ def _installed(spec: PackageSpec) -> _Found:
     files: dict[str, bytes] = {}
     for path in distribution.files or ():
         # Scripts lie outside of the folder that packages are in.
-        if path.suffix == ".py" and ".." not in path.parts:
+        if path.suffix in (".py", *DOC_SUFFIXES) and ".." not in path.parts:
             files[path.as_posix()] = Path(str(distribution.locate_file(path))).read_bytes()
-    metadata = Parser().parsestr(distribution.read_text("METADATA") or "", headersonly=True)
+    metadata = Parser().parsestr(distribution.read_text("METADATA") or "")
     return _Found("installed", distribution.version, metadata, files)
 
 
@@ -111,6 +114,7 @@ def _at_path(spec: PackageSpec) -> _Found:
     path = Path(spec.path)
     if path.is_dir():
         source = path / "src" if (path / "src").is_dir() else path
+        # Code alone: what else lies in a folder is pinned by nothing.
         files = {one.relative_to(source).as_posix(): one.read_bytes() for one in sorted(source.rglob("*.py"))}
         return _Found("path", "", Message(), files)
     try:
@@ -131,7 +135,7 @@ def _at_path(spec: PackageSpec) -> _Found:
         if PurePosixPath(name).name in METADATA_FILES:
             said = data
             break
-    metadata = Parser().parsestr(said.decode("utf-8", errors="replace"), headersonly=True)
+    metadata = Parser().parsestr(said.decode("utf-8", errors="replace"))
     return _Found("path", metadata.get("Version") or "", metadata, members)
 
 
@@ -159,7 +163,7 @@ def _sdist(archive: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _is_wanted(name: str) -> bool:
     path = PurePosixPath(name)
-    return path.suffix == ".py" or path.name in METADATA_FILES
+    return path.suffix in (".py", *DOC_SUFFIXES) or path.name in METADATA_FILES
 
 
 def _expect_small(size: int) -> None:
@@ -170,15 +174,49 @@ def _expect_small(size: int) -> None:
 def _code_files(found: Mapping[str, bytes]) -> Iterator[CodeFile]:
     """Yield the files of the package that are text, in order of paths."""
     for path, data in sorted(found.items()):
-        parts = PurePosixPath(path).parts
-        names = [part.removesuffix(".py") for part in parts]
-        if not path.endswith(".py") or not NOT_THE_PACKAGE.isdisjoint(names) or not all(map(str.isidentifier, names)):
+        names = _names_of(path)
+        if not _is_code(path) or not all(map(str.isidentifier, names)):
             continue
-        try:
-            text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-        except UnicodeDecodeError:
+        text = _decoded(data)
+        if text is None:
             continue
         yield CodeFile(path=path, module=_module_name(names), text=text, content=text_digest(text))
+
+
+def _texts_beside(found: _Found) -> dict[str, str]:
+    """Return the package's tests and docs by path, and the description that it is published with; of a folder none.
+
+    Version or archive pin them, as the files of a folder are pinned by `content`.
+    """
+    texts: dict[str, str] = {}
+    if not found.version:
+        return texts
+    for path, data in sorted(found.files.items()):
+        is_read = PurePosixPath(path).suffix in (".py", *DOC_SUFFIXES) and not _is_code(path)
+        text = _decoded(data) if is_read else None
+        if text is not None:
+            texts[path] = text
+    description = found.metadata.get_payload()
+    if isinstance(description, str) and description.strip():
+        texts["description.md"] = description
+    return texts
+
+
+def _names_of(path: str) -> list[str]:
+    return [part.removesuffix(".py") for part in PurePosixPath(path).parts]
+
+
+def _is_code(path: str) -> bool:
+    """Return True for a Python file that is no test, example or document."""
+    return path.endswith(".py") and NOT_THE_PACKAGE.isdisjoint(_names_of(path))
+
+
+def _decoded(data: bytes) -> str | None:
+    """Return a file's text with line feeds alone; None for one that is no text."""
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        return None
 
 
 def _module_name(names: list[str]) -> str:

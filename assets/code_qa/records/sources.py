@@ -49,6 +49,13 @@ class CodeSymbol(Record):
         return self.symbol_id.rpartition(".")[2]
 
 
+class CallExample(Record):
+    """A call with literals that the package shows: in a docstring, in its docs or tests, or in its own code."""
+
+    symbol_id: Name = Field(description="the function that is called")
+    arguments: tuple[Text, ...] = Field(description="literals, in order; keywords as name=literal")
+
+
 class CodeSources(TaskRecord):
     """The package that a question is about. `targets` are ids of the functions of which behaviours are looked for.
 
@@ -59,6 +66,9 @@ class CodeSources(TaskRecord):
     files: tuple[CodeFile, ...] = Field(description="the files that calling the targets takes, in order of paths")
     symbols: tuple[CodeSymbol, ...] = Field(description="public symbols of the package's modules, in order of their ids")
     targets: tuple[Name, ...] = Field(description="ids of functions that are called")
+    examples: tuple[CallExample, ...] = Field(
+        default=(), description="calls that the package shows of functions of these modules"
+    )
     rival_first: bool = Field(default=False, description="whether what does not count comes first where notes disagree")
 
     def symbol(self, symbol_id: str) -> CodeSymbol:

@@ -154,13 +154,44 @@ def function(source: str) -> Function:
 
 def test_calls_fit_what_annotations_and_defaults_say() -> None:
     calls = proposed_calls(
-        function("def f(text: str, parts: list[int], *, deep: bool = False): ..."), most=40, rng=SeededRandom(1)
+        function("def f(text: str, parts: list[int], *, deep: bool = False): ..."),
+        module="m",
+        shown=(),
+        most=40,
+        rng=SeededRandom(1),
     )
     assert len(calls) == 40
     for text, parts, *named in calls:
         assert isinstance(ast.literal_eval(text), str)
         assert all(isinstance(one, int) for one in ast.literal_eval(parts))
         assert named in ([], ["deep=True"], ["deep=False"])
+
+
+def proposed(source: str, *, module: str = "m", shown: tuple[tuple[str, ...], ...] = ()) -> list[tuple[str, ...]]:
+    return proposed_calls(function(source), module=module, shown=shown, most=40, rng=SeededRandom(1))
+
+
+def test_a_call_gives_what_a_parameter_means() -> None:
+    """By its name, and where that may be anything by the names of function and module."""
+    labels = proposed("def check(label: str): ...", module="idna.core")
+    assert ("'münchen'",) in labels
+    assert proposed("def strip_tags(text: str): ...") == proposed("def f(html: str): ...")
+    assert ("'2024-02-29'",) in proposed("def read(datestring): ...")
+    pages = proposed("def link(label: str): ...", module="wiki.pages")
+    assert not set(pages) & set(labels)
+
+
+def test_a_function_of_which_nothing_is_known_is_called_as_the_package_shows_alone() -> None:
+    assert proposed("def f(thing, spec): return thing") == []
+    shown = (("[1, 2, 3]", "'a7'"),)
+    calls = proposed("def f(thing, spec): return thing", shown=shown)
+    assert calls[0] == shown[0]
+    assert {ast.literal_eval(x).__class__ for x, _ in calls} == {list}
+    assert all(ast.literal_eval(y)[0] == "a" and ast.literal_eval(y)[1:].isdigit() for _, y in calls)
+
+
+def test_a_parameter_that_takes_a_function_keeps_its_default() -> None:
+    assert all(len(one) == 1 for one in proposed("def f(count, key=min): ..."))
 
 
 def test_a_mutant_differs_in_one_place_and_leaves_the_docstring() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from assets.code_qa.packages.examples import shown_calls
 from assets.code_qa.packages.imports import files_taken
 from assets.code_qa.packages.licenses import is_permissive
 from assets.code_qa.packages.reading import read_package, with_content
@@ -174,3 +175,30 @@ def test_what_stands_in_the_code_is_known_as_word_constant_and_name(tmp_path: Pa
     assert not any(vocabulary.has(text) for text in ("4712", "Halvorsen", "tests"))
     with pytest.raises(LookupError):
         code_vocabulary(sources, ())
+
+
+def test_calls_are_found_in_docstrings_docs_tests_and_code_in_this_order() -> None:
+    text = '''
+def slug(text, sep="-"):
+    """Cut.
+
+    >>> slug("one two")
+    'one-two'
+    """
+    return slug("own code", sep="+")
+
+def other(x):
+    return "{}".slug("a method") + slug(x)
+'''
+    file = CodeFile(path="pack/words.py", module="pack.words", text=text, content="-")
+    texts = {
+        "README.md": "Use it:\n\n```python\nwords.slug('from the docs')\n```\n",
+        "tests/test_words.py": "def test():\n    assert slug('from a test', sep='_') == 1\n    slug(unknown)\n",
+    }
+    shown = shown_calls(["pack.words.slug"], files=[file], texts=texts)
+    assert [one.arguments for one in shown] == [
+        ("'one two'",),
+        ("'from the docs'",),
+        ("'from a test'", "sep='_'"),
+        ("'own code'", "sep='+'"),
+    ]
