@@ -29,6 +29,7 @@ FIELDS = (
     "max_changes_per_state",
     "min_variants_per_question",
     "golden_changes",
+    "min_periods_held",
     "max_states_per_query",
     "num_rounds_initial",
     "num_rounds_update",
@@ -117,6 +118,12 @@ class AMemGymRecipe(Recipe):
     golden_changes: float | None = Field(
         default=None, ge=0, le=1, description="target share of questions whose right answer changes in a period"
     )
+    min_periods_held: int | None = quantity(
+        None,
+        "periods",
+        ge=1,
+        description="periods for which one of the values that an answer needs has been held at least; null: any number",
+    )
     max_states_per_query: int = quantity(
         MAX_STATES_PER_QUERY,
         "state variables",
@@ -153,6 +160,40 @@ class AMemGymRecipe(Recipe):
                 f"{self.num_states_per_question} states, each with up to {each} changes, allow at most {changes}."
             )
         return self
+
+    @model_validator(mode="after")
+    def values_can_be_held(self) -> Self:
+        held = self.min_periods_held
+        if held is None:
+            return self
+        if self.golden_changes is not None:
+            raise ValueError("min_periods_held and golden_changes both decide which variables change: give one of them.")
+        if self.num_states_per_question == 1:
+            raise ValueError(
+                f"min_periods_held is {held}, but num_states_per_question is 1: while its only value is held, no right "
+                "answer changes; give 2 states or more."
+            )
+        if held > self.num_periods:
+            raise ValueError(
+                f"min_periods_held is {held}, but there are only num_periods {self.num_periods}; give at most as many."
+            )
+        changes = self.num_questions * self._most_changes_of_question(held)
+        if self.num_periods * self.fewest_changes > changes:
+            raise ValueError(
+                f"min_periods_held is {held}, which lets {self.num_questions} questions have at most {changes} changes, and "
+                f"num_periods {self.num_periods} with num_changes_per_period {self.num_changes_per_period} needs at least "
+                f"{self.num_periods * self.fewest_changes}; give a smaller min_periods_held or num_changes_per_period."
+            )
+        return self
+
+    def _most_changes_of_question(self, held: int) -> int:
+        """Return how often the variables of a question can change, if one of them always rests for `held` periods.
+
+        One variable rests throughout; or it takes the place of another, after the periods in which both rest.
+        """
+        each = min(self.max_changes_per_state, self.num_periods)
+        by_turns = min(2 * self.max_changes_per_state, self.num_periods - held + 1)
+        return (self.num_states_per_question - 2) * each + max(each, by_turns)
 
     def takes_salt(self, *, embedded: bool) -> bool:
         """True where the embedded model writes, of which everybody has the same; a language model's users differ anyway."""
@@ -193,6 +234,12 @@ class AMemGymRecipe(Recipe):
     def num_total_months(self) -> int:
         """Months from the start date to the end of the last period."""
         return self.num_periods * self.num_months_per_period
+
+    def _digest_without(self, left_out: Mapping[str, Any]) -> str:
+        # Recipes that were made before there was the field keep their fingerprints.
+        if self.min_periods_held is None:
+            left_out = {**left_out, "min_periods_held": True}
+        return super()._digest_without(left_out)
 
     @model_serializer(mode="wrap")
     def serialized_in_order(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

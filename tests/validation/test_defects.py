@@ -2,6 +2,7 @@
 its column, or the reader of snapshots; and the clean set passes all of them.
 """
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def test_there_are_forty_kinds_and_more() -> None:
 def test_every_rule_has_a_defect() -> None:
     rules = {(f"stage {stage}", rule.name) for stage in AMEMGYM.stage_names for rule in RULES[stage]}
     missing = rules - {(place, defect.rule) for place, defects in DEFECTS.items() for defect in defects}
-    assert missing == {("stage state_trajectory", "golden_changes"), ("stage state_trajectory", "possible_states")}
+    assert missing == {("stage state_trajectory", name) for name in ("golden_changes", "held_values", "possible_states")}
 
 
 def test_a_state_of_values_that_exclude_each_other_is_found() -> None:
@@ -111,3 +112,13 @@ def test_the_share_of_changing_answers_is_held_against_the_recipe_s() -> None:
     outcomes = apply_rules(RULES["state_trajectory"], clean.rows("state_trajectory"), recipe=recipe, others=clean.records)
     (outcome,) = [one for one in outcomes if one.rule.name == "golden_changes"]
     assert [one.message.partition(", ")[2] for one in outcome.violations] == ["the recipe wants 0%"] * 3
+
+
+def test_values_that_change_all_at_once_are_held_against_a_recipe_that_wants_one_held() -> None:
+    trajectory = trajectory_of([{"a": "x", "b": "x"}, {"a": "y", "b": "y"}], ends=[START, START + timedelta(days=9)])
+    schema = schema_of({"a": ["x", "y"], "b": ["x", "y"]})
+    recipe = small_recipe(min_periods_held=1)
+    others = {"state_schema": {schema.user_id: schema}}
+    outcomes = apply_rules(RULES["state_trajectory"], [trajectory], recipe=recipe, others=others)
+    (outcome,) = [one for one in outcomes if one.rule.name == "held_values"]
+    assert [one.message for one in outcome.violations] == ["in 1 of 2 cases holds no value that an answer needs for 1 period"]

@@ -194,8 +194,9 @@ def test_figures_stand_beside_the_papers() -> None:
 
 
 def test_states_that_move_are_described() -> None:
-    movement = report_of(scenario.recipe(), FinishedUser(scenario.episode())).movement
+    movement = report_of(scenario.recipe(min_periods_held=1), FinishedUser(scenario.episode())).movement
     assert movement is not None
+    assert (movement.held, movement.held_as_asked) == ((1.0, 0.5), 0.75)
     assert movement.changes == {"1": 3}
     assert movement.golden_changes == (1.0, 0.5)
     assert movement.choice_shares[0] == (1.0,)

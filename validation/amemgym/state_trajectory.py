@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from assets.amemgym.records.state import StateSchema, StateTrajectory
-from assets.amemgym.state_trajectory.quality import all_can_move, balance, golden_change_share, ping_pongs, unmoved
+from assets.amemgym.state_trajectory.quality import (
+    all_can_move,
+    balance,
+    golden_change_share,
+    periods_held,
+    ping_pongs,
+    unmoved,
+)
 from assets.amemgym.state_trajectory.stage import period_dates
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
@@ -102,6 +109,20 @@ def right_answers_change_as_wanted(trajectory: StateTrajectory, schema: StateSch
     yield from expect(near, f"has another right answer in {share:.0%} of the cases, the recipe wants {target:.0%}")
 
 
+def values_are_held_as_wanted(trajectory: StateTrajectory, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
+    """Before a period with fewer periods than wanted one value has been held from the start."""
+    wanted = recipe.min_periods_held
+    if wanted is None:
+        return
+    required = [one.required_info for one in schema.questions]
+    pairs = list(periods_held(trajectory.periods, required))
+    short = sum(held < min(wanted, index) for index, held in pairs)
+    yield from expect(
+        not short,
+        f"in {short} of {counted(len(pairs), 'case')} holds no value that an answer needs for {counted(wanted, 'period')}",
+    )
+
+
 RULES = (
     Rule("states_follow", "Each state is the one before with updates that change something, and periods chain.", invariants),
     Rule(
@@ -140,6 +161,13 @@ RULES = (
         "golden_changes",
         "Right answers change about as often as the recipe wants.",
         right_answers_change_as_wanted,
+        blocking=False,
+        reads=("state_schema",),
+    ),
+    Rule(
+        "held_values",
+        "Each answer needs a value told as long ago as the recipe wants.",
+        values_are_held_as_wanted,
         blocking=False,
         reads=("state_schema",),
     ),

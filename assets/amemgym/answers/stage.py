@@ -32,6 +32,8 @@ from assets.reporting.histogram import histogram, rounded_mean
 from assets.text.text_checks import blocking_faults, near_duplicates
 from assets.text.words import count_tokens
 
+# As many options as without, where values are held, since more are added to make them alike: 7.4 to 4.5 in `base`.
+OPTIONS_WHERE_HELD = 1.6
 GatedAnswer = tuple[Gate[AnswerSubject], GateAttempt]
 
 
@@ -186,7 +188,10 @@ def _rows(record: AnswerSet) -> Iterator[Row]:
 def _readings(recipe: AMemGymRecipe, gate: str) -> float:
     """Return the calls in which the gate's judges read every answer; answers to different questions share them."""
     shared = min(recipe.gates.texts_per_call, recipe.num_questions)
-    return recipe.gates.votes_for(gate)[1] * recipe.num_questions * recipe.min_variants_per_question / shared
+    options = recipe.min_variants_per_question
+    if recipe.min_periods_held is not None:
+        options *= OPTIONS_WHERE_HELD
+    return recipe.gates.votes_for(gate)[1] * recipe.num_questions * options / shared
 
 
 def _recovery_votes(recipe: AMemGymRecipe) -> float:

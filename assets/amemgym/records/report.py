@@ -174,6 +174,8 @@ class StateMovement(Record):
     `choice_shares[t][k]`: the share of variables that hold the k-th of their listed choices at the end of period t.
     `evenness`: entropy of a variable's time over its choices, 1 where each has the same; mean over all variables.
     `changes`: by number of changes, how many variables. `returns`: updates back to a value left in the period before.
+    `held[k]`: the share of (question, period) pairs whose answer needs a value that was told k or more periods before.
+    `held_as_asked`: of the pairs before which enough periods lie, the share that keeps the recipe's `min_periods_held`.
     """
 
     choice_shares: tuple[tuple[float, ...], ...]
@@ -182,6 +184,9 @@ class StateMovement(Record):
     changes: dict[str, int]
     returns: float
     golden_changes: tuple[float, ...]
+    held: tuple[float, ...] = ()
+    min_periods_held: int | None = None
+    held_as_asked: float | None = None
 
 
 class OptionPosition(Record):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from assets.amemgym.records.state import StateSchema, TrajectoryPeriod
+from assets.amemgym.state_trajectory.held_values import variables_to_change
 from assets.amemgym.state_trajectory.quality import (
     all_can_move,
     change_counts,
@@ -26,6 +27,7 @@ class TrajectoryConstraints:
     schema: StateSchema
     recipe: AMemGymRecipe
     periods: list[TrajectoryPeriod] = field(default_factory=list[TrajectoryPeriod])
+    _to_change: dict[int, list[str]] = field(default_factory=dict[int, list[str]])  # by period, as they take long to find
 
     @property
     def state(self) -> dict[str, str]:
@@ -66,13 +68,15 @@ class TrajectoryConstraints:
     def offered_choices(self) -> dict[str, list[str]]:
         """Return the variables that may still change, each with the values it may take, those that it never had first.
 
-        The value that a variable left in the last two periods is held back, unless no other is left.
+        The value that a variable left in the last two periods is held back, unless no other is left. Where the recipe has
+        values held (`min_periods_held`), the variables whose turn it is not are left out.
         """
+        free = self._free_to_change()
         recent = recently_left_values(self.periods)
         counts = self.counts
         offered: dict[str, list[str]] = {}
         for name, choices in self.schema.choices.items():
-            if counts[name] >= self.recipe.max_changes_per_state:
+            if name not in free or counts[name] >= self.recipe.max_changes_per_state:
                 continue
             had = {period.state[name] for period in self.periods}
             others = [value for value in choices if value != self.state[name]]
@@ -80,6 +84,17 @@ class TrajectoryConstraints:
             fresh = [value for value in others if value != recent.get(name)] or others
             offered[name] = sorted(fresh, key=had.__contains__)
         return offered
+
+    def _free_to_change(self) -> Collection[str]:
+        """Return the variables that the coming period may change without ending a hold too early."""
+        if self.recipe.min_periods_held is None:
+            return self.schema.choices
+        index = len(self.periods)
+        if index not in self._to_change:
+            rng = SeededRandom(self.recipe.world_seed, self.schema.user_id, "held", index)
+            questions = list(self.questions.values())
+            self._to_change[index] = variables_to_change(questions, self.periods, recipe=self.recipe, rng=rng)
+        return self._to_change[index]
 
     def exclusive_in_reach(self) -> list[dict[str, str]]:
         """Return the pairs of values that exclude each other and that the coming period could bring together."""
@@ -113,9 +128,9 @@ class PeriodConstraints:
 
     @cached_property
     def never_changed(self) -> list[str]:
-        """The variables that have never changed, where the recipe has room for all to change."""
+        """The variables on offer that have never changed, where the recipe has room for all to change."""
         movable = all_can_move(len(self.trajectory.schema.choices), self.trajectory.recipe)
-        return unmoved(self.trajectory.periods) if movable else []
+        return [name for name in unmoved(self.trajectory.periods) if movable and name in self.offered_variables]
 
     @cached_property
     def due_changes(self) -> int:
@@ -140,7 +155,7 @@ class PeriodConstraints:
         """Variables whose change keeps to everything, and comes nearest to the wanted number of questions."""
         least, most = self.bounds
         if self.wanted_answer_changes is None:
-            count = max(least, min(self.trajectory.recipe.num_changes_per_period, most))
+            count = max(least, min(self.trajectory.recipe.num_changes_per_period, most), self.due_changes)
             return list(self.offered_variables[:count])
         fitting = [names for names in self._candidates() if not self._problem(names)]
         return min(fitting, key=self._distance_from_wanted, default=list(self.offered_variables[:most]))

@@ -5,7 +5,7 @@ All take periods in order, the initial one first: those of a trajectory or of an
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -131,3 +131,16 @@ def golden_change_share(periods: Sequence[Period], required: Sequence[Collection
     if not pairs:
         return 0.0
     return sum(count_golden_changes(periods, required)) / pairs
+
+
+def periods_held(periods: Sequence[Period], required: Iterable[Collection[str]]) -> Iterator[tuple[int, int]]:
+    """Yield for each period and question the period's index, and for how many periods its oldest needed value has been held.
+
+    A value is told when it comes about, the first ones in period 0. `required`: the variables of each question.
+    """
+    questions = list(required)
+    last = dict.fromkeys(periods[0].state, 0)
+    for index, period in enumerate(periods):
+        last.update(dict.fromkeys(variables_of(period.updates), index))
+        for names in questions:
+            yield index, index - min(map(last.__getitem__, names))

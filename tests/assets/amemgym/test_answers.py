@@ -45,6 +45,19 @@ def test_lived_variants_come_first_and_random_ones_fill_up_to_the_minimum() -> N
     assert sorted(choice.type for choice in record.questions[0].choices) == ["experience", "experience", "random", "random"]
 
 
+def test_where_values_are_held_no_option_is_more_like_the_others_than_another() -> None:
+    schema = schema_of({"a": "xyz", "b": "xyz"})
+    path = [("x", "x"), ("y", "x"), ("z", "x"), ("y", "x")]  # b is held
+    ends = [START + relativedelta(months=index) for index in range(len(path))]
+    trajectory = trajectory_of([dict(zip("ab", values, strict=True)) for values in path], ends=ends)
+    recipe = small_recipe(num_choices_per_state=3, num_periods=3, min_periods_held=3, max_changes_per_state=3)
+    variants = variants_of(schema.questions[0], schema, trajectory, recipe=recipe)
+    values = [variant.values for variant in variants]
+    assert len(values) == 6
+    shared = [sum(one.distance(other) == 1 for other in values) for one in variants]
+    assert len(set(shared)) == 1
+
+
 def test_a_variant_that_nobody_can_live_is_offered_only_where_there_is_no_other() -> None:
     plain = schema_of({"a": ["x", "y"], "b": ["x", "y"]})
     schema = excluding(plain, {"a": "y", "b": "x"})

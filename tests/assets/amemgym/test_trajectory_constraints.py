@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from assets.amemgym.records.state import StateUpdate, TrajectoryPeriod
 from assets.amemgym.state_trajectory.constraints import TrajectoryConstraints
-from assets.amemgym.state_trajectory.quality import golden_change_share
+from assets.amemgym.state_trajectory.quality import golden_change_share, periods_held
 from assets.llm.ports import ModelRequest
 from assets.recipe.policies import GatePolicy
 from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, THIRD, UPDATE, evolved, moved
@@ -108,6 +108,31 @@ def test_a_wanted_share_is_not_insisted_on() -> None:
     assert [update.variable for update in trajectory.periods[1].updates] == ["a"]
 
 
+@pytest.mark.parametrize("held", [1, 2, 3])
+def test_in_so_many_periods_in_a_row_each_question_keeps_a_value(held: int) -> None:
+    recipe = small_recipe(
+        num_questions=4,
+        num_periods=8,
+        num_changes_per_period=2,
+        max_changes_per_state=4,
+        min_periods_held=held,
+        gates=GatePolicy(max_reasks=3),
+    )
+    required = [question.required_info for question in QUESTIONS.questions]
+    for seed in range(5):
+        trajectory, _ = evolved({UPDATE: [partial(erratic, rng=random.Random(seed))]}, recipe=recipe, schema=QUESTIONS)
+        for index, longest in periods_held(trajectory.periods, required):
+            assert longest >= min(index, held)
+        assert min(len(period.updates) for period in trajectory.periods[1:]) >= recipe.fewest_changes
+
+
+def test_a_period_has_its_changes_also_where_no_value_can_be_held() -> None:
+    recipe = small_recipe(num_questions=2, num_periods=4, num_changes_per_period=1, min_periods_held=4, max_changes_per_state=2)
+    shared = schema_of({name: ["x", "y", "z"] for name in "ab"})
+    trajectory, _ = evolved({UPDATE: [partial(erratic, rng=random.Random(1))]}, recipe=recipe, schema=shared)
+    assert [len(period.updates) for period in trajectory.periods[1:]] == [1, 1, 1, 1]
+
+
 def test_without_a_wanted_share_questions_are_not_shown() -> None:
     _, model = evolved({INITIAL: [FIRST], UPDATE: STORY})
     assert "<questions>" not in model.asked(UPDATE)[0].messages[1].content
@@ -135,11 +160,12 @@ def erratic(request: ModelRequest, rng: random.Random) -> object:
             "num_periods": st.integers(1, 6),
             "num_changes_per_period": st.integers(1, 5),
             "max_changes_per_state": st.integers(1, 4),
+            "min_periods_held": st.none() | st.integers(1, 3),
         }
     ),
     seed=st.integers(),
 )
-def test_whatever_a_model_chooses_every_possible_recipe_can_be_finished(counts: dict[str, int], seed: int) -> None:
+def test_whatever_a_model_chooses_every_possible_recipe_can_be_finished(counts: dict[str, int | None], seed: int) -> None:
     try:
         recipe = small_recipe(gates=GatePolicy(max_reasks=3), **counts)
     except ValidationError:

@@ -55,6 +55,17 @@ def test_an_unknown_variant_is_told_with_those_there_are() -> None:
         ({"pool.query": "SELECT uuid FROM pool"}, r"pool\.query holds the SQL"),
         ({"min_variants_per_question": 10}, r"min_variants_per_question is 10, .* only 9 variants"),
         ({"num_periods": 14}, r"num_periods 14 .* needs at least 28 changes, .* allow at most 24"),
+        ({"min_periods_held": 0}, r"min_periods_held is 0, and has to be 1 or more\.$"),
+        (
+            {"min_periods_held": 2, "golden_changes": 0.3},
+            r"min_periods_held and golden_changes both decide .*: give one of them",
+        ),
+        (
+            {"min_periods_held": 1, "num_states_per_question": 1, "min_variants_per_question": 2},
+            r"num_states_per_question is 1",
+        ),
+        ({"min_periods_held": 8}, r"min_periods_held is 8, but there are only num_periods "),
+        ({"min_periods_held": 2, "num_changes_per_period": 8, "num_questions": 6}, r"which lets 6 questions have at most "),
         (
             {"num_questions": 1, "num_periods": 1, "num_changes_per_period": 4},
             r"num_periods 1 .* needs at least 3 changes, .* allow at most 2",

@@ -7,15 +7,24 @@ from operator import attrgetter
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import OptionPosition, StateMovement
-from assets.amemgym.state_trajectory.quality import balance, change_counts, count_golden_changes, ping_pongs, unvisited
+from assets.amemgym.state_trajectory.quality import (
+    balance,
+    change_counts,
+    count_golden_changes,
+    periods_held,
+    ping_pongs,
+    unvisited,
+)
 
 DIGITS = 4  # of a share; a fifth would be noise
 
 
 class MovementCounter:
-    """Count how states move, over all users and variables."""
+    """Count how states move, over all users and variables. `min_periods_held`: as the recipe asks."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, min_periods_held: int | None = None) -> None:
+        self._asked = min_periods_held
+        self._held = Counter[int]()
         self._periods: int | None = None
         self._counts = Counter[str]()
         self._evenness = 0.0
@@ -36,7 +45,11 @@ class MovementCounter:
         for share in balance(episode.periods, choices).values():
             self._evenness += share
         self._changes.update(change_counts(episode.periods).values())
-        required = map(attrgetter("required_info"), episode.questions)
+        required = list(map(attrgetter("required_info"), episode.questions))
+        for index, held in periods_held(episode.periods, required):
+            self._held[held] += 1
+            if self._asked is not None and index >= self._asked:
+                self._counts.update(askable=1, as_asked=held >= self._asked)
         for index, count in enumerate(count_golden_changes(episode.periods, required)):
             self._golden[index] += count
         for index, period in enumerate(episode.periods):
@@ -64,7 +77,17 @@ class MovementCounter:
             golden_changes=tuple(
                 [_rounded(self._golden[index] / max(1, counts["questions"])) for index in range(self._periods - 1)]
             ),
+            held=tuple(self._held_shares()),
+            min_periods_held=self._asked,
+            held_as_asked=_rounded(counts["as_asked"] / counts["askable"]) if counts["askable"] else None,
         )
+
+    def _held_shares(self) -> Iterator[float]:
+        """Yield by number of periods the share of pairs whose oldest needed value has been held for so many or more."""
+        longer = self._held.total()
+        for periods in range(max(self._held, default=-1) + 1):
+            yield _rounded(longer / self._held.total())
+            longer -= self._held[periods]
 
 
 def _shares(counts: Counter[int]) -> tuple[float, ...]:

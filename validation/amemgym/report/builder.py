@@ -74,7 +74,7 @@ class QualityReportBuilder:
         self._recovery = RecoveryCounter()
         self._leaks = LeakCounter()
         self._guesses = GuessCounter(recipe)
-        self._movement = MovementCounter()
+        self._movement = MovementCounter(min_periods_held=recipe.min_periods_held)
         self._positions = PositionCounter()
         self._questions = QuestionSample(recipe, users=users)
         self._texts = TextCounter(recipe)
