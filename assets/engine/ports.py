@@ -147,7 +147,8 @@ def random_salt() -> str:
 class RunContext:
     """Model, stores and limits of one run. `loop`: where stages are made; without it, wherever they are awaited.
 
-    `new_salt` draws the salt of a recipe that has none.
+    `new_salt` draws the salt of a recipe that has none. `report` gets the progress of stages, `report_step` the steps of
+    quality report and release, in which nothing is counted.
     """
 
     model: LanguageModel
@@ -156,6 +157,7 @@ class RunContext:
     items_at_once: int = 32
     items_per_part: int = 200
     report: Callable[[StageProgress], None] | None = None
+    report_step: Callable[[str], None] | None = None
     embedded_model: str | None = None
     open_model: Callable[[Recipe, str], LanguageModel] | None = None
     open_embedder: Callable[[Recipe, str], Embedder] | None = None

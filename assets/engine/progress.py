@@ -130,10 +130,16 @@ def duration(seconds: float) -> str:
 
 
 class Steps:
-    """Progress where nothing counts items: the step under way, and how long everything has taken."""
+    """Progress where nothing counts items: the step under way, and how long everything has taken.
 
-    def __init__(self, what: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    `tell` gets each step when it begins.
+    """
+
+    def __init__(
+        self, what: str, *, tell: Callable[[str], None] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._what = what
+        self._tell = tell
         self._clock = clock
         self._began = clock()
         self._step = "beginning"
@@ -141,6 +147,8 @@ class Steps:
     def begin(self, step: str) -> None:
         """Set the step under way."""
         self._step = step
+        if self._tell is not None:
+            self._tell(f"{self._what}: {step}")
 
     def line(self) -> str:
         """Say which step is under way, and how long everything has taken so far."""

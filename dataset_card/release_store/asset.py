@@ -8,7 +8,7 @@ import dagster as dg
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.materialization import page_link, with_details
-from assets.engine.ports import VALUES
+from assets.engine.ports import VALUES, RunContext
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.provenance import MANY, REPORT_VALUE, ReportValue
 from assets.engine.recipe_asset import current_recipe
@@ -110,10 +110,13 @@ def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         provenance = reported.provenance if reported else made_from_one_recipe(named_parts(values))
         recipe = current_recipe(context, benchmark, provenance.recipe)
         release_store: ReleaseStore = context.resources.releases
-        finished = FinishedRows(benchmark, context.resources.run_context.snapshots, provenance)
+        run_context: RunContext = context.resources.run_context
+        finished = FinishedRows(benchmark, run_context.snapshots, provenance)
         content = release_content(form, recipe, finished=finished, report=reported.report if reported else None)
         try:
-            with heartbeat(context.log.info, Steps(f"Writing the release of {recipe.variant}").line):
+            steps = Steps(f"The release of {recipe.variant}", tell=run_context.report_step)
+            steps.begin("writing tables, card and files")
+            with heartbeat(context.log.info, steps.line):
                 released = release_store.write(content, version=config.version)
         except ReleaseError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error

@@ -228,6 +228,7 @@ def _run_context(installation: Home, options: RunOptions, progress: LiveProgress
             installation,
             items_at_once=options.concurrency,
             report=progress.show,
+            report_step=progress.show_step,
             on_batch_progress=progress.show_batch,
             mode="replay" if options.offline else "use",
         )

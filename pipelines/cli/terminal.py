@@ -124,7 +124,8 @@ class ProgressLine:
 class LiveProgress:
     """Shows each stage under way as one line: items done, calls, rate, cost and time left. A finished stage's line stays.
 
-    While no stage is under way, a line says what the run is at; `after` is what follows a finished stage.
+    While no stage is under way, a line tells the step that is, as of the report or the release; `after` is what follows a
+    finished stage.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class LiveProgress:
         console: Console,
         *,
         quiet: bool = False,
-        after: str = "its checks, and what follows",
+        after: str = "its checks",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._console = console
@@ -186,6 +187,11 @@ class LiveProgress:
         if ended and progress.given_up:
             for given_up in given_up_sentences(progress):
                 print_plain(self._console, given_up)
+
+    def show_step(self, sentence: str) -> None:
+        """Show a step in which nothing is counted, on a terminal."""
+        if not self._quiet:
+            self._bars.reset(self._between, description=sentence, visible=not self._tasks)
 
     def show_batch(self, progress: BatchProgress) -> None:
         """Show how far a batch job is."""

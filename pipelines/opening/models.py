@@ -225,12 +225,13 @@ def open_run_context(
     *,
     items_at_once: int = 32,
     report: Callable[[StageProgress], None] | None = None,
+    report_step: Callable[[str], None] | None = None,
     on_batch_progress: OnBatchProgress | None = None,
     mode: CacheMode = "use",
     tags: Mapping[str, str] | None = None,
     find_endpoint: FindEndpoint = EndpointSettings.from_environment,
 ) -> Generator[RunContext, None, None]:
-    """Open the models and the stores for one generation run. `report` gets the progress of the stages."""
+    """Open the models and the stores for one generation run. `report` and `report_step` get its progress."""
     in_flight = InFlight()
     with (
         open_models(home, mode=mode, on_batch_progress=on_batch_progress, tags=tags, find_endpoint=find_endpoint) as models,
@@ -245,6 +246,7 @@ def open_run_context(
             record_cache=work,
             items_at_once=items_at_once,
             report=report,
+            report_step=report_step,
             embedded_model=models.embedded,
             open_model=chat.open_model,
             open_embedder=lambda recipe, unit: ModelEmbedder(embeddings.open_model(recipe, unit), stage="quality_report"),

@@ -58,7 +58,7 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
         run_context: RunContext = context.resources.run_context
         provenance = made_from_one_recipe(named_parts(values))
         recipe = current_recipe(context, benchmark, provenance.recipe)
-        steps = Steps(f"The report on {recipe.variant}")
+        steps = Steps(f"The report on {recipe.variant}", tell=run_context.report_step)
         # Nothing else runs in a process that has come to its report. So nothing here goes to a thread, where the signal of a
         # cancelled run would not reach it.
         with heartbeat(context.log.info, steps.line):
@@ -110,7 +110,7 @@ async def report_on(
     columns = ExpectationRun(benchmark, validation.expectations, recipe, project=project, failed=failed)
     for number, portion in enumerate(finished.portions()):
         first = number * finished.items_at_once
-        on_step(f"{benchmark.noun} {first} and later of {finished.count}: rules, columns, figures")
+        on_step(f"from {benchmark.noun} {first + 1} of {finished.count}: rules, columns, figures")
         for stage, records in portion.items():
             rules[stage].add(list(records.values()), others=portion)
         builder.add(portion)

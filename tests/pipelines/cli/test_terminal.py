@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from assets.engine.ports import StageProgress
+from assets.engine.progress import Steps
 from assets.records.base import Failure
 from pipelines.cli.terminal import LINE_SECONDS, LiveProgress, print_markdown, print_table, stdout_console
 
@@ -163,3 +164,12 @@ def test_in_a_pipe_no_line_is_broken_or_coloured_unless_columns_are_given(
 def test_numbers_stand_to_the_right() -> None:
     assert ".812 [.750, .871]   The share" in table_at(200)[3]
     assert "               .5   Of all" in table_at(200)[4]
+
+
+def test_steps_of_report_and_release_take_the_place_of_a_finished_stage() -> None:
+    written = io.StringIO()
+    with LiveProgress(Console(file=written, force_terminal=True, width=120)) as live:
+        live.show(replace(UNDER_WAY, done=3))
+        steps = Steps("The release of demo", tell=live.show_step)
+        steps.begin("writing tables, card and files")
+    assert "The release of demo: writing tables, card and files" in written.getvalue()
