@@ -135,9 +135,10 @@ def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> 
         source = f"read_parquet([{listed}], union_by_name = true, filename = true, file_row_number = true"
     with _pool_errors(files):
         columns = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source})").fetchall()}
-        for name in PERSONA_COLUMNS:
-            if name not in columns:
-                raise RecipeError(f"The persona pool {files[0].name} lacks the column {name!r}. {REMEDY}")
+        missing = [repr(name) for name in PERSONA_COLUMNS if name not in columns]
+        if missing:
+            noun = "column" if len(missing) == 1 else "columns"
+            raise RecipeError(f"The persona pool {files[0].name} lacks the {noun} {', '.join(missing)}. {REMEDY}")
         types = "" if parquet else f", columns = {{{_text_columns(columns)}}}"
         connection.execute(
             f"CREATE VIEW pool AS SELECT * REPLACE (uuid::VARCHAR AS uuid) FROM {source}{types}) WHERE uuid IS NOT NULL"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from assets.amemgym.records.state import StateSchema, TrajectoryPeriod
-from assets.amemgym.state_trajectory.held_values import variables_to_change
+from assets.amemgym.state_trajectory.held_values import SPARE, variables_to_change
 from assets.amemgym.state_trajectory.quality import (
     all_can_move,
     change_counts,
@@ -119,7 +119,11 @@ class PeriodConstraints:
     def bounds(self) -> tuple[int, int]:
         """The least and the greatest number of updates that leave enough room for later periods."""
         recipe = self.trajectory.recipe
-        least = min(recipe.fewest_changes, len(self.offered_variables))
+        possible = len(self.offered_variables)
+        # Where holds leave few variables, other values or the profile may keep some of them from changing.
+        if recipe.min_periods_held is not None:
+            possible = max(1, possible - SPARE)
+        least = min(recipe.fewest_changes, possible)
         most = min(recipe.num_changes_per_period + 1, len(self.offered_variables))
         # Fewer at a time, until the variables that are left can carry the periods that are left.
         while most > least and self.trajectory.leaves_too_few_updates(self.offered_variables[:most]):

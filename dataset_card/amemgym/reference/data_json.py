@@ -1,6 +1,6 @@
 """Episodes as items of the reference's `data.json`, and back. What cannot be stored exactly is refused."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +12,17 @@ from assets.records.json_text import JsonError, parse_json
 from dataset_card.amemgym.reference.read import episode_of
 from dataset_card.amemgym.reference.schema import ItemSchema, SchemaError, errors_at, join
 from dataset_card.release.writers import end_bytes, item_bytes
+
+# Keys by which an item of another benchmark is known.
+OTHER_BENCHMARKS: Mapping[str, frozenset[str]] = {
+    "LoCoMo": frozenset({"conversation", "qa"}),
+    "LongMemEval": frozenset({"haystack_sessions", "question"}),
+    "MemoryAgentBench": frozenset({"context", "questions", "answers"}),
+    "PersonaMem": frozenset({"persona_id", "shared_context_id"}),
+    "HotpotQA": frozenset({"supporting_facts", "question"}),
+    "tau2-bench": frozenset({"user_scenario", "evaluation_criteria"}),
+    "SWE-bench": frozenset({"instance_id", "base_commit"}),
+}
 
 
 class ReferenceError(ValueError):
@@ -143,13 +154,39 @@ def read_data_json(path: Path) -> list[Episode]:
 
 def json_items(path: Path) -> list[object]:
     """Return the array's elements. Raises ReferenceError for a file that is no JSON array, OSError when there is none."""
+    text = path.read_bytes()
     try:
-        content: object = parse_json(path.read_bytes(), object_pairs_hook=_object)
+        content: object = parse_json(text, object_pairs_hook=_object)
     except JsonError as error:
+        _refuse_other_benchmark(path, _first_line(text))
         raise ReferenceError(f"{path.name} is not readable as JSON ({error}).") from error
+    _refuse_other_benchmark(path, content)
     if not isinstance(content, list):
         raise ReferenceError(f"{path.name} must hold one JSON array of items.")
     return cast(list[object], content)
+
+
+def _first_line(text: bytes) -> object:
+    """Return the first value of a file of JSON lines; None where there is none."""
+    try:
+        return parse_json(text.partition(b"\n")[0])
+    except JsonError:
+        return None
+
+
+def _refuse_other_benchmark(path: Path, content: object) -> None:
+    """Raise ReferenceError, naming the benchmark, where the first item has the keys of another one's."""
+    items = cast(list[object], content) if isinstance(content, list) else [content]
+    first = items[0] if items else None
+    if not isinstance(first, dict):
+        return
+    keys = cast(dict[str, object], first).keys()
+    for benchmark, own in OTHER_BENCHMARKS.items():
+        if own <= keys:
+            raise ReferenceError(
+                f"{path.name} is a file of {benchmark} (its items have {', '.join(map(repr, sorted(own)))}), and only the "
+                "data.json of AMemGym is read here, whose items have 'user_profile', 'state_schema', 'periods' and 'qas'."
+            )
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Union, cast, get_args, get_origin
 
@@ -20,7 +21,6 @@ from assets.reporting.plurals import counted, is_or_are
 from dataset_card.amemgym.reference.data_json import json_items, lossless
 from dataset_card.amemgym.reference.read import episode_of, question_id, question_of
 from dataset_card.amemgym.reference.schema import (
-    ChoiceSchema,
     Day,
     ItemSchema,
     MessageSchema,
@@ -38,10 +38,8 @@ from dataset_card.amemgym.reference.schema import (
 DEFAULTS: Mapping[tuple[type[BaseModel], str], object] = {
     (SessionSchema, "messages"): [],
     (SessionSchema, "event"): None,
-    (PeriodSchema, "period_start"): None,
     (PeriodSchema, "period_summary"): None,
     (PeriodSchema, "sessions"): [],
-    (ChoiceSchema, "type"): "experience",
     (ProfileSchema, "gender"): "",
     (ProfileSchema, "marital_status"): "",
     (ProfileSchema, "education_level"): "",
@@ -127,7 +125,9 @@ class _ItemReader:
     def episode(self) -> Episode:
         """Return the user. Raises SchemaError for one who cannot be used."""
         own = Counter[str]()
-        mended = _with_one_id(_with_counts(mend(self._item, ItemSchema, own), own), own)
+        mended = mend(self._item, ItemSchema, own)
+        _add_starts(mended, own)
+        mended = _with_one_id(_with_counts(mended, own), own)
         with errors_at(""):
             item = ItemSchema.model_validate(mended)
         episode_of(item)  # so that what is wrong with the user is not laid to a question
@@ -145,8 +145,10 @@ class _ItemReader:
             own = Counter[str]()
             path = f"qas[{index}]"
             try:
+                mended_question = mend(content, QuestionSchema, own)
+                _add_types(mended_question, item, own)
                 with errors_at(path):
-                    qa = QuestionSchema.model_validate(mend(content, QuestionSchema, own))
+                    qa = QuestionSchema.model_validate(mended_question)
                 unknown = sorted(set(qa.required_info) - set(item.state_schema))
                 if unknown:
                     raise SchemaError(f"{path}.required_info", f"no variable of the schema is called {unknown}")
@@ -163,6 +165,39 @@ def _check_options(question: EpisodeQuestion, qa: QuestionSchema, path: str) -> 
         raise SchemaError(f"{path}.required_info", "its answer depends on no variable")
     if len(question.answer_choices) < 2:
         raise SchemaError(f"{path}.answer_choices", "there is only one option")
+
+
+def _objects(content: Any, name: str) -> list[dict[str, Any]]:
+    """Return the objects in the list under a key; none where there is no such list."""
+    found: object = cast(dict[str, Any], content).get(name) if isinstance(content, dict) else None
+    values = cast(list[Any], found) if isinstance(found, list) else []
+    return [cast(dict[str, Any], one) for one in values if isinstance(one, dict)]
+
+
+def _add_starts(item: Any, mended: Counter[str]) -> None:
+    """Give each period that says no start the end of the period before. The initial one has none."""
+    periods = _objects(item, "periods")
+    for initial in periods[:1]:
+        if initial.get("period_start", "") is not None:
+            initial["period_start"] = None
+            mended["The initial period has no start; what stands there is not kept"] += 1
+    for before, period in pairwise(periods):
+        if period.get("period_start") is None:
+            period["period_start"] = before.get("period_end")
+            mended["A period has no start; it is taken as the end of the period before"] += 1
+
+
+def _add_types(question: Any, item: ItemSchema, mended: Counter[str]) -> None:
+    """Give each option that says no type the one it has by the user's states: lived through or not."""
+    required = cast(dict[str, Any], question).get("required_info") if isinstance(question, dict) else None
+    if not isinstance(required, list):
+        return
+    names = [name for name in cast(list[Any], required) if isinstance(name, str)]
+    lived: list[object] = [list(map(period.state.get, names)) for period in item.periods]
+    for choice in _objects(question, "answer_choices"):
+        if choice.get("type") is None:
+            choice["type"] = "experience" if choice.get("state") in lived else "random"
+            mended["An option has no type; it is taken from the states that the user lives through"] += 1
 
 
 def _with_counts(item: Any, mended: Counter[str]) -> Any:

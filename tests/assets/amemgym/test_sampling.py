@@ -201,9 +201,13 @@ def test_uuids_are_text_whatever_they_look_like(tmp_path: Path) -> None:
     assert set(found) <= {str(row["uuid"]) for row in rows}
 
 
-def test_a_missing_column_is_named(tmp_path: Path) -> None:
-    rows = [{name: value for name, value in TWENTY[0].items() if name != "occupation"}]
-    with pytest.raises(RecipeError, match=r"pool p\.jsonl lacks the column 'occupation'\. The pool needs"):
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [(["occupation"], "the column 'occupation'"), (["occupation", "persona"], "the columns 'persona', 'occupation'")],
+)
+def test_missing_columns_are_named_all_at_once(tmp_path: Path, missing: list[str], told: str) -> None:
+    rows = [{name: value for name, value in TWENTY[0].items() if name not in missing}]
+    with pytest.raises(RecipeError, match=rf"pool p\.jsonl lacks {told}\. The pool needs"):
         drawn(jsonl(tmp_path / "p.jsonl", rows), count=1)
 
 

@@ -176,7 +176,7 @@ def test_whatever_a_model_chooses_every_possible_recipe_can_be_finished(counts: 
     per_period = [len(period.updates) for period in trajectory.periods[1:]]
     per_variable = Counter(update.variable for period in trajectory.periods for update in period.updates)
     assert len(per_period) == recipe.num_periods
-    assert min(per_period) >= recipe.fewest_changes
+    assert min(per_period) >= (1 if recipe.min_periods_held else recipe.fewest_changes)
     assert max(per_period) <= recipe.num_changes_per_period + 1
     assert max(per_variable.values()) <= recipe.max_changes_per_state
 

@@ -115,6 +115,18 @@ MENDED: dict[str, tuple[Change, str]] = {
     "no occupation": (lambda one: one["user_profile"].update(occupation=None), "A field 'occupation' is missing"),
     "an age as text": (lambda one: one["user_profile"].update(age="37"), "A number was not written as a whole number"),
     "another id in the profile": (lambda one: one["user_profile"].update(uuid="x"), "A user has another id"),
+    "starts of null": (
+        lambda one: [period.update(period_start=None) for period in one["periods"]],
+        "A period has no start; it is taken as the end of the period before: 3 times.",
+    ),
+    "no starts": (
+        lambda one: [period.pop("period_start") for period in one["periods"][1:]],
+        "A period has no start; it is taken as the end of the period before: 3 times.",
+    ),
+    "a start of the initial period": (
+        lambda one: one["periods"][0].update(period_start="2024-01-01"),
+        "The initial period has no start; what stands there is not kept: 1 time.",
+    ),
     "a time with a T": (
         lambda one: one["periods"][0]["sessions"][0].update(session_time="2024-02-10T09:00:00"),
         "A date or time was written in another form",
@@ -130,6 +142,33 @@ def test_what_decides_nothing_is_mended_and_counted(tmp_path: Path, change: Chan
     assert not data.left_out
     (told,) = data.sentences()
     assert told.startswith(sentence)
+
+
+def test_types_that_a_file_does_not_say_are_those_of_the_states_lived_through(tmp_path: Path) -> None:
+    items = foreign_users(1)
+    for question in items[0]["qas"]:
+        for choice in question["answer_choices"]:
+            del choice["type"]
+    data = imported(tmp_path, items)
+    assert [to_reference(episode) for episode in data.episodes] == foreign_users(1)
+    (told,) = data.sentences()
+    assert told.startswith("An option has no type; it is taken from the states that the user lives through: ")
+
+
+OTHERS: dict[str, str] = {
+    "LoCoMo": '[{"sample_id": "c", "conversation": {}, "qa": []}]',
+    "LongMemEval": '[{"question_id": "1", "question": "?", "answer": "a", "haystack_sessions": [[]]}]',
+    "MemoryAgentBench": '{"context": "c", "questions": ["?"], "answers": [["a"]]}\n{}',
+}
+
+
+@pytest.mark.parametrize(("benchmark", "content"), OTHERS.items())
+def test_a_file_of_another_benchmark_is_named(tmp_path: Path, benchmark: str, content: str) -> None:
+    (tmp_path / "data.json").write_text(content)
+    with pytest.raises(
+        ReferenceError, match=rf"^data\.json is a file of {benchmark} .* only the data\.json of AMemGym is read"
+    ):
+        import_data_json(tmp_path / "data.json")
 
 
 def test_choices_written_as_numbers_are_read_as_text_throughout(tmp_path: Path) -> None:
