@@ -48,6 +48,7 @@ from pipelines.home import Home, home, obstacles
 from pipelines.jobs import Phase, phases
 from pipelines.opening.dagster_resources import configured_resources
 from pipelines.opening.doctor import check_dagster_storage, sound_dagster_storage
+from pipelines.opening.event_log import event_log_settings
 from pipelines.opening.models import open_run_context
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.io_manager import open_asset_values
@@ -154,12 +155,12 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
         check_version_of(recipe, version=options.version, embedded=run_context.embedded_model)
         for sentence in asked_models(recipe, embedded=run_context.embedded_model, offline=options.offline):
             print_plain(console, sentence)
-        instance = dagster_instance()
-        observe_recipe_files(instance, benchmark_of(recipe))
-        *earlier, last = runs_of(recipe, version=options.version)
-        for phase in earlier:
-            _run(phase, {"run_context": run_context}, instance=instance)
-        result = _run(last, {"run_context": run_context}, instance=instance)
+        with dagster_instance() as instance:
+            observe_recipe_files(instance, benchmark_of(recipe))
+            *earlier, last = runs_of(recipe, version=options.version)
+            for phase in earlier:
+                _run(phase, {"run_context": run_context}, instance=instance)
+            result = _run(last, {"run_context": run_context}, instance=instance)
         folder = _release_folder(result, benchmark_of(recipe))
     console.print(f"Made [bold]{recipe.variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
     return folder
@@ -207,8 +208,9 @@ def freeze_variant(variant: str, *, version: str) -> Path:
         LiveProgress(stderr_console()) as progress,
         _run_context(home(), RunOptions(concurrency=1, offline=True), progress) as run_context,
         _storage_errors(),
+        dagster_instance() as instance,
     ):
-        result = _run(phase, {"run_context": run_context}, instance=dagster_instance())
+        result = _run(phase, {"run_context": run_context}, instance=instance)
         return _release_folder(result, benchmark)
 
 
@@ -250,6 +252,8 @@ def dagster_instance() -> dg.DagsterInstance:
 def _settings_without_capture(folder: Path) -> Path:
     """Write Dagster's settings of this folder once more, for runs in this process, and return the file."""
     settings = cast(dict[str, Any], yaml.safe_load((folder / "dagster.yaml").read_text(encoding="utf-8")) or {})
+    if not any(key.endswith("storage") for key in settings):
+        settings |= event_log_settings(folder)
     path = folder / "command_line.yaml"
     path.write_text(yaml.safe_dump({**settings, **WITHOUT_CAPTURE}), encoding="utf-8")
     return path
