@@ -1,10 +1,21 @@
 """The relations of the fictional world: each subject has one value of each, which a document may state."""
 
 from collections.abc import Mapping, Sequence, Set
+from datetime import timedelta
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Status
-from assets.memory_items.world.relations import PERSON, NameKind, NameMaker, Relation, World, name_stem, random_date, spoken
+from assets.memory_items.world.relations import (
+    MONTHS,
+    PERSON,
+    NameKind,
+    NameMaker,
+    Relation,
+    StatementForm,
+    World,
+    name_stem,
+    spoken,
+)
 
 PLACE_ENDS = ("borough", "bridge", "dal", "fell", "ford", "gate", "haven", "holm", "mere", "mouth", "stead", "wold")
 FIRM_ENDS = ("Works", "Instruments", "Foundry", "Optics", "Mills", "Shipping", "Ceramics", "Dynamics", "Press", "Yards")
@@ -96,26 +107,58 @@ RELATIONS: tuple[Relation, ...] = (
         options=("heron", "lantern", "thistle", "kettle", "beehive", "millstone"),
     ),
 )
-DOCUMENT_KINDS = ("register entry", "news report", "field note", "letter", "minutes", "guide", "interview", "catalogue note")
+# What is written about each kind of subject; each kind of document has a prompt of its own.
+DOCUMENTS_ABOUT: Mapping[str, tuple[str, ...]] = {
+    "person": ("letter", "news", "table", "report"),
+    "place": ("minutes", "report", "news", "letter"),
+    "firm": ("minutes", "report", "table", "news", "review"),
+    "device": ("review", "table", "report", "letter"),
+    "study": ("report", "minutes", "news", "review"),
+}
+TABLE = "table"
+ROW = StatementForm(("{phrase} | {value} | {as_of}",), between="\n")
+# Words for slots of documents. Numbers have two digits at most, and the values of relations three or more.
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
+FEW = ("three", "four", "five", "six", "seven", "eight")
 STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
 AS_OF: Mapping[Status, tuple[str, ...]] = {
-    "plain": ("as of {day}", "by the records of {day}"),
-    "certified": ("according to the certified register of {day}", "as was certified on {day}"),
-    "unconfirmed": ("according to an unconfirmed note of {day}", "as was said without confirmation on {day}"),
+    "plain": ("as of {day}", "by the records of {day}", "going by the file of {day}"),
+    "certified": (
+        "according to the certified register of {day}",
+        "as was certified on {day}",
+        "by the certified copy of {day}",
+    ),
+    "unconfirmed": (
+        "according to an unconfirmed note of {day}",
+        "as was said without confirmation on {day}",
+        "by an unconfirmed report of {day}",
+    ),
 }
+
+
+def kind_of_document(form: str, about: str) -> str:
+    """Return the kind of document of this form about such a subject, such as `minutes on a firm`."""
+    return f"{form} on a {about}"
+
+
+def form_of(document_kind: str) -> str:
+    return document_kind.partition(" ")[0]
 
 
 class FictionalWorld(World):
     """People, places, firms, devices and studies that exist nowhere."""
 
-    tell_prompt = "dr_sources/tell"
+    tell_prompts = tuple(f"dr_sources/{form}" for form in ("minutes", "report", "letter", TABLE, "news", "review"))
     phrase_prompt = "dr_sources/phrase"
     relations = RELATIONS
-    document_kinds = DOCUMENT_KINDS
+    document_kinds = tuple(kind_of_document(form, about) for about, forms in DOCUMENTS_ABOUT.items() for form in forms)
     statuses = STATUSES
     title_slots = ("subject",)
-    text_slots = frozenset(("subject", "author", "place", "date"))
-    needed_slots = frozenset(("subject",))
+    text_slots = frozenset(("subject", "author", "colleague", "place", "date", "month", "weekday", "count", "few", "percent"))
+    needed_slots = frozenset()
+    days_apart = 120
+    statement_places = 2
+    clause_slots = ("subject", "value")
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
         return NameMaker(SeededRandom(*path), NAME_KINDS, taken)
@@ -140,14 +183,33 @@ class FictionalWorld(World):
     def source_words(self, relation: str, status: Status) -> Sequence[str]:
         return AS_OF[status]
 
+    def document_kinds_about(self, subject_kind: str) -> Sequence[str]:
+        return [kind_of_document(form, subject_kind) for form in DOCUMENTS_ABOUT[subject_kind]]
+
+    def tell_prompt_of(self, document_kind: str) -> str:
+        return f"dr_sources/{form_of(document_kind)}"
+
+    def statement_form(self, document_kind: str, frames: Sequence[str]) -> StatementForm:
+        return ROW if form_of(document_kind) == TABLE else super().statement_form(document_kind, frames)
+
     def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, str]:
-        # Names of writers and towns are of the text alone; no statement has them.
+        """A document is written within a few weeks of the latest day that it speaks of.
+
+        Names, towns and numbers of slots are of the text alone; no statement has them.
+        """
         names = NameMaker(SeededRandom(*path, plan.document_id, "names"), NAME_KINDS)
+        written = max(one.as_of for one in plan.statements) + timedelta(days=1 + rng.integer_below(40))
         return {
             "subject": plan.subject,
             "author": names.new("person"),
+            "colleague": names.new("person"),
             "place": names.new("place"),
-            "date": spoken(random_date(rng)),
+            "date": spoken(written),
+            "month": rng.choice(MONTHS),
+            "weekday": rng.choice(WEEKDAYS),
+            "count": str(12 + rng.integer_below(80)),
+            "few": rng.choice(FEW),
+            "percent": str(2 + rng.integer_below(38)),
         }
 
 

@@ -6,7 +6,7 @@ from assets.engine.stage import PromptCalls
 from assets.recipe.deep_research import DeepResearchRecipe
 
 # Tokens, as the embedded model's texts have them on dr-demo.
-HOP = 1_260  # of a hop's documents and those beside them
+HOP = 730  # of a hop's documents and those beside them
 TASK = 400  # of instructions with a question
 ANSWER = 6
 

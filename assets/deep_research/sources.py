@@ -32,8 +32,14 @@ def _shares_of_sets(recipe: DeepResearchRecipe) -> float:
     return min(recipe.num_styles, recipe.num_tasks) / recipe.num_tasks
 
 
-def _document_calls(recipe: DeepResearchRecipe) -> float:
-    return _shares_of_sets(recipe) * len(WORLD.document_kinds)
+def _told_as(prompt: str) -> PromptCalls:
+    """Return the calls of the prompt that asks for one form of documents: one for each kind of subject."""
+    kinds = [kind for kind in WORLD.document_kinds if WORLD.tell_prompt_of(kind) == prompt]
+
+    def per_item(recipe: DeepResearchRecipe) -> float:
+        return _shares_of_sets(recipe) * len(kinds)
+
+    return PromptCalls(per_item, reading=520, writing=_told_tokens)
 
 
 def _phrase_calls(recipe: DeepResearchRecipe) -> float:
@@ -41,27 +47,27 @@ def _phrase_calls(recipe: DeepResearchRecipe) -> float:
 
 
 def _told_tokens(recipe: DeepResearchRecipe) -> float:
-    return 300.0 * recipe.num_tellings
+    return 230.0 * recipe.num_tellings
 
 
 def _phrased_tokens(recipe: DeepResearchRecipe) -> float:
-    return 18.0 * recipe.num_tellings
+    return 9.0 * recipe.num_tellings
 
 
 DR_SOURCES = Stage(
     name="dr_sources",
     record=TaskSources,
     make=tell_sources,
-    version=2,
+    version=3,
     needs=(DR_WORLDS,),
-    prompts=(WORLD.tell_prompt, WORLD.phrase_prompt),
+    prompts=(*WORLD.tell_prompts, WORLD.phrase_prompt),
     calls={
-        WORLD.tell_prompt: PromptCalls(_document_calls, reading=290, writing=_told_tokens),
+        **{prompt: _told_as(prompt) for prompt in WORLD.tell_prompts},
         WORLD.phrase_prompt: PromptCalls(_phrase_calls, reading=180, writing=_phrased_tokens),
     },
     description=AssetDescription(
         group="worlds",
-        description="The documents of each task. A writer tells an invented world in documents of several kinds; names of real "
+        description="The documents of each task. A writer tells an invented world in minutes, reports, letters, tables, news and reviews; names of real "
         "documents are replaced by invented ones, everywhere at once. Filler is told in the same way.",
         rows=_rows,
         paper="MemGym",

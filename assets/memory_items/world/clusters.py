@@ -123,7 +123,7 @@ class _ClusterMaker:
         said.extend(self._asides(hop, day))
         number = len(self._plans)
         document_id = hashlib.sha256("\x1f".join(map(str, (*self._path, number))).encode()).hexdigest()[:12]
-        kind = self._rng.choice(self._world.document_kinds)
+        kind = self._rng.choice(self._world.document_kinds_about(self._world.relation(hop.relation).subject))
         plan = DocumentPlan(
             document_id=document_id, kind=kind, subject=hop.subject, role=role, statements=tuple(self._rng.shuffled(said))
         )

@@ -146,13 +146,25 @@ class NameMaker:
         return name
 
 
+@dataclass(frozen=True)
+class StatementForm:
+    """How a kind of document states something: in one of its `frames`, with `between` two statements.
+
+    A frame has {as_of} and {clause}, or in its place {value} and {phrase}, the relation's phrase about the subject.
+    """
+
+    frames: Sequence[str]
+    between: str = " "
+
+
 class World(ABC):
     """An invented world: its relations, its kinds of documents, and the prompts that ask a writer for words.
 
     `title_slots` are what titles have to have, `text_slots` what texts may have beside {statements}, and `needed_slots`
     those of them that they must. `statuses` are those of facts and of what says the same of others, each as often as it is
     listed. `asides_elsewhere`: statements about others, at most, in each document; `days_apart`: how long before its main
-    statement the others are of, at most, where 0 is any time.
+    statement the others are of, at most, where 0 is any time. `statement_places`: in how many places of a text statements may
+    stand, at most; `clause_slots`: what the wordings of a relation have to have.
     """
 
     tell_prompt: str
@@ -165,6 +177,8 @@ class World(ABC):
     statuses: Sequence[Status]
     asides_elsewhere: int = 0
     days_apart: int = 0
+    statement_places: int = 1
+    clause_slots: Sequence[str] = ("as_of", "subject", "value")
 
     @abstractmethod
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
@@ -181,6 +195,18 @@ class World(ABC):
     @abstractmethod
     def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, str]:
         """Return the words for the slots of a document's template."""
+
+    def document_kinds_about(self, subject_kind: str) -> Sequence[str]:
+        """Return the kinds of documents that are written about a subject of this kind."""
+        return self.document_kinds
+
+    def tell_prompt_of(self, document_kind: str) -> str:
+        """Return the prompt that asks for documents of this kind."""
+        return self.tell_prompt
+
+    def statement_form(self, document_kind: str, frames: Sequence[str]) -> StatementForm:
+        """Return how a document of this kind states something; `frames` are those that its writer gave."""
+        return StatementForm(frames or ("{clause}",))
 
     def relation(self, name: str) -> Relation:
         """Return the relation of this name. Raises LookupError."""

@@ -16,7 +16,7 @@ from assets.memory_items.documents import LABEL_WORDS, Role
 from assets.memory_items.facts import DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement
 from assets.memory_items.lengths import tokens_to_draw
 from assets.memory_items.world.clusters import PARALLEL_CHAINS, make_cluster
-from assets.memory_items.world.relations import Relation, World, spoken
+from assets.memory_items.world.relations import Relation, StatementForm, World, spoken
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.answers import read_date
 from assets.reporting.asset_description import Row
@@ -31,15 +31,16 @@ MOST_UNMADE = 20  # clusters of filler, beside one of two
 # Hops and parallel chains of small clusters, by which a task comes near its length without cutting one of them.
 SMALL_CLUSTERS = ((1, 0), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (4, 0))
 # Of a document's text without its statements.
-FEWEST_TOKENS = 120
+FEWEST_TOKENS = 50
 MOST_TOKENS = 500
 
 
 class Telling(BaseModel):
-    """A document with places for names and values, which the writer phrased."""
+    """A document with places for names and values, which the writer phrased; `frames` are its ways to state something."""
 
     title: str
     text: str
+    frames: tuple[str, ...] = ()
 
 
 class TellingReply(BaseModel):
@@ -67,18 +68,23 @@ class Tellings:
         rng = SeededRandom(*path, plan.document_id)
         telling = rng.choice(self.documents[plan.kind])
         slots = self.world.slots(plan, rng=rng, path=path)
-        before, after = telling.text.split("{statements}")
-        text = _filled(before, slots).rstrip() + " "
+        form = self.world.statement_form(plan.kind, telling.frames)
+        first, *others = telling.text.strip().split("{statements}")
+        text = _with_slots(first, slots)
         placed: list[PlacedStatement] = []
-        for statement in plan.statements:
-            sentence, start = self._sentence(statement, rng)
-            first = len(text) + start
-            placed.append(PlacedStatement(statement=statement, start=first, end=first + len(statement.value)))
-            text += f"{sentence} "
+        for number, following in enumerate(others):
+            stated = _share(plan.statements, number, of=len(others))
+            for place, statement in enumerate(stated):
+                sentence, start = self._sentence(statement, form, rng)
+                text += form.between if place else ""
+                value = len(text) + start
+                placed.append(PlacedStatement(statement=statement, start=value, end=value + len(statement.value)))
+                text += sentence
+            text += _with_slots(following, slots)
         return SourceDocument(
             document_id=plan.document_id,
-            title=_filled(telling.title, slots),
-            text=text + _filled(after, slots).strip(),
+            title=_with_slots(telling.title, slots).strip(),
+            text=text,
             role=role,
             statements=tuple(placed),
             cluster=cluster,
@@ -89,12 +95,13 @@ class Tellings:
         path = (seed, task_id, "telling")
         return tuple(self.document(plan, role=plan.role, path=path) for plan in plans)
 
-    def _sentence(self, statement: Statement, rng: SeededRandom) -> tuple[str, int]:
+    def _sentence(self, statement: Statement, form: StatementForm, rng: SeededRandom) -> tuple[str, int]:
         """Return a sentence that states it, and the place in it where its value begins."""
-        template = rng.choice(self.sentences[statement.relation])
+        template = rng.choice(form.frames).replace("{clause}", rng.choice(self.sentences[statement.relation]))
         words = self.world.source_words(statement.relation, statement.status)
         as_of = rng.choice(words).format(day=spoken(statement.as_of))
-        slots = {"subject": statement.subject, "as_of": as_of}
+        phrase = self.world.relation(statement.relation).phrase.replace("{x}", statement.subject)
+        slots = {"subject": statement.subject, "as_of": as_of, "phrase": phrase}
         before, after = template.split("{value}")
         before = _with_slots(before, slots)
         sentence = f"{before}{statement.value}{_with_slots(after, slots)}"
@@ -104,12 +111,13 @@ class Tellings:
         return sentence, len(before)
 
 
+def _share(statements: Sequence[Statement], number: int, *, of: int) -> Sequence[Statement]:
+    """Return the statements of one of so many places: each has about as many, in their order."""
+    return statements[number * len(statements) // of : (number + 1) * len(statements) // of]
+
+
 def _with_slots(template: str, slots: Mapping[str, str]) -> str:
     return SLOT.sub(lambda slot: slots[slot[1]], template)
-
-
-def _filled(template: str, slots: Mapping[str, str]) -> str:
-    return _with_slots(template, slots).strip()
 
 
 async def ask_tellings(world: World, *, task_id: str, recipe: DocumentTaskRecipe, model: LanguageModel) -> Tellings:
@@ -135,17 +143,17 @@ class _Writer:
         def convert(reply: TellingReply) -> list[Telling]:
             self._expect_count(reply.documents)
             for number, telling in enumerate(reply.documents, start=1):
-                for problem in telling_problems(telling, self.world):
+                for problem in telling_problems(telling, self.world, kind=kind):
                     raise ValueError(f"Document {number}: {problem}")
             return reply.documents
 
-        return await self._ask(self.world.tell_prompt, TellingReply, convert, kind=kind)
+        return await self._ask(self.world.tell_prompt_of(kind), TellingReply, convert, kind=kind)
 
     async def sentences(self, relation: Relation) -> list[str]:
         def convert(reply: PhraseReply) -> list[str]:
             self._expect_count(reply.sentences)
             for number, sentence in enumerate(reply.sentences, start=1):
-                for problem in sentence_problems(sentence):
+                for problem in sentence_problems(sentence, self.world):
                     raise ValueError(f"Sentence {number}: {problem}")
             return reply.sentences
 
@@ -163,38 +171,47 @@ class _Writer:
             raise ValueError(f"There are {len(given)}; give exactly {self.recipe.num_tellings}.")
 
 
-def telling_problems(telling: Telling, world: World) -> Iterator[str]:
-    """Yield a sentence for each reason why a document's template cannot be used."""
+def telling_problems(telling: Telling, world: World, *, kind: str) -> Iterator[str]:
+    """Yield a sentence for each reason why a template of a document of this kind cannot be used."""
     slots = SLOT.findall(telling.text)
-    if sorted(SLOT.findall(telling.title)) != sorted(world.title_slots):
-        yield f"the title must have {_slot_names(world.title_slots, ' and ')} and no other slot."
-    if slots.count("statements") != 1:
-        yield "the text must have {statements} exactly once."
+    title_slots = set(SLOT.findall(telling.title))
+    if not set(world.title_slots) <= title_slots <= world.text_slots:
+        yield f"the title must have {_slot_names(world.title_slots, ' and ')}, and may have other slots of the text."
+    if not 1 <= slots.count("statements") <= world.statement_places:
+        often = "exactly once" if world.statement_places == 1 else f"once to {world.statement_places} times"
+        yield f"the text must have {{statements}} {often}."
     for slot in sorted(world.needed_slots):
         if slot not in slots:
             yield f"the text must have {{{slot}}}."
     if set(slots) - world.text_slots - {"statements"}:
         yield f"the slots are {_slot_names(sorted(world.text_slots), ', ')} and {{statements}}."
     plain = SLOT.sub("", telling.text)
-    if BESIDE_SLOTS.search(plain + SLOT.sub("", telling.title)):
+    if BESIDE_SLOTS.search(plain + SLOT.sub("", telling.title + "".join(telling.frames))):
         yield "there is a number or a brace beside the slots."
     tokens = count_tokens(plain)
     if not FEWEST_TOKENS <= tokens <= MOST_TOKENS:
         yield f"the text has {tokens} tokens; {FEWEST_TOKENS} to {MOST_TOKENS} are wanted."
-    yield from _label_problems(f"{telling.title} {telling.text}")
+    clause = _slot_names(world.clause_slots, " ")
+    for frame in world.statement_form(kind, telling.frames).frames:
+        slots = sorted(SLOT.findall(frame.replace("{clause}", clause).replace("{phrase}", "{subject}")))
+        if slots != ["as_of", "subject", "value"]:
+            yield f"the frame {frame!r} must have {{clause}} and {{as_of}}, and no other slot."
+    yield from _label_problems(" ".join((telling.title, telling.text, *telling.frames)))
 
 
 def _slot_names(slots: Iterable[str], between: str) -> str:
     return between.join(f"{{{slot}}}" for slot in slots)
 
 
-def sentence_problems(sentence: str) -> Iterator[str]:
-    """Yield a sentence for each reason why a statement's template cannot be used."""
+def sentence_problems(sentence: str, world: World) -> Iterator[str]:
+    """Yield a sentence for each reason why a wording of a statement cannot be used."""
     plain = SLOT.sub("", sentence)
-    if sorted(SLOT.findall(sentence)) != ["as_of", "subject", "value"]:
-        yield "{subject}, {value} and {as_of} must be there exactly once."
-    if plain.count(".") != 1 or not sentence.endswith("."):
-        yield "it must end in its only full stop."
+    if sorted(SLOT.findall(sentence)) != sorted(world.clause_slots):
+        yield f"{_slot_names(world.clause_slots, ', ')} must be there exactly once."
+    # A wording that says as of when is a sentence; another one is a clause, which a frame makes a sentence of.
+    stops = int("as_of" in world.clause_slots)
+    if plain.count(".") != stops or not sentence.endswith("." * stops):
+        yield "it must end in its only full stop." if stops else "it must have no full stop."
     if BESIDE_SLOTS.search(plain):
         yield "there is a number or a brace beside the slots."
     yield from _label_problems(sentence)

@@ -20,6 +20,7 @@ from pipelines.embedded.deep_research import sentences as documents_of_fiction
 from pipelines.embedded.deep_research.manuals import manual_facts
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+CELL = " | "  # between the cells of a table's row
 DAY = r"\d{1,2} [A-Z][a-z]+ \d{4}"
 SLOTS = {"subject": r"(?P<subject>.+?)", "value": r"(?P<value>.+?)"}
 QUESTION_FRAMES = (
@@ -70,9 +71,22 @@ def _pattern(frame: str, slots: Mapping[str, str], flags: re.RegexFlag = re.NOFL
     return re.compile("".join(slots.get(part, re.escape(part)) for part in parts), flags)
 
 
+def _frames_of_documents() -> list[str]:
+    frames: list[str] = []
+    for of_form in documents_of_fiction.FRAMES.values():
+        frames += of_form
+    return frames
+
+
+def _frames_of_notes() -> list[str]:
+    return [frame.format(clause="{clause}") for frame in notes.FRAMES]
+
+
 WORLDS = (
-    KnownWorld(fiction.RELATIONS, documents_of_fiction.CLAUSES, documents_of_fiction.FRAMES, fiction.AS_OF),
-    KnownWorld(team.RELATIONS, notes.CLAUSES, notes.FRAMES, {**team.AS_OF, "plain": (*team.AS_OF["plain"], *team.RUN_ON)}),
+    KnownWorld(fiction.RELATIONS, documents_of_fiction.CLAUSES, _frames_of_documents(), fiction.AS_OF),
+    KnownWorld(
+        team.RELATIONS, notes.CLAUSES, _frames_of_notes(), {**team.AS_OF, "plain": (*team.AS_OF["plain"], *team.RUN_ON)}
+    ),
 )
 
 
@@ -107,14 +121,26 @@ def _fact_of(sentence: str) -> ReadFact | None:
 
 def _stated(sentence: str, world: KnownWorld, *, words: str, weight: tuple[int, date]) -> ReadFact | None:
     """Read what is left of a sentence without its frame by the world's wordings."""
-    for frame in world.frames:
-        before, after = frame.format(clause="\0").replace("{as_of}", words).split("\0")
+    if sentence.count(CELL) == 2:
+        return _row(sentence, world, weight=weight)
+    for frame in sorted(world.frames, key=len, reverse=True):
+        before, after = frame.replace("{as_of}", words).split("{clause}")
         if sentence.lower().startswith(before.lower()) and sentence.endswith(after):
             clause = sentence[len(before) : len(sentence) - len(after)]
             for relation, pattern in world.patterns:
                 match = pattern.fullmatch(clause)
                 if match:
                     return ReadFact(folded(match["subject"]), relation, match["value"], weight)
+    return None
+
+
+def _row(line: str, world: KnownWorld, *, weight: tuple[int, date]) -> ReadFact | None:
+    """Read a row of a table: a relation's phrase about its subject, the value, and the source."""
+    phrase, value, _ = line.split(CELL)
+    for relation in world.relations:
+        before = relation.phrase.removesuffix("{x}")
+        if phrase.lower().startswith(before):
+            return ReadFact(folded(phrase[len(before) :]), relation.name, value, weight)
     return None
 
 
