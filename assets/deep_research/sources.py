@@ -67,8 +67,8 @@ DR_SOURCES = Stage(
     },
     description=AssetDescription(
         group="worlds",
-        description="The documents of each task. A writer tells an invented world in minutes, reports, letters, tables, news and reviews; names of real "
-        "documents are replaced by invented ones, everywhere at once. Filler is told in the same way.",
+        description="The documents of each task: minutes, reports, letters, tables, news, reviews of an invented world, told "
+        "by a writer, or real ones, whose names are replaced by invented ones, everywhere at once. Filler is told likewise.",
         rows=_rows,
         paper="MemGym",
     ),

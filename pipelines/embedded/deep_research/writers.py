@@ -9,7 +9,6 @@ from pipelines.embedded.deep_research.documents import phrase_facts, tell_docume
 from pipelines.embedded.memory_items import questions
 from pipelines.embedded.task import PromptTask
 
-
 WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     **dict.fromkeys(WORLD.tell_prompts, tell_documents),
     "dr_sources/phrase": phrase_facts,
