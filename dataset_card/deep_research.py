@@ -14,8 +14,9 @@ class DeepResearchExtras(MemoryItemsExtras):
     """The card of deep research, which credits whoever real documents are from."""
 
     about: ClassVar[str] = (
-        "Research questions for testing memory (MEMGYM-DR). An answer takes a chain of facts; each stands in a document that "
-        "has left the window when the question comes, beside documents on siblings, near misses and superseded values."
+        "Research questions for testing memory (MEMGYM-DR). An answer takes several facts: it follows a chain, adds up, "
+        "compares, puts in order, counts or weighs sources. Each fact stands in a document that has left the window when the "
+        "question comes, beside documents on siblings, near misses and superseded values."
     )
 
     def attribution(self, recipe: Recipe) -> str:

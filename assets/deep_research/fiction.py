@@ -16,6 +16,7 @@ from assets.memory_items.world.relations import (
     name_stem,
     spoken,
 )
+from assets.recipe.document_tasks import Operation
 
 PLACE_ENDS = ("borough", "bridge", "dal", "fell", "ford", "gate", "haven", "holm", "mere", "mouth", "stead", "wold")
 FIRM_ENDS = ("Works", "Instruments", "Foundry", "Optics", "Mills", "Shipping", "Ceramics", "Dynamics", "Press", "Yards")
@@ -107,6 +108,11 @@ RELATIONS: tuple[Relation, ...] = (
         options=("heron", "lantern", "thistle", "kettle", "beehive", "millstone"),
     ),
 )
+# Of these numbers a sum says something; numbers and dates that can be compared; and values that several subjects may share.
+ADDED = ("weight", "staff", "members")
+COMPARED = (*ADDED, "height", "launch", "registration", "birth", "end")
+COUNTED = ("maker", "designer", "proof", "seat", "director", "supplier", "hometown", "teacher", "lead", "site", "instrument")
+MOST_LEADING = 2  # facts that lead to what is counted
 # What is written about each kind of subject; each kind of document has a prompt of its own.
 DOCUMENTS_ABOUT: Mapping[str, tuple[str, ...]] = {
     "person": ("letter", "news", "table", "report"),
@@ -145,6 +151,28 @@ def form_of(document_kind: str) -> str:
     return document_kind.partition(" ")[0]
 
 
+def _lengths_of_parts(hops: int, operation: Operation, rng: SeededRandom) -> list[int]:
+    """Return how many facts each part takes: two parts of a difference, three or more of an order, in seeded order."""
+    fewest = {"order": 3}.get(operation, 2)
+    most = 2 if operation == "difference" else hops
+    # A part of more than three facts would be a chain with something beside it.
+    fewest = max(fewest, -(-hops // 3))
+    parts = fewest + rng.integer_below(most - fewest + 1)
+    return rng.shuffled([hops // parts + (number < hops % parts) for number in range(parts)])
+
+
+def _backwards(kind: str, length: int, *, other_than: Sequence[Relation], rng: SeededRandom) -> list[Relation]:
+    """Return so many relations that lead to an entity of this kind, none of them twice; fewer where there are no more."""
+    path: list[Relation] = []
+    for _ in range(length):
+        fitting = [one for one in RELATIONS if one.value == kind and one not in path and one not in other_than]
+        if not fitting:
+            break
+        path.insert(0, rng.choice(fitting))
+        kind = path[0].subject
+    return path
+
+
 class FictionalWorld(World):
     """People, places, firms, devices and studies that exist nowhere."""
 
@@ -179,6 +207,35 @@ class FictionalWorld(World):
                 kind = path[-1].value
             if len(path) == hops:
                 return path
+
+    def paths(self, rng: SeededRandom, hops: int, operation: Operation) -> list[list[Relation]]:
+        if operation == "follow":
+            return [self.path(rng, hops)]
+        # What is weighed has two values of one relation.
+        steps = hops - 1 if operation == "weigh" else hops
+        while True:
+            paths = self._drawn_paths(rng, hops, operation)
+            # Where no relation leads to a part's first subject, the part is shorter than it should be.
+            if sum(map(len, paths)) == steps:
+                return paths
+
+    def _drawn_paths(self, rng: SeededRandom, hops: int, operation: Operation) -> list[list[Relation]]:
+        if operation == "count":
+            members = max(2, hops - rng.integer_below(min(MOST_LEADING + 1, hops - 1)))
+            counted = self.relation(rng.choice(COUNTED))
+            leading = _backwards(counted.value, hops - members, other_than=[counted], rng=rng)
+            return [*([leading] if leading else []), [counted] * (hops - len(leading))]
+        amounts = [self.relation(name) for name in (ADDED if operation == "sum" else COMPARED)]
+        amount = rng.choice(amounts)
+        if operation == "weigh":
+            return [[*_backwards(amount.subject, hops - 2, other_than=[amount], rng=rng), amount]]
+        if operation == "most":
+            others = [one for one in self.relations_of(amount.subject) if one != amount]
+            return [*[[amount]] * (hops - 1), [rng.choice(others)]]
+        paths: list[list[Relation]] = []
+        for length in _lengths_of_parts(hops, operation, rng):
+            paths.append([*_backwards(amount.subject, length - 1, other_than=[amount], rng=rng), amount])
+        return paths
 
     def source_words(self, relation: str, status: Status) -> Sequence[str]:
         return AS_OF[status]

@@ -50,6 +50,7 @@ DR_INSTANCES = Stage(
     name="dr_instances",
     record=MemoryTask,
     make=accept_task,
+    version=2,
     needs=(DR_QUESTIONS, DR_LENGTHS, DR_ABLATION),
     description=AssetDescription(
         group="items",

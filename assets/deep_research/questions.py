@@ -1,4 +1,7 @@
-"""Stage `dr_questions`: one question for each task, which a chain of facts answers and nothing less does."""
+"""Stage `dr_questions`: one question for each task, which takes all of its facts and is answered by nothing less."""
+
+from collections.abc import Mapping
+from typing import get_args
 
 from assets.deep_research.facts import DR_FACTS
 from assets.deep_research.reading_sizes import read_times
@@ -9,11 +12,13 @@ from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.ablation import READ, given
-from assets.memory_items.chains import found_chain, planned_chain
+from assets.memory_items.chains import found_chain
 from assets.memory_items.facts import Fact
+from assets.memory_items.operations import planned_facts
 from assets.memory_items.questions import TaskChain, answer_elsewhere, ask_chain, chain_question_rows
 from assets.memory_items.tasks import TaskQuestion
 from assets.recipe.deep_research import DeepResearchRecipe
+from assets.recipe.document_tasks import Operation
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription
 
@@ -21,6 +26,11 @@ WORD = "dr_questions/word"
 CHECK = "dr_questions/check"
 # Part of every question whose documents may disagree.
 RULE = "Where documents disagree, what is certified counts, then what is not called unconfirmed, and then the latest date."
+# How the answer is to be given, where a question could leave that open.
+ANSWER_RULES: Mapping[Operation, str] = {
+    "order": "Give the names alone, in this order, with commas between them.",
+    "count": "Count those that the documents tell of.",
+}
 CHAINS_TRIED = 12  # of each number of hops, in real documents
 
 
@@ -29,16 +39,19 @@ async def ask_research_question(
 ) -> TaskQuestion:
     """Word the question; judges must read its steps back. Raises ItemFailed where no chain, or not one path, is there."""
     if world.chain:
-        hops = planned_chain(world.chain, facts.facts)
+        hops = planned_facts(world.operation, world.chain, facts.facts)
     else:
         hops = _chain_of_real_documents(world, sources, facts, recipe=recipe)
-    chain = TaskChain(world.task_id, hops, facts.facts, sources.documents)
+    chain = TaskChain(world.task_id, hops, facts.facts, sources.documents, world.operation, get_args(Operation))
     chain.expect_one_answer()
+    rules = [RULE] if world.chain else []
+    if world.operation in ANSWER_RULES:
+        rules.append(ANSWER_RULES[world.operation])
     return await ask_chain(
         chain,
         chain.typed_answer(seed=recipe.world_seed),
         stage="dr_questions",
-        rules=[RULE] if world.chain else [],
+        rules=rules,
         conditions=[given("question alone", (), "wrong"), chain.last_hop_alone()],
         recipe=recipe,
         model=model,
@@ -68,18 +81,19 @@ DR_QUESTIONS = Stage(
     name="dr_questions",
     record=TaskQuestion,
     make=ask_research_question,
-    version=2,
+    version=3,
     needs=(DR_WORLDS, DR_SOURCES, DR_FACTS),
     prompts=(WORD, CHECK, READ),
     calls={
-        WORD: PromptCalls(reading=180, writing=40),
-        CHECK: PromptCalls(2, reading=370, writing=15),
+        WORD: PromptCalls(reading=280, writing=40),
+        CHECK: PromptCalls(2, reading=600, writing=50),
         READ: read_times(2),
     },
     description=AssetDescription(
         group="questions",
-        description="One question for each task, with a typed answer that a chain of facts leads to. There is one path only; "
-        "judges read the steps back; neither the question alone nor the last hop alone may give the answer.",
+        description="One question for each task, with a typed answer that a chain of facts leads to, or that is worked out "
+        "from several: a sum, a difference, an order, a count. Judges read back what it asks; neither the question alone nor "
+        "the last fact alone may give the answer.",
         rows=chain_question_rows,
         paper="MemGym",
     ),

@@ -4,6 +4,7 @@ from pydantic import Field
 
 from assets.memory_items.facts import DocumentPlan, Fact, Hop, SourceDocument
 from assets.memory_items.tasks import TaskRecord
+from assets.recipe.document_tasks import Operation
 from assets.records.base import Name, Record, Text
 
 
@@ -24,6 +25,7 @@ class TaskWorld(TaskRecord):
     """
 
     hops: int = Field(description="how many facts the answer should take")
+    operation: Operation = Field(default="follow", description="what the question asks of the facts")
     rival_first: bool = Field(default=False, description="whether what does not count comes first where documents disagree")
     chain: tuple[Hop, ...] = Field(default=(), description="the facts that the answer takes, of an invented world")
     plans: tuple[DocumentPlan, ...] = Field(default=(), description="the documents of an invented world, before they are told")

@@ -6,7 +6,7 @@ from assets.deep_research.corpus.sampling import corpus_worlds
 from assets.deep_research.fiction import WORLD
 from assets.deep_research.records import TaskWorld
 from assets.engine.stage import Stage
-from assets.memory_items.tasks import num_hops_at, rival_first_at, task_id_at
+from assets.memory_items.tasks import num_hops_at, operation_at, rival_first_at, task_id_at
 from assets.memory_items.world.clusters import make_cluster
 from assets.recipe.deep_research import DeepResearchRecipe
 from assets.recipe.loading import Unit
@@ -21,13 +21,19 @@ def draw_worlds(recipe: DeepResearchRecipe, unit: Unit) -> Iterator[tuple[int, T
     for position in unit.positions:
         path = (recipe.world_seed, "deep research", position)
         hops = num_hops_at(position, recipe)
-        cluster = make_cluster(WORLD, hops, path=(*path, "cluster"))
+        operation = operation_at(position, recipe)
+        cluster = make_cluster(WORLD, hops, path=(*path, "cluster"), operation=operation)
         task_id = task_id_at(position, recipe)
         rival_first = rival_first_at(position, recipe)
-        yield (
-            position,
-            TaskWorld(task_id=task_id, hops=hops, rival_first=rival_first, chain=cluster.chain, plans=cluster.plans),
+        world = TaskWorld(
+            task_id=task_id,
+            hops=hops,
+            operation=operation,
+            rival_first=rival_first,
+            chain=cluster.chain,
+            plans=cluster.plans,
         )
+        yield position, world
 
 
 def _rows(world: TaskWorld) -> list[Row]:
@@ -43,10 +49,10 @@ DR_WORLDS = Stage(
     name="dr_worlds",
     record=TaskWorld,
     draw=draw_worlds,
-    version=3,
+    version=4,
     description=AssetDescription(
         group="worlds",
-        description="The part of a world that each task is about: a chain of facts with its siblings in an invented world, or "
+        description="The part of a world that each task is about: facts with their siblings in an invented world, or "
         "sections of real documents. It follows from the seed and the task's position.",
         rows=_rows,
         paper="MemGym",

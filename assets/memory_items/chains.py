@@ -1,7 +1,7 @@
 """Chains of facts: found, followed, and shown to be the only way to their end."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import Fact, Hop
@@ -34,12 +34,18 @@ def nested_phrase(hops: Sequence[Fact]) -> str:
     return phrase
 
 
-def followed(start: str, relations: Sequence[str], facts: Iterable[Fact]) -> str | None:
+def followed(
+    start: str,
+    relations: Sequence[str],
+    facts: Iterable[Fact],
+    *,
+    settle: Callable[[Sequence[Fact]], Fact | None] = settled,
+) -> str | None:
     """Return the value to which the relations lead from the start; None where a step is not settled."""
     known = by_subject(facts)
     subject = start
     for relation in relations:
-        fact = settled([fact for fact in known[folded(subject)] if fact.relation == relation])
+        fact = settle([fact for fact in known[folded(subject)] if fact.relation == relation])
         if fact is None:
             return None
         subject = fact.value
@@ -105,12 +111,19 @@ def path_problems(hops: Sequence[Fact], facts: Sequence[Fact]) -> Iterator[str]:
 
     if not leads_to_answer(facts):
         yield f"all facts together do not lead to {last.value!r}"
-    for number, hop in enumerate(hops, start=1):
-        if leads_to_answer([fact for fact in facts if not _says_the_same(fact, hop)]):
-            yield f"the answer is reached without hop {number}"
+    yield from unneeded_hops(hops, facts, leads_to_answer)
     for fact in facts:
         if folded(fact.subject) == folded(start) and _answer_of(fact) == answer and fact not in hops:
             yield f"{fact.relation} of {start!r} is the answer too"
+
+
+def unneeded_hops(
+    hops: Sequence[Fact], facts: Sequence[Fact], leads_to_answer: Callable[[Sequence[Fact]], bool]
+) -> Iterator[str]:
+    """Yield a sentence for each hop without which the other facts lead to the answer."""
+    for number, hop in enumerate(hops, start=1):
+        if leads_to_answer([fact for fact in facts if not _says_the_same(fact, hop)]):
+            yield f"the answer is reached without hop {number}"
 
 
 def _says_the_same(fact: Fact, hop: Fact) -> bool:

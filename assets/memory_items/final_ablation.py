@@ -149,6 +149,7 @@ def certified_task(
         "task_id": asked.task_id,
         "question": asked.question,
         "answer": asked.answer,
+        "operation": asked.operation,
         "hops": asked.hops,
         "eviction": eviction,
         "lengths": lengths.lengths,
@@ -174,4 +175,5 @@ def certificate_rows(task: TaskAblation) -> list[Row]:
 def accepted_rows(task: MemoryTask) -> list[Row]:
     """Return an accepted task as an asset's preview shows it."""
     lengths = ", ".join(str(one.tokens) for one in task.lengths)
-    return [{"question": task.question, "answer": task.answer.value, "hops": len(task.hops), "tokens": lengths}]
+    row: Row = {"question": task.question, "answer": task.answer.value, "asks": task.operation, "hops": len(task.hops)}
+    return [{**row, "tokens": lengths}]

@@ -157,8 +157,9 @@ def chain_names(hops: Sequence[Fact]) -> list[str]:
 
     Options are left out: they are in many documents and tell nothing.
     """
-    names = {hops[0].subject}
+    names: set[str] = set()
     for fact in hops:
+        names.add(fact.subject)
         if not fact.options:
             names.add(fact.value)
             day = read_date(fact.value)

@@ -1,26 +1,37 @@
-"""A question for a chain of facts: its answer, a wording out of which judges read the chain back, and early readings."""
+"""A question on several facts: its answer, a wording out of which judges read the facts back, and early readings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import NAME, ReplySchema, SchemaPart, ask_structured, integer_between, list_of, object_of
+from assets.llm.structured_output import (
+    NAME,
+    ReplySchema,
+    SchemaPart,
+    ask_structured,
+    enum_of,
+    integer_between,
+    list_of,
+    object_of,
+)
 from assets.memory_items.ablation import AblationCondition, ablate, expect_passed, given
-from assets.memory_items.chains import nested_phrase, path_problems
 from assets.memory_items.facts import Fact, SourceDocument
+from assets.memory_items.operations import AskedFacts
 from assets.memory_items.tasks import TaskQuestion
 from assets.memory_items.turns import as_item_document, facts_by_document
-from assets.recipe.document_tasks import DocumentTaskRecipe
+from assets.recipe.document_tasks import DocumentTaskRecipe, Operation
 from assets.records.answers import TypedAnswer, normalized
 from assets.records.base import ItemFailed, Text
 from assets.reporting.asset_description import Row
 from assets.text.words import folded, spells
 from prompts.catalogue import load_prompt
 
+ENDS_IN_A_FACT = ("follow", "most")  # operations whose answer stands in a document as it is
 MOST_NEAR_MISSES = 6
 MOST_LAST_HOP_DOCUMENTS = 12  # a reader who gets all documents of one relation would read most of a long task
 MOST_PROBLEMS = 3  # in the sentence of an item that fails
@@ -34,52 +45,65 @@ class QuestionReply(BaseModel):
 
 @dataclass(frozen=True)
 class TaskChain:
-    """A task's chain, among all facts of the task and the documents in which they stand."""
+    """The facts that a task's answer takes, among all facts of the task and the documents in which they stand.
+
+    `operations`: what any question of the benchmark may ask; of several, judges read back which one it is.
+    """
 
     task_id: str
     hops: Sequence[Fact]
     facts: Sequence[Fact]
     documents: Sequence[SourceDocument]
+    operation: Operation = "follow"
+    operations: Sequence[Operation] = ("follow",)
+
+    @property
+    def asked(self) -> AskedFacts:
+        return AskedFacts(self.operation, self.hops)
 
     def expect_one_answer(self) -> None:
-        """Raise ItemFailed where another path leads to the answer, or another document has it."""
-        problems = [*path_problems(self.hops, self.facts), *answer_elsewhere(self.hops, self.documents)]
+        """Raise ItemFailed where the answer takes less than all hops, or another document has it."""
+        problems = list(self.asked.problems(self.facts))
+        if self.operation in ENDS_IN_A_FACT:
+            problems += answer_elsewhere(self.hops, self.documents)
         if problems:
             first = "; ".join(problems[:MOST_PROBLEMS])
-            raise ItemFailed("ambiguous", f"The chain from {self.hops[0].subject!r} cannot be asked for: {first}.")
+            raise ItemFailed("ambiguous", f"The facts from {self.hops[0].subject!r} on cannot be asked for: {first}.")
 
     def typed_answer(self, *, seed: int) -> TypedAnswer:
-        """Return the value of the last hop, with what its relation is of other subjects as near misses."""
-        last = self.hops[-1]
-        right = normalized(last.kind, last.value)
-        rivals: dict[str, str] = {}
-        for fact in self._of_last_relation():
-            spelling = normalized(fact.kind, fact.value)
-            if spelling != right:
-                rivals[spelling] = fact.value
-        near_misses = [text for _, text in sorted(rivals.items())]
+        """Return the answer, with near misses: what comes out with values of other subjects, or of documents that do not count.
+
+        Raises ItemFailed where the facts lead to no answer.
+        """
+        asked = self.asked
+        kind = asked.answer_kind
+        value = asked.answer(self.facts)
+        if value is None:
+            raise ItemFailed("ambiguous", f"The facts from {self.hops[0].subject!r} on lead to no answer.")
+        near_misses: dict[str, str] = {}
+        for rival in asked.rivals(self.facts):
+            spelling = normalized(kind, rival)
+            if spelling and spelling != normalized(kind, value) and len(near_misses) < MOST_NEAR_MISSES:
+                near_misses.setdefault(spelling, rival)
+        options = self.hops[-1].options if self.operation in ENDS_IN_A_FACT else ()
         return TypedAnswer(
-            kind=last.kind,
-            value=last.value,
-            options=tuple(SeededRandom(seed, self.task_id, "question").shuffled(last.options)),
-            near_misses=tuple(near_misses[:MOST_NEAR_MISSES]),
+            kind=kind,
+            value=value,
+            options=tuple(SeededRandom(seed, self.task_id, "question").shuffled(options)),
+            # Their order tells nothing.
+            near_misses=tuple(sorted(near_misses.values())),
         )
 
     def last_hop_alone(self) -> AblationCondition:
         """Return the condition of the last hop's document beside those that say the same of other subjects."""
         earlier = facts_by_document(self.hops[:-1])
         ids = {self.hops[-1].document_id: None}
-        for fact in self._of_last_relation():
-            if fact.document_id not in earlier:
+        for fact in self.facts:
+            if fact.relation == self.hops[-1].relation and fact.document_id not in earlier:
                 ids[fact.document_id] = None
         shown = set(list(ids)[:MOST_LAST_HOP_DOCUMENTS])
         documents = [as_item_document(one) for one in self.documents if one.document_id in shown]
         return given("last hop alone", documents, "wrong")
-
-    def _of_last_relation(self) -> Iterator[Fact]:
-        for fact in self.facts:
-            if fact.relation == self.hops[-1].relation:
-                yield fact
 
 
 def answer_elsewhere(hops: Sequence[Fact], documents: Sequence[SourceDocument]) -> Iterator[str]:
@@ -120,8 +144,9 @@ async def ask_chain(
     expect_passed(read, before=attempt.records)
     return TaskQuestion(
         task_id=chain.task_id,
+        operation=chain.operation,
         hops=tuple(chain.hops),
-        start=chain.hops[0].subject,
+        starts=chain.asked.starts,
         question=question,
         answer=answer,
         gate_records=(*attempt.records, *read.gate_records),
@@ -141,18 +166,23 @@ class _Wording:
 
     async def accepted(self) -> GateAttempt:
         """Return a wording that passed the gate, with its votes. Raises ItemFailed."""
-        hops = self.chain.hops
-        target = {"name": folded(hops[0].subject)}
-        for number, fact in enumerate(hops, start=1):
-            target[str(number)] = fact.phrase
-        gate = Gate("chain", target, None, self._reword, self._word)
+        gate = Gate("chain", self._target(), None, self._reword, self._word)
         attempt = GateAttempt(self.chain.task_id, await self._word(0))
         await pass_gates([[(gate, attempt)]], self._read_steps, size=1, recipe=self.recipe)
         return attempt
 
+    def _target(self) -> dict[str, str]:
+        """Return what judges must read: the operation, and each part's name and steps."""
+        asked = self.chain.asked
+        parts: list[ReadPart] = []
+        for start, part in zip(asked.starts, asked.parts, strict=True):
+            parts.append(ReadPart(start, [fact.phrase for fact in part]))
+        then = [self.chain.hops[-1].phrase] if self.chain.operation == "most" else []
+        return _reading(self.chain.operation, parts, then)
+
     async def _word(self, sample: int, reading: dict[str, str] | None = None) -> str:
         prompt = load_prompt(f"{self.stage}/word").render(
-            wanted=nested_phrase(self.chain.hops),
+            wanted=self.chain.asked.wanted(),
             options=list(self.answer.options),
             reading=reading or {},
             language=self.recipe.language_name,
@@ -165,10 +195,10 @@ class _Wording:
         return await self._word(sample + 1, reading)
 
     def _checked(self, reply: QuestionReply) -> str:
-        """Return the question. Raises ValueError where it lacks the start or an option, or tells a step."""
-        start = self.chain.hops[0].subject
-        if start not in reply.question:
-            raise ValueError(f"The question must have the name {start!r}.")
+        """Return the question. Raises ValueError where it lacks a start or an option, or tells a step."""
+        for start in self.chain.asked.starts:
+            if start not in reply.question:
+                raise ValueError(f"The question must have the name {start!r}.")
         for name in sorted(self._names_between()):
             if spells(reply.question, name):
                 raise ValueError(f"The question tells {name!r}, which is to be found out.")
@@ -182,21 +212,18 @@ class _Wording:
         names: set[str] = set()
         for fact in self.chain.hops:
             names.update((fact.subject, fact.value))
-        return names - {self.chain.hops[0].subject, *self.answer.options}
+        return names - {*self.chain.asked.starts, *self.answer.options}
 
     async def _read_steps(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
         """Return the steps that a judge reads out of each question, from a list in another order each time."""
-        steps = list_of(integer_between(1, len(self.phrases)), min_items=0)
         shown: dict[str, list[str]] = {}
         cases: dict[str, dict[str, object]] = {}
-        schemas: dict[str, SchemaPart] = {}
         for number, task in enumerate(tasks, start=1):
             rng = SeededRandom(self.recipe.world_seed, task.item_id, "steps", task.vote.number)
             phrases = rng.shuffled(self.phrases)
             shown[str(number)] = phrases
             cases[str(number)] = {"question": task.text, "steps": _numbered(phrases)}
-            schemas[str(number)] = object_of({"name": NAME, "steps": steps})
-        schema: ReplySchema[dict[str, dict[str, object]]] = ReplySchema(object_of(schemas))
+        schema: ReplySchema[dict[str, Any]] = ReplySchema(object_of(dict.fromkeys(shown, self._case_schema())))
         reply = await ask_structured(
             self.model,
             prompt=load_prompt(f"{self.stage}/check").render(cases=cases),
@@ -206,23 +233,54 @@ class _Wording:
             sample=tasks[0].vote.number,
             model_name=tasks[0].vote.judge,
         )
-        return [_reading(reply[number], phrases) for number, phrases in shown.items()]
+        return [self._read_case(reply[number], phrases) for number, phrases in shown.items()]
+
+    def _case_schema(self) -> SchemaPart:
+        steps = list_of(integer_between(1, len(self.phrases)), min_items=0)
+        part = object_of({"name": NAME, "steps": steps})
+        if len(self.chain.operations) == 1:
+            return part
+        return object_of({"operation": enum_of(self.chain.operations), "parts": list_of(part, min_items=0), "then": steps})
+
+    def _read_case(self, case: dict[str, Any], phrases: Sequence[str]) -> dict[str, str]:
+        """Return a judge's reading of one question as the target has it; nothing where there are no steps."""
+
+        def named(numbers: Sequence[int]) -> list[str]:
+            return [phrases[number - 1] for number in numbers]
+
+        if len(self.chain.operations) == 1:
+            case = {"operation": self.chain.operations[0], "parts": [case], "then": []}
+        parts: list[ReadPart] = []
+        for part in case["parts"]:
+            parts.append(ReadPart(str(part["name"]), named(part["steps"])))
+        return _reading(str(case["operation"]), parts, named(case["then"]))
+
+
+class ReadPart(NamedTuple):
+    """A part of a question: the name that it begins with, and the phrases of its steps."""
+
+    name: str
+    steps: Sequence[str]
 
 
 def _numbered(phrases: Sequence[str]) -> dict[str, str]:
     return {str(number): phrase for number, phrase in enumerate(phrases, start=1)}
 
 
-def _reading(read: dict[str, object], phrases: Sequence[str]) -> dict[str, str]:
-    """Return the name and the phrases of the steps that a judge read; nothing where there are none."""
-    steps = read["steps"]
-    assert isinstance(steps, list)
-    named = _numbered([phrases[int(str(step)) - 1] for step in steps])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return {"name": folded(str(read["name"])), **named} if named else {}
+def _reading(operation: str, parts: Sequence[ReadPart], then: Sequence[str]) -> dict[str, str]:
+    """Return a question's operation and parts in one spelling; the order of parts means nothing. Nothing without a step."""
+    spelled = sorted(" > ".join((folded(part.name), *part.steps)) for part in parts if part.steps)
+    if not spelled:
+        return {}
+    reading = {"operation": operation, **_numbered(spelled)}
+    if then:
+        reading["then"] = " > ".join(then)
+    return reading
 
 
 def chain_question_rows(question: TaskQuestion) -> list[Row]:
-    """Return the question, its answer and its chain as an asset's preview shows them."""
-    steps = " -> ".join([question.start, *(hop.value for hop in question.hops)])
+    """Return the question, its answer and its facts as an asset's preview shows them."""
+    facts = "; ".join(f"{hop.relation} of {hop.subject}: {hop.value}" for hop in question.hops)
     near_misses = ", ".join(question.answer.near_misses)
-    return [{"question": question.question, "answer": question.answer.value, "chain": steps, "near misses": near_misses}]
+    row: Row = {"question": question.question, "answer": question.answer.value, "asks": question.operation}
+    return [{**row, "facts": facts, "near misses": near_misses}]

@@ -54,6 +54,7 @@ class MemoryItemsReport(MinimalReport):
         default=None, description="by how much more often what came first is right than what came last"
     )
     answers: dict[str, int] = Field(default_factory=dict[str, int], description="tasks by kind of answer")
+    operations: dict[str, int] = Field(default_factory=dict[str, int], description="tasks by what they ask of their facts")
     hops: dict[str, int] = Field(default_factory=dict[str, int], description="tasks by number of hops")
     licenses: dict[str, int] = Field(default_factory=dict[str, int], description="documents by license")
 

@@ -8,7 +8,9 @@ from assets.engine.benchmark import Table
 from assets.memory_items.ablation import Certificate, ConditionOutcome
 from assets.memory_items.documents import ItemDocument, Role, SizedItem
 from assets.memory_items.facts import Fact
+from assets.memory_items.operations import AskedFacts
 from assets.memory_items.tasks import MemoryTask, TaskRecord
+from assets.recipe.document_tasks import Operation
 from assets.records.answers import AnswerKind, TypedAnswer
 from assets.records.base import Record, same_as
 from assets.records.common_tables import FailureRow, GateVoteRow
@@ -24,7 +26,8 @@ class TaskRow(Record):
     options: tuple[str, ...] = same_as(TypedAnswer, "options")
     near_misses: tuple[str, ...] = same_as(TypedAnswer, "near_misses")
     hops: int = Field(description="how many facts the answer takes")
-    start: str = Field(description="the name in the question")
+    operation: Operation = same_as(MemoryTask, "operation")
+    starts: tuple[str, ...] = Field(description="the names in the question")
     eviction: str = Field(
         description="full: all is out of view when the question comes; window: the last turns are still in view"
     )
@@ -85,7 +88,7 @@ class ConditionRow(Record):
 
 
 TABLES: Mapping[str, Table] = {
-    "tasks": Table(TaskRow, ("task_id",), unread=frozenset({"near_misses", "start", "hops"}), title="question"),
+    "tasks": Table(TaskRow, ("task_id",), unread=frozenset({"near_misses", "operation", "starts", "hops"}), title="question"),
     "hops": Table(HopRow, ("task_id", "hop"), group=("task_id",)),
     "documents": Table(
         DocumentRow, ("task_id", "document_id"), unread=frozenset({"role", "facts", "source", "license"}), title="title"
@@ -118,7 +121,8 @@ def _task_row(task: MemoryTask) -> TaskRow:
         options=task.answer.options,
         near_misses=task.answer.near_misses,
         hops=len(task.hops),
-        start=task.hops[0].subject,
+        operation=task.operation,
+        starts=AskedFacts(task.operation, task.hops).starts,
         eviction=task.eviction.mode,
         window_turns=task.eviction.visible_turns,
     )

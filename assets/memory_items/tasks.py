@@ -10,7 +10,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.ablation import Certificate
 from assets.memory_items.documents import ItemDocument, SizedItem, Turn
 from assets.memory_items.facts import Fact
-from assets.recipe.document_tasks import DocumentTaskRecipe, Eviction
+from assets.recipe.document_tasks import DocumentTaskRecipe, Eviction, Operation
 from assets.records.answers import TypedAnswer
 from assets.records.base import GateRecord, ItemRecord, Name, Text
 
@@ -20,6 +20,14 @@ def num_hops_at(position: int, recipe: DocumentTaskRecipe) -> int:
     sizes = range(recipe.min_hops, recipe.max_hops + 1)
     block, place = divmod(position, len(sizes))
     return SeededRandom(recipe.world_seed, "hops", block).shuffled(sizes)[place]
+
+
+def operation_at(position: int, recipe: DocumentTaskRecipe) -> Operation:
+    """Return what the task at this position asks of its facts; of tasks with as many facts, all operations in equal numbers."""
+    hops = num_hops_at(position, recipe)
+    operations = recipe.operations_of(hops)
+    block, place = divmod(position // (recipe.max_hops - recipe.min_hops + 1), len(operations))
+    return SeededRandom(recipe.world_seed, "operations", hops, block).shuffled(operations)[place]
 
 
 def rival_first_at(position: int, recipe: DocumentTaskRecipe) -> bool:
@@ -43,10 +51,11 @@ class TaskRecord(ItemRecord):
 
 
 class TaskQuestion(TaskRecord):
-    """One question, whose answer takes all `hops`, each a fact whose subject is the value of the one before."""
+    """One question, whose answer takes all `hops`: of a chain, each is a fact whose subject is the value of the one before."""
 
+    operation: Operation = Field(default="follow", description="what is done with the facts")
     hops: tuple[Fact, ...] = Field(description="the facts that the answer takes, in order")
-    start: Text = Field(description="the name in the question")
+    starts: tuple[Text, ...] = Field(description="the names in the question")
     question: Text = Field(description="the question, with the rule that settles contradictions")
     answer: TypedAnswer = Field(description="the right answer, its kind, and wrong ones of siblings")
     gate_records: tuple[GateRecord, ...] = Field(description="votes of judges and readings of parts")
@@ -84,6 +93,7 @@ class MemoryTask(TaskRecord):
     """
 
     question: Text = Field(description="what is asked after the last turn")
+    operation: Operation = Field(default="follow", description="what is done with the facts")
     answer: TypedAnswer = Field(description="the right answer, its kind, and wrong ones of siblings")
     hops: tuple[Fact, ...] = Field(description="the facts that the answer takes, in order")
     eviction: Eviction = Field(description="what is still in view when the question comes")

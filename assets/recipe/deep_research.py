@@ -1,11 +1,11 @@
 """The recipe of deep research: chains of several hops, and where documents are from."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from assets.recipe.document_tasks import MOST_HOPS, DocumentTaskRecipe
+from assets.recipe.document_tasks import FEWEST_FACTS, MOST_HOPS, DocumentTaskRecipe, Operation
 from assets.records.base import Record, quantity
 from assets.records.public_names import file_name
 
@@ -37,7 +37,27 @@ class DeepResearchRecipe(DocumentTaskRecipe):
     )
     min_hops: int = quantity(3, "facts", ge=2, le=MOST_HOPS, description="facts of a chain at least")
     max_hops: int = quantity(5, "facts", ge=2, le=MOST_HOPS, description="facts of a chain at most")
+    operations: tuple[Operation, ...] = Field(
+        default=get_args(Operation),
+        min_length=1,
+        description="what questions ask of facts of an invented world, in equal numbers: follow a chain, sum, difference, "
+        "order, count, most, weigh",
+    )
     source: SourceSpec = SourceSpec()
+
+    @model_validator(mode="after")
+    def every_size_has_an_operation(self) -> Self:
+        if not self.operations_of(self.min_hops):
+            raise ValueError(
+                f"operations is {list(self.operations)}, but none of them takes {self.min_hops} facts, which min_hops allows; "
+                "add follow, or raise min_hops."
+            )
+        return self
+
+    def operations_of(self, hops: int) -> list[Operation]:
+        if self.source.kind == "documents":
+            return ["follow"]
+        return [one for one in dict.fromkeys(self.operations) if FEWEST_FACTS[one] <= hops]
 
     @property
     def source_kind(self) -> str:

@@ -8,6 +8,18 @@ from pydantic import Field, model_validator
 from assets.recipe.recipe import MOST_ITEMS, Recipe
 from assets.records.base import Record, quantity
 
+# What a question asks of its facts: the end of a chain, a sum, a difference, an order, how many there are, something about the
+# one with the most, or how far an unconfirmed source is from the one that counts.
+Operation = Literal["follow", "sum", "difference", "order", "count", "most", "weigh"]
+FEWEST_FACTS: Mapping[Operation, int] = {
+    "follow": 1,
+    "sum": 2,
+    "difference": 2,
+    "order": 3,
+    "count": 3,
+    "most": 3,
+    "weigh": 2,
+}
 MOST_HOPS = 6
 LEAST_TOKENS_PER_HOP = 1200  # of the documents that tell a hop and its siblings
 
@@ -101,6 +113,10 @@ class DocumentTaskRecipe(Recipe):
                 "give a greater length or fewer hops."
             )
         return self
+
+    def operations_of(self, hops: int) -> list[Operation]:
+        """Return what a question of so many facts may ask."""
+        return ["follow"]
 
     @property
     def source_kind(self) -> str:

@@ -1,4 +1,4 @@
-"""Typed answers, graded by program: numbers, names, dates, options and literals of code."""
+"""Typed answers, graded by program: numbers, names, dates, options, lists of names and literals of code."""
 
 import ast
 import re
@@ -11,8 +11,11 @@ from pydantic import Field
 from assets.records.base import Record, Text
 from assets.text.words import folded
 
-AnswerKind = Literal["number", "name", "date", "option", "code"]
+AnswerKind = Literal["number", "name", "date", "option", "list", "code"]
 NUMBER = re.compile(r"[-+]?\d+(?:[,\u2009\u00a0]\d{3})*(?:\.\d+)*")
+# Between the names of a list, and the number or sign before each.
+BETWEEN_NAMES = re.compile(r"\s*(?:[,;>\n\u2192]|\band\b|\bthen\b)\s*")
+BEFORE_NAME = re.compile(r"^(?:\d+[.)]|[-*\u2022])\s*")
 SEPARATORS = re.compile(r"[,\u2009\u00a0]")
 # All that a literal consists of: nothing that could call or look up anything.
 LITERAL_NODES = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.USub, ast.UAdd, ast.expr_context)
@@ -25,7 +28,7 @@ YEAR_FIRST = re.compile(r"^\d{4}-\d{2}-\d{2}$")
 class TypedAnswer(Record):
     """The right answer. Dates are ISO text; `options` are given with the question, for answers that are one of them."""
 
-    kind: AnswerKind = Field(description="number, name, date, option or code")
+    kind: AnswerKind = Field(description="number, name, date, option, list or code")
     value: Text = Field(description="the right answer")
     options: tuple[Text, ...] = Field(default=(), description="what the question offers, where the answer is one of them")
     near_misses: tuple[Text, ...] = Field(default=(), description="answers of siblings, which are wrong")
@@ -44,7 +47,19 @@ def normalized(kind: AnswerKind, text: str) -> str:
     if kind == "date":
         found = read_date(text)
         return found.isoformat() if found else folded(text)
+    if kind == "list":
+        return _names_in_order(text)
     return _literal(text) if kind == "code" else folded(text).removeprefix("the ")
+
+
+def _names_in_order(text: str) -> str:
+    """The names of a list with one separator, however they were parted or numbered."""
+    names: list[str] = []
+    for piece in BETWEEN_NAMES.split(text.strip().rstrip(".")):
+        name = folded(BEFORE_NAME.sub("", piece)).removeprefix("the ")
+        if name:
+            names.append(name)
+    return " | ".join(names)
 
 
 def _literal(text: str) -> str:

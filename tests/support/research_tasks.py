@@ -34,8 +34,9 @@ class EmbeddedModel:
 
 
 def small_recipe(**fields: Any) -> DeepResearchRecipe:
-    """Two hops at one length, unless the fields say otherwise."""
-    given = {"num_tasks": 1, "num_reserve": 0, "min_hops": 2, "max_hops": 2, "lengths": (4000,), "num_tellings": 2}
+    """A chain of two hops at one length, unless the fields say otherwise."""
+    given: dict[str, Any] = {"num_tasks": 1, "num_reserve": 0, "min_hops": 2, "max_hops": 2, "lengths": (4000,)}
+    given |= {"num_tellings": 2, "operations": ("follow",)}
     return DeepResearchRecipe.model_validate({"variant": "small", **given, **fields})
 
 

@@ -106,7 +106,7 @@ def test_an_answer_in_the_question_or_in_the_code_that_is_shown_is_caught() -> N
     hop = made.question.hops[-1]
     leaking = made.question.model_copy(update={"question": f"{made.question.question} It is not {hop.value}."})
     assert broken("code_questions", questions=leaking) == {"tells_start_alone"}
-    service = made.question.start
+    service = made.question.starts[0]
     code = made.question.code[0].model_copy(update={"text": f"# {made.question.hops[0].value} is what {service} calls"})
     telling = made.question.model_copy(update={"code": (code, *made.question.code[1:])})
     assert "code_is_the_packages" in broken("code_questions", questions=telling)

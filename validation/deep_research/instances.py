@@ -1,13 +1,15 @@
 """Rules about the accepted research tasks, beside those of every task over documents."""
 
+from assets.memory_items.operations import AskedFacts
 from assets.memory_items.tasks import MemoryTask
 from validation.memory_items.ablation import INSTANCE_RULES
 from validation.rules import NoTwoAlike, SetRule
 
 
 def asked_of(task: MemoryTask) -> tuple[str, ...]:
-    """Return the start of the chain and its relations in order."""
-    return (task.hops[0].subject, *[hop.relation for hop in task.hops])
+    """Return what is asked, the names in the question and the relations of the facts in order."""
+    starts = AskedFacts(task.operation, task.hops).starts
+    return (task.operation, *starts, *[hop.relation for hop in task.hops])
 
 
 def asks_the_same(task: MemoryTask, first: str) -> str:

@@ -12,7 +12,8 @@ from validation.rules import OneRowPerItem, Rule, SetRule
 def chains_hang_together(world: TaskWorld, recipe: DeepResearchRecipe) -> Iterator[str]:
     if not recipe.min_hops <= world.hops <= recipe.max_hops or len(world.chain) not in (0, world.hops):
         yield f"it has {counted(world.hops, 'hop')}, and a chain of {len(world.chain)}"
-    yield from broken_links(world.chain)
+    if world.operation == "follow":
+        yield from broken_links(world.chain)
 
 
 RULES = (

@@ -3,15 +3,14 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from assets.memory_items.chains import by_subject
 from assets.memory_items.documents import SizedItem
 from assets.memory_items.facts import Fact
+from assets.memory_items.operations import AskedFacts
 from assets.memory_items.report import ArrivalLine
 from assets.memory_items.tasks import MemoryTask
 from assets.records.answers import is_right
 from assets.records.estimate import Estimate
 from assets.reporting.user_share import UserShare
-from assets.text.words import folded
 
 FIRST = "what came first counts"
 LAST = "what came last counts"
@@ -81,13 +80,11 @@ def _order(sized: SizedItem) -> dict[str, int]:
 
 
 def _followed(task: MemoryTask, facts: Sequence[Fact], order: Mapping[str, int], *, last: bool) -> str | None:
-    """Return the value to which the task's steps lead where the first, or last, document to arrive is believed."""
-    known = by_subject([fact for fact in facts if fact.document_id in order])
-    subject = task.hops[0].subject
-    for hop in task.hops:
-        said = [fact for fact in known[folded(subject)] if fact.relation == hop.relation]
-        if not said:
-            return None
-        said.sort(key=lambda fact: order[fact.document_id], reverse=last)
-        subject = said[0].value
-    return subject
+    """Return the answer to which the task's facts lead where the first, or last, document to arrive is believed."""
+
+    def believed(said: Sequence[Fact]) -> Fact | None:
+        by_arrival = sorted(said, key=lambda fact: order[fact.document_id], reverse=last)
+        return by_arrival[0] if by_arrival else None
+
+    arrived = [fact for fact in facts if fact.document_id in order]
+    return AskedFacts(task.operation, task.hops).answer(arrived, settle=believed)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from assets.memory_items.chains import path_problems
 from assets.memory_items.facts import Fact, Hop
+from assets.memory_items.operations import AskedFacts
 from assets.memory_items.tasks import TaskQuestion
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.answers import is_right, normalized
@@ -14,12 +14,14 @@ from validation.rules import Rule, expect
 
 
 def one_path_leads_to_the_answer(question: TaskQuestion, facts: StatedFacts, _: DocumentTaskRecipe) -> Iterator[str]:
-    yield from path_problems(question.hops, facts.facts)
+    yield from AskedFacts(question.operation, question.hops).problems(facts.facts)
 
 
 def hops_depend_on_each_other(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
-    yield from expect(question.start == question.hops[0].subject, "the first hop is not about the start")
-    yield from broken_links(question.hops)
+    asked = AskedFacts(question.operation, question.hops)
+    yield from expect(question.starts == asked.starts, f"the names in the question are {', '.join(question.starts)}")
+    for part in asked.parts:
+        yield from broken_links(part)
 
 
 def broken_links(hops: Sequence[Hop | Fact]) -> Iterator[str]:
@@ -29,18 +31,20 @@ def broken_links(hops: Sequence[Hop | Fact]) -> Iterator[str]:
             yield f"{after.subject!r} is asked about, and the hop before leads to {before.value!r}"
 
 
-def question_tells_its_start_alone(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
-    yield from expect(question.start in question.question, f"the question does not name {question.start!r}")
+def question_tells_its_starts_alone(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
+    for start in question.starts:
+        yield from expect(start in question.question, f"the question does not name {start!r}")
     for hop in question.hops:
+        named = any(spells(start, hop.value) for start in question.starts)
         # A question that offers options names the answer among them.
-        if not hop.options and spells(question.question, hop.value) and not spells(question.start, hop.value):
+        if not hop.options and not named and spells(question.question, hop.value):
             yield f"the question tells {hop.value!r}"
 
 
-def answer_is_the_last_value(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
+def answer_follows_from_the_hops(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
     answer = question.answer
-    last = question.hops[-1].value
-    yield from expect(is_right(answer, last), f"the answer is {answer.value!r}, the last hop leads to {last!r}")
+    found = AskedFacts(question.operation, question.hops).answer(question.hops)
+    yield from expect(is_right(answer, found), f"the answer is {answer.value!r}, the hops come to {found!r}")
     for rival in answer.near_misses:
         if normalized(answer.kind, rival) == normalized(answer.kind, answer.value):
             yield f"the near miss {rival!r} is right"
@@ -53,17 +57,19 @@ def question_rules(*, facts: str) -> tuple[Rule, ...]:
     return (
         Rule(
             "one_path",
-            "One path of facts leads to the answer, and it takes all hops.",
+            "The facts lead to one answer, which takes all hops.",
             one_path_leads_to_the_answer,
             reads=(facts,),
         ),
-        Rule("hops_depend", "Each hop is about what the hop before leads to.", hops_depend_on_each_other),
+        Rule(
+            "hops_depend",
+            "Each hop of a part is about what the hop before leads to, and the first about a start.",
+            hops_depend_on_each_other,
+        ),
         Rule(
             "tells_start_alone",
-            "The question names its start, and nothing that is to be found out.",
-            question_tells_its_start_alone,
+            "The question names its starts, and nothing that is to be found out.",
+            question_tells_its_starts_alone,
         ),
-        Rule(
-            "answer_is_last_value", "The answer is what the last hop leads to, and no near miss is.", answer_is_the_last_value
-        ),
+        Rule("answer_follows", "The answer is what the hops come to, and no near miss is.", answer_follows_from_the_hops),
     )

@@ -107,6 +107,7 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
         self._arrival = ArrivalCounter()
         self._lengths: defaultdict[int, LengthCounter] = defaultdict(LengthCounter)
         self._answers = Counter[str]()
+        self._operations = Counter[str]()
         self._hops = Counter[str]()
         self._licenses = Counter[str]()
 
@@ -125,6 +126,7 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
 
     def _measure(self, task: MemoryTask) -> None:
         self._answers[task.answer.kind] += 1
+        self._operations[task.operation] += 1
         self._hops[str(len(task.hops))] += 1
         for sized in task.lengths:
             self._lengths[sized.target_tokens].add(sized)
@@ -150,6 +152,7 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
             arrival=tuple(self._arrival.lines()),
             arrival_gap=self._arrival.gap(),
             answers=dict(sorted(self._answers.items())),
+            operations=dict(sorted(self._operations.items())),
             hops=dict(sorted(self._hops.items())),
             licenses=dict(sorted(self._licenses.items())),
         )

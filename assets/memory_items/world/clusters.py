@@ -4,6 +4,7 @@ Filler is made of whole clusters of other entities, so that nothing but the enti
 """
 
 import hashlib
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,9 +13,14 @@ from datetime import date, timedelta
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import Role
 from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
-from assets.memory_items.world.relations import Relation, World, random_date
+from assets.memory_items.world.relations import Relation, World, comparable, nearby_values, random_date
+from assets.recipe.document_tasks import Operation
 
 PARALLEL_CHAINS = 2
+# By parallel, how many more members it has than what is counted: otherwise a count of the wrong ones would be right.
+COUNTED_BESIDE = (0, 1, -1)
+COMPARING = ("order", "most")
+MOST_RIVALS_TRIED = 50
 ASIDE_STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
 
 
@@ -31,33 +37,58 @@ def make_cluster(
     path: Sequence[object],
     taken: frozenset[str] = frozenset(),
     parallel_chains: int = PARALLEL_CHAINS,
+    operation: Operation = "follow",
 ) -> FactCluster:
     """Return the cluster of this seeded path, with no entity whose name is among those taken.
 
     Raises LookupError where a world has not enough entities for it.
     """
-    return _ClusterMaker(world, hops, path, taken, parallel_chains).cluster()
+    return _ClusterMaker(world, hops, path, taken, parallel_chains, operation).cluster()
+
+
+def _ranks(chain: Sequence[Hop], operation: Operation) -> list[str]:
+    """Return the subjects of what is compared in their order; the greatest alone where the others do not matter."""
+    compared: list[Hop] = []
+    for hop in chain[:-1] if operation == "most" else chain:
+        if hop.relation == chain[0 if operation == "most" else -1].relation:
+            compared.append(hop)
+    in_order = [hop.subject for hop in sorted(compared, key=lambda hop: comparable(hop.value))]
+    return in_order[-1:] if operation == "most" else in_order
 
 
 class _ClusterMaker:
-    def __init__(self, world: World, hops: int, path: Sequence[object], taken: frozenset[str], parallel_chains: int) -> None:
+    def __init__(
+        self,
+        world: World,
+        hops: int,
+        path: Sequence[object],
+        taken: frozenset[str],
+        parallel_chains: int,
+        operation: Operation,
+    ) -> None:
         self._world = world
         self._path = path
         self._parallel_chains = parallel_chains
+        self._operation = operation
         self._rng = SeededRandom(*path)
         self._names = world.entities((*path, "names"), taken)
-        self._relations = world.path(self._rng, hops)
+        # One path for each part of the question.
+        self._paths = world.paths(self._rng, hops, operation)
+        self._relations = list(dict.fromkeys(itertools.chain.from_iterable(self._paths)))
         self._plans: list[DocumentPlan] = []
 
     def cluster(self) -> FactCluster:
         """Plan all documents; their order tells nothing."""
         chain, *parallel = self._chains()
-        disputed = [number for number, relation in enumerate(self._relations) if relation.disputed]
-        superseded = set(self._rng.sample(disputed, 1 + len(chain) // 4))
+        weighed: list[Hop] = []
+        if self._operation == "weigh":
+            weighed = self._plan_weighed(chain.pop(), [other.pop() for other in parallel])
+        disputed = [number for number, hop in enumerate(chain) if self._world.relation(hop.relation).disputed]
+        superseded = set(self._rng.sample(disputed, 1 + len(chain) // 4)) if not weighed else set[int]()
         for number, hop in enumerate(chain):
             rival = hop.value
             if number in superseded:
-                rival = self._rival(hop, [other[number].value for other in parallel])
+                rival = self._rival(chain, number, [other[number].value for other in parallel if number < len(other)])
             if rival != hop.value:
                 self._plan_superseded(hop, rival)
             else:
@@ -65,31 +96,108 @@ class _ClusterMaker:
         for other in parallel:
             for hop in other:
                 self._plan_undisputed("sibling", hop)
+        if self._operation == "most":
+            self._plan_values_of_others(chain)
         # Half of the hops, rounded up, have a near miss.
-        for number in self._rng.sample(range(len(chain)), -(-len(chain) // 2)):
-            self._plan_near_miss(chain[number], self._relations[number])
-        return FactCluster(tuple(chain), tuple(sorted(self._plans, key=lambda plan: plan.document_id)))
+        asked = [*chain, *weighed]
+        for hop in self._rng.sample([*chain, *weighed[:1]], -(-len(asked) // 2)):
+            self._plan_near_miss(hop, self._world.relation(hop.relation))
+        return FactCluster(tuple(asked), tuple(sorted(self._plans, key=lambda plan: plan.document_id)))
 
     def _chains(self) -> list[list[Hop]]:
-        """Return the chain and its parallels, whose last values differ from each other where that is possible."""
+        """Return the facts of the question and those of its parallels; values at the ends of parts differ where possible."""
         chains: list[list[Hop]] = []
         ends: set[str] = set()
-        for _ in range(1 + self._parallel_chains):
-            subject = self._names.new(self._relations[0].subject)
-            chain: list[Hop] = []
-            for relation in self._relations:
-                value = self._value(relation, subject, ends)
-                chain.append(Hop(subject=subject, relation=relation.name, value=value))
-                subject = value
-            ends.add(subject)
-            chains.append(chain)
+        for number in range(1 + self._parallel_chains):
+            if self._operation == "count":
+                chains.append(self._counted(more=COUNTED_BESIDE[number]))
+            elif self._operation == "most":
+                chains.append(self._compared(ends))
+            else:
+                hops: list[Hop] = []
+                for relations in self._paths:
+                    hops += self._chain(relations, ends)
+                chains.append(hops)
         return chains
 
-    def _rival(self, hop: Hop, parallel: Sequence[str]) -> str:
-        """Return a value that a document may give instead: that of a parallel chain, or a new one where there is none."""
-        if parallel:
-            return self._rng.choice(parallel)
-        return self._value(self._world.relation(hop.relation), hop.subject, {hop.value})
+    def _chain(self, relations: Sequence[Relation], ends: set[str]) -> list[Hop]:
+        """Return a chain from a new subject; its last value differs from those at the ends so far, and joins them."""
+        subject = self._names.new(relations[0].subject)
+        chain: list[Hop] = []
+        for relation in relations:
+            value = self._value(relation, subject, ends)
+            chain.append(Hop(subject=subject, relation=relation.name, value=value))
+            subject = value
+        ends.add(subject)
+        return chain
+
+    def _counted(self, *, more: int) -> list[Hop]:
+        """Return a chain to a value, if there is one, and several subjects that have this value, so many more than planned."""
+        *leading, members = self._paths
+        chain = self._chain(leading[0], set()) if leading else []
+        relation = members[0]
+        value = chain[-1].value if chain else self._names.new(relation.value)
+        for _ in range(len(members) + more):
+            chain.append(Hop(subject=self._names.new(relation.subject), relation=relation.name, value=value))
+        return chain
+
+    def _compared(self, ends: set[str]) -> list[Hop]:
+        """Return a number or date of several subjects, and another value of the one with the greatest."""
+        *compared, then = self._paths
+        hops: list[Hop] = []
+        for relations in compared:
+            hops += self._chain(relations, ends)
+        greatest = max(hops, key=lambda hop: comparable(hop.value))
+        value = self._value(then[0], greatest.subject, ends)
+        ends.add(value)
+        return [*hops, Hop(subject=greatest.subject, relation=then[0].name, value=value)]
+
+    def _plan_values_of_others(self, chain: Sequence[Hop]) -> None:
+        """Plan documents that say of the others that were compared what is asked about the one with the greatest value."""
+        last = chain[-1]
+        relation = self._world.relation(last.relation)
+        for hop in chain[:-1]:
+            if hop.subject != last.subject:
+                value = self._value(relation, hop.subject, {last.value})
+                self._plan_undisputed("sibling", Hop(subject=hop.subject, relation=relation.name, value=value))
+
+    def _plan_weighed(self, hop: Hop, parallel: Sequence[Hop]) -> list[Hop]:
+        """Plan four documents that disagree: the one that counts, the latest unconfirmed one, and two that neither are.
+
+        Return the value that counts and the latest unconfirmed one. `parallel`: what others have, in documents of their own.
+        """
+        relation = self._world.relation(hop.relation)
+        latest, earlier, plain = nearby_values(relation, hop.value, 3, rng=self._rng)
+        days = sorted({random_date(self._rng) for _ in range(16)})[-4:]
+        certified = self._rng.bernoulli(0.5)
+        # Without what counts, a plain document would count: an earlier one, or beside a certified one any other.
+        counting, other = (days[1], days[2]) if certified else (days[2], days[1])
+        self._plan("support", hop, day=counting, status="certified" if certified else "plain")
+        self._plan("superseded", hop.model_copy(update={"value": plain}), day=other, status="plain")
+        doubted = hop.model_copy(update={"value": latest})
+        self._plan("support", doubted, day=days[3], status="unconfirmed")
+        self._plan("superseded", hop.model_copy(update={"value": earlier}), day=days[0], status="unconfirmed")
+        for one in parallel:
+            self._plan_undisputed("sibling", one)
+        return [hop, doubted]
+
+    def _rival(self, chain: Sequence[Hop], number: int, parallel: Sequence[str]) -> str:
+        """Return a value that a document may give instead of a hop's: that of a parallel, or a new one where there is none.
+
+        Where values are compared, it is one that would lead to another answer; the hop's own where none is found.
+        """
+        hop = chain[number]
+        relation = self._world.relation(hop.relation)
+        asked_of_greatest = self._operation == "most" and number == len(chain) - 1
+        if relation.leads_on or self._operation not in COMPARING or asked_of_greatest:
+            return self._rng.choice(parallel) if parallel else self._value(relation, hop.subject, {hop.value})
+        ranks = _ranks(chain, self._operation)
+        for _ in range(MOST_RIVALS_TRIED):
+            rival = self._value(relation, hop.subject, {one.value for one in chain})
+            changed = [*chain[:number], hop.model_copy(update={"value": rival}), *chain[number + 1 :]]
+            if _ranks(changed, self._operation) != ranks:
+                return rival
+        return hop.value
 
     def _value(self, relation: Relation, subject: str, other_than: set[str]) -> str:
         return self._names.value(relation, subject=subject, other_than=other_than, rng=self._rng)

@@ -8,12 +8,14 @@ from typing import get_args
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Status
-from assets.records.answers import AnswerKind
+from assets.recipe.document_tasks import Operation
+from assets.records.answers import AnswerKind, read_date
 
 PLAIN_KINDS = frozenset(get_args(AnswerKind)) - {"name"}  # of values that have no relations of their own
 # Documents are dated in years to come, so that no date of them stands in a model's training.
 FIRST_YEAR = 2031
 DOCUMENT_YEARS = 6
+DAYS_OFF = 400  # by which dates of one thing differ at most
 # Spelled out, because calendar.month_name follows the locale.
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 # Syllables of names.
@@ -62,6 +64,26 @@ def random_date(rng: SeededRandom, *, first_year: int = FIRST_YEAR, years: int =
 def spoken(day: date) -> str:
     """Return the day as documents spell it, such as 4 May 2031."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+def comparable(value: str) -> int:
+    """Return a number, or the number of days of a date as documents spell it. Raises ValueError for anything else."""
+    day = read_date(value)
+    return day.toordinal() if day is not None else int(value)
+
+
+def nearby_values(relation: Relation, value: str, count: int, *, rng: SeededRandom) -> list[str]:
+    """Return so many different numbers or dates near this one, as sources give them that do not agree."""
+    amount = comparable(value)
+    most = DAYS_OFF if relation.value == "date" else amount // 8
+    found: list[int] = []
+    while len(found) < count:
+        other = amount + 1 + rng.integer_below(most) if rng.bernoulli(0.5) else amount - 1 - rng.integer_below(most)
+        if other not in found:
+            found.append(other)
+    if relation.value == "date":
+        return [spoken(date.fromordinal(one)) for one in found]
+    return list(map(str, found))
 
 
 def random_value(relation: Relation, rng: SeededRandom) -> str:
@@ -187,6 +209,14 @@ class World(ABC):
     @abstractmethod
     def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
         """Return relations of which each one's value is the next one's subject; no relation comes twice."""
+
+    def paths(self, rng: SeededRandom, hops: int, operation: Operation) -> list[list[Relation]]:
+        """Return the relations of each part of a question of so many facts.
+
+        Of a count: those that lead to what is counted, if any, and one relation as often as there are members. Of `most`: the
+        relation that is compared, once for each subject, and another one of these subjects.
+        """
+        return [self.path(rng, hops)]
 
     @abstractmethod
     def source_words(self, relation: str, status: Status) -> Sequence[str]:

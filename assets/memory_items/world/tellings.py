@@ -17,7 +17,7 @@ from assets.memory_items.facts import DocumentPlan, Fact, Hop, PlacedStatement, 
 from assets.memory_items.lengths import tokens_to_draw
 from assets.memory_items.world.clusters import PARALLEL_CHAINS, make_cluster
 from assets.memory_items.world.relations import Relation, StatementForm, World, spoken
-from assets.recipe.document_tasks import DocumentTaskRecipe
+from assets.recipe.document_tasks import DocumentTaskRecipe, Operation
 from assets.records.answers import read_date
 from assets.reporting.asset_description import Row
 from assets.text.words import count_tokens, words_of
@@ -268,8 +268,9 @@ def told_filler(
     while tokens < tokens_to_draw(recipe):
         sizes = SeededRandom(recipe.world_seed, task_id, "filler", number, "hops")
         hops = recipe.min_hops + sizes.integer_below(recipe.max_hops - recipe.min_hops + 1)
+        operation = sizes.choice(recipe.operations_of(hops))
         try:
-            documents = filler.cluster(number, hops=hops, parallel_chains=PARALLEL_CHAINS)
+            documents = filler.cluster(number, hops=hops, parallel_chains=PARALLEL_CHAINS, operation=operation)
         except LookupError:
             unmade += 1
             if unmade > MOST_UNMADE + number // 2:
@@ -295,11 +296,11 @@ class _Filler:
     taken: frozenset[str]
     path: tuple[object, ...]
 
-    def cluster(self, number: int, *, hops: int, parallel_chains: int) -> list[SourceDocument]:
+    def cluster(self, number: int, *, hops: int, parallel_chains: int, operation: Operation = "follow") -> list[SourceDocument]:
         """Return a cluster's documents in seeded order. Raises LookupError where entities do not suffice."""
         path = (*self.path, number)
         world = self.tellings.world
-        cluster = make_cluster(world, hops, path=path, taken=self.taken, parallel_chains=parallel_chains)
+        cluster = make_cluster(world, hops, path=path, taken=self.taken, parallel_chains=parallel_chains, operation=operation)
         documents: list[SourceDocument] = []
         for plan in SeededRandom(*path, "order").shuffled(cluster.plans):
             documents.append(self.tellings.document(plan, role="filler", path=path, cluster=f"filler {number}"))

@@ -14,5 +14,5 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     "dr_sources/phrase": phrase_facts,
     "dr_facts/extract": manuals.extract_manual_facts,
     "dr_questions/word": questions.word_research,
-    "dr_questions/check": questions.check_questions,
+    "dr_questions/check": questions.check_research,
 }

@@ -12,7 +12,8 @@ from functools import cached_property, lru_cache
 from assets.code_qa.team import relations as team
 from assets.deep_research import fiction
 from assets.memory_items.facts import RANK, Status
-from assets.memory_items.world.relations import Relation
+from assets.memory_items.world.relations import Relation, comparable
+from assets.recipe.document_tasks import Operation
 from assets.records.answers import read_date
 from assets.text.words import folded
 from pipelines.embedded.code_qa import sentences as notes
@@ -153,20 +154,63 @@ class Step:
 
 
 @dataclass(frozen=True)
-class ReadQuestion:
-    """A question as it was understood: the name that it starts from, and its steps in order."""
+class ReadPart:
+    """A part of a question as it was understood: the name that it starts from, and its steps in order."""
 
     name: str
     steps: Sequence[Step]
 
 
+@dataclass(frozen=True)
+class ReadQuestion:
+    """A question as it was understood: what it does with its parts, and the step that asks about the one with the most."""
+
+    operation: Operation
+    parts: Sequence[ReadPart]
+    then: Sequence[Step] = ()
+
+
+def _known_step(relation: str) -> Step:
+    return Step(relation, fiction.WORLD.relation(relation).phrase)
+
+
 WORLD_STEPS = tuple(Step(relation.name, relation.phrase) for relation in (*fiction.RELATIONS, *team.RELATIONS))
 
 
-def read_steps(question: str, steps: Sequence[Step]) -> ReadQuestion | None:
+def read_question(question: str, steps: Sequence[Step]) -> ReadQuestion | None:
+    """Return what a question asks; None where its words do not say."""
+    asked = _without_rules(question)
+    for operation, step, pattern in OPERATION_PATTERNS:
+        match = pattern.fullmatch(asked)
+        if match:
+            return ReadQuestion(operation, _parts(match["parts"], step, steps))
+    part = read_steps(question, steps)
+    if part is None:
+        return None
+    for step, pattern in GREATEST_PATTERNS:
+        match = pattern.fullmatch(part.name)
+        if match:
+            return ReadQuestion("most", _parts(match["parts"], step, steps), part.steps)
+    return ReadQuestion("follow", [part])
+
+
+def _without_rules(question: str) -> str:
+    """Return the question alone: what follows the question mark is no part of it."""
+    return question.partition("? ")[0].removesuffix("?") + "?"
+
+
+def _parts(listed: str, step: Step, steps: Sequence[Step]) -> list[ReadPart]:
+    """Return the parts that a list of names and noun phrases tells, each of which ends in the same step."""
+    parts: list[ReadPart] = []
+    for phrase in BETWEEN_PARTS.split(listed):
+        inner = _unnested(phrase, steps) or ReadPart(phrase, [])
+        parts.append(ReadPart(inner.name, [*inner.steps, step]))
+    return parts
+
+
+def read_steps(question: str, steps: Sequence[Step]) -> ReadPart | None:
     """Return the name that a question starts from and its steps in order; None where its words do not say."""
-    # What follows the question mark is no part of the question.
-    asked = question.partition("? ")[0].removesuffix("?") + "?"
+    asked = _without_rules(question)
     for pattern in QUESTION_PATTERNS:
         match = pattern.fullmatch(asked)
         if match:
@@ -182,19 +226,35 @@ def _question_pattern(frame: str) -> re.Pattern[str]:
     return _pattern(frame, {"wanted": f"(?P<wanted>{wanted})", "options": "[^:]+"})
 
 
+def _parts_pattern(frame: str) -> re.Pattern[str]:
+    return _pattern(frame, {"parts": "(?P<parts>.+)"})
+
+
+def _operation_patterns() -> Iterator[tuple[Operation, Step, re.Pattern[str]]]:
+    for operation, by_relation in documents_of_fiction.OPERATION_FRAMES.items():
+        for relation, frames in by_relation.items():
+            for frame in frames:
+                yield operation, _known_step(relation), _parts_pattern(frame)
+
+
+BETWEEN_PARTS = re.compile(r", | and ")
 QUESTION_PATTERNS = tuple(map(_question_pattern, (*OPTIONS_FRAMES, *QUESTION_FRAMES)))
+OPERATION_PATTERNS = tuple(_operation_patterns())
+GREATEST_PATTERNS = tuple(
+    (_known_step(relation), _parts_pattern(words)) for relation, words in documents_of_fiction.GREATEST.items()
+)
 
 
-def _unnested(phrase: str, steps: Sequence[Step]) -> ReadQuestion | None:
+def _unnested(phrase: str, steps: Sequence[Step]) -> ReadPart | None:
     """Peel the outermost step off, as long as there is one."""
     for step in steps:
         before, after = step.phrase.split("{x}")
         if phrase.startswith(before) and phrase.endswith(after) and len(phrase) > len(before) + len(after):
             inner = phrase[len(before) : len(phrase) - len(after)]
-            read = _unnested(inner, steps) or ReadQuestion(inner, [])
+            read = _unnested(inner, steps) or ReadPart(inner, [])
             # Without a step of its own, what is left must be a name, and no noun phrase of another relation.
             if read.steps or read.name[:1].isupper() or not read.name.startswith("the "):
-                return ReadQuestion(read.name, [*read.steps, step])
+                return ReadPart(read.name, [*read.steps, step])
     return None
 
 
@@ -207,27 +267,75 @@ def answer_by_reading(documents: Sequence[str], question: str) -> str | None:
         for found in manual_facts(text):
             manual.append(Step(found.relation, found.phrase))
             facts.append(ReadFact(folded(found.subject), found.relation, found.value, (RANK["plain"], date.min)))
-    read = read_steps(question, (*WORLD_STEPS, *dict.fromkeys(manual)))
+    read = read_question(question, (*WORLD_STEPS, *dict.fromkeys(manual)))
     if read is None:
         return None
-    known: str | None = read.name
-    for step in read.steps:
-        known = _settled(facts, subject=folded(known), relation=step.relation)
-        if known is None:
+    return _Answering(facts).answer(read)
+
+
+@dataclass(frozen=True)
+class _Answering:
+    """Works out what the facts that were read come to."""
+
+    facts: Sequence[ReadFact]
+
+    def answer(self, read: ReadQuestion) -> str | None:
+        first = read.parts[0]
+        if read.operation == "follow":
+            return self._followed(first.name, first.steps)
+        if read.operation == "count":
+            return self._counted(first)
+        ends: dict[str, int] = {}
+        for part in read.parts:
+            subject = self._followed(part.name, part.steps[:-1])
+            relation = part.steps[-1].relation
+            value = self._settled(subject, relation)
+            if subject is None or value is None:
+                return None
+            ends[subject] = comparable(value)
+            if read.operation == "weigh":
+                doubted = self._settled(subject, relation, rank=RANK["unconfirmed"])
+                return None if doubted is None else str(abs(ends[subject] - comparable(doubted)))
+        if read.operation == "sum":
+            return str(sum(ends.values()))
+        in_order = sorted(ends, key=lambda name: ends[name])
+        if read.operation == "difference":
+            return str(ends[in_order[-1]] - ends[in_order[0]])
+        if read.operation == "order":
+            return ", ".join(in_order)
+        return self._followed(in_order[-1], read.then)
+
+    def _followed(self, name: str, steps: Sequence[Step]) -> str | None:
+        known: str | None = name
+        for step in steps:
+            known = self._settled(known, step.relation)
+        return known
+
+    def _counted(self, part: ReadPart) -> str | None:
+        """Return how many subjects have what the part leads to; None where none has."""
+        *leading, last = part.steps
+        wanted = self._followed(part.name, leading)
+        if wanted is None:
             return None
-    return known
+        subjects = dict.fromkeys(fact.subject for fact in self.facts if fact.relation == last.relation)
+        members = 0
+        for subject in subjects:
+            value = self._settled(subject, last.relation)
+            members += value is not None and folded(value) == folded(wanted)
+        return str(members) if members else None
 
-
-def _settled(facts: Sequence[ReadFact], *, subject: str, relation: str) -> str | None:
-    """Return the value of the facts that count most; None where none does, or they disagree."""
-    best: tuple[int, date] | None = None
-    values: dict[str, str] = {}
-    for fact in facts:
-        if fact.subject != subject or fact.relation != relation:
-            continue
-        if best is None or fact.weight > best:
-            best = fact.weight
-            values = {}
-        if fact.weight == best:
-            values[folded(fact.value)] = fact.value
-    return next(iter(values.values())) if len(values) == 1 else None
+    def _settled(self, subject: str | None, relation: str, *, rank: int | None = None) -> str | None:
+        """Return the value of the facts that count most, of this rank if given; None where there is none, or they disagree."""
+        if subject is None:
+            return None
+        best: tuple[int, date] | None = None
+        values: dict[str, str] = {}
+        for fact in self.facts:
+            if fact.subject != folded(subject) or fact.relation != relation or rank not in (None, fact.weight[0]):
+                continue
+            if best is None or fact.weight > best:
+                best = fact.weight
+                values = {}
+            if fact.weight == best:
+                values[folded(fact.value)] = fact.value
+        return next(iter(values.values())) if len(values) == 1 else None

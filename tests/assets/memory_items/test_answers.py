@@ -21,6 +21,16 @@ from assets.text.words import LETTERS_PER_TOKEN, PIECE
         ("date", "2031-05-04", ("4 May 2031", "May 4, 2031", "2031-05-04"), ("5 May 2031", "May 2031", "2031", "soon")),
         ("name", "Quillon Works", ("quillon works", "The Quillon Works", "Quillon Works."), ("Quillon", "Quillon Press")),
         ("option", "slate", ("Slate", "slate."), ("copper", "slate or copper")),
+        (
+            "list",
+            "Kume 34, Quillon Works, Ada Sen",
+            (
+                "Kume 34; Quillon Works; Ada Sen.",
+                "1. Kume 34\n2. Quillon Works\n3. Ada Sen",
+                "kume 34, Quillon Works and Ada Sen",
+            ),
+            ("Quillon Works, Kume 34, Ada Sen", "Kume 34, Ada Sen", "Kume 34"),
+        ),
         ("number", "3.10", ("3.10", "version 3.10"), ("3.1", "310")),
     ],
 )

@@ -79,7 +79,7 @@ def test_filler_that_has_a_value_with_its_words_joined_otherwise_is_left_out() -
 def test_a_cluster_that_tells_something_of_the_chain_is_left_out_whole() -> None:
     task = made_task()
     first, second, *_ = (SourceDocument(**one.model_dump()) for one in task.sources.filler)
-    leaking = first.model_copy(update={"text": f"{first.text} {task.question.start} is known.", "cluster": "a"})
+    leaking = first.model_copy(update={"text": f"{first.text} {task.question.starts[0]} is known.", "cluster": "a"})
     groups = usable_filler(
         [
             leaking,

@@ -7,8 +7,8 @@ import pytest
 
 from assets.deep_research.fiction import RELATIONS
 from assets.memory_items.world.relations import Relation
-from pipelines.embedded.deep_research.sentences import CLAUSES, QUESTION_FRAMES, WHO_FRAMES
-from pipelines.embedded.memory_items.reading import Step, read_steps
+from pipelines.embedded.deep_research.sentences import CLAUSES, GREATEST, OPERATION_FRAMES, QUESTION_FRAMES, WHO_FRAMES
+from pipelines.embedded.memory_items.reading import Step, read_question, read_steps
 
 PAIRS = [(first, second) for first, second in product(RELATIONS, RELATIONS) if first.value == second.subject]
 STEPS = [Step(relation.name, relation.phrase) for relation in RELATIONS]
@@ -36,3 +36,30 @@ def test_two_steps_are_read_back_from_every_question(frame: str) -> None:
         return [step.relation for step in read.steps] == [first.name, second.name]
 
     assert [(first.name, second.name) for first, second in PAIRS if not is_read(first, second)] == []
+
+
+LISTED = "Kume Vorivsen, the employer of Ada Sen and Quillon Works"
+NAMES = [("Kume Vorivsen", 0), ("Ada Sen", 1), ("Quillon Works", 0)]
+WORKED_OUT = [
+    (operation, relation, frame)
+    for operation, by_relation in OPERATION_FRAMES.items()
+    for relation, frames in by_relation.items()
+    for frame in frames
+]
+
+
+@pytest.mark.parametrize(("operation", "relation", "frame"), WORKED_OUT)
+def test_what_is_worked_out_is_read_back_with_all_its_parts(operation: str, relation: str, frame: str) -> None:
+    read = read_question(frame.format(parts=LISTED) + " Where documents disagree, something counts.", STEPS)
+    assert read is not None
+    assert read.operation == operation
+    assert [(part.name, len(part.steps) - 1) for part in read.parts] == NAMES
+    assert {part.steps[-1].relation for part in read.parts} == {relation}
+
+
+@pytest.mark.parametrize("relation", GREATEST)
+def test_what_is_asked_of_the_greatest_is_read_back(relation: str) -> None:
+    read = read_question(f"Who is the person who directs {GREATEST[relation].format(parts=LISTED)}?", STEPS)
+    assert read is not None
+    assert (read.operation, [step.relation for step in read.then]) == ("most", ["director"])
+    assert [(part.name, part.steps[-1].relation) for part in read.parts] == [(name, relation) for name, _ in NAMES]

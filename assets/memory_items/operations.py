@@ -1,0 +1,226 @@
+"""Questions as operations on facts: follow a chain, or work out a sum, a difference, an order, a count and the like.
+
+An operation has parts. Each part begins at a name that the question tells and leads over facts to a value; what is asked for is
+worked out from these values. Every fact is needed: without it the answer is missing, or another one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from assets.memory_items.chains import by_subject, followed, nested_phrase, path_problems, planned_chain, settled, unneeded_hops
+from assets.memory_items.facts import Fact, Hop
+from assets.recipe.document_tasks import Operation
+from assets.records.answers import AnswerKind, normalized
+from assets.text.words import folded
+
+BETWEEN_NAMES = ", "  # in an answer that is an order
+Settle = Callable[[Sequence[Fact]], Fact | None]
+
+
+@dataclass(frozen=True)
+class AskedFacts:
+    """The facts that an answer takes, in order, and what is done with them."""
+
+    operation: Operation
+    hops: Sequence[Fact]
+
+    @property
+    def parts(self) -> Sequence[Sequence[Fact]]:
+        """The facts of each part, which lead from its start to its value.
+
+        Of a count the one part leads to the value that is counted; of two figures that are weighed, to the one that counts.
+        """
+        if self.operation == "follow":
+            return [self.hops]
+        if self.operation == "count":
+            return [[*self._leading, self.hops[-1]]]
+        if self.operation == "weigh":
+            return [self.hops[:-1]]
+        if self.operation == "most":
+            return [[hop] for hop in self.hops[:-1]]
+        parts: list[list[Fact]] = []
+        for hop in self.hops:
+            if parts and folded(parts[-1][-1].value) == folded(hop.subject):
+                parts[-1].append(hop)
+            else:
+                parts.append([hop])
+        return parts
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The names that the question tells, one for each part."""
+        if self.operation == "count" and not self._leading:
+            return (self.hops[-1].value,)
+        return tuple(part[0].subject for part in self.parts)
+
+    @property
+    def answer_kind(self) -> AnswerKind:
+        if self.operation in ("follow", "most"):
+            return self.hops[-1].kind
+        return "list" if self.operation == "order" else "number"
+
+    def answer(self, facts: Sequence[Fact], *, settle: Settle = settled) -> str | None:
+        """Return what the facts come to; None where they leave it open. `settle` chooses among facts that disagree."""
+        if self.operation == "follow":
+            return followed(self.hops[0].subject, _relations(self.hops), facts, settle=settle)
+        if self.operation == "count":
+            return self._count(facts, settle)
+        if self.operation == "weigh":
+            return self._weighed(facts, settle)
+        ends = self._ends(facts, settle)
+        return None if ends is None else self._worked_out(ends, facts, settle)
+
+    def problems(self, facts: Sequence[Fact]) -> Iterator[str]:
+        """Yield a sentence for each reason why the facts do not lead to one answer that takes all hops."""
+        if self.operation == "follow":
+            yield from path_problems(self.hops, facts)
+            return
+        answer = self.answer(facts)
+        if answer is None:
+            yield "all facts together lead to no answer"
+            return
+        kind = self.answer_kind
+        right = normalized(kind, answer)
+
+        def leads_to_answer(known: Sequence[Fact]) -> bool:
+            found = self.answer(known)
+            return found is not None and normalized(kind, found) == right
+
+        yield from unneeded_hops(self.hops, facts, leads_to_answer)
+
+    def rivals(self, facts: Sequence[Fact]) -> Iterator[str]:
+        """Yield wrong answers: what comes out where one value is another's, or where one is left out or counted twice."""
+        hops = self.hops
+        if self.operation == "count":
+            members = len(hops) - len(self._leading)
+            yield from map(str, (members + 1, members - 1, members + 2, members + 3))
+            return
+        if self.operation == "order":
+            names = (self.answer(facts) or "").split(BETWEEN_NAMES)
+            for place in range(len(names) - 1):
+                yield BETWEEN_NAMES.join([*names[:place], names[place + 1], names[place], *names[place + 2 :]])
+            yield BETWEEN_NAMES.join(reversed(names))
+            return
+        # Values of the same subjects come first: those of documents that do not count, and of what was compared.
+        alike = [fact for fact in facts if fact.relation == hops[-1].relation]
+        own = {hop.subject for hop in hops}
+        alike.sort(key=lambda fact: fact.subject not in own)
+        if self.operation in ("follow", "most"):
+            for fact in alike:
+                yield fact.value
+            return
+        if self.operation == "sum":
+            amounts = [amount_of(part[-1]) for part in self.parts]
+            for amount in amounts:
+                yield str(sum(amounts) - amount)
+        for other in alike:
+            for number, hop in enumerate(hops):
+                if hop.relation == other.relation:
+                    changed = [*hops[:number], hop.model_copy(update={"value": other.value}), *hops[number + 1 :]]
+                    found = AskedFacts(self.operation, changed).answer(changed)
+                    if found not in (None, "0"):
+                        yield found
+
+    def wanted(self) -> str:
+        """Return what is asked for, for the writer of the question: a noun phrase, with what it is worked out from."""
+        last = self.hops[-1]
+        phrases = "; ".join(nested_phrase(part) for part in self.parts)
+        apart = "the difference in days" if last.kind == "date" else "the difference"
+        if self.operation == "sum":
+            return f"the sum of these: {phrases}"
+        if self.operation == "difference":
+            return f"{apart}, without a sign, between these: {phrases}"
+        if self.operation == "weigh":
+            return (
+                f"{apart}, without a sign, between the value that counts and that of the latest unconfirmed source: {phrases}"
+            )
+        if self.operation == "count":
+            counted = nested_phrase(self._leading) if self._leading else last.value
+            return f"the number of all {{x}} for which {last.phrase} is {counted}"
+        compared = "; ".join(nested_phrase(part[:-1]) if len(part) > 1 else part[0].subject for part in self.parts)
+        by = self.parts[0][-1].phrase
+        if self.operation == "order":
+            return f"the order, least or earliest first, by {by}, of these: {compared}"
+        if self.operation == "most":
+            greatest = f"the one with the greatest or latest value, by {by}, of these: {compared}"
+            return last.phrase.replace("{x}", f"({greatest})")
+        return phrases
+
+    @property
+    def _leading(self) -> Sequence[Fact]:
+        """The facts of a count that lead to the value which is counted."""
+        last = self.hops[-1]
+        return [hop for hop in self.hops if hop.relation != last.relation]
+
+    def _ends(self, facts: Sequence[Fact], settle: Settle) -> list[Fact] | None:
+        """Return the last fact of each part as these facts have it; None where one is not settled."""
+        ends: list[Fact] = []
+        for part in self.parts:
+            end = _last_fact(part, facts, settle)
+            if end is None:
+                return None
+            ends.append(end)
+        return ends
+
+    def _worked_out(self, ends: Sequence[Fact], facts: Sequence[Fact], settle: Settle) -> str | None:
+        amounts = [amount_of(end) for end in ends]
+        if self.operation == "sum":
+            return str(sum(amounts))
+        if self.operation == "difference":
+            return str(abs(amounts[0] - amounts[1]))
+        if len(set(amounts)) < len(amounts):
+            return None
+        in_order = sorted(ends, key=amount_of)
+        if self.operation == "order":
+            return BETWEEN_NAMES.join([end.subject for end in in_order])
+        return followed(in_order[-1].subject, [self.hops[-1].relation], facts, settle=settle)
+
+    def _count(self, facts: Sequence[Fact], settle: Settle) -> str | None:
+        counted: str | None = self.hops[-1].value
+        if self._leading:
+            counted = followed(self._leading[0].subject, _relations(self._leading), facts, settle=settle)
+        if counted is None:
+            return None
+        members = 0
+        for about in by_subject([fact for fact in facts if fact.relation == self.hops[-1].relation]).values():
+            fact = settle(about)
+            members += fact is not None and folded(fact.value) == folded(counted)
+        return str(members) if members else None
+
+    def _weighed(self, facts: Sequence[Fact], settle: Settle) -> str | None:
+        counting = _last_fact(self.hops[:-1], facts, settle)
+        if counting is None:
+            return None
+        doubted = settle([fact for fact in _saying(facts, counting) if fact.status == "unconfirmed"])
+        return None if doubted is None else str(abs(amount_of(counting) - amount_of(doubted)))
+
+
+def _relations(hops: Sequence[Fact]) -> list[str]:
+    return [hop.relation for hop in hops]
+
+
+def _last_fact(part: Sequence[Fact], facts: Sequence[Fact], settle: Settle) -> Fact | None:
+    """Return the fact to which the part's relations lead from its start; None where a step is not settled."""
+    subject = followed(part[0].subject, _relations(part[:-1]), facts, settle=settle)
+    if subject is None:
+        return None
+    return settle(_saying(facts, part[-1].model_copy(update={"subject": subject})))
+
+
+def _saying(facts: Sequence[Fact], hop: Fact) -> list[Fact]:
+    """Return all facts that give the hop's subject a value of its relation."""
+    return [fact for fact in facts if fact.relation == hop.relation and folded(fact.subject) == folded(hop.subject)]
+
+
+def amount_of(fact: Fact) -> int:
+    """Return a number, or a date's number of days."""
+    return date.fromisoformat(fact.value).toordinal() if fact.kind == "date" else int(fact.value)
+
+
+def planned_facts(operation: Operation, chain: Sequence[Hop], facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts that state what was planned. Raises ItemFailed where one is missing, or does not count as it should."""
+    if operation != "weigh":
+        return planned_chain(chain, facts)
+    unconfirmed = [fact for fact in facts if fact.status == "unconfirmed"]
+    return [*planned_chain(chain[:-1], facts), *planned_chain(chain[-1:], unconfirmed)]
