@@ -39,7 +39,6 @@ class DeepResearchRecipe(DocumentTaskRecipe):
     max_hops: int = quantity(5, "facts", ge=2, le=MOST_HOPS, description="facts of a chain at most")
     operations: tuple[Operation, ...] = Field(
         default=get_args(Operation),
-        min_length=1,
         description="what questions ask of facts of an invented world, in equal numbers: follow a chain, sum, difference, "
         "order, count, most, weigh",
     )
