@@ -79,7 +79,9 @@ test-sandbox: $(READY)  ## attack bubblewrap, in which code of packages is run (
 	@AMEMGYM_TEST_BOUNDARIES=bubblewrap $(BIN)/python -m pytest -n auto -rs tests/assets/isolation
 
 test-faults: $(READY)  ## faults, kills and damage, cell by cell, as a table (hours; CELLS="SIGKILL or drops" for some)
-	@$(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/faults -k "$(or $(CELLS),test)"
+	@AMEMGYM_TEST_EVERY_CELL=1 $(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/faults \
+	  tests/dataset_card/hub/test_faults.py tests/dataset_card/hub/test_concurrent_publishers.py \
+	  tests/pipelines/cli/test_stopped_calls.py tests/pipelines/cli/test_interrupts.py -k "$(or $(CELLS),test)"
 
 lock:  ## compile the lock files anew (needs uv)
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \

@@ -18,6 +18,9 @@ settings.load_profile("house")
 # Tests call packages of the lock, which are installed here anyway. Where a boundary can be had, it is used all the same.
 os.environ.setdefault("AMEMGYM_TRUST_PACKAGES", "1")
 
+# Each worker has a processor or less, and threads of numpy that wait for each other take several times what they compute.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # readline, which pytest imports, sets them for the workers' processes, and tables would be as narrow as a terminal.
 for _name in ("COLUMNS", "LINES"):
     os.environ.pop(_name, None)
@@ -65,13 +68,13 @@ def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     It is for reading: who changes it takes a copy, `demo_home`.
     """
     from tests.pipelines.chained import SMALL  # late, as most tests need none of the command line
-    from tests.support.commands import amemgym, finish
+    from tests.support.commands import amemgym_here
 
     own = tmp_path_factory.getbasetemp()
     home = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "finished-demo"
     with FileLock(f"{home}.lock"):
         if not home.with_suffix(".txt").exists():
-            status, output = finish(amemgym(home, "generate", "demo", *SMALL))
+            status, output = amemgym_here(home, "generate", "demo", *SMALL)
             assert status == 0, output
             home.with_suffix(".txt").write_text(output, encoding="utf-8")
     return home

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import httpx2
@@ -29,6 +29,7 @@ from pipelines.ui.request_guard import RequestGuard
 from tests.cluster.sessions import end_sessions
 from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support.commands import clean_environment, free_port
+from tests.support.waiting import LONG
 
 TROUBLE = {"data": {"field": {"__typename": "PythonError", "message": "The storage\nis away."}}}
 WELL = {"data": {"field": {"results": [1]}}}
@@ -54,7 +55,7 @@ def page_app(page: Page) -> Starlette:
 def page() -> Iterator[tuple[Page, WebServer]]:
     page = Page()
     with on_a_port(page_app(page)) as url:
-        server = WebServer(url.removesuffix("/v1"), timeout=0.3, pause=0.01)
+        server = WebServer(url.removesuffix("/v1"), timeout=LONG, pause=0.01)
         with closing(server.client):
             yield page, server
 
@@ -77,7 +78,7 @@ def test_trouble_that_stays_is_told_in_one_line(page: tuple[Page, WebServer]) ->
     script, server = page
     script.script = [JSONResponse(TROUBLE, 500)]
     with pytest.raises(Problem, match=r"gives no answer \(The storage is away\.\)"):
-        server.ask("{ field }", key="results")
+        replace(server, timeout=2).ask("{ field }", key="results")
     assert script.asked > 2
 
 

@@ -175,7 +175,7 @@ class SettlesItself(ComesLater):
 
 class IsSlow(Plain):
     def recall(self, query: str, *, tokens: int) -> Any:
-        time.sleep(0.15)
+        time.sleep(0.45)
         return self.lines
 
 

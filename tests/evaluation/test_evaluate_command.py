@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ from pipelines.resources.storage.open_stores import open_release_store
 from tests.dataset_card.reference.foreign_data import write_foreign_data
 from tests.evaluation.scripted_evaluation import episode
 from tests.support import releases, scenario
-from tests.support.commands import priced_embedded_model
+from tests.support.commands import amemgym_here, priced_embedded_model
 
 
 @pytest.fixture
@@ -38,6 +39,24 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "data.json"
     path.write_bytes(data_json([episode("ada"), episode("ben")]))
     return path
+
+
+@pytest.fixture(scope="module")
+def evaluated_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a data.json and a data folder in which two memories were evaluated on it; for reading."""
+    folder = tmp_path_factory.mktemp("evaluated")
+    (folder / "data.json").write_bytes(data_json([episode("ada"), episode("ben")]))
+    words = ("evaluate", str(folder / "data.json"), "--memory", "full-history", "--memory", "awi")
+    status, output = amemgym_here(folder / "home", *words)
+    assert status == 0, output
+    return folder
+
+
+@pytest.fixture
+def evaluated(data: Path, evaluated_once: Path) -> Path:
+    """The same as `data`, with the runs of `full-history` and `awi`."""
+    shutil.copytree(evaluated_once / "home", data.parent / "home")
+    return data
 
 
 def output_of(*arguments: object) -> str:
@@ -84,19 +103,17 @@ def test_an_embedding_model_is_named_only_for_a_memory_that_may_ask_it(data: Pat
     assert all("Asks the embedded model in this process" in plan.replace("\n", " ") for plan in plans.values())
 
 
-def test_dialogues_of_one_run_are_replayed_into_another_assistant(data: Path) -> None:
-    output_of("evaluate", data, "--memory", "full-history")
-    led = next((data.parent / "home" / "runs").iterdir()).name
+def test_dialogues_of_one_run_are_replayed_into_another_assistant(evaluated: Path) -> None:
+    led = next((evaluated.parent / "home" / "runs").glob("data.json-full-history-*")).name
 
-    assert "off-policy" in output_of("evaluate", data, "--memory", "rag-2-4-30", "--replay", led)
+    assert "off-policy" in output_of("evaluate", evaluated, "--memory", "rag-2-4-30", "--replay", led)
 
 
-def test_the_beginning_of_an_id_names_a_run_for_the_rows_of_reward_models_too(data: Path) -> None:
-    output_of("evaluate", data, "--memory", "full-history")
-    run = next((data.parent / "home" / "runs").iterdir()).name
+def test_the_beginning_of_an_id_names_a_run_for_the_rows_of_reward_models_too(evaluated: Path) -> None:
+    run = next((evaluated.parent / "home" / "runs").glob("data.json-full-history-*")).name
 
-    output_of("memory", "rows", run[:-3], "--out", data.parent / "rows.parquet")
-    assert (data.parent / "rows.parquet").is_file()
+    output_of("memory", "rows", run[:-3], "--out", evaluated.parent / "rows.parquet")
+    assert (evaluated.parent / "rows.parquet").is_file()
 
 
 @pytest.mark.parametrize(
@@ -143,12 +160,12 @@ def test_a_sentence_that_asks_gets_no_full_stop() -> None:
         refuse_broken(["What is it called?", "It broke"])
 
 
-def test_a_board_that_cannot_be_written_is_one_sentence(data: Path) -> None:
-    (data.parent / "home").mkdir()
-    (data.parent / "home" / "boards").write_text("no folder", encoding="utf-8")
+def test_a_board_that_cannot_be_written_is_one_sentence(evaluated: Path) -> None:
+    shutil.rmtree(evaluated.parent / "home" / "boards")
+    (evaluated.parent / "home" / "boards").write_text("no folder", encoding="utf-8")
 
     with pytest.raises(OSError, match="boards") as caught:
-        output_of("evaluate", data, "--memory", "full-history", "--memory", "awi")
+        output_of("evaluate", evaluated, "--memory", "full-history", "--memory", "awi")
     assert "mend that and run the command again" in sentence_of(caught.value)
 
 
@@ -206,11 +223,11 @@ def test_the_runner_knows_nothing_of_dagster() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
 
 
-def test_a_leaderboard_ranks_all_runs_and_an_off_policy_run_shows_what_it_changes(data: Path) -> None:
-    output_of("evaluate", data, "--memory", "full-history", "--memory", "awi")
-    led = next((data.parent / "home" / "runs").glob("data.json-full-history-*")).name
-    output_of("evaluate", data, "--memory", "full-history", "--memory", "awi", "--replay", led)
-    runs = sorted(path.name for path in (data.parent / "home" / "runs").iterdir())
+def test_a_leaderboard_ranks_all_runs_and_an_off_policy_run_shows_what_it_changes(evaluated: Path) -> None:
+    home = evaluated.parent / "home"
+    led = next((home / "runs").glob("data.json-full-history-*")).name
+    output_of("evaluate", evaluated, "--memory", "full-history", "--memory", "awi", "--replay", led)
+    runs = sorted(path.name for path in (home / "runs").iterdir())
     compared = output_of("compare", *runs)
     board = output_of("leaderboard", "--dataset", "data.json")
 
@@ -219,7 +236,7 @@ def test_a_leaderboard_ranks_all_runs_and_an_off_policy_run_shows_what_it_change
     assert [name for name, mode in cells(board) if mode == "baseline"][-1] == "random"
     assert sorted(mode.split()[0] for _, mode in cells(board) if mode != "baseline") == ["off-policy"] * 2 + ["on-policy"] * 2
     # The board of the first two, of the two off-policy, and of all four by either command.
-    assert len(list((data.parent / "home" / "boards").glob("*.html"))) == 3
+    assert len(list((home / "boards").glob("*.html"))) == 3
 
 
 @pytest.mark.parametrize(
@@ -267,9 +284,8 @@ def test_runs_plans_comparisons_and_leaderboards_are_json_where_that_is_asked(da
     assert sorted(run["manifest"]["run_id"] for run in board["runs"]) == sorted(ids)
 
 
-def test_runs_of_another_version_are_left_out_of_a_leaderboard_and_counted(data: Path) -> None:
-    output_of("evaluate", data, "--memory", "full-history", "--memory", "awi")
-    old = next((data.parent / "home" / "runs").glob("data.json-awi-*"))
+def test_runs_of_another_version_are_left_out_of_a_leaderboard_and_counted(evaluated: Path) -> None:
+    old = next((evaluated.parent / "home" / "runs").glob("data.json-awi-*"))
     manifest = json.loads((old / "manifest.json").read_bytes())
     (old / "manifest.json").write_text(json.dumps({**manifest, "format": 0}), encoding="utf-8")
     told = output_of("leaderboard")

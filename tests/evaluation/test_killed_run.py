@@ -1,9 +1,14 @@
 """A real `amemgym evaluate` killed in the middle: the same command goes on, pays for nothing twice, and ends the same."""
 
 import sqlite3
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
+from starlette.types import ASGIApp, Receive, Scope, Send
 from typer.testing import CliRunner
 
 from dataset_card.amemgym.reference.data_json import data_json
@@ -12,10 +17,12 @@ from pipelines.embedded.bank import model_name
 from pipelines.evaluation.folder import LATENCY
 from tests.evaluation.scripted_evaluation import episode
 from tests.pipelines.chained import IN_FLIGHT, endpoint
-from tests.support.commands import amemgym, finish, kill, own_surroundings
+from tests.support.commands import amemgym, kill, own_surroundings
+from tests.support.waiting import LONG, until
 
 SERVED = ("--model", model_name(), "--embedding-model", model_name())
-USERS = ("ada", "ben", "cleo", "dan", "eve", "fay")
+USERS = ("ada", "ben", "cleo")
+WAITS = "is being run by another process; waiting for it."
 KEPT = "SELECT count(*) FROM replies"
 CALLS_MADE_TWICE = "SELECT count(*) - count(DISTINCT request) FROM calls WHERE cache_hit = 0"
 
@@ -37,6 +44,28 @@ def asked(store: Path, sql: str) -> int:
         return 0
 
 
+def answering_when(met: threading.Event, app: ASGIApp) -> ASGIApp:
+    """The app, which answers no call before that."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            await until(met.is_set, seconds=5 * LONG)
+        await app(scope, receive, send)
+
+    return answer
+
+
+def printed_by(process: subprocess.Popen[str], *, met: threading.Event) -> str:
+    """All that the process prints; `met` is set when it waits for another one, or ends."""
+    lines = list[str]()
+    for line in process.stdout or ():
+        lines.append(line)
+        if WAITS in line:
+            met.set()
+    met.set()
+    return "".join(lines)
+
+
 def test_a_killed_evaluation_goes_on_and_a_replay_needs_no_model(tmp_path: Path) -> None:
     data, home = tmp_path / "data.json", tmp_path / "killed"
     data.write_bytes(data_json([episode(name) for name in USERS]))
@@ -44,7 +73,7 @@ def test_a_killed_evaluation_goes_on_and_a_replay_needs_no_model(tmp_path: Path)
         words = ("evaluate", str(data), "--memory", "awe-2-0-30", *SERVED)
         whole = finished(tmp_path / "whole", words, there.surroundings)
 
-        there.app.enough = lambda: asked(home / "calls.sqlite", KEPT) >= 60
+        there.app.enough = lambda: asked(home / "calls.sqlite", KEPT) >= 30
         kill(amemgym(home, *words, **there.surroundings), when=there.app.enough)
         there.app.enough = lambda: False
         assert not list((home / "runs").glob("*/results.json"))
@@ -59,15 +88,18 @@ def test_a_killed_evaluation_goes_on_and_a_replay_needs_no_model(tmp_path: Path)
 
 def test_equal_evaluations_at_once_come_to_one_run_and_the_same_figures(tmp_path: Path) -> None:
     data, home = tmp_path / "data.json", tmp_path / "home"
-    data.write_bytes(data_json([episode(name) for name in USERS[:2]]))
-    with endpoint(latency=0.2) as there:
+    data.write_bytes(data_json([episode(name) for name in USERS[:1]]))
+    with endpoint() as there, ThreadPoolExecutor(2) as readers:
+        met = threading.Event()
+        there.app.app = answering_when(met, there.app.app)
         words = ("evaluate", str(data), "--memory", "awe-2-0-30", *SERVED, "--json")
         processes = [amemgym(home, *words, **there.surroundings) for _ in range(2)]
-        ended = [finish(process) for process in processes]
+        printed = list(readers.map(partial(printed_by, met=met), processes))
+        ended = [process.wait() for process in processes]
 
-    assert [status for status, _ in ended] == [0, 0], ended
-    shown = [output[output.index("{") :] for _, output in ended]
+    assert ended == [0, 0], printed
+    shown = [output[output.index("{") :] for output in printed]
     assert shown[0] == shown[1]
-    assert sum("is being run by another process; waiting for it." in output for _, output in ended) == 1
+    assert sum(WAITS in output for output in printed) == 1
     [folder] = (home / "runs").iterdir()
     assert not list(folder.glob("steps.sqlite*"))

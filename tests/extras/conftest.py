@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from pipelines.cli.main import app
 from pipelines.embedded.app import embedded_app
 from tests.pipelines.llm.scripted_server import on_a_port
 
@@ -25,16 +23,9 @@ def endpoint() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(finished_demo: Path) -> Path:
     """The data.json of two users of the demo."""
-    place = tmp_path_factory.mktemp("demo")
-    with pytest.MonkeyPatch.context() as patch:
-        for name in OWN_VARIABLES:
-            patch.delenv(name, raising=False)
-        patch.setenv("AMEMGYM_HOME", str(place))
-        made = CliRunner().invoke(app, ["generate", "demo", "--set", "num_users=2"], catch_exceptions=False)
-    assert made.exit_code == 0
-    [found] = (place / "releases").rglob("data.json")
+    [found] = (finished_demo / "releases").rglob("data.json")
     return found
 
 

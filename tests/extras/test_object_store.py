@@ -18,10 +18,10 @@ from pipelines.resources.storage.file_store import FileStore
 from pipelines.resources.storage.object_store import ObjectStore
 from pipelines.resources.storage.open_stores import value_files
 from tests.extras.swift_server import SECRET, SwiftServer, swift_server
+from tests.pipelines.chained import SMALL
 from tests.pipelines.storage.file_store_contract import ObjectReleaseStoreContract, ObjectStoreContract, draft_of
-from tests.support.commands import amemgym
+from tests.support.commands import amemgym, amemgym_here
 
-SMALL = ("--set", "num_users=2", "--set", "num_questions=3", "--set", "num_periods=2")
 USES: tuple[Callable[[FileStore], object], ...] = (
     lambda files: files.names(),
     lambda files: files.read("a"),
@@ -93,13 +93,6 @@ def test_a_store_that_cannot_be_used_is_one_sentence_without_a_secret(
             assert "wrong-secret" not in str(caught.value)
 
 
-def generate(home: Path, *, store: str) -> None:
-    """Make the small demo to its end."""
-    process = amemgym(home, "generate", "demo", *SMALL, AMEMGYM_STORE=store)
-    output, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, output
-
-
 def read(*words: str) -> str:
     """The output of a command that ends well."""
     done = CliRunner().invoke(app, list(words), catch_exceptions=False)
@@ -107,9 +100,10 @@ def read(*words: str) -> str:
     return done.output
 
 
-def test_a_killed_run_goes_on_to_the_release_of_a_local_disk_and_every_command_reads_it(url: str, tmp_path: Path) -> None:
-    alone, machine = tmp_path / "alone", tmp_path / "machine"
-    generate(alone, store="")
+def test_a_killed_run_goes_on_to_the_release_of_a_local_disk_and_every_command_reads_it(
+    url: str, finished_demo: Path, tmp_path: Path
+) -> None:
+    alone, machine = finished_demo, tmp_path / "machine"
     killed = amemgym(machine, "generate", "demo", *SMALL, AMEMGYM_STORE=url)
     store = ObjectStore(url, "", cache=tmp_path / "cache")
     while not any(name.startswith("snapshots/questions/") for name in store.names()):
@@ -118,7 +112,8 @@ def test_a_killed_run_goes_on_to_the_release_of_a_local_disk_and_every_command_r
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     assert RELEASE not in store.names()
-    generate(machine, store=url)
+    status, output = amemgym_here(machine, "generate", "demo", *SMALL, AMEMGYM_STORE=url)
+    assert status == 0, output
     assert store.read(RELEASE) == (alone / RELEASE).read_bytes()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AMEMGYM_HOME", str(tmp_path / "another"))

@@ -15,6 +15,8 @@ from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support.simulated_provider.exchange import hang
 
 SMALL = ["--set", "num_users=2", "--set", "num_questions=3", "--set", "num_periods=2"]
+# The least that is released.
+TINY = ["--set", "num_users=1", "--set", "num_questions=2", "--set", "num_periods=1"]
 # That the embedded model behind an address takes every role.
 SERVED = ["--model", model_name(), "--set", f"diversity.embedding_model={model_name()}"]
 IN_FLIGHT = 4

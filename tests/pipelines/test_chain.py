@@ -11,7 +11,7 @@ from dataset_card.release.manifest import read_manifest
 from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import released_versions
 from tests.pipelines.chained import IN_FLIGHT, SERVED, SMALL, endpoint
-from tests.support.commands import amemgym, amemgym_here, finish, kill
+from tests.support.commands import amemgym, amemgym_here, kill
 
 
 def digest(home: Path) -> str:
@@ -47,13 +47,7 @@ def test_every_period_of_the_reference_file_has_exactly_one_right_option_per_que
                 assert [choice["state"] for choice in question["answer_choices"]].count(variant) == 1
 
 
-def test_the_bytes_do_not_depend_on_how_many_users_are_worked_on_at_once(finished_demo: Path, tmp_path: Path) -> None:
-    status, output = amemgym_here(tmp_path, "generate", "demo", *SMALL, "--concurrency", "1")
-    assert status == 0, output
-    assert digest(tmp_path) == digest(finished_demo)
-
-
-def test_the_same_release_is_made_through_a_served_endpoint_and_a_killed_run_repeats_no_finished_call(
+def test_the_same_release_is_made_through_a_served_endpoint_one_user_at_a_time_and_a_killed_run_repeats_no_finished_call(
     finished_demo: Path, tmp_path: Path
 ) -> None:
     words = ["generate", "demo", *SMALL, *SERVED]
@@ -62,7 +56,7 @@ def test_the_same_release_is_made_through_a_served_endpoint_and_a_killed_run_rep
         kill(amemgym(tmp_path, *words, **there.surroundings), when=there.app.enough)
         answered, kept = there.app.answered.total(), replies_kept(tmp_path)
         there.app.enough = lambda: False
-        status, output = finish(amemgym(tmp_path, *words, **there.surroundings))
+        status, output = amemgym_here(tmp_path, *words, "--concurrency", "1", **there.surroundings)
     assert status == 0, output
     assert digest(tmp_path) == digest(finished_demo)
     assert 0 < kept < replies_kept(tmp_path)

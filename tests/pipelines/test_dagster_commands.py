@@ -12,7 +12,7 @@ from dataset_card.release.verify import verify_release
 from tests.support.commands import clean_environment
 
 ROOT = Path(__file__).parents[2]
-SMALL = {"num_users": 1, "num_reserve": 1, "num_questions": 3, "num_periods": 2}
+SMALL = {"num_users": 1, "num_reserve": 1, "num_questions": 2, "num_periods": 1}
 
 
 def installation(folder: Path, **recipes: dict[str, object]) -> dict[str, str]:
@@ -48,7 +48,7 @@ def test_dg_lists_checks_and_launches(tmp_path: Path) -> None:
     listed = json.loads(output_of(environment, "dg", "list", "defs", "--json"))
     assert {"recipe", "release", "hub_release"} <= {asset["asset_key"] for asset in listed["assets"]}
     assert "All definitions loaded successfully" in output_of(environment, "dg", "check", "defs")
-    config = json.dumps({"ops": {"recipe": {"config": {"num_periods": 1}}}})
+    config = json.dumps({"ops": {"recipe": {"config": {"seed": 5}}}})
     output_of(environment, "dg", "launch", "--assets", "recipe,personas", "--partition", "demo", "--config-json", config)
     assert (tmp_path / "values" / "personas" / "demo.json").is_file()
 

@@ -16,7 +16,8 @@ from pipelines.errors import Problem
 from tests.support.commands import priced_embedded_model
 from tests.support.ui_server import ui_server
 
-SMALL = {"num_users": 1, "num_questions": 3, "num_periods": 2}
+SMALL = {"num_users": 1, "num_questions": 2, "num_periods": 1}
+TIGHT = {"num_questions": 3, "num_periods": 2, "budget": {"max_tokens": 15_000}}
 WAIT_SECONDS = 480.0
 LAUNCH_BACKFILL = """
 mutation ($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) { __typename
@@ -55,7 +56,7 @@ def dagster(home: Path) -> Iterator[WebServer]:
     """Server and daemon, over small recipes: `demo` and `base`, and `tight` with a budget that is too low for it."""
     recipes, shipped = home / "recipes", yaml.safe_load((RECIPES / "demo.yaml").read_text(encoding="utf-8"))
     recipes.mkdir()
-    for name, further in {"demo": {}, "base": {"seed": 7}, "tight": {"seed": 8, "budget": {"max_tokens": 15_000}}}.items():
+    for name, further in {"demo": {}, "base": {"seed": 7}, "tight": {"seed": 8, **TIGHT}}.items():
         (recipes / f"{name}.yaml").write_text(yaml.safe_dump({**shipped, **SMALL, **further}), encoding="utf-8")
     surroundings = {"AMEMGYM_RECIPES": str(recipes), "AMEMGYM_PRICES": str(priced_embedded_model(home))}
     with ui_server(home, surroundings) as server:

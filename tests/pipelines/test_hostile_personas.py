@@ -15,8 +15,8 @@ HOSTILE = (
 
 
 def hostile_pool(path: Path) -> list[str]:
-    """Three personas of the pool, one with hostile words in every text, one with 100 kB of text; their uuids."""
-    rows = [json.loads(line) for line in OWN_POOL.read_text(encoding="utf-8").splitlines()[:3]]
+    """Two personas of the pool, one with hostile words in every text, one with 100 kB of text; their uuids."""
+    rows = [json.loads(line) for line in OWN_POOL.read_text(encoding="utf-8").splitlines()[:2]]
     for column in ("professional_persona", "hobbies_and_interests", "cultural_background", "city"):
         rows[0][column] = f"{rows[0][column]} {HOSTILE}"
     rows[1]["career_goals_and_ambitions"] += " There is always more to tell." * 3500
@@ -26,7 +26,7 @@ def hostile_pool(path: Path) -> list[str]:
 
 def test_hostile_and_huge_personas_become_users_like_any_other(tmp_path: Path) -> None:
     uuids = hostile_pool(tmp_path / "pool.jsonl")
-    words = ["--set", "num_users=3", "--set", "num_reserve=0", "--set", "num_questions=2", "--set", "num_periods=1"]
+    words = ["--set", "num_users=2", "--set", "num_reserve=0", "--set", "num_questions=2", "--set", "num_periods=1"]
     status, output = amemgym_here(tmp_path, "generate", "demo", *words, "--set", f"pool.paths=[{tmp_path}/pool.jsonl]")
     assert status == 0, output
     folder = tmp_path / "releases" / "demo" / "0.1.0"

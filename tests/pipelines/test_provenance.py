@@ -1,5 +1,6 @@
 """What is made says what it was made from: rows of two recipes never meet, and a recipe stays until somebody changes it."""
 
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,6 +22,7 @@ from pipelines.resources.storage.open_stores import open_release_store
 from tests.support.commands import amemgym_here
 
 SMALL = {"num_users": 1, "num_reserve": 2, "num_questions": 3, "num_periods": 2, "seed": 1}
+DEMO = {"num_users": 2, "num_questions": 3, "num_periods": 2}  # as the finished demo was made
 OTHER = {"seed": 77, "num_questions": 4, "num_periods": 5}
 
 
@@ -90,28 +92,37 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     project.instance.dispose()
 
 
-def test_rows_of_one_recipe_cannot_be_reported_on_or_released_under_another(project: Project) -> None:
-    assert project.run("generate_and_release", **SMALL).success
-    before = project.releases
+@pytest.fixture
+def released(demo_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    """The project in a data folder in which the small demo was made and released."""
+    monkeypatch.setenv("AMEMGYM_HOME", str(demo_home))
+    shutil.rmtree(demo_home / "dagster")  # the runs of this project are in an instance of its own
+    project = Project(demo_home)
+    yield project
+    project.instance.dispose()
+
+
+def test_rows_of_one_recipe_cannot_be_reported_on_or_released_under_another(released: Project) -> None:
+    before = released.releases
     assert "releases/demo/0.1.0/manifest.json" in before
-    assert project.run("resolve_recipe", **OTHER).success
+    assert released.run("resolve_recipe", **OTHER).success
     for job in ("freeze_release", "make_release"):
-        result = project.run(job)
+        result = released.run(job)
         assert not result.success
         assert reason(result) == (
             "What is there of 'demo' was made with num_questions 3 instead of 4, num_periods 2 instead of 5, "
-            "seed 1 instead of 77, as its recipe says now. If another run is making it, run this one again when that is "
+            "seed 42 instead of 77, as its recipe says now. If another run is making it, run this one again when that is "
             "done; else make all of it again (in Dagster: personas and everything below), or give the recipe its former values."
         )
-    status, output = amemgym_here(project.folder, "release", "demo")
-    assert (status, "seed 1 instead of 77" in output.strip().splitlines()[-1]) == (1, True)
-    assert project.releases == before
-    status, output = amemgym_here(project.folder, "quality", "demo")
+    status, output = amemgym_here(released.folder, "release", "demo")
+    assert (status, "seed 42 instead of 77" in output.strip().splitlines()[-1]) == (1, True)
+    assert released.releases == before
+    status, output = amemgym_here(released.folder, "quality", "demo")
     assert (status, "It may not be released." in output, "Nothing stands against" in output) == (1, True, False)
     assert "or with --reset as demo.yaml says" in output
-    assert project.run("resolve_recipe", **SMALL).success
-    assert project.run("freeze_release").success
-    assert project.releases == before
+    assert released.run("resolve_recipe", reset_overrides=True, **DEMO).success
+    assert released.run("freeze_release").success
+    assert released.releases == before
 
 
 def test_a_running_run_keeps_its_recipe_whatever_is_resolved_beside_it(project: Project) -> None:
@@ -137,29 +148,27 @@ def test_a_running_run_keeps_its_recipe_whatever_is_resolved_beside_it(project: 
 
 
 def test_a_stage_that_is_materialized_alone_goes_by_what_it_is_made_from_and_says_when_the_recipe_is_another(
-    project: Project,
+    released: Project,
 ) -> None:
-    assert project.run("generate", **SMALL).success
     answers = dg.define_asset_job("only_answers", selection=["answers"])  # pyright: ignore[reportUnknownMemberType]
     job = dg.Definitions(assets=defs.assets, jobs=[answers], resources=defs.resources).resolve_job_def("only_answers")
 
     def materialize_answers() -> dg.ExecuteInProcessResult:
         with open_run_context(home()) as run_context:
-            resources = {**project.resources, "run_context": run_context}
+            resources = {**released.resources, "run_context": run_context}
             return job.execute_in_process(
-                instance=project.instance, partition_key="demo", resources=resources, raise_on_error=False
+                instance=released.instance, partition_key="demo", resources=resources, raise_on_error=False
             )
 
     assert materialize_answers().success
-    assert project.run("resolve_recipe", seed=77).success
-    assert "seed 1 instead of 77" in reason(materialize_answers())
-    assert set(project.seeds().values()) == {1}
+    assert released.run("resolve_recipe", seed=77).success
+    assert "seed 42 instead of 77" in reason(materialize_answers())
+    assert set(released.seeds().values()) == {42}
 
 
-def test_what_a_release_was_made_from_is_in_its_manifest(project: Project) -> None:
-    assert project.run("generate_and_release", **SMALL).success
-    manifest = read_manifest(project.folder / "releases" / "demo" / "0.1.0")
-    value = project.values.find("episodes", "demo")
+def test_what_a_release_was_made_from_is_in_its_manifest(released: Project) -> None:
+    manifest = read_manifest(released.folder / "releases" / "demo" / "0.1.0")
+    value = released.values.find("episodes", "demo")
     assert isinstance(value, Provenance)
     assert manifest.made_from == {"demo": {name: ref.digest for name, ref in value.snapshots["demo"].items()}}
     assert manifest.prompt_fingerprints == {
@@ -237,10 +246,9 @@ def test_a_run_that_another_one_overtakes_makes_its_own_rows_to_the_end(project:
     assert project.seeds() == {"personas": 2, **dict.fromkeys(("questions", "events", "answers", "episodes"), 1)}
 
 
-def test_a_report_of_another_recipe_is_told(project: Project) -> None:
-    assert project.run("generate", **SMALL).success
-    assert amemgym_here(project.folder, "quality", "demo")[0] == 0
-    assert project.run("resolve_recipe", seed=3).success
-    status, output = amemgym_here(project.folder, "quality", "demo")
+def test_a_report_of_another_recipe_is_told(released: Project) -> None:
+    assert amemgym_here(released.folder, "quality", "demo")[0] == 0
+    assert released.run("resolve_recipe", seed=3).success
+    status, output = amemgym_here(released.folder, "quality", "demo")
     assert status == 1
-    assert "This report is of 'demo' with seed 1 instead of 3" in output
+    assert "This report is of 'demo' with seed 42 instead of 3" in output

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.pipelines.chained import SERVED, endpoint
+from tests.pipelines.chained import SERVED, TINY, endpoint
 from tests.support.commands import clean_environment
 from tests.support.echo_server import echo_server
 from tests.support.waiting import LONG
@@ -89,7 +89,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         address = service.url.replace("://", f"://otter:{PASSWORD}@")
         evaluate = ["evaluate", "demo", "--conditions", "", "--quiet", "--model", SERVED[1], "--embedding-model", SERVED[1]]
         commands: list[list[str]] = [
-            ["generate", "demo", *SERVED, "--set", "num_users=2", "--set", "num_questions=2", "--set", "num_periods=1"],
+            ["generate", "demo", *SERVED, *TINY],
             [*evaluate, "--memory", f"{root}/mine.py:Plain", "--memory", f"{address}/base?api_key={QUERY}"],
             [*evaluate, "--memory", f"{root}/mine.py:Failing"],
             ["memory", "check", f"{address}/echo"],

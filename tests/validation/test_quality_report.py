@@ -39,14 +39,20 @@ def passed(folder: Path, script: Script | None = None) -> tuple[RunContext, Refs
     return shop, {"personas": {RECIPE.variant: sampled(shop, RECIPE)}, **refs}
 
 
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunContext, Refs]:
+    """Two users who passed through all stages; for reading."""
+    return passed(tmp_path_factory.mktemp("clean"))
+
+
 async def reported(shop: RunContext, refs: Refs, folder: Path) -> tuple[QualityReport, list[str]]:
     report, left_out = await report_on(FinishedItems(shop, RECIPE, refs, AMEMGYM), AMEMGYM_VALIDATION, project=folder / "gx")
     assert isinstance(report, QualityReport)
     return report, left_out
 
 
-def test_a_clean_set_is_reported_in_full(tmp_path: Path) -> None:
-    shop, refs = passed(tmp_path)
+def test_a_clean_set_is_reported_in_full(clean: tuple[RunContext, Refs], tmp_path: Path) -> None:
+    shop, refs = clean
     report, problems = run(reported(shop, refs, tmp_path))
     assert (report.users, report.crossed, problems) == (2, (), [])
     assert [(line.stage, line.rule) for line in report.rules] == [(s, rule.name) for s, own in RULES.items() for rule in own]
@@ -78,8 +84,8 @@ def test_a_replacement_who_joined_late_is_reported_like_any_other(tmp_path: Path
     assert report.replaced == {"audits: refused": 1}
 
 
-def test_a_set_without_some_stages_is_reported_as_far_as_it_goes(tmp_path: Path) -> None:
-    shop, refs = passed(tmp_path)
+def test_a_set_without_some_stages_is_reported_as_far_as_it_goes(clean: tuple[RunContext, Refs], tmp_path: Path) -> None:
+    shop, refs = clean
     report, _ = run(reported(shop, {"episodes": refs["episodes"]}, tmp_path))
     assert (report.users, report.gates, report.recovery, report.ceiling, report.coverage) == (2, (), (), None, ())
     assert {line.stage for line in report.rules} == {"episodes"}

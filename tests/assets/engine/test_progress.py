@@ -7,6 +7,7 @@ from assets.engine.ports import StageProgress
 from assets.engine.progress import ProgressLog, Steps, heartbeat, progress_line
 from assets.llm.usage import Meter, Usage
 from assets.records.base import Failure
+from tests.support.waiting import LONG
 
 GIVEN_UP = Failure(item_id="u7", position=7, stage="answers", reason="refused", message="No.", last_reply="")
 PROGRESS = StageProgress(
@@ -84,7 +85,7 @@ def test_the_heart_beats_while_nothing_else_happens_and_stops_with_the_work() ->
             twice.set()
 
     with heartbeat(write, lambda: "still here", every=0.01):
-        assert twice.wait(timeout=10)
+        assert twice.wait(LONG)
     beats = len(written)
     assert threading.active_count() == 1 or "heartbeat" not in {thread.name for thread in threading.enumerate()}
     assert written == ["still here"] * beats

@@ -121,20 +121,30 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("before", "after", "version"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_the_next_version_follows_from_what_changed_and_a_lower_one_is_refused(
+def test_the_next_version_follows_from_what_changed(
     tmp_path: Path, first: Path, before: dict[str, Any], after: dict[str, Any], version: str
 ) -> None:
     if before:
         auto(tmp_path, **before)
     else:
         shutil.copytree(first, tmp_path, dirs_exist_ok=True)
-    if version != "0.1.0":
-        with pytest.raises(
-            ReleaseError, match=rf"^0\.0\.9 is too low for demo: since 0\.1\.0, .*, so it has to be at least {version}\.$"
-        ):
-            write_release(content(**after), root=tmp_path, version="0.0.9")
-        assert [path.name for path in (tmp_path / "demo").iterdir()] == ["0.1.0"]
     assert auto(tmp_path, **after) == version
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "smallest"),
+    [({}, {"report": report()}, "0.1.1"), ({"items": TWO[:1]}, {}, "0.2.0"), ({}, {"items": TWO[:1]}, "1.0.0")],
+    ids=["patch", "minor", "major"],
+)
+def test_a_version_below_the_smallest_is_refused_and_nothing_is_left_of_it(
+    tmp_path: Path, before: dict[str, Any], after: dict[str, Any], smallest: str
+) -> None:
+    auto(tmp_path, **before)
+    with pytest.raises(
+        ReleaseError, match=rf"^0\.0\.9 is too low for demo: since 0\.1\.0, .*, so it has to be at least {smallest}\.$"
+    ):
+        write_release(content(**after), root=tmp_path, version="0.0.9")
+    assert [path.name for path in (tmp_path / "demo").iterdir()] == ["0.1.0"]
 
 
 @pytest.mark.parametrize("changes", [{"items": TWO[:1]}, {"report": report()}], ids=["rows", "a report"])

@@ -51,8 +51,7 @@ def test_the_doctor_names_each_damaged_database_and_sets_it_aside(demo_home: Pat
     assert examine(Home(demo_home)) == []
 
 
-@pytest.mark.parametrize("damage", [cut_off, emptied])
-@pytest.mark.parametrize("name", ["calls.sqlite", "dagster/history/runs.db"])
+@pytest.mark.parametrize(("name", "damage"), [("calls.sqlite", emptied), ("dagster/history/runs.db", cut_off)])
 def test_generate_ends_with_one_sentence_that_names_the_file(
     demo_home: Path, name: str, damage: Callable[[Path], None]
 ) -> None:

@@ -14,6 +14,7 @@ from pipelines.cli import STOPPED
 from pipelines.embedded.bank import model_name
 from tests.evaluation.scripted_evaluation import episode
 from tests.pipelines.chained import endpoint
+from tests.support.cells import cells
 from tests.support.commands import amemgym, finish
 from tests.support.waiting import LONG, wait_until
 
@@ -33,7 +34,7 @@ def kept(home: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", cells(["evaluate", "quality", "generate"], list(COMMANDS)))
 def test_sigterm_ends_a_command_with_one_sentence_and_keeps_the_replies_under_way(tmp_path: Path, command: str) -> None:
     data, home = tmp_path / "data.json", tmp_path / "home"
     data.write_bytes(data_json([episode(name) for name in USERS]))

@@ -1,7 +1,6 @@
 """A rate limit that nobody told us of slows a run down and ends nothing."""
 
 import asyncio
-import time
 
 import pytest
 from starlette.types import Receive, Scope, Send
@@ -16,15 +15,15 @@ from tests.support.waiting import LONG, until
 
 
 class LimitedServer(ScriptedServer):
-    """Lets so many requests through at first and then so many a second; no header tells."""
+    """Lets so many requests through at first and then so many a second of virtual time; no header tells."""
 
     def __init__(self, *, at_first: int, per_second: float) -> None:
         super().__init__()
-        self._level, self._most, self._per_second, self._seen = float(at_first), at_first, per_second, time.monotonic()
+        self._level, self._most, self._per_second, self._seen = float(at_first), at_first, per_second, 0.0
         self.refused = 0
 
     async def __call__(self, scope: object, receive: object, send: object) -> None:
-        now = time.monotonic()
+        now = virtual_clock()
         self._level = min(self._most, self._level + (now - self._seen) * self._per_second)
         self._seen = now
         if self._level < 1:
@@ -37,12 +36,13 @@ class LimitedServer(ScriptedServer):
 
 def test_calls_that_a_limit_turns_away_all_get_through_in_the_end() -> None:
     server = LimitedServer(at_first=10, per_second=25)
-    client = ModelClient(in_process(server, timeout_seconds=30))
+    client = ModelClient(in_process(server, timeout_seconds=30), clock=virtual_clock)
 
     async def many() -> list[ModelReply]:
         return await asyncio.gather(*(client.complete(a_request(str(number))) for number in range(60)))
 
-    assert len(asyncio.run(many())) == 60
+    replies, _ = run_in_virtual_time(many())
+    assert len(replies) == 60
     assert server.refused < 60
 
 

@@ -20,7 +20,7 @@ from pipelines.embedded.bank import model_name
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.concurrency import FIRST_LIMIT
 from pipelines.resources.llm.retry import MAX_TRIES
-from tests.pipelines.chained import SMALL
+from tests.pipelines.chained import TINY
 from tests.pipelines.llm.scripted_server import (
     Answer,
     ScriptedServer,
@@ -165,7 +165,7 @@ def test_a_poisoned_user_of_the_demo_is_replaced_and_the_release_is_made(tmp_pat
     proxy = FaultProxy(embedded_app(), "context_length", chosen=first.professional_persona[:30])
     with on_a_port(proxy) as url:
         given = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any"}
-        status, output = amemgym_here(tmp_path, "generate", "demo", *SMALL, "--model", model_name(), **given)
+        status, output = amemgym_here(tmp_path, "generate", "demo", *TINY, "--model", model_name(), **given)
     assert status == 0, output
     (folder,) = (tmp_path / "releases" / "demo").glob("*.*.*")
     rows = {file.path: file.rows for file in read_manifest(folder).files}

@@ -148,7 +148,7 @@ def test_two_processes_write_to_one_store_at_once(store: KeyValueStore, path: Pa
     processes = [writer(path, name, 100) for name in ("a", "b")]
     for process in processes:
         release(process)
-    assert [process.wait(timeout=60) for process in processes] == [0, 0]
+    assert [process.wait(timeout=5 * LONG) for process in processes] == [0, 0]
     found = asyncio.run(store.run(keys))
     assert found == {f"{name}-{number}" for name in ("a", "b", "shared") for number in range(100)}
     assert asyncio.run(store.get("shared-7")) in (b"a", b"b")
@@ -159,7 +159,7 @@ def test_what_a_killed_process_had_been_told_is_stored_is_there(store: KeyValueS
     release(process)
     acknowledged = told(process, 150)
     process.send_signal(signal.SIGKILL)
-    assert process.wait(timeout=60) == -signal.SIGKILL
+    assert process.wait(timeout=5 * LONG) == -signal.SIGKILL
     asyncio.run(store.put("next", b"run"))
     assert asyncio.run(store.run(keys)) >= {*acknowledged, "next"}
     assert asyncio.run(store.get(acknowledged[0])) == b"a" * 500

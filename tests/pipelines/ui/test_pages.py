@@ -13,13 +13,12 @@ import pytest
 import assets.recipe.loading as loading
 from pipelines.evaluation.folder import PAGE
 from pipelines.evaluation.report.formatting import format_estimate
-from pipelines.home import Home, prepare_dagster_home
+from pipelines.home import Home
 from pipelines.ui.pages import index_page, pages_app
 from pipelines.ui.request_guard import RequestGuard
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 from tests.experiments.annotation.making import TWO, begin_study
 from tests.pipelines.llm.scripted_server import on_a_port
-from tests.support.ui_server import ROOT, ui_server
 
 
 @contextmanager
@@ -154,17 +153,3 @@ def test_a_variant_is_begun_from_the_servers_own_page_alone(tmp_path: Path, monk
         assert again.status_code == 422
         assert "There is a variant &#39;retired&#39; already" in again.text
     assert reloaded == ["reloaded"]
-
-
-def test_the_web_server_of_a_cluster_serves_the_pages_and_the_launchpads_that_they_lead_to(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    write(home.reports / "demo.html")
-    surroundings = {"DAGSTER_HOME": str(prepare_dagster_home(home))}
-    workspace = ROOT / "pipelines" / "cluster" / "workspace.yaml"
-    with ui_server(tmp_path, surroundings, workspace=workspace) as server, httpx2.Client(base_url=server.url) as client:
-        assert client.get("/pages/reports/demo.html").text == "<h1>here</h1>"
-        (location,) = re.findall("/locations/([^/]+)/", client.get("/pages/launchpad/demo").headers["location"])
-        asked = client.post(
-            "/graphql", json={"query": "{ workspaceOrError { ... on Workspace { locationEntries { name } } } }"}
-        )
-        assert [entry["name"] for entry in asked.json()["data"]["workspaceOrError"]["locationEntries"]] == [location]

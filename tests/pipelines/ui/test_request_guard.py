@@ -1,6 +1,7 @@
 """What a web server of ours refuses: foreign names, pages of other origins, changes that are no JSON or bring no token."""
 
 import json
+import re
 from collections.abc import Generator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -74,6 +75,18 @@ def handshake(server: UiServer, **headers: str) -> int:
         return connection.getresponse().status
     finally:
         connection.close()
+
+
+def test_the_web_server_of_a_cluster_serves_the_pages_and_the_launchpads_that_they_lead_to(
+    page: httpx2.Client, server: UiServer
+) -> None:
+    reports = Home(server.home).reports
+    reports.mkdir(parents=True, exist_ok=True)
+    (reports / "demo.html").write_text("<h1>here</h1>", encoding="utf-8")
+    assert page.get("/pages/reports/demo.html").text == "<h1>here</h1>"
+    (location,) = re.findall("/locations/([^/]+)/", page.get("/pages/launchpad/demo").headers["location"])
+    asked = page.post("/graphql", json={"query": "{ workspaceOrError { ... on Workspace { locationEntries { name } } } }"})
+    assert [entry["name"] for entry in asked.json()["data"]["workspaceOrError"]["locationEntries"]] == [location]
 
 
 def test_the_servers_own_page_launches_a_run(page: httpx2.Client, server: UiServer) -> None:
