@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 from datetime import timedelta
+from itertools import cycle
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Status
@@ -11,6 +12,7 @@ from assets.memory_items.world.relations import (
     NameKind,
     NameMaker,
     Relation,
+    SlotWords,
     StatementForm,
     World,
     name_stem,
@@ -125,7 +127,7 @@ TABLE = "table"
 ROW = StatementForm(("{phrase} | {value} | {as_of}",), between="\n")
 # Words for slots of documents. Numbers have two digits at most, and the values of relations three or more.
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
-FEW = ("three", "four", "five", "six", "seven", "eight")
+FEW = ("three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")
 STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
 AS_OF: Mapping[Status, tuple[str, ...]] = {
     "plain": ("as of {day}", "by the records of {day}", "going by the file of {day}"),
@@ -249,7 +251,7 @@ class FictionalWorld(World):
     def statement_form(self, document_kind: str, frames: Sequence[str]) -> StatementForm:
         return ROW if form_of(document_kind) == TABLE else super().statement_form(document_kind, frames)
 
-    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, str]:
+    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, SlotWords]:
         """A document is written within a few weeks of the latest day that it speaks of.
 
         Names, towns and numbers of slots are of the text alone; no statement has them.
@@ -262,11 +264,11 @@ class FictionalWorld(World):
             "colleague": names.new("person"),
             "place": names.new("place"),
             "date": spoken(written),
-            "month": rng.choice(MONTHS),
+            "month": cycle(rng.shuffled(MONTHS)),
             "weekday": rng.choice(WEEKDAYS),
-            "count": str(12 + rng.integer_below(80)),
-            "few": rng.choice(FEW),
-            "percent": str(2 + rng.integer_below(38)),
+            "count": cycle(map(str, rng.shuffled(range(12, 92)))),
+            "few": cycle(rng.shuffled(FEW)),
+            "percent": cycle(map(str, rng.shuffled(range(2, 40)))),
         }
 
 

@@ -1,7 +1,7 @@
 """Invented worlds: relations of subjects to values, and the names, numbers and dates that stand for both."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import get_args
@@ -168,6 +168,9 @@ class NameMaker:
         return name
 
 
+SlotWords = str | Iterator[str]
+
+
 @dataclass(frozen=True)
 class StatementForm:
     """How a kind of document states something: in one of its `frames`, with `between` two statements.
@@ -223,8 +226,8 @@ class World(ABC):
         """Return words that say from which day a statement is, with {day}, and how sure it is."""
 
     @abstractmethod
-    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, str]:
-        """Return the words for the slots of a document's template."""
+    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, SlotWords]:
+        """Return the words for the slots of a document's template: one text, or another at each place of the slot."""
 
     def document_kinds_about(self, subject_kind: str) -> Sequence[str]:
         """Return the kinds of documents that are written about a subject of this kind."""

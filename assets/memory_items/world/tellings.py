@@ -16,7 +16,7 @@ from assets.memory_items.documents import LABEL_WORDS, Role
 from assets.memory_items.facts import DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement
 from assets.memory_items.lengths import tokens_to_draw
 from assets.memory_items.world.clusters import PARALLEL_CHAINS, make_cluster
-from assets.memory_items.world.relations import Relation, StatementForm, World, spoken
+from assets.memory_items.world.relations import Relation, SlotWords, StatementForm, World, spoken
 from assets.recipe.document_tasks import DocumentTaskRecipe, Operation
 from assets.records.answers import read_date
 from assets.reporting.asset_description import Row
@@ -116,8 +116,12 @@ def _share(statements: Sequence[Statement], number: int, *, of: int) -> Sequence
     return statements[number * len(statements) // of : (number + 1) * len(statements) // of]
 
 
-def _with_slots(template: str, slots: Mapping[str, str]) -> str:
-    return SLOT.sub(lambda slot: slots[slot[1]], template)
+def _with_slots(template: str, slots: Mapping[str, SlotWords]) -> str:
+    def words(slot: re.Match[str]) -> str:
+        filled = slots[slot[1]]
+        return filled if isinstance(filled, str) else next(filled)
+
+    return SLOT.sub(words, template)
 
 
 async def ask_tellings(world: World, *, task_id: str, recipe: DocumentTaskRecipe, model: LanguageModel) -> Tellings:

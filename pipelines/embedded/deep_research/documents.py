@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -10,10 +9,10 @@ from pydantic import BaseModel, ConfigDict
 
 from assets.deep_research.fiction import DOCUMENTS_ABOUT, RELATIONS, form_of, kind_of_document
 from assets.engine.seeded_random import SeededRandom
+from pipelines.embedded.bank import DOCUMENTS
 from pipelines.embedded.deep_research.sentences import CLAUSES, FRAMES
 from pipelines.embedded.task import PromptTask
 
-FOLDER = Path(__file__).parent / "documents"
 FRAMES_PER_DOCUMENT = 3
 
 
@@ -38,7 +37,7 @@ def document_wordings() -> Mapping[str, DocumentWordings]:
     """Return the wordings by kind of document, which stand in a file for each kind of subject."""
     found: dict[str, DocumentWordings] = {}
     for about in DOCUMENTS_ABOUT:
-        forms = yaml.load((FOLDER / f"{about}.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+        forms = yaml.load((DOCUMENTS / f"{about}.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
         for form, wordings in forms.items():
             found[kind_of_document(form, about)] = DocumentWordings.model_validate(wordings)
     return found

@@ -1,10 +1,12 @@
 """A writer's templates are checked before anything is told with them."""
 
+import re
+
 import pytest
 
 from assets.deep_research.fiction import WORLD, form_of
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.world.tellings import Telling, sentence_problems, telling_problems
+from assets.memory_items.world.tellings import Telling, Tellings, sentence_problems, telling_problems
 from pipelines.embedded.deep_research.documents import document_wordings
 from pipelines.embedded.deep_research.sentences import FRAMES as FRAMES_OF_FORMS
 from tests.support.research_tasks import made_task
@@ -76,3 +78,16 @@ def test_documents_hold_their_statements_where_they_say() -> None:
         for placed in document.statements:
             assert document.text[placed.start : placed.end] == placed.statement.value
         assert "{" not in document.title + document.text
+
+
+def test_a_slot_for_a_number_has_another_one_at_each_place_and_a_person_stays_the_same() -> None:
+    task = made_task()
+    plan = task.world.plans[0]
+    text = f"{TEXT} Of {{count}} some {{few}} were late, and of {{count}} more {{few}}, says {{author}}."
+    telling = Telling(title="On {subject}", text=text, frames=FRAMES)
+    clauses = dict.fromkeys((relation.name for relation in WORLD.relations), ("{value} belongs to {subject}",))
+    told = Tellings(WORLD, {plan.kind: [telling]}, clauses).document(plan, role="filler", path=("numbers",))
+    first, few, second, other = re.search(r"Of (\d+) some (\w+) were late, and of (\d+) more (\w+), says", told.text).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    assert first != second
+    assert few != other
+    assert len(set(re.findall(r"(?:later by|says) ([A-Z]\w+ \w+)\.", told.text))) == 1
