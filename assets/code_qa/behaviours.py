@@ -101,7 +101,8 @@ class _ExecutedCall:
 
     @property
     def result(self) -> CallResult:
-        return CallResult(outcome="returns" if self.report.status == "returns" else "raises", text=self.report.text)
+        outcome = "returns" if self.report.status == "returns" else "raises"
+        return CallResult(outcome=outcome, text=self.report.text, traceback=self.report.traceback)
 
     def problem(self, policy: BehaviourPolicy) -> str:
         """Return why it cannot be asked for; empty where it can."""

@@ -8,7 +8,7 @@ from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeDecisions
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.sources import CODE_SOURCES
-from assets.code_qa.team.relations import OUTCOME
+from assets.code_qa.team.relations import EXECUTED
 from assets.code_qa.team.world import TeamWorld, stands_in_code
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
@@ -35,9 +35,22 @@ async def decide(
         except LookupError as error:
             lacking = str(error.args[0])
             continue
-        if not list(decisions_in_code(cluster, sources, recipe)):
+        if not list(decisions_in_code(cluster, sources, recipe)) and not _tells_answer_elsewhere(cluster):
             return CodeDecisions(task_id=sources.task_id, hops=hops, chain=cluster.chain, plans=cluster.plans)
     raise ItemFailed("rule_violated", f"{sources.package.name} has not {lacking} for a question of {hops} facts.")
+
+
+def _tells_answer_elsewhere(cluster: FactCluster) -> bool:
+    """Return True where an answer that was executed stands in a call or result that another note has."""
+    last = cluster.chain[-1]
+    if last.relation not in EXECUTED:
+        return False
+    for plan in cluster.plans:
+        for statement in plan.statements:
+            is_answer = (statement.subject, statement.relation) == (last.subject, last.relation)
+            if not is_answer and (last.value in statement.subject or last.value in statement.value):
+                return True
+    return False
 
 
 def decisions_in_code(decisions: CodeDecisions | FactCluster, sources: CodeSources, recipe: CodeQaRecipe) -> Iterator[str]:
@@ -45,8 +58,8 @@ def decisions_in_code(decisions: CodeDecisions | FactCluster, sources: CodeSourc
     vocabulary = code_vocabulary(sources, recipe.packages)
     for plan in decisions.plans:
         for statement in plan.statements:
-            # Results of calls are no decisions: they follow from the code.
-            if statement.relation != OUTCOME:
+            # What was executed is no decision: it follows from the code.
+            if statement.relation not in EXECUTED:
                 text = stands_in_code(statement, sources, vocabulary)
                 if text:
                     yield f"{text!r} stands in the code of {sources.package.name}"
@@ -60,11 +73,12 @@ CODE_DECISIONS = Stage(
     name="code_decisions",
     record=CodeDecisions,
     make=decide,
+    version=2,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS),
     description=AssetDescription(
         group="questions",
-        description="What an invented team agreed on around the package: limits, names, owners, exceptions, deadlines, some of "
-        "it replaced later. Nothing of it stands in the code, by text or by syntax tree.",
+        description="What an invented team holds about the package: tickets, patches, limits, owners, reasons, some of it "
+        "replaced later. Nothing that was decided stands in the code, by text or by syntax tree; what was executed is true.",
         rows=_rows,
         paper="MemGym",
     ),

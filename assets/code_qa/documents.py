@@ -121,13 +121,13 @@ CODE_DOCUMENTS = Stage(
     name="code_documents",
     record=CodeDocuments,
     make=write_notes,
-    version=2,
+    version=3,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_DECISIONS),
-    prompts=(TeamWorld.tell_prompt, TeamWorld.phrase_prompt, RECOVER),
+    prompts=(*TeamWorld.tell_prompts, TeamWorld.phrase_prompt, RECOVER),
     description=AssetDescription(
         group="questions",
-        description="The team's notes: reviews, tickets, threads, commit messages, meetings and mails, signed and dated. Each "
-        "tells several decisions or results of calls; a reader finds every one again in the final text.",
+        description="The team's notes: bug reports, reviews, tickets, incident notes, commit messages and design notes, signed "
+        "and dated. Each shows a call as it was run; a reader finds all that it states again in the final text.",
         rows=_rows,
         paper="MemGym",
     ),

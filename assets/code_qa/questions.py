@@ -8,7 +8,8 @@ from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeDecisions, CodeDocuments, CodeQuestion
 from assets.code_qa.records.sources import CodeSources, CodeSymbol
 from assets.code_qa.sources import CODE_SOURCES
-from assets.code_qa.team.relations import OUTCOME
+from assets.code_qa.team.relations import EDIT, EXECUTED, OUTCOME, SHOWN, WRONG_RESULT
+from assets.code_qa.team.world import patches_of, tellable
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.ablation import READ, given
@@ -25,7 +26,7 @@ WORD = "code_questions/word"
 CHECK = "code_questions/check"
 # Part of every question: notes may disagree.
 RULE = "Where notes disagree, what was signed off counts, then what is more than a proposal, and then the latest date."
-OUTCOME_RULE = "The outcome of a call is the value that it returns, or the name of the error that it raises."
+OUTCOME_RULE = "The result or outcome of a call is the value that it returns, or the name of the error that it raises."
 
 
 async def ask_code_question(
@@ -41,7 +42,7 @@ async def ask_code_question(
     hops = planned_chain(decisions.chain, documents.facts)
     chain = TaskChain(sources.task_id, hops, documents.facts, documents.documents)
     chain.expect_one_answer()
-    code = shown_code(sources, decisions, most=recipe.max_code_tokens)
+    code = shown_code(sources, behaviours, decisions, most=recipe.max_code_tokens)
     conditions = [given("question alone", (), "wrong"), given("question and code", code, "wrong")]
     if len(hops) > 1:
         conditions.append(chain.last_hop_alone())
@@ -49,7 +50,7 @@ async def ask_code_question(
         chain,
         _with_mutants(chain.typed_answer(seed=recipe.world_seed), hops[-1], behaviours),
         stage="code_questions",
-        rules=[OUTCOME_RULE, RULE] if hops[-1].relation == OUTCOME else [RULE],
+        rules=[OUTCOME_RULE, RULE] if hops[-1].relation in SHOWN else [RULE],
         conditions=conditions,
         recipe=recipe,
         model=model,
@@ -58,14 +59,10 @@ async def ask_code_question(
 
 
 def _with_mutants(answer: TypedAnswer, last: Fact, behaviours: CodeBehaviours) -> TypedAnswer:
-    """Put results of changed functions before other near misses, where the answer is what a call returns."""
-    if last.relation != OUTCOME:
-        return answer
-    called = next(one for one in behaviours.behaviours if one.call == last.subject)
-    texts = [near.result.text for near in called.near_misses]
+    """Put what the function gives otherwise before other near misses, where the answer was executed."""
     known = {normalized(answer.kind, answer.value)}
     rivals: list[str] = []
-    for text in [*texts, *answer.near_misses]:
+    for text in [*_executed_rivals(last, behaviours), *answer.near_misses]:
         spelling = normalized(answer.kind, text)
         if spelling not in known:
             known.add(spelling)
@@ -73,18 +70,33 @@ def _with_mutants(answer: TypedAnswer, last: Fact, behaviours: CodeBehaviours) -
     return answer.model_copy(update={"near_misses": tuple(rivals[:MOST_NEAR_MISSES])})
 
 
-def shown_code(sources: CodeSources, decisions: CodeDecisions, *, most: int) -> tuple[ItemDocument, ...]:
+def _executed_rivals(last: Fact, behaviours: CodeBehaviours) -> list[str]:
+    """Return what the call comes to with and without changes of its function, or the changes; nothing for a decision."""
+    patch = patches_of(tellable(behaviours.behaviours)).get(last.subject)
+    for one in behaviours.behaviours:
+        results = [near.result.text for near in one.near_misses]
+        if last.relation == OUTCOME and one.call == last.subject:
+            return results
+        if patch is not None and one == patch.behaviour:
+            if last.relation == EDIT:
+                return [near.change for near in one.near_misses]
+            if last.relation == WRONG_RESULT:
+                return [one.result.text, *results]
+    return []
+
+
+def shown_code(
+    sources: CodeSources, behaviours: CodeBehaviours, decisions: CodeDecisions, *, most: int
+) -> tuple[ItemDocument, ...]:
     """Return source of the functions that the chain or its rivals are about, an equal share of each, in order of names.
 
-    Of a function that was called for an outcome, which is to be remembered, the head alone: its body would give the outcome.
+    The heads alone where something that was executed is to be remembered: a body would give it.
     """
-    shown = _symbols_of_relations(sources, decisions) or [sources.symbol(sources.targets[0])]
-    called = _called_functions(decisions)
+    shown = _symbols_of_relations(sources, behaviours, decisions) or [sources.symbol(sources.targets[0])]
+    is_executed = any(hop.relation in EXECUTED for hop in decisions.chain)
     documents: list[ItemDocument] = []
     for symbol in shown:
-        source = symbol.source
-        if symbol.symbol_id in called:
-            source = head_of(symbol, sources)
+        source = head_of(symbol, sources) if is_executed and symbol.kind == "function" else symbol.source
         if not source:
             continue
         document = ItemDocument(
@@ -99,27 +111,19 @@ def shown_code(sources: CodeSources, decisions: CodeDecisions, *, most: int) -> 
     return tuple(documents)
 
 
-def _symbols_of_relations(sources: CodeSources, decisions: CodeDecisions) -> list[CodeSymbol]:
+def _symbols_of_relations(sources: CodeSources, behaviours: CodeBehaviours, decisions: CodeDecisions) -> list[CodeSymbol]:
     """Return the functions of all statements of the chain's relations: none of them tells what the chain is about."""
     relations = {hop.relation for hop in decisions.chain}
+    patches = patches_of(tellable(behaviours.behaviours))
     named: set[str] = set()
     for plan in decisions.plans:
         for statement in plan.statements:
-            if statement.relation in relations:
-                # A call is named by its function.
-                named.update((statement.subject.partition("(")[0], statement.value.partition("(")[0]))
+            if statement.relation not in relations:
+                continue
+            for name in (statement.subject, statement.value):
+                # A call and a patch are named by their function.
+                named.add(patches[name].behaviour.symbol_id if name in patches else name.partition("(")[0])
     return [symbol for symbol in sources.symbols if symbol.symbol_id in named]
-
-
-def _called_functions(decisions: CodeDecisions) -> set[str]:
-    """Return the functions whose outcomes the notes tell, where the chain asks for an outcome."""
-    called: set[str] = set()
-    if any(hop.relation == OUTCOME for hop in decisions.chain):
-        for plan in decisions.plans:
-            for statement in plan.statements:
-                if statement.relation == OUTCOME:
-                    called.add(statement.subject.partition("(")[0])
-    return called
 
 
 def head_of(symbol: CodeSymbol, sources: CodeSources) -> str:
@@ -143,13 +147,13 @@ CODE_QUESTIONS = Stage(
     name="code_questions",
     record=CodeQuestion,
     make=ask_code_question,
-    version=2,
+    version=3,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_DECISIONS, CODE_DOCUMENTS),
     prompts=(WORD, CHECK, READ),
     description=AssetDescription(
         group="questions",
-        description="One question on one or several facts, with an answer graded by program. Wrong answers beside it are what "
-        "was agreed before, what holds of others, and what the function returns when one place of it is changed.",
+        description="One question on behaviours, reasons or decisions that takes several facts, graded by program. Wrong "
+        "answers beside it are what was agreed before, what holds of others, and what a changed function returns.",
         rows=chain_question_rows,
         paper="MemGym",
     ),

@@ -25,6 +25,7 @@ from assets.reporting.asset_description import Row
 from prompts.catalogue import load_prompt
 
 SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
+PROMPT = ">>> "  # of an interpreter, before what is typed
 # The conditions of a certificate, beside one for each hop.
 NONE = "none"
 FACTS = "facts"
@@ -121,7 +122,14 @@ def stated(fact: Fact, documents: Sequence[ItemDocument]) -> ItemDocument:
 
 
 def _sentence_around(fact: Fact, text: str) -> str:
-    """Return the sentence of the value; from the line that names the subject on, where the sentence does not."""
+    """Return the sentence of the value; from the line that names the subject on, where the sentence does not.
+
+    Of a transcript the whole of it, with the line before that says when it was made.
+    """
+    paragraph = _start_of_paragraph(text, fact.start)
+    if text.startswith(PROMPT, paragraph):
+        end = text.find("\n\n", fact.end)
+        return text[_start_of_paragraph(text, paragraph - 2) : end if end >= 0 else len(text)].strip()
     start = 0
     for found in SENTENCE_END.finditer(text, 0, fact.start):
         start = found.end()
@@ -131,6 +139,11 @@ def _sentence_around(fact: Fact, text: str) -> str:
     if fact.subject not in text[start:end] and named >= 0:
         start = text.rfind("\n", 0, named) + 1
     return text[start:end].strip()
+
+
+def _start_of_paragraph(text: str, place: int) -> int:
+    before = text.rfind("\n\n", 0, max(0, place))
+    return before + 2 if before >= 0 else 0
 
 
 def uncertified(task: MemoryTask) -> Iterator[str]:

@@ -43,7 +43,7 @@ class BehaviourPolicy(Record):
     """The number of functions of a package that are called, how often, and what of it is kept."""
 
     num_targets: int = quantity(40, "functions", ge=1, le=200, description="functions that are called")
-    calls_per_target: int = quantity(5, "calls", ge=1, le=50, description="behaviours of one function at most")
+    calls_per_target: int = quantity(8, "calls", ge=1, le=50, description="behaviours of one function at most")
     min_behaviours: int = quantity(20, "behaviours", ge=1, description="behaviours that a question needs to choose from")
     near_misses: int = Field(default=4, ge=1, le=10, description="results of changed functions that are kept of a call at most")
     max_call_characters: int = Field(default=80, ge=20, le=500, description="length of a call as it is written")
@@ -59,7 +59,7 @@ class CodeQaRecipe(DocumentTaskRecipe):
     benchmark: Literal["code_qa"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         default="code_qa", description="the benchmark that the variant is of"
     )
-    min_hops: int = quantity(1, "facts", ge=1, le=MOST_FACTS, description="facts that an answer takes at least")
+    min_hops: int = quantity(2, "facts", ge=1, le=MOST_FACTS, description="facts that an answer takes at least")
     max_hops: int = quantity(3, "facts", ge=1, le=MOST_FACTS, description="facts that an answer takes at most")
     packages: tuple[PackageSpec, ...] = Field(
         default=(), description="the packages that questions are about, pinned; questions are spread over them evenly"

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from assets.code_qa.instances import accept_code_task
-from assets.code_qa.team.relations import OUTCOME
+from assets.code_qa.team.relations import OUTCOME, WRONG_RESULT
+from assets.code_qa.team.world import patches_of, tellable
 from assets.memory_items.documents import ItemDocument, Turn, tokens_of
 from assets.memory_items.facts import Statement
 from assets.records.base import ItemFailed, Record
@@ -67,6 +68,18 @@ def test_a_result_that_no_call_had_is_caught_in_plan_note_question_and_release()
     released = tuple(other if one == called else one for one in made.instance.behaviours)
     instance = made.instance.model_copy(update={"behaviours": released})
     assert broken("code_instances", instances=instance) == {"behaviours_are_released"}
+
+
+def test_a_result_that_no_patch_gives_is_caught() -> None:
+    made = made_question()
+    patch = next(iter(patches_of(tellable(made.behaviours.behaviours)).values()))
+
+    def told_of_patch(value: str) -> set[str]:
+        fields = {"subject": patch.name, "relation": WRONG_RESULT, "value": value}
+        return broken("code_decisions", decisions=with_statement(lambda one: one.model_copy(update=fields)))
+
+    assert "planned_results_are_true" not in told_of_patch(patch.miss.result.text)
+    assert "planned_results_are_true" in told_of_patch(patch.behaviour.result.text)
 
 
 def test_a_fact_that_no_document_holds_is_caught() -> None:

@@ -8,8 +8,9 @@ from assets.code_qa.decisions import decisions_in_code
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeDecisions, CodeDocuments
 from assets.code_qa.records.sources import CodeSources
-from assets.code_qa.team.relations import OUTCOME
-from assets.memory_items.facts import Hop, SourceDocument, Statement
+from assets.code_qa.team.relations import EXECUTED
+from assets.code_qa.team.world import executed_values
+from assets.memory_items.facts import Fact, Hop, SourceDocument, Statement
 from assets.memory_items.world.relations import spoken
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.reporting.plurals import counted
@@ -28,16 +29,13 @@ def results_are_those_of_behaviours(decisions: CodeDecisions, behaviours: CodeBe
     yield from false_results(said, behaviours)
 
 
-def false_results(said: Sequence[Hop | Statement], behaviours: CodeBehaviours) -> Iterator[str]:
-    """Yield a sentence for each result that no behaviour has."""
-    results = results_by_call(behaviours)
+def false_results(said: Sequence[Hop | Fact | Statement], behaviours: CodeBehaviours) -> Iterator[str]:
+    """Yield a sentence for each result or change of a function that was not executed."""
+    executed = executed_values(behaviours.behaviours)
     for one in said:
-        if one.relation == OUTCOME and results.get(one.subject) != one.value:
-            yield f"{one.subject} is said to give {one.value}, and gave {results.get(one.subject, 'nothing that is known')}"
-
-
-def results_by_call(behaviours: CodeBehaviours) -> dict[str, str]:
-    return {one.call: one.result.text for one in behaviours.behaviours}
+        value = executed.get((one.subject, one.relation), "nothing that is known")
+        if one.relation in EXECUTED and value != one.value:
+            yield f"{one.relation} of {one.subject} is said to be {one.value}, and was {value}"
 
 
 def chain_hangs_together(decisions: CodeDecisions, recipe: CodeQaRecipe) -> Iterator[str]:

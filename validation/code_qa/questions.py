@@ -1,15 +1,15 @@
 """Rules about the questions on code, and about what is released with them."""
 
-import ast
 from collections.abc import Iterator
 
+from assets.code_qa.questions import head_of
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeQuestion, CodeTask
 from assets.code_qa.records.sources import CodeSources
-from assets.code_qa.team.relations import OUTCOME
+from assets.code_qa.team.relations import EXECUTED, OUTCOME
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.text.words import spells
-from validation.code_qa.decisions import results_by_call
+from validation.code_qa.decisions import false_results
 from validation.rules import Rule
 
 
@@ -28,32 +28,23 @@ def code_does_not_tell(question: CodeQuestion, _: CodeQaRecipe) -> Iterator[str]
     shown = "\n".join(one.perceived for one in question.code)
     for hop in question.hops:
         # Results, options and names of functions may stand in the code.
-        if hop.relation != OUTCOME and hop.kind != "option" and "." not in hop.value and spells(shown, hop.value):
+        if hop.relation not in EXECUTED and hop.kind != "option" and "." not in hop.value and spells(shown, hop.value):
             yield f"the code that is shown has {hop.value!r}"
 
 
-def outcomes_are_not_shown(question: CodeQuestion, _: CodeQaRecipe) -> Iterator[str]:
-    """An outcome that follows from what is shown with the question takes no memory."""
-    called = {hop.subject.partition("(")[0] for hop in question.hops if hop.relation == OUTCOME}
-    for one in question.code:
-        function = one.document_id.removeprefix("code-")
-        if function in called and _has_body(one.text):
-            yield f"the code that is shown has the body of {function}, and an outcome of it is asked for"
-
-
-def _has_body(source: str) -> bool:
-    try:
-        ast.parse(source)
-    except SyntaxError:
-        return False
-    return True
+def outcomes_are_not_shown(question: CodeQuestion, sources: CodeSources, _: CodeQaRecipe) -> Iterator[str]:
+    """What was executed and follows from what is shown with the question takes no memory."""
+    if not any(hop.relation in EXECUTED for hop in question.hops):
+        return
+    shown = {one.document_id.removeprefix("code-"): one.text for one in question.code}
+    for symbol in sources.symbols:
+        text = shown.get(symbol.symbol_id, "")
+        if symbol.kind == "function" and not head_of(symbol, sources).startswith(text):
+            yield f"the code that is shown has the body of {symbol.symbol_id}, and an outcome is asked for"
 
 
 def asked_results_are_true(question: CodeQuestion, behaviours: CodeBehaviours, _: CodeQaRecipe) -> Iterator[str]:
-    results = results_by_call(behaviours)
-    for hop in question.hops:
-        if hop.relation == OUTCOME and results.get(hop.subject) != hop.value:
-            yield f"{hop.subject} gave {results.get(hop.subject)}, and the question counts on {hop.value}"
+    yield from false_results(question.hops, behaviours)
 
 
 def released_behaviours_are_known(task: CodeTask, behaviours: CodeBehaviours, _: CodeQaRecipe) -> Iterator[str]:
@@ -72,7 +63,12 @@ RULES = (
         "code_is_the_packages", "The code that is shown is the package's.", code_is_that_of_the_package, reads=("code_sources",)
     ),
     Rule("code_does_not_tell", "No decision of the chain is in the code that is shown.", code_does_not_tell),
-    Rule("outcomes_are_not_shown", "No outcome that is asked for follows from the code that is shown.", outcomes_are_not_shown),
+    Rule(
+        "outcomes_are_not_shown",
+        "No outcome that is asked for follows from the code that is shown.",
+        outcomes_are_not_shown,
+        reads=("code_sources",),
+    ),
     Rule(
         "asked_results_are_true",
         "A result that is asked for is what the call returned.",

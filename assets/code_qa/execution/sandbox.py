@@ -35,12 +35,13 @@ class CalledFunction(BaseModel):
 class CallReport(BaseModel):
     """The report of a call. `text` is a literal or an exception's name; `own`: a raise statement of the package raised it.
 
-    `lines` are the lines that ran in the function's file.
+    `traceback` is that of what the package raised itself; `lines` are the lines that ran in the function's file.
     """
 
     status: Status
     text: Annotated[str, Field(max_length=MOST_CHARACTERS)] = ""
     own: bool = False
+    traceback: Annotated[str, Field(max_length=MOST_CHARACTERS)] = ""
     lines: tuple[int, ...] = ()
 
     @model_validator(mode="after")
@@ -51,6 +52,8 @@ class CallReport(BaseModel):
                 raise ValueError("A result is a literal.")
         elif self.text and not self.text.isidentifier():
             raise ValueError("An exception has a name.")
+        if self.traceback and self.traceback.rpartition("\n")[2].partition(":")[0] != self.text:
+            raise ValueError("A traceback ends in its exception.")
         return self
 
 

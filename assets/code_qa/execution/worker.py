@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # it runs where this project is not to be seen
     from assets.isolation.confine import Boundary, Tell
 
 MOST_CHARACTERS = 2000  # of a result
+MOST_MESSAGE = 200  # characters of an exception's message
+MOST_TRACED = 12  # lines of a traceback, two for each frame
 TOO_MANY_LINES = 77  # exit code
 IMPORTED = b"imported"
 # On a machine that has other things to do, a call may wait for so many times its processing time, and an import for more.
@@ -195,8 +197,9 @@ class _Worker:
 def _report(line: bytes) -> dict[str, Any]:
     """A report as the child wrote it, which is checked where it is read."""
     try:
-        status, own, text, *lines = line.decode("ascii").split(",")
-        return {"status": status, "own": own == "1", "text": bytes.fromhex(text).decode(), "lines": [int(one) for one in lines]}
+        status, own, text, trace, *lines = line.decode("ascii").split(",")
+        report = {"status": status, "own": own == "1", "text": bytes.fromhex(text).decode()}
+        return {**report, "traceback": bytes.fromhex(trace).decode(), "lines": [int(one) for one in lines]}
     except ValueError:
         return {"status": "died"}
 
@@ -239,7 +242,8 @@ def _tell_calls(function: dict[str, Any], calls: list[list[str]], limits: dict[s
         report = _called(module, function["name"], arguments, limits["lines"], guard)
         signal.setitimer(signal.ITIMER_PROF, 0)
         # Methods of plain values and no function of a module, which foreign code may have changed.
-        fields = (report["status"], f"{report.get('own', False):d}", report.get("text", "").encode().hex())
+        texts = (report.get(name, "").encode(errors="replace").hex() for name in ("text", "traceback"))
+        fields = (report["status"], f"{report.get('own', False):d}", *texts)
         tell(",".join((*fields, *(f"{line}" for line in report.get("lines", ())))).encode())
 
 
@@ -268,8 +272,10 @@ def _called(module: Any, name: str, arguments: tuple[list[Any], dict[str, Any]],
     except BaseException as error:  # noqa: BLE001 - anything may come out of foreign code
         guard.armed = False
         sys.settrace(None)  # or lines of the standard library that looks for a raise statement count
-        name = type(error).__name__
-        report = {"status": "raises", "text": name, "own": _is_raised_on_purpose(sys.exc_info()[2], module)}
+        last = sys.exc_info()[2]
+        report = {"status": "raises", "text": type(error).__name__, "own": _is_raised_on_purpose(last, module)}
+        if report["own"]:
+            report["traceback"] = _traceback(error, last)
     guard.armed = False
     sys.settrace(None)
     if guard.refused and report.get("text") != "RecursionError":
@@ -288,6 +294,25 @@ def _is_raised_on_purpose(last: TracebackType | None, module: Any) -> bool:
         return False
     package = module.__name__.partition(".")[0]
     return str(last.tb_frame.f_globals.get("__name__", "")).startswith(package)
+
+
+def _traceback(error: BaseException, last: TracebackType | None) -> str:
+    """Return the traceback as an interpreter prints it, of the package's own frames, with paths inside the package."""
+    root = os.getcwd() + os.sep  # noqa: PTH109 - pathlib takes a while to import; it is the package's folder
+    lines: list[str] = []
+    while last is not None:
+        path = last.tb_frame.f_code.co_filename
+        if path.startswith(root):
+            lines.append(f'  File "{path[len(root) :]}", line {last.tb_lineno}, in {last.tb_frame.f_code.co_name}')
+            lines.append(f"    {linecache.getline(path, last.tb_lineno).strip()}")
+        last = last.tb_next
+    try:
+        message = str(error).partition("\n")[0]
+    except Exception:  # noqa: BLE001 - foreign code writes the message
+        message = ""
+    name = type(error).__name__
+    end = f"{name}: {message[:MOST_MESSAGE]}" if message else name
+    return "\n".join(("Traceback (most recent call last):", *lines[-MOST_TRACED:], end))
 
 
 class _LineCounter:

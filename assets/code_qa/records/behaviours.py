@@ -17,12 +17,20 @@ class CallResult(Record):
 
     outcome: CallOutcome = Field(description="returns or raises")
     text: Text = Field(description="the literal, such as 'a, b' or 3; or the name of the exception, such as ValueError")
+    traceback: str = Field(default="", description="what an interpreter prints of an exception, of the package's frames")
 
     @property
     def answer(self) -> str:
         """The result as one answers it: the words of a text without its quotes, anything else as it is written."""
         value: object = ast.literal_eval(self.text) if self.outcome == "returns" else self.text
         return value if isinstance(value, str) and value.strip() == value and value else self.text
+
+    @model_validator(mode="after")
+    def traceback_ends_in_the_exception(self) -> Self:
+        last = self.traceback.rpartition("\n")[2]
+        if self.traceback and last.partition(":")[0] != self.text:
+            raise ValueError(f"The traceback ends in {last!r}, and the exception is {self.text}.")
+        return self
 
 
 class NearMiss(Record):

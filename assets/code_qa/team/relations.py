@@ -1,34 +1,46 @@
-"""The relations of a team's world: agreements around a package, and one that is none: what a call came to when it was run."""
+"""The relations of a team's world: what its notes say of tickets, patches, services and functions, and what was executed."""
 
 from collections.abc import Mapping
 
 from assets.memory_items.facts import Status
 from assets.memory_items.world.relations import Relation
 
-OUTCOME = "outcome"  # the relation whose values are executed, never invented
+# Relations whose values were executed, and are never invented: what a call comes to, and what a changed function does to it.
+OUTCOME = "outcome"
+EDIT = "edit"
+BREAKS = "breaks"
+WRONG_RESULT = "wrong_result"
+EXECUTED = frozenset((OUTCOME, EDIT, BREAKS, WRONG_RESULT))
+# Those that are shown as an interpreter prints them, and not said in a sentence.
+SHOWN = frozenset((OUTCOME, WRONG_RESULT))
+# The relations in which longer paths end, each as often as it is listed: behaviours and reasons; "" for any decision.
+ENDS = (OUTCOME, OUTCOME, WRONG_RESULT, WRONG_RESULT, EDIT, "motive", "restriction", "")
 # Numbers begin after the years of notes and deadlines, so that no date reads like one of them.
+NUMBERS = (2110, 9870)
+YEARS = (2038, 2041)
 # Each noun phrase ends in {x}: nested ones then read from left to right.
 RELATIONS: tuple[Relation, ...] = (
     Relation(
         "entry", "service", "function", "{subject} reaches the package only through `{value}`", "the entry function of {x}"
     ),
     Relation(
-        "exception",
+        "hot_call",
         "service",
         "call",
-        "{subject} has an agreed exception and calls `{value}`",
-        "the call allowed by the agreed exception of {x}",
+        "{subject} makes the call `{value}` for every record",
+        "the call made for every record by {x}",
     ),
-    Relation("keeper", "service", "person", "{value} looks after {subject}", "the person who looks after {x}"),
+    Relation("blocker", "service", "ticket", "the rollout of {subject} waits for {value}", "the ticket that holds up {x}"),
+    Relation("deployed", "service", "patch", "{subject} runs with {value}", "the patch deployed in {x}"),
+    Relation("on_call", "service", "person", "{value} is on call for {subject}", "the person on call for {x}"),
     Relation(
         "batch",
         "service",
         "number",
         "{subject} hands over at most {value} records at once",
         "the greatest batch in records of {x}",
-        (2110, 9870),
+        NUMBERS,
     ),
-    Relation("fallback", "service", "service", "{subject} falls back on {value}", "the fallback service of {x}"),
     Relation(
         "bad_input",
         "service",
@@ -37,9 +49,42 @@ RELATIONS: tuple[Relation, ...] = (
         "the treatment of bad input of {x}",
         options=("parked", "mirrored", "escalated", "shelved", "sampled", "binned"),
     ),
+    Relation("freeze", "service", "date", "{subject} is frozen until {value}", "the end date of the freeze of {x}", YEARS),
+    Relation("repro", "ticket", "call", "{subject} is reproduced by `{value}`", "the call that reproduces {x}"),
+    Relation("fault", "ticket", "function", "the fault behind {subject} lies in `{value}`", "the function at fault in {x}"),
+    Relation("cause", "ticket", "patch", "{subject} goes back to {value}", "the patch to blame for {x}"),
+    Relation("duplicate", "ticket", "ticket", "{subject} is a duplicate of {value}", "the ticket duplicated by {x}"),
+    Relation("hit", "ticket", "service", "{subject} was first seen in {value}", "the service that first saw {x}"),
+    Relation("assignee", "ticket", "person", "{value} works on {subject}", "the person who works on {x}"),
     Relation(
-        "freeze", "service", "date", "{subject} is frozen until {value}", "the end date of the freeze of {x}", (2038, 2041)
+        "verdict",
+        "ticket",
+        "option",
+        "{subject} is to be {value}",
+        "the decision on {x}",
+        options=("reverted", "documented", "wrapped", "postponed", "reported upstream", "pinned"),
     ),
+    Relation("due", "ticket", "date", "{subject} has to be settled by {value}", "the due date of {x}", YEARS),
+    Relation(EDIT, "patch", "code", "{subject} turns `{value}`", "the edit made by {x}", disputed=False),
+    Relation(BREAKS, "patch", "call", "{subject} breaks the call `{value}`", "the call broken by {x}", disputed=False),
+    Relation(
+        WRONG_RESULT,
+        "patch",
+        "code",
+        "with {subject} applied the broken call gives `{value}`",
+        "the wrong result that a call gives with {x}",
+        disputed=False,
+    ),
+    Relation("approver", "patch", "person", "{value} approved {subject}", "the person who approved {x}"),
+    Relation(
+        "motive",
+        "patch",
+        "option",
+        "{subject} was made because of {value}",
+        "the reason for {x}",
+        options=("an audit", "a customer", "latency", "memory use", "a lint rule", "a merge conflict"),
+    ),
+    Relation("drop", "patch", "date", "{subject} is to be dropped by {value}", "the last day of {x}", YEARS),
     Relation(
         "owner",
         "function",
@@ -47,13 +92,14 @@ RELATIONS: tuple[Relation, ...] = (
         "{value} decides about our use of `{subject}`",
         "the person who decides about our use of {x}",
     ),
+    Relation("tracker", "function", "ticket", "{value} tracks our use of `{subject}`", "the ticket that tracks our use of {x}"),
     Relation(
         "input_limit",
         "function",
         "number",
         "input for `{subject}` may have at most {value} characters",
         "the greatest length in characters of input for {x}",
-        (2110, 9870),
+        NUMBERS,
     ),
     Relation(
         "wrapper", "function", "wrapper", "our wrapper around `{subject}` is `{value}`", "the name of our wrapper around {x}"
@@ -64,7 +110,7 @@ RELATIONS: tuple[Relation, ...] = (
         "date",
         "our calls of `{subject}` are to be gone by {value}",
         "the end date of our calls of {x}",
-        (2038, 2041),
+        YEARS,
     ),
     Relation(
         "exempt",
@@ -80,26 +126,29 @@ RELATIONS: tuple[Relation, ...] = (
         "new code of ours takes `{value}` in place of `{subject}`",
         "the function that our new code takes in place of {x}",
     ),
-    Relation(OUTCOME, "call", "code", "`{subject}` ends in `{value}`", "the outcome of {x}", disputed=False),
-    Relation("deputy", "person", "person", "{value} stands in for {subject}", "the person who stands in for {x}"),
-    Relation("works_in", "person", "team", "{subject} works in {value}", "the team of {x}"),
-    Relation("away", "person", "date", "{subject} is away until {value}", "the end date of the leave of {x}", (2038, 2041)),
-    Relation("head", "team", "person", "{value} leads {subject}", "the person who leads {x}"),
-    Relation("duty", "team", "service", "{subject} is on duty for {value}", "the service on the duty list of {x}"),
     Relation(
-        "quota",
-        "team",
-        "number",
-        "{subject} takes at most {value} tickets in a year",
-        "the yearly ticket quota of {x}",
-        (2110, 9870),
+        "restriction",
+        "function",
+        "option",
+        "we restrict `{subject}` because of {value}",
+        "the reason why we restrict {x}",
+        options=("an outage", "an audit", "a data loss", "support load", "a slow release", "a contract"),
     ),
+    Relation(OUTCOME, "call", "code", "`{subject}` ends in `{value}`", "the outcome of {x}", disputed=False),
 )
-NOTE_KINDS = ("review note", "ticket", "chat thread", "commit message", "meeting note", "hand-over mail")
+# The kinds of notes that are written about each kind of subject; each has a prompt of its own.
+NOTES_ABOUT: Mapping[str, tuple[str, ...]] = {
+    "service": ("incident note", "ticket", "design note", "code review"),
+    "ticket": ("bug report", "ticket", "code review", "commit message", "incident note"),
+    "patch": ("code review", "commit message", "incident note", "ticket"),
+    "function": ("design note", "code review", "bug report", "commit message"),
+    "call": ("bug report", "ticket", "code review", "commit message"),
+}
+NOTE_KINDS = ("bug report", "code review", "ticket", "incident note", "commit message", "design note")
 # Of what is asked for there is no mere proposal; proposals are among what does not count, and among what is said beside.
 STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified")
 AS_OF: Mapping[Status, tuple[str, ...]] = {
-    "plain": ("as agreed on {day}", "since the team call of {day}"),
+    "plain": ("as agreed on {day}", "since the triage of {day}", "as noted on {day}"),
     "certified": ("with the sign-off of {day}", "as signed off on {day}"),
     "unconfirmed": ("going by a proposal of {day}", "as proposed on {day}"),
 }

@@ -1,20 +1,73 @@
-"""The world of one question: a package as it is, an invented team, and calls with their results."""
+"""The world of one question: a package as it is, an invented team, calls with their results, and patches that break them."""
 
+import hashlib
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import NamedTuple, TypeVar
 
 from assets.code_qa.packages.vocabulary import CodeVocabulary
-from assets.code_qa.records.behaviours import Behaviour
+from assets.code_qa.records.behaviours import Behaviour, CallResult, NearMiss
 from assets.code_qa.records.sources import CodeSources
-from assets.code_qa.team.relations import AS_OF, NOTE_KINDS, OUTCOME, RELATIONS, RUN_ON, STATUSES
+from assets.code_qa.team.relations import (
+    AS_OF,
+    BREAKS,
+    EDIT,
+    ENDS,
+    EXECUTED,
+    NOTE_KINDS,
+    NOTES_ABOUT,
+    NUMBERS,
+    OUTCOME,
+    RELATIONS,
+    RUN_ON,
+    SHOWN,
+    STATUSES,
+    WRONG_RESULT,
+)
+from assets.code_qa.team.source_lines import SourceWords, source_words
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Statement, Status
-from assets.memory_items.world.relations import PERSON, NameKind, NameMaker, Relation, World, name_stem, spoken
+from assets.memory_items.world.relations import NameKind, NameMaker, Relation, World, spoken
 from assets.text.words import folded, words_of
 from prompts.fence import neutralized
 
-SERVICE_ENDS = ("import", "export", "intake", "digest", "mirror", "ledger", "relay", "sweep", "feed", "archive")
+GIVEN_NAMES = """
+Ada Adaeze Amir Anouk Bastian Bianca Bogdan Camila Cem Chiara Dalia Dario Deepa Eamon Elif Emeka Enzo Farah Fiona Gita Goran
+Hana Hugo Ines Ivo Jamal Jelena Joris Kaito Kavya Kofi Lena Leon Lucia Maeve Marek Mina Nadia Nils Noor Olga Omar Petra Priya
+Quentin Rana Ravi Rosa Samir Sanna Selma Tariq Tess Tomas Uma Vera Viktor Wanda Yara Yusuf Zora
+"""
+FAMILY_NAMES = """
+Abara Albers Alvarez Amundsen Arslan Bakker Balogun Barros Becker Bianchi Brandt Castillo Chandra Cohen Costa Dahl Delgado
+Demir Diallo Eriksen Farkas Ferreira Fischer Fontaine Gallo Ghosh Haddad Hansen Herrera Horvat Ibrahim Iyer Jansen Kamara Kaya
+Keller Kimura Kovacs Larsen Lindqvist Lopes Mancini Marino Mbeki Mehta Moreau Mwangi Nakata Novak Nyberg Okafor Okonkwo Olsen
+Petrov Popescu Quist Ramos Rinaldi Rossi Sandoval Santos Sato Silva Soares Tanaka Teixeira Toth Vargas Vogel Weber Yilmaz Zeman
+"""
+GIVEN = tuple(GIVEN_NAMES.split())
+FAMILY = tuple(FAMILY_NAMES.split())
+SERVICE_WORDS = """
+billing invoice parcel payroll tariff voucher dispatch loyalty customs fleet roster claims pricing refund catalog permit harbour
+tenant meter subsidy courier clinic ticketing warehouse pension lending auction donor vendor transit grocery festival insurance
+"""
+SERVICES = tuple(SERVICE_WORDS.split())
+SERVICE_ENDS = (
+    "import",
+    "export",
+    "intake",
+    "digest",
+    "mirror",
+    "ledger",
+    "relay",
+    "sweep",
+    "feed",
+    "archive",
+    "gateway",
+    "sync",
+)
+REGIONS = ("", "-eu", "-us", "-apac", "-latam", "-north", "-beta")
 WRAPPER_ENDS = ("call", "guard", "step", "shim", "gate", "pass")
+WRAPPED = ("text", "input", "record", "row", "batch", "field")
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
+FEW = ("two", "three", "four", "five", "six", "seven")
 # From so many letters on a result is hardly in a text by chance.
 FEWEST_LETTERS = 5
 FEWEST_LETTERS_OF_SEVERAL_WORDS = 4
@@ -22,32 +75,90 @@ FEWEST_DIGITS = 3
 GUESSED = frozenset(("True", "False", "None"))
 # What would end a sentence, close a mark of code, or look like a bracket that a fence has replaced.
 AWKWARD = re.compile(r"[.!?…](?=\s)|[\n\r`]|&lt;|&#91;")
-CODE_KINDS = frozenset(("function", "call"))
-FEWEST_CALLS = 6  # of different results, below which no note tells of calls
+CODE_KINDS = frozenset(("function", "call", "patch"))
+FEWEST_CALLS = 8  # of different results, below which no note tells of calls
+FEWEST_PATCHES = 12  # below which no note tells of patches
+
+
+def _person(rng: SeededRandom) -> str:
+    return f"{rng.choice(GIVEN)} {rng.choice(FAMILY)}"
+
+
+def _namesake(name: str, rng: SeededRandom) -> str:
+    """Return another given name before the same family name."""
+    return f"{rng.choice(GIVEN)} {name.partition(' ')[2]}"
 
 
 def _service(rng: SeededRandom) -> str:
-    return f"{name_stem(rng, 2).lower()}-{rng.choice(SERVICE_ENDS)}"
+    return f"{rng.choice(SERVICES)}-{rng.choice(SERVICE_ENDS)}{rng.choice(REGIONS)}"
 
 
-def _same_stem(name: str, rng: SeededRandom) -> str:
-    return f"{name.partition('-')[0]}-{rng.choice(SERVICE_ENDS)}"
-
-
-def _team(rng: SeededRandom) -> str:
-    return f"Team {name_stem(rng, 2)}"
+def _sister_service(name: str, rng: SeededRandom) -> str:
+    return f"{name.partition('-')[0]}-{rng.choice(SERVICE_ENDS)}{rng.choice(REGIONS)}"
 
 
 def _wrapper(rng: SeededRandom) -> str:
-    return f"{name_stem(rng, 2).lower()}_{rng.choice(WRAPPER_ENDS)}"
+    return f"{rng.choice(SERVICES)}_{rng.choice(WRAPPED)}_{rng.choice(WRAPPER_ENDS)}"
 
 
-NAME_KINDS: Mapping[str, NameKind] = {
-    "person": PERSON,
-    "service": NameKind(_service, _same_stem),
-    "team": NameKind(_team, lambda _, rng: _team(rng)),
-    "wrapper": NameKind(_wrapper, lambda _, rng: _wrapper(rng)),
-}
+def _number(rng: SeededRandom) -> int:
+    return NUMBERS[0] + rng.integer_below(NUMBERS[1] - NUMBERS[0])
+
+
+def name_kinds(package: str) -> Mapping[str, NameKind]:
+    """Return the kinds of names of a team around this package; its tickets begin with letters of the package's name."""
+    prefix = "".join(filter(str.isalpha, package))[:3].upper()
+
+    def ticket(rng: SeededRandom) -> str:
+        return f"{prefix}-{_number(rng)}"
+
+    def near_ticket(name: str, rng: SeededRandom) -> str:
+        return f"{name[:-1]}{rng.integer_below(10)}"
+
+    return {
+        "person": NameKind(_person, _namesake),
+        "service": NameKind(_service, _sister_service),
+        "wrapper": NameKind(_wrapper, lambda _, rng: _wrapper(rng)),
+        "ticket": NameKind(ticket, near_ticket),
+    }
+
+
+class Patch(NamedTuple):
+    """A change of one place of a function: the call that it breaks, and what the call comes to then; both were executed."""
+
+    name: str
+    behaviour: Behaviour
+    miss: NearMiss
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """What is so of the patch, by relation."""
+        return {EDIT: self.miss.change, BREAKS: self.behaviour.call, WRONG_RESULT: self.miss.result.text}
+
+
+def patches_of(behaviours: Iterable[Behaviour]) -> dict[str, Patch]:
+    """Return by name a patch for each behaviour that has a changed result which nothing else reads like."""
+    patches: dict[str, Patch] = {}
+    for one in behaviours:
+        for miss in one.near_misses:
+            if is_awkward(miss.change) or not _is_told(one.call, miss.result):
+                continue
+            digest = hashlib.sha256(f"{one.call}\x1f{miss.change}".encode()).digest()
+            name = f"patch-{NUMBERS[0] + int.from_bytes(digest[:4]) % (NUMBERS[1] - NUMBERS[0])}"
+            patches.setdefault(name, Patch(name, one, miss))
+            break
+    return patches
+
+
+def executed_values(behaviours: Sequence[Behaviour]) -> dict[tuple[str, str], str]:
+    """Return what was executed, by subject and relation: outcomes of calls, and what patches do."""
+    values: dict[tuple[str, str], str] = {}
+    for one in behaviours:
+        values[one.call, OUTCOME] = one.result.text
+    for patch in patches_of(tellable(behaviours)).values():
+        for relation, value in patch.values.items():
+            values[patch.name, relation] = value
+    return values
 
 
 def is_awkward(text: str) -> bool:
@@ -59,10 +170,16 @@ def tellable(behaviours: Sequence[Behaviour]) -> list[Behaviour]:
     """Return behaviours that notes can tell and questions ask for: results that nothing else reads like, no two calls alike."""
     found: dict[str, Behaviour] = {}
     for one in behaviours:
-        awkward = is_awkward(one.call) or is_awkward(one.result.text)
-        if not awkward and one.result.text not in GUESSED and is_telling(one.result.answer):
+        if _is_told(one.call, one.result):
             found.setdefault(folded(one.call), one)
     return list(found.values())
+
+
+def _is_told(call: str, result: CallResult) -> bool:
+    """Return True for a call that a note can have, and a result that is not in it nor guessed."""
+    if is_awkward(call) or is_awkward(result.text) or result.text in GUESSED:
+        return False
+    return is_telling(result.answer) and result.answer not in call
 
 
 def is_telling(result: str) -> bool:
@@ -76,115 +193,132 @@ def is_telling(result: str) -> bool:
 
 
 class TeamNames(NameMaker):
-    """Invented names that the package's code has no word of; its functions, and calls of them, are real."""
+    """Invented names that the package's code has no word of; its functions, calls of them and patches are real."""
 
-    def __init__(
-        self,
-        rng: SeededRandom,
-        *,
-        functions: Sequence[str],
-        behaviours: Sequence[Behaviour],
-        vocabulary: CodeVocabulary,
-        taken: Set[str],
-    ) -> None:
-        super().__init__(rng, NAME_KINDS, taken)
-        self._vocabulary = vocabulary
-        self._functions = rng.shuffled([one for one in functions if one not in taken])
-        self._results: dict[str, str] = {}
+    def __init__(self, world: "TeamWorld", rng: SeededRandom, taken: Set[str]) -> None:
+        super().__init__(rng, name_kinds(world.package), taken)
+        self._vocabulary = world.vocabulary
+        self._values = world.executed
+        self._functions = rng.shuffled([one for one in world.functions if one not in taken])
+        # A call in which a taken name stands would tell it as well.
+        told = tuple(name.strip("'\"") for name in taken)
         free: list[Behaviour] = []
-        for one in behaviours:
-            self._results[one.call] = one.result.text
-            if one.call not in taken:
+        for one in world.behaviours:
+            if one.result.text not in taken and not any(name in one.call for name in told):
                 free.append(one)
         self._behaviours = rng.shuffled(free)
+        unused: list[Patch] = []
+        for patch in world.patches.values():
+            if taken.isdisjoint((patch.name, *patch.values.values())) and not any(
+                name in patch.behaviour.call for name in told
+            ):
+                unused.append(patch)
+        self._patches = rng.shuffled(unused)
 
     def usable(self, name: str) -> bool:
-        """Return True where no word of the name but its ending is in the code."""
-        words = folded(name.removeprefix("Team ")).split()
-        return words[0] not in self._vocabulary.words
+        """Return True where no word of the name but its ending is in the code; of a ticket not its number."""
+        words = folded(name).split()
+        return words[-1 if words[-1].isdigit() else 0] not in self._vocabulary.words
 
     def new(self, kind: str) -> str:
-        if kind == "function":
-            return _taken_from(self._functions)
-        if kind == "call":
-            return self._take(self._behaviours)
-        return super().new(kind)
+        return self._real(kind, "") if kind in CODE_KINDS else super().new(kind)
 
     def alike(self, kind: str, name: str) -> str:
         """Return a call of the same function, a function of the same module, where there is one."""
-        if kind == "function":
-            module = name.rpartition(".")[0]
-            return _taken_from(self._functions, [one for one in self._functions if one.rpartition(".")[0] == module])
-        if kind == "call":
-            function = name.partition("(")[0]
-            return self._take([one for one in self._behaviours if one.symbol_id == function] or self._behaviours)
-        return super().alike(kind, name)
+        return self._real(kind, name) if kind in CODE_KINDS else super().alike(kind, name)
 
     def value(self, relation: Relation, *, subject: str, other_than: Set[str], rng: SeededRandom) -> str:
-        if relation.name == OUTCOME:
-            return self._results[subject]
+        if relation.name in EXECUTED:
+            value = self._values[subject, relation.name]
+            self._forget(value)
+            return value
         while True:
             value = super().value(relation, subject=subject, other_than=other_than, rng=rng)
             # An agreed number that stands in the code could be guessed from it.
             if relation.value != "number" or not self._vocabulary.has(value):
                 return value
 
-    def _take(self, among: Sequence[Behaviour]) -> str:
-        """Return a call of these; those with the same result are not given any more."""
-        if not among:
-            raise LookupError("calls enough")
-        taken = among[0]
-        result = folded(taken.result.text)
-        self._behaviours = [one for one in self._behaviours if folded(one.result.text) != result]
+    def _real(self, kind: str, like: str) -> str:
+        """Return a function, a call or a patch that was not there before. Raises LookupError where there is none left."""
+        function = like.partition("(")[0]
+        if kind == "function":
+            module = like.rpartition(".")[0]
+            name = _first([one for one in self._functions if one.rpartition(".")[0] == module] or self._functions, kind)
+            self._functions.remove(name)
+            return name
+        if kind == "patch":
+            patch = _first(self._patches, kind)
+            self._forget(patch.behaviour.call)
+            self._forget(patch.miss.result.text)
+            self._patches = [one for one in self._patches if one.name != patch.name]
+            return patch.name
+        taken = _first([one for one in self._behaviours if one.symbol_id == function] or self._behaviours, kind)
+        self._forget(taken.call)
+        self._forget(taken.result.text)
         return taken.call
 
+    def _forget(self, text: str) -> None:
+        """Take out calls that are this one or come to this, and patches that break such a call, come to this or turn this."""
+        same = folded(text)
+        self._behaviours = [one for one in self._behaviours if same not in (folded(one.call), folded(one.result.text))]
+        kept: list[Patch] = []
+        for patch in self._patches:
+            texts = (patch.behaviour.call, patch.behaviour.result.text, patch.miss.result.text, patch.miss.change)
+            if same not in map(folded, texts):
+                kept.append(patch)
+        self._patches = kept
 
-def _taken_from(pool: list[str], preferred: Sequence[str] = ()) -> str:
+
+T = TypeVar("T")
+
+
+def _first(pool: Sequence[T], kind: str) -> T:
     if not pool:
-        raise LookupError("functions enough")
-    name = (preferred or pool)[0]
-    pool.remove(name)
-    return name
+        raise LookupError(f"{'patche' if kind == 'patch' else kind}s enough")
+    return pool[0]
 
 
 class TeamWorld(World):
     """A team's notes on a package. `behaviours` are those that notes may tell."""
 
-    tell_prompt = "code_documents/tell"
+    tell_prompts = tuple(f"code_documents/{kind.replace(' ', '_')}" for kind in NOTE_KINDS)
     phrase_prompt = "code_documents/phrase"
     relations = RELATIONS
     document_kinds = NOTE_KINDS
     statuses = STATUSES
     title_slots = ("date",)
-    text_slots = frozenset(("author", "date", "subject"))
+    text_slots = frozenset(("author", "colleague", "date", "weekday", "few", "function", "signature", "line", "doc"))
     needed_slots = frozenset(("author",))
-    asides_elsewhere = 2
+    asides_elsewhere = 1
     days_apart = 45
+    statement_places = 2
+    clause_slots = ("subject", "value")
+    shown_relations = SHOWN
 
     def __init__(self, sources: CodeSources, behaviours: Sequence[Behaviour], vocabulary: CodeVocabulary) -> None:
-        self._functions = [one.symbol_id for one in sources.symbols if one.kind == "function"]
-        self._behaviours = tellable(behaviours)
-        self._vocabulary = vocabulary
-        results = {folded(one.result.text) for one in self._behaviours}
-        if len(results) < FEWEST_CALLS:
-            self.relations = [one for one in RELATIONS if "call" not in (one.subject, one.value)]
+        self._sources = sources
+        self.package = sources.package.name
+        self.functions = [one.symbol_id for one in sources.symbols if one.kind == "function"]
+        self.behaviours = tellable(behaviours)
+        self.patches = patches_of(self.behaviours)
+        self.executed = executed_values(behaviours)
+        self.vocabulary = vocabulary
+        self._calls = {one.call: one for one in self.behaviours}
+        unknown: set[str] = set()
+        if len({folded(one.result.text) for one in self.behaviours}) < FEWEST_CALLS:
+            unknown.update(("call", "patch"))
+        if len(self.patches) < FEWEST_PATCHES:
+            unknown.add("patch")
+        self.relations = [one for one in RELATIONS if unknown.isdisjoint((one.subject, one.value))]
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> TeamNames:
-        return TeamNames(
-            SeededRandom(*path),
-            functions=self._functions,
-            behaviours=self._behaviours,
-            vocabulary=self._vocabulary,
-            taken=taken,
-        )
+        return TeamNames(self, SeededRandom(*path), taken)
 
     def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
-        """Return relations of which one is about a function or a call; half of the longer paths end in what a call comes to."""
-        starts = [one for one in self.relations if one.name != OUTCOME]
-        families = ["plain", "name"]
-        if hops > 1 and len(starts) < len(self.relations):
-            families = ["run", "run", *families]
-        family = rng.choice(families)
+        """Return relations of which one is about code; the first may be disputed, and longer paths end as `ENDS` says."""
+        starts = [one for one in self.relations if one.disputed]
+        known = {one.name for one in self.relations}
+        end = rng.choice([one for one in ENDS if one in known or not one]) if hops > 1 else ""
         while True:
             path = [rng.choice(starts)]
             while len(path) < hops:
@@ -193,29 +327,69 @@ class TeamWorld(World):
                     break
                 path.append(rng.choice(fitting))
             about_code = any(CODE_KINDS & {one.subject, one.value} for one in path)
-            if len(path) == hops and about_code and _family(path[-1]) == family:
+            if len(path) == hops and about_code and end == _end(path[-1]):
                 return path
 
+    def evidence(self, names: NameMaker, subject: str) -> tuple[Relation, str]:
+        """Return the outcome of a call that a note shows beside what it is about, of the same function where there is one."""
+        return self.relation(OUTCOME), names.alike("call", subject)
+
     def source_words(self, relation: str, status: Status) -> Sequence[str]:
-        return RUN_ON if relation == OUTCOME else AS_OF[status]
+        return RUN_ON if relation in SHOWN else AS_OF[status]
+
+    def document_kinds_about(self, subject_kind: str) -> Sequence[str]:
+        return NOTES_ABOUT[subject_kind]
+
+    def tell_prompt_of(self, document_kind: str) -> str:
+        return f"code_documents/{document_kind.replace(' ', '_')}"
+
+    def transcript(self, statement: Statement, as_of: str) -> tuple[str, str]:
+        """Return what an interpreter shows before and after the value: the call as it is typed, the traceback around it."""
+        call = self._calls.get(statement.subject)
+        lead = f"{as_of[:1].upper()}{as_of[1:]}"
+        if call is None:
+            patch = self.patches[statement.subject]
+            return f"\n\n{lead}, with {patch.name} applied:\n\n>>> {patch.behaviour.call}\n", "\n\n"
+        before = f"\n\n{lead}:\n\n>>> {call.call}\n"
+        frames, _, last = call.result.traceback.rpartition("\n")
+        if not last or is_awkward(last):
+            return before, "\n\n"
+        return f"{before}{frames}\n", f"{last.removeprefix(statement.value)}\n\n"
 
     def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, str]:
-        """A note is signed, and dated with the latest day that it speaks of."""
-        names = NameMaker(SeededRandom(*path, plan.document_id, "names"), NAME_KINDS)
+        """A note is signed, dated with the latest day that it speaks of, and argues about one function."""
+        names = NameMaker(SeededRandom(*path, plan.document_id, "names"), name_kinds(self.package))
+        words = self._words_of_function(plan, rng)
         return {
-            "subject": plan.subject,
             "author": names.new("person"),
+            "colleague": names.new("person"),
             "date": spoken(max(one.as_of for one in plan.statements)),
+            "weekday": rng.choice(WEEKDAYS),
+            "few": rng.choice(FEW),
+            "function": words.name,
+            "signature": words.signature,
+            "line": rng.choice(words.lines),
+            "doc": words.doc,
         }
 
+    def _words_of_function(self, plan: DocumentPlan, rng: SeededRandom) -> SourceWords:
+        """Return words of the function whose call the note shows; else of one that it names, else of any one."""
+        shown = [one for one in plan.statements if one.relation in SHOWN]
+        for statement in (*shown, *plan.statements):
+            for name in (statement.subject, statement.value):
+                if name in self.patches:
+                    name = self.patches[name].behaviour.symbol_id
+                function = name.partition("(")[0]
+                if function in self.functions:
+                    return source_words(self._sources, function)
+        return source_words(self._sources, rng.choice(self.functions))
 
-def _family(relation: Relation) -> str:
-    """Return the kind of answer that a path to this relation has; `call` is that of none."""
-    if relation.name == OUTCOME:
-        return "run"
-    if relation.value == "call":
-        return "call"
-    return "name" if relation.leads_on else "plain"
+
+def _end(relation: Relation) -> str:
+    """Return the name by which `ENDS` lists a path to this relation; a call is the end of none."""
+    if relation.name in ENDS or relation.value == "call":
+        return relation.name
+    return ""
 
 
 def stands_in_code(statement: Statement, sources: CodeSources, vocabulary: CodeVocabulary) -> str:

@@ -255,6 +255,11 @@ class _ClusterMaker:
                 about_others.append(relation)
         for relation in self._rng.sample(about_subject, 1 + self._rng.integer_below(2)):
             yield self._aside(hop.subject, relation, day)
+        with suppress(LookupError):
+            shown = self._world.evidence(self._names, hop.subject)
+            if shown is not None:
+                relation, subject = shown
+                yield self._aside(subject, relation, day)
         if self._world.asides_elsewhere:
             for relation in self._rng.sample(about_others, 1 + self._rng.integer_below(self._world.asides_elsewhere)):
                 with suppress(LookupError):  # a world whose entities are used up has fewer asides

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import get_args
 
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.facts import DocumentPlan, Status
+from assets.memory_items.facts import DocumentPlan, Statement, Status
 from assets.recipe.document_tasks import Operation
 from assets.records.answers import AnswerKind, read_date
 
@@ -189,7 +189,7 @@ class World(ABC):
     those of them that they must. `statuses` are those of facts and of what says the same of others, each as often as it is
     listed. `asides_elsewhere`: statements about others, at most, in each document; `days_apart`: how long before its main
     statement the others are of, at most, where 0 is any time. `statement_places`: in how many places of a text statements may
-    stand, at most; `clause_slots`: what the wordings of a relation have to have.
+    stand, at most; `clause_slots`: what the wordings of a relation have to have. `shown_relations` are shown and not said.
     """
 
     tell_prompt: str
@@ -204,6 +204,7 @@ class World(ABC):
     days_apart: int = 0
     statement_places: int = 1
     clause_slots: Sequence[str] = ("as_of", "subject", "value")
+    shown_relations: frozenset[str] = frozenset()
 
     @abstractmethod
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
@@ -240,6 +241,17 @@ class World(ABC):
     def statement_form(self, document_kind: str, frames: Sequence[str]) -> StatementForm:
         """Return how a document of this kind states something; `frames` are those that its writer gave."""
         return StatementForm(frames or ("{clause}",))
+
+    def transcript(self, statement: Statement, as_of: str) -> tuple[str, str]:
+        """Return what stands before and after the value of a statement that is shown. Raises LookupError for any other."""
+        raise LookupError(f"a transcript of {statement.relation}")
+
+    def evidence(self, names: NameMaker, subject: str) -> tuple[Relation, str] | None:
+        """Return a relation of something else that every document about this subject states beside, if there is one.
+
+        Raises LookupError where entities are used up.
+        """
+        return None
 
     def relation(self, name: str) -> Relation:
         """Return the relation of this name. Raises LookupError."""

@@ -72,19 +72,17 @@ class Tellings:
         first, *others = telling.text.strip().split("{statements}")
         text = _with_slots(first, slots)
         placed: list[PlacedStatement] = []
-        for number, following in enumerate(others):
-            stated = _share(plan.statements, number, of=len(others))
+        for stated, following in zip(self._in_places(plan.statements, len(others)), others, strict=True):
             for place, statement in enumerate(stated):
-                sentence, start = self._sentence(statement, form, rng)
-                text += form.between if place else ""
-                value = len(text) + start
+                stated_as, start = self._stated(statement, form, rng)
+                text = _appended(text, form.between if place else "", stated_as)
+                value = len(text) - len(stated_as) + start
                 placed.append(PlacedStatement(statement=statement, start=value, end=value + len(statement.value)))
-                text += sentence
-            text += _with_slots(following, slots)
+            text = _appended(text, "", _with_slots(following, slots))
         return SourceDocument(
             document_id=plan.document_id,
             title=_with_slots(telling.title, slots).strip(),
-            text=text,
+            text=text.rstrip(),
             role=role,
             statements=tuple(placed),
             cluster=cluster,
@@ -95,11 +93,24 @@ class Tellings:
         path = (seed, task_id, "telling")
         return tuple(self.document(plan, role=plan.role, path=path) for plan in plans)
 
-    def _sentence(self, statement: Statement, form: StatementForm, rng: SeededRandom) -> tuple[str, int]:
-        """Return a sentence that states it, and the place in it where its value begins."""
-        template = rng.choice(form.frames).replace("{clause}", rng.choice(self.sentences[statement.relation]))
+    def _in_places(self, statements: Sequence[Statement], count: int) -> list[Sequence[Statement]]:
+        """Return the statements of each place: those that are shown in the first, the others in equal shares, in order."""
+        shown = [one for one in statements if one.relation in self.world.shown_relations]
+        places: list[Sequence[Statement]] = [shown] if shown and count > 1 else []
+        rest = [one for one in statements if one not in shown] if places else statements
+        left = count - len(places)
+        for number in range(left):
+            places.append(rest[number * len(rest) // left : (number + 1) * len(rest) // left])
+        return places
+
+    def _stated(self, statement: Statement, form: StatementForm, rng: SeededRandom) -> tuple[str, int]:
+        """Return a sentence or a transcript that states it, and the place in it where its value begins."""
         words = self.world.source_words(statement.relation, statement.status)
         as_of = rng.choice(words).format(day=spoken(statement.as_of))
+        if statement.relation in self.world.shown_relations:
+            before, after = self.world.transcript(statement, as_of)
+            return f"{before}{statement.value}{after}", len(before)
+        template = rng.choice(form.frames).replace("{clause}", rng.choice(self.sentences[statement.relation]))
         phrase = self.world.relation(statement.relation).phrase.replace("{x}", statement.subject)
         slots = {"subject": statement.subject, "as_of": as_of, "phrase": phrase}
         before, after = template.split("{value}")
@@ -111,9 +122,14 @@ class Tellings:
         return sentence, len(before)
 
 
-def _share(statements: Sequence[Statement], number: int, *, of: int) -> Sequence[Statement]:
-    """Return the statements of one of so many places: each has about as many, in their order."""
-    return statements[number * len(statements) // of : (number + 1) * len(statements) // of]
+def _appended(text: str, between: str, more: str) -> str:
+    """Return the text with more behind it; a transcript is a paragraph of its own."""
+    if more.startswith("\n"):
+        text = text.rstrip()
+        between = ""
+    if text.endswith("\n"):
+        return text + more.lstrip()
+    return text + between + more
 
 
 def _with_slots(template: str, slots: Mapping[str, SlotWords]) -> str:
@@ -129,9 +145,10 @@ async def ask_tellings(world: World, *, task_id: str, recipe: DocumentTaskRecipe
     style = SeededRandom(recipe.world_seed, task_id, "style").integer_below(recipe.num_styles)
     writer = _Writer(world, recipe, style, model)
     documents = await gather_all(*map(writer.documents, world.document_kinds))
-    sentences = await gather_all(*map(writer.sentences, world.relations))
+    said = [relation for relation in world.relations if relation.name not in world.shown_relations]
+    sentences = await gather_all(*map(writer.sentences, said))
     by_relation: dict[str, Sequence[str]] = {}
-    for relation, ways in zip(world.relations, sentences, strict=True):
+    for relation, ways in zip(said, sentences, strict=True):
         by_relation[relation.name] = ways
     return Tellings(world, dict(zip(world.document_kinds, documents, strict=True)), by_relation)
 

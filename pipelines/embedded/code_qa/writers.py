@@ -1,32 +1,48 @@
-"""The function that answers each prompt of code questions. Notes are made of sentences that suit any subject."""
+"""The function that answers each prompt of code questions. Notes are made of wordings that argue about any function."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import yaml
+
 from assets.code_qa.team.relations import RELATIONS
-from assets.engine.seeded_random import SeededRandom
-from pipelines.embedded.code_qa.sentences import AFTER, CLAUSES, ENDINGS, FRAMES, MIDDLES, OPENINGS, TITLES
+from assets.code_qa.team.world import TeamWorld
+from pipelines.embedded.code_qa.sentences import CLAUSES, FRAMES
+from pipelines.embedded.deep_research.documents import FRAMES_PER_DOCUMENT, DocumentWordings
 from pipelines.embedded.memory_items import questions
-from pipelines.embedded.memory_items.documents import STATEMENTS, DocumentWords, write_documents, write_statements
 from pipelines.embedded.memory_items.reading import answer_by_reading
 from pipelines.embedded.task import PromptTask
 
-NOTES = DocumentWords("notes", OPENINGS, TITLES, MIDDLES, ENDINGS, fewest_middles=7, most_middles=11)
+NOTES = Path(__file__).with_name("notes.yaml")
+
+
+@cache
+def note_wordings() -> Mapping[str, DocumentWordings]:
+    """Return the wordings by kind of note."""
+    kinds = yaml.load(NOTES.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    return {kind: DocumentWordings.model_validate(wordings) for kind, wordings in kinds.items()}
 
 
 def tell_notes(task: PromptTask) -> dict[str, Any]:
-    """Write notes of an invented team."""
-    return write_documents(task, NOTES, _place_statements)
-
-
-def _place_statements(middles: list[str], rng: SeededRandom) -> None:
-    position = 1 + rng.integer_below(len(middles) - 2)
-    middles[position:position] = [STATEMENTS, rng.choice(AFTER)]
+    """Write as many notes of the kind as asked for, each with some of its frames."""
+    kind = task.text("kind")
+    wordings = note_wordings()[kind]
+    rng = task.rng("tell")
+    notes: list[dict[str, Any]] = []
+    for _ in range(task.number(r"exactly (\d+) different documents", default=4)):
+        frames = rng.sample(FRAMES[kind], FRAMES_PER_DOCUMENT)
+        notes.append({"title": rng.choice(wordings.titles), "text": wordings.text(rng), "frames": frames})
+    return {"documents": notes}
 
 
 def phrase_decisions(task: PromptTask) -> dict[str, Any]:
-    """Write sentences for a relation of the team."""
-    return write_statements(task, RELATIONS, CLAUSES, FRAMES)
+    """Write as many clauses for a relation of the team as asked for; where there are fewer, they come again."""
+    relation = next(one for one in RELATIONS if one.meaning == task.text("meaning"))
+    count = task.number(r"exactly (\d+) clauses", default=4)
+    clauses = task.rng("phrase").shuffled([relation.meaning, *CLAUSES[relation.name]])
+    return {"sentences": [clauses[number % len(clauses)] for number in range(count)]}
 
 
 def recover_facts(task: PromptTask) -> dict[str, str]:
@@ -40,7 +56,7 @@ def recover_facts(task: PromptTask) -> dict[str, str]:
 
 
 WRITERS: dict[str, Callable[[PromptTask], Any]] = {
-    "code_documents/tell": tell_notes,
+    **dict.fromkeys(TeamWorld.tell_prompts, tell_notes),
     "code_documents/phrase": phrase_decisions,
     "code_documents/recover": recover_facts,
     "code_questions/word": questions.word_about_code,

@@ -19,10 +19,10 @@ from assets.text.words import folded
 from pipelines.embedded.code_qa import sentences as notes
 from pipelines.embedded.deep_research import sentences as documents_of_fiction
 from pipelines.embedded.deep_research.manuals import manual_facts
+from pipelines.embedded.memory_items.transcripts import DAY, shown_calls_of
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 CELL = " | "  # between the cells of a table's row
-DAY = r"\d{1,2} [A-Z][a-z]+ \d{4}"
 SLOTS = {"subject": r"(?P<subject>.+?)", "value": r"(?P<value>.+?)"}
 QUESTION_FRAMES = (
     *documents_of_fiction.QUESTION_FRAMES,
@@ -72,22 +72,16 @@ def _pattern(frame: str, slots: Mapping[str, str], flags: re.RegexFlag = re.NOFL
     return re.compile("".join(slots.get(part, re.escape(part)) for part in parts), flags)
 
 
-def _frames_of_documents() -> list[str]:
+def _all_frames(by_kind: Mapping[str, Sequence[str]]) -> list[str]:
     frames: list[str] = []
-    for of_form in documents_of_fiction.FRAMES.values():
-        frames += of_form
+    for of_kind in by_kind.values():
+        frames += of_kind
     return frames
 
 
-def _frames_of_notes() -> list[str]:
-    return [frame.format(clause="{clause}") for frame in notes.FRAMES]
-
-
 WORLDS = (
-    KnownWorld(fiction.RELATIONS, documents_of_fiction.CLAUSES, _frames_of_documents(), fiction.AS_OF),
-    KnownWorld(
-        team.RELATIONS, notes.CLAUSES, _frames_of_notes(), {**team.AS_OF, "plain": (*team.AS_OF["plain"], *team.RUN_ON)}
-    ),
+    KnownWorld(fiction.RELATIONS, documents_of_fiction.CLAUSES, _all_frames(documents_of_fiction.FRAMES), fiction.AS_OF),
+    KnownWorld(team.RELATIONS, notes.CLAUSES, _all_frames(notes.FRAMES), team.AS_OF),
 )
 
 
@@ -102,7 +96,10 @@ class ReadFact:
 
 
 def read_world_facts(text: str) -> Iterator[ReadFact]:
-    """Yield the facts that the sentences of a document of an invented world state."""
+    """Yield the facts that the sentences of a document of an invented world state, and those that its transcripts show."""
+    for shown in shown_calls_of(text):
+        relation = team.WRONG_RESULT if shown.patch else team.OUTCOME
+        yield ReadFact(folded(shown.patch or shown.call), relation, shown.result, (RANK["plain"], shown.day))
     for sentence in SENTENCE.split(text):
         fact = _fact_of(sentence)
         if fact is not None:

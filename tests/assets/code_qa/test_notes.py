@@ -5,15 +5,22 @@ from dataclasses import dataclass
 import pytest
 
 from assets.code_qa.documents import write_notes
+from assets.code_qa.packages.vocabulary import code_vocabulary
 from assets.code_qa.questions import shown_code
 from assets.code_qa.records.behaviours import Behaviour, CallResult
-from assets.code_qa.team.relations import OUTCOME, RELATIONS
-from assets.code_qa.team.world import is_telling, tellable
+from assets.code_qa.team.relations import ENDS, EXECUTED, NOTE_KINDS, OUTCOME, RELATIONS, SHOWN, WRONG_RESULT
+from assets.code_qa.team.world import TeamWorld, is_telling, patches_of, tellable
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelReply, ModelRequest
+from assets.memory_items.facts import DocumentPlan, Statement
 from assets.memory_items.final_ablation import certify_lengths, final_conditions, without_hop
+from assets.memory_items.world.tellings import Telling, Tellings, telling_problems
 from assets.recipe.document_tasks import Eviction
 from assets.records.answers import TypedAnswer, is_right
 from assets.records.base import ItemFailed
+from pipelines.embedded.code_qa.sentences import FRAMES
+from pipelines.embedded.code_qa.writers import note_wordings
+from pipelines.embedded.memory_items.reading import read_world_facts
 from tests.support.code_questions import code_recipe, made_question
 from tests.support.coroutines import run
 from tests.support.research_tasks import EmbeddedModel
@@ -50,13 +57,96 @@ def test_every_result_in_a_note_is_one_that_was_run() -> None:
     assert all(results[one.subject] == one.value for one in told)
 
 
+def made_world() -> TeamWorld:
+    made = made_question()
+    return TeamWorld(made.sources, made.behaviours.behaviours, code_vocabulary(made.sources, code_recipe().packages))
+
+
+@pytest.mark.parametrize("kind", NOTE_KINDS)
+def test_every_kind_of_note_is_written_in_many_ways_that_can_be_used(kind: str) -> None:
+    wordings = note_wordings()[kind]
+    texts = set[str]()
+    for number in range(40):
+        telling = Telling(title=wordings.titles[0], text=wordings.text(SeededRandom(kind, number)), frames=FRAMES[kind])
+        assert list(telling_problems(telling, made_world(), kind=kind)) == []
+        texts.add(telling.text)
+    assert len(texts) > 30
+
+
+def test_a_note_shows_a_call_of_the_function_that_it_argues_about() -> None:
+    for note in made_question().documents.documents:
+        shown = [one.statement for one in note.statements if one.statement.relation == OUTCOME]
+        assert shown
+        assert f">>> {shown[0].subject}\n" in note.text
+        if len(shown) == 1:
+            function = shown[0].subject.partition("(")[0].rpartition(".")[2]
+            assert function in note.text.partition(">>> ")[0] + note.text.rpartition(">>> ")[2].partition("\n")[2]
+
+
+def told(statement: Statement, world: TeamWorld) -> str:
+    """A bug report of this statement alone."""
+    plan = DocumentPlan(document_id="d", kind="bug report", subject="HUM-2345", role="support", statements=(statement,))
+    telling = Telling(title="Bug report, {date}", text="Here: {statements} Signed {author}.", frames=FRAMES["bug report"])
+    return Tellings(world, {"bug report": [telling]}, {}).document(plan, role="support", path=(1,)).text
+
+
+def test_a_call_that_raises_is_shown_with_its_traceback_and_read_again() -> None:
+    traceback = 'Traceback (most recent call last):\n  File "m.py", line 3, in f\n    raise Oddity(x)\nOddity: not that way'
+    raised = Behaviour(
+        behaviour_id="b",
+        symbol_id="humanfriendly.text.format",
+        arguments=("'x y'",),
+        result=CallResult(outcome="raises", text="Oddity", traceback=traceback),
+    )
+    made = made_question()
+    world = TeamWorld(made.sources, [raised], code_vocabulary(made.sources, code_recipe().packages))
+    day = made.documents.facts[0].as_of
+    assert day is not None
+    statement = Statement(subject=raised.call, relation=OUTCOME, value="Oddity", as_of=day, status="plain")
+    text = told(statement, world)
+    assert f">>> {raised.call}\n{traceback}\n\nSigned" in text
+    in_one_line = " ".join(text.split())  # as a memory may keep it
+    for kept in (text, in_one_line):
+        (fact,) = read_world_facts(kept)
+        assert (fact.relation, fact.value) == (OUTCOME, "Oddity")
+
+
+def test_what_a_patch_breaks_was_executed_and_is_shown_with_the_patch() -> None:
+    made = made_question()
+    world = made_world()
+    patches = patches_of(tellable(made.behaviours.behaviours))
+    assert patches
+    for name, patch in patches.items():
+        assert patch.miss in patch.behaviour.near_misses
+        day = made.documents.facts[0].as_of
+        assert day is not None
+        value = patch.miss.result.text
+        text = told(Statement(subject=name, relation=WRONG_RESULT, value=value, as_of=day, status="plain"), world)
+        assert f", with {name} applied:\n\n>>> {patch.behaviour.call}\n{value}\n" in text
+        (fact,) = read_world_facts(text)
+        assert (fact.relation, fact.value) == (WRONG_RESULT, value)
+
+
+def test_longer_questions_end_in_behaviours_and_reasons() -> None:
+    world = made_world()
+    ends = [world.path(SeededRandom("path", number), 2)[-1].name for number in range(200)]
+    share = sum(one in ENDS for one in ends) / len(ends)
+    assert share > 0.75
+    assert set(ENDS) - {""} & {one.name for one in world.relations} <= set(ends) | {""}
+
+
+def test_what_is_shown_and_not_said_was_executed() -> None:
+    assert SHOWN < EXECUTED
+    assert all(not one.disputed for one in RELATIONS if one.name in EXECUTED)
+
+
 def test_what_is_shown_with_a_question_is_code_of_its_rivals_too() -> None:
     """Were only the chain's function shown, the code would tell a step of the way."""
     made = made_question()
     functions = {hop.subject.partition("(")[0] for hop in made.decisions.chain if "(" in hop.subject}
     shown = {one.document_id.removeprefix("code-") for one in made.question.code}
     assert functions < shown
-    assert shown_code(made.sources, made.decisions, most=code_recipe().max_code_tokens) == made.question.code
+    assert shown_code(made.sources, made.behaviours, made.decisions, most=code_recipe().max_code_tokens) == made.question.code
 
 
 def test_leaving_out_a_decision_or_an_outcome_leaves_the_code_in_sight() -> None:
@@ -100,6 +190,7 @@ def test_calls_that_read_alike_are_told_once_and_guessed_results_never() -> None
         behaviour("'x_y'", "'one two'"),
         behaviour("'z'", "False"),
         behaviour("'q'", "'a\\nb'"),
+        behaviour("'two three'", "'two three'"),
     ]
     assert [one.call for one in tellable(known)] == ["a.b('x-y')"]
 

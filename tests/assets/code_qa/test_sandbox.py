@@ -41,6 +41,12 @@ def test_a_plain_call_tells_its_result_and_the_lines_that_ran() -> None:
     first, second, good = run("def bad(x):\n    if x:\n        return x + 1\n    raise KeyError(x)", "1", "0")
     assert (first.status, first.text, first.lines) == ("returns", "2", (3, 4))
     assert (second.status, second.text, second.own) == ("raises", "KeyError", True)
+    assert second.traceback.split("\n") == [
+        "Traceback (most recent call last):",
+        '  File "pack/mod.py", line 5, in bad',
+        "    raise KeyError(x)",
+        "KeyError: 0",
+    ]
     assert good.text == "[1, 'y']"
 
 

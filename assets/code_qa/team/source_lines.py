@@ -1,0 +1,55 @@
+"""What a note quotes of a function: its name, signature, docstring, and lines that decide something."""
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assets.code_qa.packages.symbols import Function, function_in
+from assets.code_qa.records.sources import CodeFile, CodeSources
+from prompts.fence import neutralized
+
+MOST_LETTERS = 80  # of a line that is quoted
+NO_DOC = "nothing at all"
+
+
+class SourceWords(NamedTuple):
+    """Words of a function. `lines` are quoted with their places; there is at least one."""
+
+    name: str
+    signature: str
+    doc: str
+    lines: tuple[str, ...]
+
+
+def source_words(sources: CodeSources, symbol_id: str) -> SourceWords:
+    """Return what may be quoted of a function of the sources. Raises LookupError."""
+    symbol = sources.symbol(symbol_id)
+    file = next(one for one in sources.files if one.path == symbol.path)
+    function = function_in(file, symbol.name)
+    name = f"`{symbol.name}`"
+    # Marks of code would read as code of the note.
+    doc = (ast.get_docstring(function) or "").partition("\n")[0].replace("`", "'").strip().removesuffix(".")
+    lines = tuple(_deciding_lines(function, file))
+    return SourceWords(
+        name=name,
+        signature=f"`{symbol.signature}`" if _is_plain(symbol.signature) else name,
+        doc=f'"{neutralized(doc)}"' if doc else NO_DOC,
+        lines=lines or (f"{name} ({file.path}, line {function.lineno})",),
+    )
+
+
+def _deciding_lines(function: Function, file: CodeFile) -> Iterator[str]:
+    """Yield lines of conditions and loops, whose outcome no line alone gives away, each with its place."""
+    lines = file.text.split("\n")
+    numbers: set[int] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.If | ast.While | ast.For):
+            numbers.add(node.lineno)
+    for number in sorted(numbers):
+        line = lines[number - 1].strip()
+        if _is_plain(line) and len(line) <= MOST_LETTERS:
+            yield f"`{line}` ({file.path}, line {number})"
+
+
+def _is_plain(text: str) -> bool:
+    return "`" not in text and "{" not in text and neutralized(text) == text
