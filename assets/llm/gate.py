@@ -37,6 +37,16 @@ class VoteContext:
         """A number unique to the vote within its item."""
         return first_vote_number(self.draft, self.refinement) + self.vote
 
+    @property
+    def reworded(self) -> bool:
+        """True for every second vote on a text, which is asked in other words: a judge that misread it may not do so again."""
+        return is_reworded(self.vote)
+
+
+def is_reworded(vote: int) -> bool:
+    """Return True for the number of a vote that is asked in other words than the one before."""
+    return vote % 2 == 1
+
 
 def first_vote_number(draft: int, refinement: int) -> int:
     """The number of the first vote on this draft and refinement."""
@@ -70,7 +80,7 @@ class ReadingTask(Generic[S]):
     vote: VoteContext
 
 
-# Reads all texts in one call: what each tells, {} where nothing can be told. All tasks have the same judge model.
+# Reads all texts in one call: what each tells, {} where nothing can be told. All tasks have the same judge and wording.
 Reader = Callable[[Sequence[ReadingTask[S]]], Awaitable[list[dict[str, str]]]]
 
 
@@ -125,7 +135,7 @@ async def _settle(sources: Sequence[Sequence[Gated[S]]], read: Reader[S], *, siz
         waiting = undecided
         if recipe.gates.policy == "calibrated":
             waiting = _in_fewest_calls(undecided, size=size, of_one=of_one)
-        groups = independent_groups(waiting, size=size, of_one=of_one)
+        groups = _calls(waiting, size=size, of_one=of_one)
         await gather_all(*(_vote_on(group, read, recipe=recipe) for group in groups))
         refused: list[_Ballot[S]] = []
         for ballot in chain.from_iterable(undecided):
@@ -137,35 +147,62 @@ async def _settle(sources: Sequence[Sequence[Gated[S]]], read: Reader[S], *, siz
         undecided = list(map(_still_due, undecided))
 
 
-def _in_fewest_calls(undecided: Sequence[Sequence["_Ballot[S]"]], *, size: int, of_one: int) -> list[list["_Ballot[S]"]]:
-    """Return the texts of this round: as many of each source as go into the fewest calls that the size allows.
+def _calls(sources: Sequence[Sequence["_Ballot[S]"]], *, size: int, of_one: int) -> list[list["_Ballot[S]"]]:
+    """Return the texts in groups that are asked in the same words, as `independent_groups` does."""
+    groups: list[list[_Ballot[S]]] = []
+    plain = _chosen(sources, lambda ballot: not is_reworded(ballot.due.start))
+    reworded = _chosen(sources, lambda ballot: is_reworded(ballot.due.start))
+    for alike in (plain, reworded):
+        groups.extend(independent_groups(alike, size=size, of_one=of_one))
+    return groups
 
-    The others wait for calls that rewritten texts take anyway. Texts that were rewritten before go first, for each has most
-    rounds before it; then those with the fewest votes.
+
+def _chosen(sources: Sequence[Sequence["_Ballot[S]"]], choose: Callable[["_Ballot[S]"], bool]) -> list[list["_Ballot[S]"]]:
+    return [list(filter(choose, source)) for source in sources]
+
+
+def _in_fewest_calls(undecided: Sequence[Sequence["_Ballot[S]"]], *, size: int, of_one: int) -> list[list["_Ballot[S]"]]:
+    """Return the texts of this round: those with the fewest votes, as many of each source as go into the fewest calls.
+
+    So texts that are asked in the same words share calls, and the others wait for those that are rewritten. Of these the most
+    rewritten go first, for each has most rounds before it.
     """
-    calls = math.ceil(sum(map(len, undecided)) / size)
+    fewest = min(len(ballot.votes) for ballot in chain.from_iterable(undecided))
+    alike = _chosen(undecided, lambda ballot: len(ballot.votes) == fewest)
+    calls = math.ceil(sum(map(len, alike)) / size)
     chosen: list[list[_Ballot[S]]] = []
-    for source in undecided:
-        by_rounds_left = sorted(source, key=lambda ballot: (-ballot.text_number, len(ballot.votes)))
+    for source in alike:
+        by_rounds_left = sorted(source, key=lambda ballot: -ballot.text_number)
         chosen.append(by_rounds_left[: calls * of_one])
     return chosen
 
 
-async def take_votes(texts: Sequence[Gated[S]], read: Reader[S], *, recipe: Recipe) -> list[bool]:
-    """Return for each text if enough votes recover its target; the votes are added to the attempts' records.
+async def take_votes(
+    sources: Sequence[Sequence[Gated[S]]],
+    read: Reader[S],
+    *,
+    size: int,
+    of_one: int = 1,
+    one_by_one: bool = False,
+    recipe: Recipe,
+) -> list[bool]:
+    """Return for each text, source by source, if enough votes recover its target; the attempts' records get the votes.
 
-    As many judges are asked at once as are still needed to accept, so that an accepted text waits for one reply only;
-    more follow only while the matter is open. Where votes are calibrated they are asked one by one, up to the first that
-    refuses. The judge models take turns.
+    Texts share calls as in `pass_gates`. As many judges are asked at once as are still needed to accept, so that an accepted
+    text waits for one reply only; more follow only while the matter is open. Where most texts will be refused, and where
+    votes are calibrated, `one_by_one` asks for fewer. The judge models take turns.
     """
-    ballots = _ballots(texts, recipe.gates)
+    ballots = [_ballots(source, recipe.gates, one_by_one=one_by_one) for source in sources]
     due = ballots
-    while due:
-        await _vote_on(due, read, recipe=recipe)
-        due = _still_due(ballots)
-    for ballot in ballots:
+    while any(due):
+        groups = _calls(due, size=size, of_one=of_one)
+        await gather_all(*(_vote_on(group, read, recipe=recipe) for group in groups))
+        due = list(map(_still_due, ballots))
+    accepted: list[bool] = []
+    for ballot in chain.from_iterable(ballots):
         ballot.close()
-    return [ballot.accepted for ballot in ballots]
+        accepted.append(ballot.accepted)
+    return accepted
 
 
 @dataclass
@@ -175,6 +212,7 @@ class _Ballot(Generic[S]):
     gate: Gate[S]
     attempt: GateAttempt
     policy: GatePolicy
+    one_by_one: bool  # a vote is asked when the one before has accepted
     votes: list[GateRecord] = field(default_factory=list[GateRecord])
 
     @property
@@ -200,8 +238,7 @@ class _Ballot(Generic[S]):
         missing = self._missing
         if not 0 < missing <= most - first:
             return range(0)
-        # A calibrated policy counts on one refusal to end the vote, so that it asks one judge at a time.
-        at_once = 1 if self.policy.policy == "calibrated" else missing
+        at_once = 1 if self.one_by_one else missing
         return range(first, first + at_once)
 
     def close(self) -> None:
@@ -214,8 +251,10 @@ class _Ballot(Generic[S]):
         self.votes.clear()
 
 
-def _ballots(texts: Iterable[Gated[S]], policy: GatePolicy) -> list[_Ballot[S]]:
-    return [_Ballot(gate, attempt, policy) for gate, attempt in texts]
+def _ballots(texts: Iterable[Gated[S]], policy: GatePolicy, *, one_by_one: bool = False) -> list[_Ballot[S]]:
+    # A calibrated policy counts on one refusal to end the vote.
+    in_turn = one_by_one or policy.policy == "calibrated"
+    return [_Ballot(gate, attempt, policy, in_turn) for gate, attempt in texts]
 
 
 def _still_due(ballots: Iterable[_Ballot[S]]) -> list[_Ballot[S]]:
@@ -254,15 +293,17 @@ class _DueVote(Generic[S]):
 
 
 async def _vote_on(ballots: Sequence[_Ballot[S]], read: Reader[S], *, recipe: Recipe) -> None:
-    """Add the votes that are due: one on every text in a call, as far as one judge takes them, then the next."""
+    """Add the votes that are due: in a call those on all texts that one judge takes in the same words."""
     panel = recipe.models.judge.panel
-    calls: defaultdict[tuple[int, str], list[_DueVote[S]]] = defaultdict(list)
+    calls: defaultdict[tuple[int, bool, str], list[_DueVote[S]]] = defaultdict(list)
     for ballot in ballots:
         for place, number in enumerate(ballot.due):
             judge = panel[number % len(panel)]
-            calls[place, judge].append(_DueVote(ballot, number, judge))
+            calls[place, is_reworded(number), judge].append(_DueVote(ballot, number, judge))
     pending: list[Awaitable[list[dict[str, str]]]] = []
-    for votes in calls.values():
+    for (_, reworded, _), votes in calls.items():
+        if reworded:
+            votes.reverse()  # a text has other neighbours before it
         pending.append(read([vote.task for vote in votes]))
     read_in_calls = await gather_all(*pending)
     # Only now, so that the order of votes is that of the calls and not that of the replies.

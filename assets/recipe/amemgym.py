@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, JsonValue, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from assets.recipe.policies import AuditPolicy, DiversityPolicy, ShortcutPolicy
+from assets.recipe.policies import AuditPolicy, DiversityPolicy, ShortcutPolicy, decoys_per_user
 from assets.recipe.recipe import MOST_ITEMS, Recipe
 from assets.records.base import Record, quantity
 from assets.records.public_names import file_name
@@ -224,6 +224,19 @@ class AMemGymRecipe(Recipe):
     def asked_models(self) -> tuple[str, ...]:
         auditor = (self.audit.model,) if self.audit.model else ()
         return tuple(dict.fromkeys((*super().asked_models, *auditor)))
+
+    @property
+    def num_decoys(self) -> int:
+        """The number of wrong items that each user has at every gate."""
+        return decoys_per_user(self.num_users) if self.audit.decoys is None else self.audit.decoys
+
+    def for_stage(self, stage: str, *, item_id: str) -> Self:
+        recipe = super().for_stage(stage, item_id=item_id)
+        if stage != "audits":
+            return recipe
+        # How many users there are decides this much of a user's record, and of no other stage's.
+        audit = self.audit.model_copy(update={"decoys": self.num_decoys})
+        return recipe.model_copy(update={"audit": audit})
 
     @property
     def fewest_changes(self) -> int:

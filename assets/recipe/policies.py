@@ -164,16 +164,33 @@ def _at_least(votes: int, needed: int, *, rate: float) -> float:
     return sum(math.comb(votes, count) * rate**count * (1 - rate) ** (votes - count) for count in range(needed, votes + 1))
 
 
+# The users from which so many decoys each show that at most 5 % of wrong items are accepted (95 % confidence), if none is.
+FEWEST_USERS = {1: 76, 2: 39, 3: 27, 4: 21, 5: 18, 6: 15, 7: 13, 8: 12, 9: 11, 10: 10}
+MOST_DECOYS = 10
+FEWEST_MEASURED = 5  # with fewer users even the most would leave a fifth open, and are not worth their calls
+
+
+def decoys_per_user(users: int) -> int:
+    """Return how many wrong items each of so many users needs at every gate."""
+    if users < FEWEST_MEASURED:
+        return 1
+    for decoys, fewest in FEWEST_USERS.items():
+        if users >= fewest:
+            return decoys
+    return MOST_DECOYS
+
+
 class AuditPolicy(Record):
     """The audit of a finished user by independent judges. `enabled: false` asks nothing and leaves the audit empty."""
 
     enabled: bool = Field(default=True, description="whether finished users are audited at all")
-    decoys: int = quantity(
-        1,
+    decoys: int | None = quantity(
+        None,
         "items",
         ge=0,
         le=1000,
-        description="wrong queries, and as many wrong answers, taken through all texts of an item; half as many right ones",
+        description="a user's wrong items at each gate, taken through all their texts, and half as many right ones; null: by "
+        "the number of users, as many as show that at most 5 % are accepted",
     )
     pairs: int = quantity(
         6, "pairs", ge=0, le=1000, description="questions at the end of a period, drawn at random, read in both directions"

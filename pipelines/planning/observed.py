@@ -115,7 +115,8 @@ def _uses(connection: Connection, *, rows: str) -> dict[str, dict[str, dict[str,
 async def basis_for(recipe: AMemGymRecipe, ledger: Ledger | None) -> Basis:
     """Return earlier runs of the same prompts and counts with the same models; with other models; else the defaults.
 
-    The first is taken as it is when it has at least five users; all else is widened by the defaults' margin.
+    The first is taken as it is when it has at least five users, and as many decoys for each; all else is widened by the
+    defaults' margin.
     """
     defaults = load_defaults()
     size = RecipeSize.of(recipe)
@@ -123,22 +124,22 @@ async def basis_for(recipe: AMemGymRecipe, ledger: Ledger | None) -> Basis:
     alike: list[ObservedRuns] = []
     seconds: dict[str, float] = {}
     if ledger is not None:
-        alike = [runs for runs in await observed_runs(ledger) if runs.size == size]
+        alike = [runs for runs in await observed_runs(ledger) if runs.size.without_decoys == size.without_decoys]
         seconds = await observed_seconds(ledger, model=models[0])
     if alike:
         # Runs by the same models come before others, however few users they have.
-        runs = max(alike, key=lambda each: (each.models == models, len(each.users)))
-        return _of_runs(runs, defaults, seconds=seconds, same_models=runs.models == models)
+        runs = max(alike, key=lambda each: (each.models == models, each.size == size, len(each.users)))
+        return _of_runs(runs, defaults, seconds=seconds, same_models=runs.models == models, same_size=runs.size == size)
     name, measured = defaults.nearest(size)
     source = f"the shipped defaults, measured on {counted(measured.users, 'user')} of {name} with the embedded model"
     return Basis(source, [defaults.user(size)], measured.tried, defaults.margin, defaults.call_time, seconds)
 
 
-def _of_runs(runs: ObservedRuns, defaults: Defaults, *, seconds: dict[str, float], same_models: bool) -> Basis:
+def _of_runs(runs: ObservedRuns, defaults: Defaults, *, seconds: dict[str, float], same_models: bool, same_size: bool) -> Basis:
     count = len(runs.users)
     source = f"{counted(count, 'user')} of earlier runs with the same prompts and counts"
     if not same_models:
         source += f", but by {' and '.join(dict.fromkeys(runs.models))}"
-    trusted = same_models and count >= FEW_USERS
+    trusted = same_models and same_size and count >= FEW_USERS
     margin = NO_MARGIN if trusted else defaults.margin
     return Basis(source, runs.users, runs.tried, margin, defaults.call_time, seconds)

@@ -30,7 +30,13 @@ class RecipeSize(Record):
     @classmethod
     def of(cls, recipe: AMemGymRecipe) -> "RecipeSize":
         fields = {name: getattr(recipe, name) for name in cls.model_fields}
-        return cls.model_validate({**fields, "audit": recipe.audit.model_copy(update={"model": None})})
+        audit = recipe.audit.model_copy(update={"model": None, "decoys": recipe.num_decoys})
+        return cls.model_validate({**fields, "audit": audit})
+
+    @property
+    def without_decoys(self) -> "RecipeSize":
+        """The size but for the decoys, of which the same recipe for more users has fewer."""
+        return self.model_copy(update={"audit": self.audit.model_copy(update={"decoys": None})})
 
     def distance(self, other: "RecipeSize") -> float:
         """Return how different two sizes are: the sum of the logarithms of their counts' ratios."""

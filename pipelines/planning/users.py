@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from assets.amemgym.audits.rates import decoys_sentence
 from assets.recipe.amemgym import AMemGymRecipe
 from pipelines.planning.defaults import ErrorMargin
 from pipelines.planning.forecast import Forecast, Range, StageForecast, Terms, cost_of
@@ -30,11 +31,11 @@ def forecast_variant(recipe: AMemGymRecipe, ledger: Ledger | None, terms: Terms)
     """Return what the recipe's users will take, by the ledger where it knows users like them."""
     basis = asyncio.run(basis_for(recipe, ledger))
     source = f"{basis.source}; intervals of 90 %{_margin_words(basis.margin)}"
-    is_base = RecipeSize.of(recipe) == RecipeSize.of(AMemGymRecipe(variant="base"))
+    is_base = RecipeSize.of(recipe) == RecipeSize.of(AMemGymRecipe(variant="base", num_users=recipe.num_users))
     return Forecast(
         forecast(recipe, basis, terms=terms),
         source,
-        notes=(AUDITS,) if recipe.audit.enabled else (),
+        notes=tuple(filter(None, (AUDITS if recipe.audit.enabled else "", decoys_sentence(recipe)))),
         comparison=PAPER if is_base else "",
     )
 

@@ -98,7 +98,7 @@ def accepting(decoy: Decoy, gate: str, rate: float, options: dict[str, int]) -> 
 
     A wrong judgement is another legal one, each as likely: it ends any acceptance, and hits a label by chance.
     """
-    if decoy.accepting[gate]:
+    if decoy.first_readings[gate]:
         return 1 - rate
     if gate != "exposure":
         return rate / options[decoy.item_id[:3]]  # all numbers but the one meant, and 0 for none

@@ -18,6 +18,7 @@ SHARED = {
     "num_changes": 1,
     "max_changes_per_state": 3,
     "cannot_tell": "cannot_tell",
+    "reworded": True,
     "whole": True,
     "count": 4,
 }

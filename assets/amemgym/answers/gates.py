@@ -80,6 +80,7 @@ async def _choose(
 ) -> list[dict[str, str]]:
     """Return the variants that a judge chooses, one for each task, in one call."""
     asked = tasks[0].subject.asked
+    reworded = tasks[0].vote.reworded
     cannot_tell = asked.recipe.gates.cannot_tell
     lowest = 0 if cannot_tell else 1  # 0 says that the judge cannot tell
     orders: list[list[Variant]] = []
@@ -90,10 +91,13 @@ async def _choose(
     for task in tasks:
         order = task.subject.asked.shuffled(gate, item_id=task.item_id, vote=task.vote)
         orders.append(order)
-        cases.append(case_of(task, order))
+        case = case_of(task, order)
+        if reworded:
+            case = dict(reversed(case.items()))
+        cases.append(case)
         ranges.append((lowest, len(order)))
         sample = max(sample, task.vote.number)
-    prompt = load_prompt(name).render(cases=numbered(cases), cannot_tell=cannot_tell)
+    prompt = load_prompt(name).render(cases=numbered(cases), cannot_tell=cannot_tell, reworded=reworded)
 
     def convert(reply: dict[str, int]) -> list[dict[str, str]]:
         readings: list[dict[str, str]] = []

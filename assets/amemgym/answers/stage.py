@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
@@ -23,7 +22,7 @@ from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.async_calls import gather_all
-from assets.llm.gate import Gate, GateAttempt, independent_groups, pass_gates, rewrite, take_votes
+from assets.llm.gate import Gate, GateAttempt, pass_gates, rewrite, take_votes
 from assets.llm.ports import LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import GateRecord, ItemFailed
@@ -120,11 +119,10 @@ async def _settle_choices(written: Sequence[WrittenQuestion], *, recipe: AMemGym
             for variant, attempt in one.answers_of(refused_ids):
                 gates.append((choice_gate(one.asked, variant, one.answers), attempt))
             gated.append(gates)
-        groups = independent_groups(gated, size=recipe.gates.texts_per_call)
-        decided = await gather_all(*map(partial(take_votes, read=choose_answers, recipe=recipe), groups))
+        decided = await take_votes(gated, choose_answers, size=recipe.gates.texts_per_call, recipe=recipe)
         rewrites: list[Coroutine[Any, Any, None]] = []
         refused_ids = set()
-        for (gate, attempt), accepted in zip(chain.from_iterable(groups), chain.from_iterable(decided), strict=True):
+        for (gate, attempt), accepted in zip(chain.from_iterable(gated), decided, strict=True):
             if not accepted:
                 rewrites.append(rewrite(gate, attempt, policy=recipe.gates))
                 refused_ids.add(attempt.item_id)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -20,11 +19,10 @@ from assets.amemgym.audits.labelled_probes import (
 )
 from assets.amemgym.audits.user_parts import DECOY_DRAFT, DRAFTS_APART, AuditedUser, by_source
 from assets.amemgym.records.audit import Decoy
-from assets.amemgym.records.state import selected
 from assets.amemgym.session_queries.exposure_gate import queries_per_call
 from assets.amemgym.state_trajectory.story_reading import texts_per_call
 from assets.llm.async_calls import gather_all
-from assets.llm.gate import Gate, GateAttempt, Reader, independent_groups, take_votes
+from assets.llm.gate import Gate, GateAttempt, Gated, Reader, take_votes
 from assets.recipe.amemgym import AMemGymRecipe
 
 
@@ -63,16 +61,12 @@ async def judge_decoys(user: AuditedUser) -> list[Decoy]:
         _judge(answers, attrgetter("probe.source"), size=gates.texts_per_call, recipe=user.recipe),
     ]
     if gates.consistency:
-        stories = _story_trials(user)
-        calls.append(_judge(stories, attrgetter("probe.item_id"), size=texts_per_call(user.recipe), recipe=user.recipe))
+        summaries = _trials(summary_items(user), lambda probe: [_summary_gate(user, probe)], user=user)
+        events = _trials(event_items(user), lambda probe: [_event_gate(user, probe)], user=user)
+        # A call about a story shows all of it.
+        for story in (summaries, events):
+            calls.append(_judge(story, attrgetter("probe.item_id"), size=texts_per_call(user.recipe), recipe=user.recipe))
     return list(chain.from_iterable(await gather_all(*calls)))
-
-
-def _story_trials(user: AuditedUser) -> list[ProbeTrial]:
-    """Return summaries of half of the users and events of the others, because a call about a story shows all of it."""
-    if user.rng("decoys", "stories").bernoulli(0.5):
-        return _trials(summary_items(user), lambda probe: [_summary_gate(user, probe)], user=user)
-    return _trials(event_items(user), lambda probe: [_event_gate(user, probe)], user=user)
 
 
 def _trials(
@@ -97,27 +91,24 @@ async def _judge(
     for number in range(most_gates):
         # The first text of an item goes to the later gate even when it was refused: else that gate would see too few.
         due = [trial for trial in trials if trial.accepted or trial.place == 0]
-        groups = independent_groups(by_source(due, source), size=size)
-        await gather_all(*map(partial(_decide, number=number, recipe=recipe), groups))
+        sources = by_source(due, source)
+        texts: list[list[Gated[Any]]] = []
+        for own in sources:
+            texts.append([(trial.gates[number].gate, trial.attempt) for trial in own])
+        # Nearly all are wrong, and the first vote refuses most: a second one on each would double the calls.
+        decisions = await take_votes(texts, due[0].gates[number].read, size=size, one_by_one=True, recipe=recipe)
+        for trial, accepted in zip(chain.from_iterable(sources), decisions, strict=True):
+            trial.accepted = trial.accepted and accepted
     return list(map(_decoy, trials))
-
-
-async def _decide(group: Sequence[ProbeTrial], *, number: int, recipe: AMemGymRecipe) -> None:
-    """Let gate `number` decide on the trials of one call."""
-    texts = [(trial.gates[number].gate, trial.attempt) for trial in group]
-    decisions = await take_votes(texts, group[0].gates[number].read, recipe=recipe)
-    for trial, accepted in zip(group, decisions, strict=True):
-        trial.accepted = trial.accepted and accepted
 
 
 def _decoy(trial: ProbeTrial) -> Decoy:
     probe = trial.probe
     readings = Counter[str]()
-    accepting = Counter[str]()
-    for vote in trial.attempt.records:
+    first_readings: dict[str, bool] = {}
+    for vote in sorted(trial.attempt.records, key=attrgetter("gate")):
         readings[vote.gate] += 1
-        accepting[vote.gate] += vote.accepted
-    names = sorted(readings)
+        first_readings.setdefault(vote.gate, vote.accepted)
     return Decoy(
         gate=" and ".join(one.gate.name for one in trial.gates),
         item=trial.item,
@@ -128,8 +119,8 @@ def _decoy(trial: ProbeTrial) -> Decoy:
         label=probe.label,
         right=probe.right,
         accepted=trial.accepted,
-        readings=selected(readings, names),
-        accepting=selected(accepting, names),
+        readings=dict(readings),
+        first_readings=first_readings,
     )
 
 

@@ -1,7 +1,6 @@
 """Texts that somebody else wrote, read by the gates' judges under their labels to see which would have been accepted."""
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -9,8 +8,7 @@ from assets.amemgym.answers.gates import choice_gate, choose_answers, recover_va
 from assets.amemgym.audits.user_parts import AuditedUser
 from assets.amemgym.session_queries.exposure_gate import QUERIES_OF_ONE_PERIOD, queries_per_call
 from assets.amemgym.state_trajectory.story_reading import texts_per_call
-from assets.llm.async_calls import gather_all
-from assets.llm.gate import Gate, GateAttempt, Reader, independent_groups, take_votes
+from assets.llm.gate import Gate, GateAttempt, Reader, take_votes
 from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord
 
@@ -24,8 +22,9 @@ async def judge_queries(user: AuditedUser) -> tuple[GateRecord, ...]:
         query = item.session.query
         gate = user.query_gate(item.item_id, query, label=item.session.exposed_states)
         periods.setdefault(item.period, []).append((gate, GateAttempt(item.item_id, query)))
-    groups = independent_groups(list(periods.values()), size=queries_per_call(user.recipe.gates), of_one=QUERIES_OF_ONE_PERIOD)
-    return await _votes(groups, user.read_queries, recipe=user.recipe)
+    size = queries_per_call(user.recipe.gates)
+    sources = list(periods.values())
+    return await _votes(sources, user.read_queries, size=size, of_one=QUERIES_OF_ONE_PERIOD, recipe=user.recipe)
 
 
 async def judge_summaries(user: AuditedUser) -> tuple[GateRecord, ...]:
@@ -49,8 +48,7 @@ async def judge_events(user: AuditedUser) -> tuple[GateRecord, ...]:
 
 async def _story_votes(user: AuditedUser, gated: Sequence[Gated]) -> tuple[GateRecord, ...]:
     # Each text is a source of its own: a judge sees the whole story anyway.
-    groups = independent_groups([[text] for text in gated], size=texts_per_call(user.recipe))
-    return await _votes(groups, user.read_stories, recipe=user.recipe)
+    return await _votes([[text] for text in gated], user.read_stories, size=texts_per_call(user.recipe), recipe=user.recipe)
 
 
 async def judge_answers(user: AuditedUser) -> tuple[GateRecord, ...]:
@@ -68,15 +66,17 @@ async def judge_answers(user: AuditedUser) -> tuple[GateRecord, ...]:
         recovery.append(of_recovery)
         choice.append(of_choice)
     size = user.recipe.gates.texts_per_call
-    votes = await _votes(independent_groups(recovery, size=size), recover_variants, recipe=user.recipe)
+    votes = await _votes(recovery, recover_variants, size=size, recipe=user.recipe)
     if user.recipe.gates.reverse:
-        votes += await _votes(independent_groups(choice, size=size), choose_answers, recipe=user.recipe)
+        votes += await _votes(choice, choose_answers, size=size, recipe=user.recipe)
     return votes
 
 
-async def _votes(groups: Sequence[Sequence[Gated]], read: Reader[Any], *, recipe: Recipe) -> tuple[GateRecord, ...]:
-    await gather_all(*map(partial(take_votes, read=read, recipe=recipe), groups))
+async def _votes(
+    sources: Sequence[Sequence[Gated]], read: Reader[Any], *, size: int, of_one: int = 1, recipe: Recipe
+) -> tuple[GateRecord, ...]:
+    await take_votes(sources, read, size=size, of_one=of_one, recipe=recipe)
     votes: list[GateRecord] = []
-    for _, attempt in chain.from_iterable(groups):
+    for _, attempt in chain.from_iterable(sources):
         votes.extend(attempt.records)
     return tuple(votes)

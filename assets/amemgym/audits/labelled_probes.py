@@ -73,13 +73,16 @@ def summary_items(user: AuditedUser) -> list[list[LabelledProbe]]:
         if summary.text:
             right.append(LabelledProbe(summary.item_id, ACCEPTED, summary.text, {}, right=True))
     wrong: list[LabelledProbe] = []
+    used = Counter[int]()
     for item in user.session_items:
         event = user.events.get(item.item_id)
-        if event is None:
+        denying = [period.index for period in user.trajectory.periods[1:] if _denies(item, period.state)]
+        if event is None or not denying:
             continue
-        denying = [period for period in user.trajectory.periods[1:] if _denies(item, period.state)]
-        for period in rng.sample(denying, 1):
-            wrong.append(LabelledProbe(f"t{period.index:02d}", "other_period", event.text, {}))
+        # Evenly, because a call takes one text for each period.
+        period = min(rng.shuffled(denying), key=used.__getitem__)
+        used[period] += 1
+        wrong.append(LabelledProbe(f"t{period:02d}", "other_period", event.text, {}))
     return _draw_items([wrong], right, rng, user=user)
 
 
@@ -180,12 +183,12 @@ def _labelled(question: AuditedQuestion, variant: Variant, text: str, kind: str)
 def _draw_items(
     wrong: Sequence[Sequence[AnyProbe]], right: Sequence[AnyProbe], rng: SeededRandom, *, user: AuditedUser
 ) -> list[list[AnyProbe]]:
-    """Draw as many wrong items as the recipe says and half as many right ones; `wrong` has a list for each kind.
+    """Draw as many wrong items as the recipe has and half as many right ones; `wrong` has a list for each kind.
 
     A wrong item has as many texts as its gates would take. Right ones have one text each, of other periods or questions
     than the wrong ones where there are any, so that all texts fit into one call.
     """
-    count = user.recipe.audit.decoys
+    count = user.recipe.num_decoys
     mixed = _mixed(wrong, rng)
     items: list[list[AnyProbe]] = []
     taken: set[str] = set()
@@ -205,16 +208,19 @@ def _draw_items(
 
 
 def _mixed(kinds: Sequence[Sequence[AnyProbe]], rng: SeededRandom) -> list[AnyProbe]:
-    """Return all probes so that kinds take turns, and above that periods or questions do.
+    """Return all probes so that kinds take turns, above that periods or questions do, and above that texts.
 
-    Kinds have an order of their own for each user, so that a few probes per user are of all kinds over the users.
+    Kinds have an order of their own for each user, so that a few probes per user are of all kinds over the users. A text
+    that a judge misreads would count more than once, so it comes again only after all others.
     """
     shuffled = list(map(rng.shuffled, rng.shuffled(kinds)))
-    turns = Counter[str]()
-    by_turn: defaultdict[int, list[AnyProbe]] = defaultdict(list)
+    taken = Counter[str]()
+    turns = Counter[tuple[int, str]]()
+    by_turn: defaultdict[tuple[int, int], list[AnyProbe]] = defaultdict(list)
     for probe in itertools.chain.from_iterable(itertools.zip_longest(*shuffled)):
         if probe is not None:
-            by_turn[turns[probe.source]].append(probe)
-            turns[probe.source] += 1
-    # The first turn comes first, as every turn begins with the first probe of its number.
-    return list(itertools.chain.from_iterable(by_turn.values()))
+            source = (taken[probe.text], probe.source)
+            by_turn[taken[probe.text], turns[source]].append(probe)
+            taken[probe.text] += 1
+            turns[source] += 1
+    return list(itertools.chain.from_iterable(by_turn[turn] for turn in sorted(by_turn)))

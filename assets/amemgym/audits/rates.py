@@ -12,7 +12,10 @@ from assets.amemgym.records.audit import (
     RecoveryRate,
     UserAudit,
 )
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import GateRecord
+from assets.records.estimate import percent
+from assets.reporting.plurals import counted
 from assets.reporting.user_share import Outcome, UserShare, share_by_user
 
 DIGITS = 6
@@ -64,7 +67,7 @@ class GateErrors:
             )
 
     def of_readings(self) -> Iterator[JudgeErrorRate]:
-        """Yield for each gate and error the rate over all readings of decoys."""
+        """Yield for each gate and error the rate over the first readings of decoys."""
         for (gate, right), share in sorted(self._readings.items()):
             yield JudgeErrorRate(
                 gate=gate,
@@ -76,16 +79,30 @@ class GateErrors:
 
 
 def _reading_errors(decoys: Iterable[Decoy]) -> dict[tuple[str, bool], tuple[int, int]]:
-    """Return by gate, and whether labels are right, the readings that erred and all readings."""
+    """Return by gate, and whether labels are right, the first readings that erred and all first readings."""
     counts: dict[tuple[str, bool], tuple[int, int]] = {}
     for decoy in decoys:
-        for gate, readings in decoy.readings.items():
-            wrong = decoy.accepting[gate]
-            if decoy.right:
-                wrong = readings - wrong
+        for gate, accepted in decoy.first_readings.items():
             errors, total = counts.get((gate, decoy.right), (0, 0))
-            counts[gate, decoy.right] = (errors + wrong, total + readings)
+            counts[gate, decoy.right] = (errors + (accepted != decoy.right), total + 1)
     return counts
+
+
+def decoys_sentence(recipe: AMemGymRecipe) -> str:
+    """Say how many decoys there are and the least that they can show; "" where there are none."""
+    decoys = recipe.num_decoys
+    users = recipe.num_users
+    if not recipe.audit.enabled or not decoys:
+        return ""
+    share = UserShare(users, items=users * decoys, items_squared=users * decoys**2)
+    bound = share.estimate().high
+    drawn = f"Each user has {counted(decoys, 'wrong item')} at every gate"
+    if bound is None:
+        return f"{drawn}; a single user cannot show how often such items are accepted."
+    return (
+        f"{drawn}, {users * decoys} in all: if none is accepted, that shows a rate below {percent(bound)} (95 % confidence). "
+        "More users show less."
+    )
 
 
 def gate_error_rates(audits: Iterable[UserAudit]) -> list[GateErrorRate]:

@@ -30,7 +30,7 @@ class Decoy(Record):
     right: bool = Field(description="whether the label is the true one")
     accepted: bool = Field(description="whether the gates accepted the text under this label")
     readings: dict[str, int] = Field(description="by gate, how often the text was read")
-    accepting: dict[str, int] = Field(description="by gate, how many of these readings accepted the label")
+    first_readings: dict[str, bool] = Field(description="by gate, whether the first reading of the text accepted the label")
 
 
 class Judgement(Record):
@@ -81,7 +81,10 @@ class GateErrorRate(Record):
 
 
 class JudgeErrorRate(Record):
-    """The rate at which single readings of one gate erred on decoys: accepted a wrong label, or refused a right one."""
+    """The rate at which first readings of one gate erred on decoys: accepted a wrong label, or refused a right one.
+
+    Later readings are of the texts alone that the first accepted, and would say how often readings err together.
+    """
 
     gate: str
     error: Literal["false_accept", "false_reject"]

@@ -271,6 +271,7 @@ class QualityReport(Record):
     parity: tuple[ParityLine, ...] = Field(default=(), description="figures beside those of the paper's tables")
     columns: tuple[ColumnLine, ...] = Field(default=(), description="expectations about columns of the released tables")
     gate_errors: tuple[GateErrorRate, ...] = ()
+    decoys: str = Field(default="", description="how many decoys there are, and the least that they can show")
     judge_errors: tuple[JudgeErrorRate, ...] = Field(default=(), description="of single readings, on decoys")
     promised: dict[str, float] = Field(
         default_factory=dict[str, float],

@@ -83,6 +83,7 @@ async def read_exposure(user: UserContext, tasks: Sequence[ReadingTask[Choices]]
         messages=numbered(task.text for task in tasks),
         state_choices=options,
         cannot_tell=optional,
+        reworded=first.vote.reworded,
     )
 
     def convert(reply: dict[str, list[dict[str, Any]]]) -> list[dict[str, str]]:

@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.amemgym.audits.rates import GateCalls, GateErrors, gate_error_rates, recovery_rates
+from assets.amemgym.audits.rates import GateCalls, GateErrors, decoys_sentence, gate_error_rates, recovery_rates
 from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
+from assets.recipe.policies import decoys_per_user
 from assets.records.base import GateRecord
-from assets.reporting.user_share import Outcome, share_by_user
+from assets.reporting.user_share import Outcome, UserShare, share_by_user
+from tests.support.small import small_recipe
 
 
 def decoy(
@@ -24,7 +26,7 @@ def decoy(
         right=right,
         accepted=accepted,
         readings={gate: readings},
-        accepting={gate: readings if accepted else 0},
+        first_readings={gate: accepted},
     )
 
 
@@ -68,12 +70,12 @@ def test_an_item_is_falsely_accepted_when_any_of_its_texts_is() -> None:
     assert (whole.errors, whole.decoys, kind.errors, kind.decoys) == (1, 1, 1, 8)
 
 
-def test_single_readings_are_counted_by_gate() -> None:
+def test_first_readings_are_counted_by_gate() -> None:
     errors = GateErrors()
     decoys = (decoy("old_value", right=False, accepted=True, readings=2), decoy("accepted", right=True, accepted=False, item=1))
     errors.add(UserAudit(user_id="a", decoys=decoys))
     told = [(line.gate, line.error, line.errors, line.readings) for line in errors.of_readings()]
-    assert told == [("exposure", "false_accept", 2, 2), ("exposure", "false_reject", 1, 1)]
+    assert told == [("exposure", "false_accept", 1, 1), ("exposure", "false_reject", 1, 1)]
 
 
 def test_only_the_first_sample_of_a_pair_counts_towards_recovery() -> None:
@@ -88,6 +90,31 @@ def test_only_the_first_sample_of_a_pair_counts_towards_recovery() -> None:
 def test_guesses_are_no_recoveries() -> None:
     guess = Judgement(probe="options_only", question_id="q01", period=0, expected="c1", chosen="c1")
     assert recovery_rates([UserAudit(user_id="a", judgements=(guess,))]) == []
+
+
+def bound_of_none(users: int, decoys: int) -> float:
+    """The upper end of the rate of wrong items when none of so many a user was accepted."""
+    high = UserShare(users, items=users * decoys, items_squared=users * decoys**2).estimate().high
+    assert high is not None
+    return high
+
+
+@pytest.mark.parametrize("users", [*range(10, 80), 200, 10_000])
+def test_decoys_are_the_fewest_a_user_that_can_show_a_twentieth_from_ten_users_on(users: int) -> None:
+    decoys = decoys_per_user(users)
+    assert bound_of_none(users, decoys) <= 0.05
+    assert decoys == 1 or bound_of_none(users, decoys - 1) > 0.05
+
+
+def test_small_variants_say_how_little_their_decoys_show() -> None:
+    def told(users: int, **audit: object) -> str:
+        return decoys_sentence(small_recipe(num_users=users, audit=audit)).replace("\N{NO-BREAK SPACE}", " ")
+
+    assert "10 wrong items at every gate, 50 in all: if none is accepted, that shows a rate below 13.4 %" in told(5)
+    assert "1 wrong item at every gate, 3 in all: if none is accepted, that shows a rate below 86.1 %" in told(3)
+    assert "a single user cannot show" in told(1)
+    assert "2 wrong items at every gate, 6 in all" in told(3, decoys=2)
+    assert told(3, decoys=0) == told(3, enabled=False) == ""
 
 
 def outcomes(users: dict[str, list[bool]]) -> list[Outcome]:

@@ -22,8 +22,6 @@ def test_an_honest_judge_accepts_right_labels_and_no_wrong_one() -> None:
     assert {one for own in found for one in own} == {
         (gate, right, right) for gate in ("summary", "event", "exposure", "recovery and choice") for right in (True, False)
     }
-    gates = [{gate for gate, *_ in own} for own in found]
-    assert [len(own & {"summary", "event"}) for own in gates] == [1, 1, 1, 1]
 
 
 def test_a_judge_that_notices_no_change_is_found_out_by_old_values() -> None:
@@ -62,7 +60,7 @@ def test_an_old_value_is_the_one_before_the_sessions_period() -> None:
 def test_wrong_items_are_as_many_as_the_recipe_says_with_all_their_texts_and_right_ones_half_as_many() -> None:
     audit, _ = audited(decoys=3)
     texts = recipe().gates.texts
-    for gate in ("exposure", "recovery and choice"):
+    for gate in ("summary", "event", "exposure", "recovery and choice"):
         counts = Counter((decoy.item, decoy.right) for decoy in audit.decoys if decoy.gate == gate)
         assert counts == {**{(item, False): texts for item in range(3)}, (3, True): 1, (4, True): 1}
 

@@ -103,7 +103,7 @@ class Unreliable:
         """The share of texts that the gate accepts."""
         recipe = small_recipe(gates=GatePolicy(votes=votes, votes_needed=needed))
         texts = [(self.gate(number), GateAttempt(f"t{number}", "text")) for number in range(TEXTS)]
-        return sum(run(take_votes(texts, self.read, recipe=recipe))) / TEXTS
+        return sum(run(take_votes([texts], self.read, size=TEXTS, of_one=TEXTS, recipe=recipe))) / TEXTS
 
 
 def binomial(votes: int, needed: int, share: float) -> float:

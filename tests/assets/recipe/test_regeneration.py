@@ -43,6 +43,14 @@ def test_only_those_who_are_named_have_another_fingerprint(again: Mapping[str, M
             assert same == (not again.get(user, {}).get(stage))
 
 
+def test_more_users_ask_the_audits_of_all_anew_where_each_needs_fewer_decoys_and_no_other_stage() -> None:
+    def fingerprints(users: int, stage: str) -> str:
+        return small_recipe(num_users=users).for_stage(stage, item_id=FIRST).item_fingerprint
+
+    assert fingerprints(20, "answers") == fingerprints(76, "answers")
+    assert fingerprints(18, "audits") == fingerprints(20, "audits") != fingerprints(76, "audits")
+
+
 def test_the_order_in_which_it_is_written_does_not_matter() -> None:
     one = small_recipe(again={"b": {"questions": 1, "answers": 2}, "a": {"events": 1}})
     other = small_recipe(again={"a": {"events": 1}, "b": {"answers": 2, "questions": 1}})

@@ -72,7 +72,7 @@ def test_amemgyms_fields_keep_the_order_in_which_they_were_released_and_fingerpr
 
 @pytest.mark.parametrize(
     ("variant", "fingerprint", "item_fingerprint"),
-    [("demo", "de6aa2c169f5291c", "8c78118009926a7a"), ("base", "9ab0fc36d2529354", "6f33087aedbec0d5")],
+    [("demo", "fc4fdf4e02f2503c", "31672eb506fd9a07"), ("base", "2d3968dcf1943888", "201c54f9b22b2c06")],
 )
 def test_fingerprints_of_the_shipped_recipes_change_with_their_fields_alone(
     variant: str, fingerprint: str, item_fingerprint: str

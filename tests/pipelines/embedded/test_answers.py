@@ -24,7 +24,7 @@ def answers(seed: int, variants_of_state: Sequence[Mapping[str, str]] = VARIANTS
 def recovered(text: str, *, cannot_tell: bool = True) -> int:
     choices = {str(index + 1): variant for index, variant in enumerate(VARIANTS)}
     cases = {"1": {"question": QUESTION, "situations": choices, "answer": text}}
-    return ask("answers/check", {"cases": cases, "cannot_tell": cannot_tell})["1"]
+    return ask("answers/check", {"cases": cases, "cannot_tell": cannot_tell, "reworded": False})["1"]
 
 
 def test_answers_differ_and_most_are_recovered_but_not_all() -> None:
@@ -75,7 +75,7 @@ def test_a_refined_answer_is_recovered() -> None:
 def chosen(situation: Mapping[str, str], texts: Sequence[str], *, cannot_tell: bool = True) -> int:
     choices = {str(index + 1): text for index, text in enumerate(texts)}
     cases = {"1": {"question": QUESTION, "situation": situation, "answers": choices}}
-    return ask("answers/choose", {"cases": cases, "cannot_tell": cannot_tell})["1"]
+    return ask("answers/choose", {"cases": cases, "cannot_tell": cannot_tell, "reworded": False})["1"]
 
 
 def test_an_informed_judge_chooses_most_answers_for_their_own_situation_and_none_for_another() -> None:

@@ -21,7 +21,7 @@ QUERY = "My roommates left dishes in the sink, although the chore chart says it 
 
 
 def judge_messages(query: str = QUERY) -> list[dict[str, str]]:
-    values = {"messages": {"1": query}, "state_choices": HOME, "cannot_tell": True}
+    values = {"messages": {"1": query}, "state_choices": HOME, "cannot_tell": True, "reworded": False}
     prompt = load_prompt("session_queries/check_exposure").render(**values)
     return [{"role": message.role, "content": message.content} for message in prompt.messages]
 

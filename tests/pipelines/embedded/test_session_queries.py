@@ -13,7 +13,7 @@ PERIOD = {"from": "2020-10-01", "to": "2021-01-01"}
 
 def judge(query: str, names: Sequence[str]) -> Any:
     options = {name: list(reversed(SCHEMA[name])) for name in names}
-    values = {"messages": {"1": query}, "state_choices": options, "cannot_tell": True}
+    values = {"messages": {"1": query}, "state_choices": options, "cannot_tell": True, "reworded": False}
     (reading,) = ask("session_queries/check_exposure", values)["readings"]
     return reading["tells"]
 
@@ -91,7 +91,7 @@ def test_most_drafts_are_read_as_meant_but_not_all_and_refining_mends_most_of_th
 
 def test_a_judge_that_may_not_pass_takes_the_closest_value() -> None:
     options = {"home_type": SCHEMA["home_type"]}
-    values = {"messages": {"1": "My place is nice."}, "state_choices": options, "cannot_tell": False}
+    values = {"messages": {"1": "My place is nice."}, "state_choices": options, "cannot_tell": False, "reworded": False}
     (reading,) = ask("session_queries/check_exposure", values)["readings"]
     assert reading["tells"]["home_type"] in SCHEMA["home_type"]
     assert judge("My place is nice.", ["home_type"]) == {}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from assets.amemgym.audits.rates import GateCalls, GateErrors
+from assets.amemgym.audits.rates import GateCalls, GateErrors, decoys_sentence
 from assets.amemgym.audits.stage import AUDITS
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.personas.sampling import pool_counts, pool_files
@@ -137,6 +137,7 @@ class QualityReportBuilder:
             parity=tuple(parity_lines(facts, self._population)),
             columns=shared.columns,
             gate_errors=gate_errors,
+            decoys=decoys_sentence(recipe) if gate_errors else "",
             judge_errors=judge_errors,
             promised=promised_rates(gate_errors, judge_errors, policy=recipe.gates),
             max_false_accept=recipe.gates.max_false_accept if recipe.gates.policy == "calibrated" else None,
