@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -16,7 +17,7 @@ from assets.memory_items.documents import LABEL_WORDS, Role
 from assets.memory_items.facts import DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement
 from assets.memory_items.lengths import tokens_to_draw
 from assets.memory_items.world.clusters import PARALLEL_CHAINS, make_cluster
-from assets.memory_items.world.relations import Relation, SlotWords, StatementForm, World, spoken
+from assets.memory_items.world.relations import Relation, SlotWords, World, spoken
 from assets.recipe.document_tasks import DocumentTaskRecipe, Operation
 from assets.records.answers import read_date
 from assets.reporting.asset_description import Row
@@ -69,12 +70,14 @@ class Tellings:
         telling = rng.choice(self.documents[plan.kind])
         slots = self.world.slots(plan, rng=rng, path=path)
         form = self.world.statement_form(plan.kind, telling.frames)
+        # Each frame once, before one comes again.
+        frames = cycle(rng.shuffled(form.frames))
         first, *others = telling.text.strip().split("{statements}")
         text = _with_slots(first, slots)
         placed: list[PlacedStatement] = []
         for stated, following in zip(self._in_places(plan.statements, len(others)), others, strict=True):
             for place, statement in enumerate(stated):
-                stated_as, start = self._stated(statement, form, rng)
+                stated_as, start = self._stated(statement, frames, rng)
                 text = _appended(text, form.between if place else "", stated_as)
                 value = len(text) - len(stated_as) + start
                 placed.append(PlacedStatement(statement=statement, start=value, end=value + len(statement.value)))
@@ -103,14 +106,14 @@ class Tellings:
             places.append(rest[number * len(rest) // left : (number + 1) * len(rest) // left])
         return places
 
-    def _stated(self, statement: Statement, form: StatementForm, rng: SeededRandom) -> tuple[str, int]:
+    def _stated(self, statement: Statement, frames: Iterator[str], rng: SeededRandom) -> tuple[str, int]:
         """Return a sentence or a transcript that states it, and the place in it where its value begins."""
         words = self.world.source_words(statement.relation, statement.status)
         as_of = rng.choice(words).format(day=spoken(statement.as_of))
         if statement.relation in self.world.shown_relations:
             before, after = self.world.transcript(statement, as_of)
             return f"{before}{statement.value}{after}", len(before)
-        template = rng.choice(form.frames).replace("{clause}", rng.choice(self.sentences[statement.relation]))
+        template = next(frames).replace("{clause}", rng.choice(self.sentences[statement.relation]))
         phrase = self.world.relation(statement.relation).phrase.replace("{x}", statement.subject)
         slots = {"subject": statement.subject, "as_of": as_of, "phrase": phrase}
         before, after = template.split("{value}")

@@ -103,7 +103,7 @@ CLAUSES: dict[str, tuple[str, ...]] = {
         "the payroll of {subject} has {value} people on it",
     ),
     "registration": (
-        "the registration of {subject} is of {value}",
+        "the registration of {subject} dates from {value}",
         "{subject} entered the register on {value}",
         "{subject} has been registered since {value}",
         "{value} is the day of registration of {subject}",
