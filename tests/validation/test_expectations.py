@@ -123,7 +123,7 @@ def test_nothing_is_written_elsewhere_and_nobody_is_called(tmp_path: Path) -> No
 
 
 def test_a_validation_leaves_nothing_of_its_tables_behind(tmp_path: Path) -> None:
-    expectations = ExpectationRun(AMEMGYM, TABLE_EXPECTATIONS, clean_set().recipe, project=tmp_path / "gx")
+    expectations = ExpectationRun(USERS_ALONE, USER_EXPECTATIONS, clean_set().recipe, project=tmp_path / "gx")
     episode = clean_set().rows("episodes")[0].model_copy(update={"user_id": "looked-at-once"})
     expectations.add({"episodes": {"looked-at-once": episode}}, "looked-at-once")
     expectations.lines()

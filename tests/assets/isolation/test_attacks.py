@@ -29,6 +29,7 @@ from tests.assets.isolation.attacks import (
     processes_of,
     run,
 )
+from tests.support.waiting import LONG
 
 # Those that need no further program; `make test-sandbox` attacks bubblewrap.
 ATTACKED = os.environ.get("AMEMGYM_TEST_BOUNDARIES", "namespaces landlock").split()
@@ -65,7 +66,7 @@ def nothing_is_left(folder: Path) -> bool:
     return until(lambda: not processes_of(folder))
 
 
-def until(holds: Callable[[], bool], *, seconds: float = 30) -> bool:
+def until(holds: Callable[[], bool], *, seconds: float = LONG) -> bool:
     """Whether it holds now or soon."""
     end = time.monotonic() + seconds
     while not holds():
