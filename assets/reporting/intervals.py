@@ -6,10 +6,10 @@ loaded with the definitions imports this module inside a function.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from assets.records.estimate import Estimate
 
@@ -106,7 +106,7 @@ def unseen_share(users: int) -> float:
     where the metric would be if so many others were as different as can be; for a share of 0 or 1 that is Wilson's, with
     users as trials.
     """
-    squared = float(special.ndtri((1 + CONFIDENCE) / 2)) ** 2
+    squared = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) ** 2
     return squared / (users + squared)
 
 
@@ -117,11 +117,14 @@ def tail_share(users: int) -> float:
     t distribution. The expanded percentile interval (Hesterberg 2015) mends both.
     """
     reach = np.sqrt(users / (users - 1)) * student((1 + CONFIDENCE) / 2, users - 1)
-    return float(special.ndtr(-reach))
+    return NormalDist().cdf(-reach)
 
 
 def student(share: float, freedom: int) -> float:
-    """The quantile of Student's t distribution (`scipy.stats` would take a second to import)."""
+    """The quantile of Student's t distribution."""
+    # Late, because few commands need it; `scipy.stats` would take five times as long to import.
+    from scipy import special
+
     return float(special.stdtrit(freedom, share))
 
 

@@ -48,7 +48,6 @@ from pipelines.home import Home, home, obstacles
 from pipelines.jobs import Phase, phases
 from pipelines.opening.dagster_resources import configured_resources
 from pipelines.opening.doctor import check_dagster_storage, sound_dagster_storage
-from pipelines.opening.event_log import event_log_settings
 from pipelines.opening.models import open_run_context
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.io_manager import open_asset_values
@@ -57,6 +56,7 @@ from pipelines.resources.storage.io_manager import open_asset_values
 WITHOUT_CAPTURE = {
     "compute_logs": {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
 }
+EVENT_LOG = {"module": "pipelines.opening.event_log", "class": "OpenEventLog"}
 R = TypeVar("R", bound=Recipe)
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}  # the command shows progress itself
 ASKING_STAGES: list[str] = []
@@ -253,7 +253,8 @@ def _settings_without_capture(folder: Path) -> Path:
     """Write Dagster's settings of this folder once more, for runs in this process, and return the file."""
     settings = cast(dict[str, Any], yaml.safe_load((folder / "dagster.yaml").read_text(encoding="utf-8")) or {})
     if not any(key.endswith("storage") for key in settings):
-        settings |= event_log_settings(folder)
+        place = {"base_dir": str(folder / "history" / "runs")}  # where Dagster has it
+        settings["event_log_storage"] = {**EVENT_LOG, "config": place}
     path = folder / "command_line.yaml"
     path.write_text(yaml.safe_dump({**settings, **WITHOUT_CAPTURE}), encoding="utf-8")
     return path

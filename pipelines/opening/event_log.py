@@ -5,7 +5,6 @@ Dagster's own class opens the file anew for each event, and compiles each statem
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 # Dagster's documentation names this class for dagster.yaml, but exports it nowhere else.
@@ -59,9 +58,3 @@ class OpenEventLog(SqliteEventLogStorage):
 def write_through(connection: Any, _: object) -> None:
     """Have each event written into the file itself, not into a log beside it: the page of a run watches the file."""
     connection.execute("PRAGMA wal_autocheckpoint = 1")
-
-
-def event_log_settings(folder: Path) -> dict[str, Any]:
-    """Return this event log as an entry of Dagster's settings; `folder` is that of Dagster's files."""
-    place = {"base_dir": str(folder / "history" / "runs")}  # where Dagster has it
-    return {"event_log_storage": {"module": __name__, "class": OpenEventLog.__name__, "config": place}}

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import httpx2
-import openai
 
 from assets.llm.ports import ModelReply, ModelRequest, Then, unchanged_reply
 from assets.records.json_text import mended_json
@@ -19,6 +19,9 @@ from pipelines.resources.llm.model_api import ModelApi, OpenAiChat
 from pipelines.resources.llm.rate_limit import LearnedLimit, LocalRateLimiter, RateLimiter
 from pipelines.resources.llm.retry import MAX_SECONDS, CallFailure, RetryBudget
 from pipelines.resources.llm.settings import EndpointSettings
+
+if TYPE_CHECKING:
+    import openai
 
 REFUSAL = ModelReply(text="", finish="refusal", input_tokens=0, output_tokens=0)
 
@@ -139,8 +142,10 @@ class ModelClient:
         return outcome
 
     async def _send(
-        self, request: ModelRequest, *, client: openai.AsyncOpenAI, compatibility: ApiCompatibility
+        self, request: ModelRequest, *, client: "openai.AsyncOpenAI", compatibility: ApiCompatibility
     ) -> ModelReply | CallFailure:
+        import openai  # late, as where the client is made
+
         call = self._api.call(request, compatibility=compatibility)
         # Failures are returned, not raised from here: an exception that keeps openai's as its context would carry the
         # provider's words, and with them perhaps the key, into tracebacks.

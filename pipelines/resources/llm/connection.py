@@ -4,10 +4,9 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
-import openai
 
 from assets.llm.ports import EndpointError
 from assets.records.limits import MB
@@ -16,6 +15,9 @@ from pipelines.network_route import NoRoute
 from pipelines.resources.llm.concurrency import FIRST_LIMIT, AdaptiveLimit
 from pipelines.resources.llm.endpoint_health import EndpointHealth, StopSignal
 from pipelines.resources.llm.settings import EndpointSettings
+
+if TYPE_CHECKING:
+    import openai
 
 LONGEST_CONNECT_SECONDS = 10.0
 # In multiples of the settings' backoff_seconds: a warning every 15 seconds, and the end after ten minutes.
@@ -33,8 +35,8 @@ class EndpointConnection:
     `turns`: by model, who may send the next call while a rate limit holds calls back.
     """
 
-    client: openai.AsyncOpenAI
-    lifetime: AsyncGenerator[openai.AsyncOpenAI, None]
+    client: "openai.AsyncOpenAI"
+    lifetime: AsyncGenerator["openai.AsyncOpenAI", None]
     limit: AdaptiveLimit
     stop: StopSignal
     health: EndpointHealth
@@ -102,6 +104,8 @@ class Connections:
 
 def _headers(settings: EndpointSettings) -> dict[str, Any]:
     """Headers of one's own, and without those that openai would make of its own variables for any address."""
+    import openai  # late, as where the client is made
+
     headers: dict[str, Any] = {name: openai.Omit() for name in settings.headers_of_others()}
     return {**headers, **settings.headers}
 
@@ -114,12 +118,15 @@ async def _without_no_key(request: httpx2.Request) -> None:
 
 async def _client_lifetime(
     settings: EndpointSettings, *, options: Mapping[str, Any], most_bytes: int
-) -> AsyncGenerator[openai.AsyncOpenAI, None]:
+) -> AsyncGenerator["openai.AsyncOpenAI", None]:
     """Yield a client of the running loop; at the end close it.
 
     A loop that shuts down closes its asynchronous generators; so the client is closed by the loop that holds its
     connections, and by no other.
     """
+    # Late: it takes half a second, and a run whose replies are all in the cache asks nobody.
+    import openai
+
     http = BoundedAsyncClient(
         most_bytes=most_bytes,
         own_headers=settings.headers,

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import httpx2
-import openai
 
 from assets.llm.ports import ModelRequest
 from pipelines.bounded_http import BodyTooLarge
@@ -15,6 +14,9 @@ from pipelines.resources.llm.error_body import ErrorBody
 from pipelines.resources.llm.reply_room import room_limit_in
 from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds, says_used_up
 from pipelines.resources.llm.settings import VARIABLES, EndpointSettings
+
+if TYPE_CHECKING:
+    import openai
 
 SLOW_DOWN = (
     "set AMEMGYM_REQUESTS_PER_MINUTE or AMEMGYM_TOKENS_PER_MINUTE to what the provider allows for this model and key, "
@@ -75,7 +77,7 @@ class ErrorResponse:
     flagged: bool = False
 
     @classmethod
-    def read(cls, error: openai.APIStatusError) -> "ErrorResponse":
+    def read(cls, error: "openai.APIStatusError") -> "ErrorResponse":
         """Take the parts out of the client's exception."""
         # The exception has lost what stands beside `error` in the body.
         return cls.of(error.status_code, error.response.text or error.body, headers=error.response.headers)
@@ -140,8 +142,10 @@ class FailureClassifier:
         self._redactor = settings.redactor
         self._route = settings.route
 
-    def of_connection(self, error: openai.APIConnectionError) -> CallFailure:
+    def of_connection(self, error: "openai.APIConnectionError") -> CallFailure:
         """The failure of a call to which no answer arrived."""
+        import openai  # late, as where the client is made
+
         obstacle = self._route.obstacle(error, setting=self._settings.url_variable)
         if obstacle is not None:
             problem = self._redactor.hide(obstacle.problem)
@@ -196,7 +200,7 @@ class FailureClassifier:
             return self.of_stream()
         return self.of_unusable_completion() if answer == "unusable" else self.of_unreadable_answer()
 
-    def of_status(self, error: openai.APIStatusError, *, request: ModelRequest) -> CallFailure:
+    def of_status(self, error: "openai.APIStatusError", *, request: ModelRequest) -> CallFailure:
         """An answer with an error status, in the form of OpenAI's."""
         return self.of_error(ErrorResponse.read(error), request=request)
 

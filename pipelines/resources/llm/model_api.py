@@ -3,9 +3,8 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
-import openai
 from pydantic import AliasChoices, BaseModel, Field, TypeAdapter, ValidationError
 
 from assets.llm.answer_text import message_text, refusal_text
@@ -14,6 +13,9 @@ from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.connection import MOST_BYTES
 from pipelines.resources.llm.error_body import is_event_stream
 from pipelines.resources.llm.errors import ErrorResponse, NoReply, Unfinished
+
+if TYPE_CHECKING:
+    import openai
 
 # Finish reasons of many servers by what they mean. Any other reason is that of a reply which is not finished; a server that
 # names none is believed, as several small ones do not.
@@ -88,7 +90,7 @@ class ModelApi(Protocol):
         """Read the body of an answer with status 200."""
         ...
 
-    def read_error(self, error: openai.APIStatusError) -> ErrorResponse:
+    def read_error(self, error: "openai.APIStatusError") -> ErrorResponse:
         """Read an answer with an error status; codes in the words of OpenAI."""
         ...
 
@@ -104,7 +106,7 @@ class OpenAiChat:
     def read_reply(self, request: ModelRequest, content: bytes) -> ModelReply | NoReply:
         return read_reply(content, room=request.max_output_tokens)
 
-    def read_error(self, error: openai.APIStatusError) -> ErrorResponse:
+    def read_error(self, error: "openai.APIStatusError") -> ErrorResponse:
         return ErrorResponse.read(error)
 
 

@@ -19,6 +19,7 @@ FAINT = "#8a8a8a"
 COLOUR_OF_VERDICT = {"crossed": "#b00020", "unlimited": FAINT}
 SHADES = ("#0b5394", "#56b4e9", "#e69f00", "#999999", "#009e73", "#cc79a7")
 STYLE: dict[str, Any] = {
+    "backend": "agg",  # to find out which one a screen would take, matplotlib imports half of itself
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlelocation": "left",

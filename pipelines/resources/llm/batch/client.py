@@ -5,10 +5,8 @@ import json
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import openai
-from openai.types import Batch
 from pydantic import BaseModel, ValidationError
 
 from assets.llm.ports import BATCH_SHARE, EndpointError, ModelReply, ModelRequest
@@ -21,6 +19,9 @@ from pipelines.resources.llm.errors import ErrorResponse, FailureClassifier
 from pipelines.resources.llm.model_api import read_reply
 from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, RetryBudget
 from pipelines.resources.llm.settings import EndpointSettings
+
+if TYPE_CHECKING:
+    from openai.types import Batch
 
 T = TypeVar("T")
 URL = "/v1/chat/completions"
@@ -61,7 +62,7 @@ class BatchClient:
         """The provider's words, fit for a message."""
         return self._redactor.clean(text)
 
-    async def send(self, content: bytes, *, key: str) -> Batch:
+    async def send(self, content: bytes, *, key: str) -> "Batch":
         """Upload the input file and make the job, once: whenever an answer is lost, the job is looked for first."""
         files = self._connection.client.files
         with self._needs_batch_api():
@@ -77,13 +78,13 @@ class BatchClient:
                     return batch
         raise AssertionError("unreachable: a missing API raises")
 
-    async def find(self, key: str, *, file_id: str = "") -> Batch | None:
+    async def find(self, key: str, *, file_id: str = "") -> "Batch | None":
         """The job with this key, or of this input file, if the provider has it."""
         with self._needs_batch_api():
             return await self._retry(lambda: self._search(key, file_id=file_id))
         raise AssertionError("unreachable: a missing API raises")
 
-    async def retrieve(self, batch_id: str) -> Batch:
+    async def retrieve(self, batch_id: str) -> "Batch":
         """The job as it is now. Raises NotFound."""
         return await self._retry(lambda: self._connection.client.batches.retrieve(batch_id))
 
@@ -92,11 +93,11 @@ class BatchClient:
         answer = await self._retry(lambda: self._connection.client.files.content(file_id), times=TRANSFER)
         return answer.content
 
-    async def _create(self, file_id: str, key: str) -> Batch:
+    async def _create(self, file_id: str, key: str) -> "Batch":
         create = self._connection.client.batches.create
         return await create(input_file_id=file_id, endpoint=URL, completion_window="24h", metadata={JOB_KEY: key})
 
-    async def _search(self, key: str, *, file_id: str) -> Batch | None:
+    async def _search(self, key: str, *, file_id: str) -> "Batch | None":
         async for batch in self._connection.client.batches.list(limit=100):
             # A provider that keeps no metadata has the file all the same.
             if (batch.metadata or {}).get(JOB_KEY) == key or (file_id and batch.input_file_id == file_id):
@@ -135,6 +136,8 @@ class BatchClient:
         return stop.check()
 
     async def _once(self, call: Callable[[], Awaitable[T]], *, times: int = 1) -> T | CallFailure:
+        import openai  # late, as where the client is made
+
         # As in ModelClient, failures are returned so that no exception carries the provider's words along.
         self._connection.stop.check()
         try:

@@ -1,9 +1,10 @@
 """A batch job as its provider shows it, in the words of OpenAI: providers spell statuses and leave out parts as they like."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from openai.types import Batch
+if TYPE_CHECKING:
+    from openai.types import Batch
 
 End = Literal["completed", "failed", "expired", "cancelled"]
 ENDS: dict[str, End] = {
@@ -38,7 +39,7 @@ class BatchStatus:
     files: tuple[str, ...]
 
     @classmethod
-    def of(cls, batch: Batch) -> "BatchStatus":
+    def of(cls, batch: "Batch") -> "BatchStatus":
         """Read what the provider answered, of which the client checks nothing."""
         fields = cast(dict[str, Any], batch.to_dict(warnings=False))
         word = str(fields.get("status") or "").lower().replace("-", "_")
