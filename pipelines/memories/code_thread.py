@@ -3,15 +3,17 @@
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from inspect import isawaitable, iscoroutinefunction
+from inspect import Parameter, isawaitable, iscoroutinefunction, signature
 
 NEEDED = ("write", "recall")  # of a memory
 NEEDED_OF_AGENTS = ("respond", "observe", "answer", "fork")
 OPTIONAL = ("fork", "settle", "close")
+# What a setting has to be, by the type that a memory's class names or that its default has.
+NUMBERS = {"int": "a whole number", "float": "a number"}
 
 
 @dataclass(frozen=True)
@@ -107,3 +109,25 @@ def _called(function: Callable[[], object]) -> CallOutcome:
 def is_asynchronous(kind: object) -> bool:
     """Return True where a method of the contract is a coroutine function."""
     return any(iscoroutinefunction(getattr(kind, name, None)) for name in (*NEEDED, *NEEDED_OF_AGENTS, *OPTIONAL))
+
+
+def settings_problem(factory: Callable[..., object], settings: Mapping[str, object]) -> str:
+    """Say which setting the class cannot take: one that it has not, or text for a number. "" where it takes them all."""
+    name = getattr(factory, "__name__", "memory")
+    parameters = signature(factory).parameters
+    takes_all = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
+    for setting, value in settings.items():
+        parameter = parameters.get(setting)
+        if parameter is None:
+            if takes_all:
+                continue
+            known = ", ".join([own for own in parameters if own != "tools"]) or "none"
+            return f"{name} has no setting {setting!r}; its settings are: {known}."
+        # An annotation may be text, and a default of null says nothing.
+        kind = parameter.annotation
+        if kind is Parameter.empty:
+            kind = type(parameter.default)
+        needed = NUMBERS.get(kind if isinstance(kind, str) else getattr(kind, "__name__", ""))
+        if needed and isinstance(value, str):
+            return f"The setting {setting!r} of {name} is {value!r}, and has to be {needed}."
+    return ""

@@ -25,7 +25,7 @@ from pipelines.memories.built_in.nemori import NemoriMemory
 from pipelines.memories.built_in.notes import AwiMemory
 from pipelines.memories.built_in.plain import FullHistory, NoMemory, RollingSummary, WindowMemory
 from pipelines.memories.built_in.retrieval import AweMemory, Bm25Memory, RagMemory
-from pipelines.memories.code_thread import is_asynchronous
+from pipelines.memories.code_thread import is_asynchronous, settings_problem
 from pipelines.memories.contract import MemorySpec, MemoryTools, Setting
 from pipelines.memories.hosting import DEADLINE, MemoryHost
 from pipelines.memories.mcp_server import McpMemory, command_spec
@@ -236,6 +236,9 @@ def _host_here(
     factory = factory_of(spec.code)
     if is_ours(spec.kind):
         return MemoryHost(spec.name, lambda tools: factory(tools, **settings), tools)
+    problem = settings_problem(factory, settings)
+    if problem:
+        raise EvaluationError(problem)
     takes_tools = "tools" in signature(factory).parameters
 
     def made(tools: MemoryTools) -> object:

@@ -1,15 +1,18 @@
 """Settings behind a memory's name: one value, a sweep over several, and what is refused before anything is asked."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from pipelines.errors import EvaluationError
-from pipelines.memories.registry import LISTED_MEMORIES, check_listed, find_memory, host_memory
+from pipelines.memories.hosting import MemoryFailed
+from pipelines.memories.registry import LISTED_MEMORIES, Confinement, check_listed, find_memory, host_memory
 from pipelines.memories.settings import swept_memories
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.evaluation.test_memories import tools
 from tests.support.commands import amemgym_here
+from tests.support.coroutines import run
 
 MINE = """
 class Newest:
@@ -97,6 +100,30 @@ def test_settings_that_cannot_be_used_are_one_sentence(source: str, words: str) 
     with pytest.raises(EvaluationError, match=words) as caught:
         host_memory(find_memory(source), tools(HonestModel()))
     assert "w4lrus" not in str(caught.value)
+
+
+@pytest.mark.parametrize("in_process", [True, False])
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("topk=x", "The setting 'topk' of Newest is 'x', and has to be a whole number."),
+        ("tpk=5", "Newest has no setting 'tpk'; its settings are: topk, joined."),
+    ],
+)
+def test_a_setting_that_a_class_of_others_cannot_take_is_one_sentence(
+    mine: str, settings: str, told: str, in_process: bool
+) -> None:
+    async def new_memory() -> None:
+        host = host_memory(
+            find_memory(f"{mine}?{settings}"), tools(HonestModel()), confinement=Confinement(in_process=in_process)
+        )
+        try:
+            await host.new_memory()
+        finally:
+            await host.close()
+
+    with pytest.raises((EvaluationError, MemoryFailed), match=re.escape(told)):
+        run(new_memory())
 
 
 def test_the_place_of_a_service_is_not_changed_behind_its_file(tmp_path: Path) -> None:

@@ -124,11 +124,14 @@ class MemoryWorker:
         return self._described(await result, method=message["method"])
 
     def _made(self) -> object:
-        from pipelines.memories.code_thread import is_asynchronous
+        from pipelines.memories.code_thread import is_asynchronous, settings_problem
 
         if self._factory is None:
             self._factory = _factory(self.job)
             self._asynchronous = is_asynchronous(self._factory)
+        problem = settings_problem(self._factory, self.job["settings"])
+        if problem:
+            raise Unusable(problem)
         settings = dict(self.job["settings"])
         if "tools" in inspect.signature(self._factory).parameters:
             settings["tools"] = self._tools()
