@@ -1,5 +1,7 @@
 """Errors whose messages are for the user."""
 
+from assets.records.readable import without_controls
+
 
 class Problem(Exception):
     """One sentence: what, where, what to do."""
@@ -33,4 +35,4 @@ def sentence_of(error: Exception) -> str:
         # Of a renaming it is the new name that the user knows.
         place = error.filename2 or error.filename or "A file or an address"
         return f"{place} cannot be used ({error.strerror}); mend that and run the command again, what is finished is kept."
-    return str(error)
+    return without_controls(str(error))

@@ -140,6 +140,8 @@ class Residence:
 def start_resident(program: Path, *, job: Mapping[str, object], residence: Residence) -> "subprocess.Popen[bytes]":
     """Start a program of ours that runs foreign code, and return its process, which is asked and answers by lines.
 
+    Whoever starts it reads its standard error too, so that it is never held up by what it prints.
+
     The program defines `main(boundary)`; see `confine.py`. With the kind "none" it is a process of its own, and nothing more.
     """
     kind = residence.kind
@@ -165,6 +167,7 @@ def start_resident(program: Path, *, job: Mapping[str, object], residence: Resid
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,  # so that foreign code never holds the terminal
         env=environment,
         start_new_session=True,
     )

@@ -12,6 +12,14 @@ UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffd-\uff
 # As JSON spells such characters; after a backslash that is itself escaped the same letters are harmless.
 ESCAPED = re.compile(r"\\(?:[bf]|u00[01]|u007[fF]|u[dD][89a-fA-F]|u[fF]{3}[d-fD-F])")
 
+# Escape sequences, and C0 and C1 controls but tabs and line ends.
+TERMINAL_CONTROLS = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def without_controls(text: str) -> str:
+    """Return the text without what steers a terminal: it may be of anybody, and is to be read."""
+    return TERMINAL_CONTROLS.sub("", text)
+
 
 def unreadable_in(value: object) -> str:
     """Return the code of the first such character in the texts of a JSON value, such as "U+0000"; "" where there is none."""

@@ -14,7 +14,7 @@ from rich.console import Console
 from assets.isolation.boundary import available_kind, boundary_sentence
 from assets.reporting.plurals import counted, is_or_are
 from pipelines.cli.options import command_group, file_errors, json_option
-from pipelines.cli.terminal import print_json, print_plain, print_table, stdout_console
+from pipelines.cli.terminal import TextConsole, print_json, print_plain, print_table, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home, obstacles
 from pipelines.opening.doctor import OF_ANOTHER_VERSION, Finding, examine
@@ -129,7 +129,7 @@ def doctor(
     Says as well where nothing can be written, whether the disk is nearly full, and what keeps the code of packages in.
     """
     data = home()
-    console = Console(quiet=as_json)
+    console = TextConsole(quiet=as_json)
     print_plain(console, boundary_sentence())
     stopping = list(obstacles(data))
     for sentence in stopping:

@@ -25,6 +25,7 @@ from pipelines.cli.options import (
 )
 from pipelines.cli.terminal import (
     LiveProgress,
+    TextConsole,
     print_json,
     print_markdown,
     print_plain,
@@ -212,7 +213,7 @@ def compare(
         print_json({"runs": list(map(run_record, results.runs)), **parts})
         return
     print_markdown(comparison_report(results))
-    print_plain(Console(stderr=True), f"Page: {page}")
+    print_plain(TextConsole(stderr=True), f"Page: {page}")
 
 
 def leaderboard(
@@ -221,7 +222,7 @@ def leaderboard(
 ) -> None:
     """Rank all finished runs, one page for each dataset."""
     folder = runs_folder(home())
-    console = Console(stderr=True)
+    console = TextConsole(stderr=True)
     groups, unread = runs_by_dataset(folder, dataset=dataset)
     if unread:
         print_plain(
@@ -263,7 +264,7 @@ def inspect_log(
     path = out or run_folder / "inspect.eval"
     samples = write_inspect_log(finished, path, made_at=RunFolder(run_folder).made_at)
     found = counted(samples, "sample")
-    print_plain(Console(stderr=True), f"{found} in {path}; look at them with: inspect view --log-dir {path.parent}")
+    print_plain(TextConsole(stderr=True), f"{found} in {path}; look at them with: inspect view --log-dir {path.parent}")
 
 
 def evaluation_request(

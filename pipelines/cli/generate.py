@@ -11,7 +11,6 @@ from typing import Annotated, Any, TypeVar, cast
 import dagster as dg
 import typer
 import yaml
-from rich.console import Console
 from sqlalchemy.exc import DatabaseError
 
 from assets.engine.benchmark import Benchmark
@@ -41,7 +40,7 @@ from pipelines.cli.options import (
 )
 from pipelines.cli.recipe import checked_recipe, recipe_in_file, recipe_to_follow
 from pipelines.cli.stories import choose_item, finished_items, print_item
-from pipelines.cli.terminal import LiveProgress, print_plain, stderr_console, stdout_console
+from pipelines.cli.terminal import LiveProgress, TextConsole, print_plain, stderr_console, stdout_console
 from pipelines.definitions import defs
 from pipelines.errors import Problem, Stopped
 from pipelines.home import Home, home, obstacles
@@ -120,7 +119,7 @@ def regenerate(
     last = recipe_to_follow(variant)
     recipe = asked_again(last, item_id=item_id, stage=stage, finished=_is_finished(variant, benchmark))
     generate_variant(recipe, RunOptions(concurrency, version, quiet=quiet))
-    print_plain(Console(stderr=True), _changed_items(before, finished_items(variant), noun=benchmark.noun))
+    print_plain(TextConsole(stderr=True), _changed_items(before, finished_items(variant), noun=benchmark.noun))
     print(f"This stays so; `amemgym generate {variant} --reset` goes back to {variant}.yaml.")
 
 
@@ -290,7 +289,7 @@ def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstanc
 def _release_folder(result: dg.ExecuteInProcessResult, benchmark: Benchmark) -> Path:
     metadata = result.asset_materializations_for_node(benchmark.key("release"))[-1].metadata
     if "address" in metadata:
-        print_plain(Console(stderr=True), f"The release is stored at {metadata['address'].value}; its copy here is:")
+        print_plain(TextConsole(stderr=True), f"The release is stored at {metadata['address'].value}; its copy here is:")
     return Path(str(metadata["folder"].value))
 
 

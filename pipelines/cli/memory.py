@@ -15,6 +15,7 @@ from pipelines.cli.evaluate import RUN, SCORING, EvaluateOptions, evaluation_err
 from pipelines.cli.options import DatasetArgument, QuietOption, command_group, json_option, option, options_of
 from pipelines.cli.terminal import (
     LiveProgress,
+    TextConsole,
     print_json,
     print_markdown,
     print_plain,
@@ -85,7 +86,7 @@ def write_rows(
     out.parent.mkdir(parents=True, exist_ok=True)
     write_table(out, found, kind=RewardRow)
     labelled = sum(row.kept is not None for row in found)
-    console = Console(stderr=True)
+    console = TextConsole(stderr=True)
     measured = floors(found, seed=seed)
     if as_json:
         print_json({"file": str(out), "rows": len(found), "labelled": labelled, "baselines": measured})
@@ -119,7 +120,7 @@ def export_release(
     export = export_tasks(tasks, out)
     documents = counted(len(export.documents), "document")
     questions = counted(len(export.questions), "question")
-    console = Console(stderr=True)
+    console = TextConsole(stderr=True)
     print_plain(console, f"{documents} and {questions} of {tasks.info.name} are in {out}.")
     print_plain(console, export.lost)
 

@@ -19,7 +19,7 @@ from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
 from assets.records.json_text import JsonError, parse_json
 from pipelines.benchmarks import benchmark_of
 from pipelines.cli.options import RecipeArgument, SetOption, command_group, file_errors, json_option, parse_overrides
-from pipelines.cli.terminal import print_json, print_plain, print_table, stdout_console
+from pipelines.cli.terminal import TextConsole, print_json, print_plain, print_table, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home
 from pipelines.resources.storage.io_manager import open_asset_values
@@ -54,7 +54,7 @@ def recipe_to_follow(variant: str, overrides: Sequence[str] | None = None, *, mo
     except RecipeError as error:
         raise Problem(laid.explain(str(error))) from error
     if laid.notice:
-        print_plain(Console(stderr=True), laid.notice)
+        print_plain(TextConsole(stderr=True), laid.notice)
     return recipe
 
 
@@ -89,7 +89,7 @@ def list_recipes(as_json: Annotated[bool, json_option("variant", "benchmark", "i
         cells = [[str(row.get(name, "")) for name in MAIN_NUMBERS] for row in rows]
         print_table(stdout_console(), MAIN_NUMBERS, cells)
     for problem in problems:
-        print_plain(Console(stderr=True), problem)
+        print_plain(TextConsole(stderr=True), problem)
 
 
 def _main_numbers(recipe: Recipe) -> dict[str, object]:
@@ -107,7 +107,7 @@ def show_recipe(
     recipe = recipe_in_file(variant, overrides)
     laid = lay_overrides(open_asset_values(home()), benchmark_of(recipe).key("recipe"), variant, given={})
     if laid.notice:
-        print_plain(Console(stderr=True), f"This is the file alone. {laid.notice}")
+        print_plain(TextConsole(stderr=True), f"This is the file alone. {laid.notice}")
     if as_json:
         print_json(recipe)
         return

@@ -10,7 +10,6 @@ from pkgutil import resolve_name
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from assets.engine.provenance import ReportValue, ResolvedRecipe, difference
 from assets.llm.ports import BudgetReached
@@ -20,7 +19,7 @@ from assets.records.report import BenchmarkReport
 from pipelines.benchmarks import BenchmarkEntry, entry_named
 from pipelines.cli.options import SetOption, VariantOption, json_option, option, options_of, parse_overrides
 from pipelines.cli.stories import choose_item, finished_items, print_item, variant_entry
-from pipelines.cli.terminal import print_json, print_plain, stdout_console
+from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_console
 from pipelines.errors import Problem
 from pipelines.given_data import QualityRequest, report_on_source
 from pipelines.home import home
@@ -97,7 +96,7 @@ def quality(
         entry = entry_named(DEFAULT_BENCHMARK)
         asked = QualityRequest(source, overrides, options.users, options.gates, options.audit, options.model, options.offline)
         with _quality_errors():
-            report, page = report_on_source(asked, home=home(), notice=partial(print_plain, Console(stderr=True)))
+            report, page = report_on_source(asked, home=home(), notice=partial(print_plain, TextConsole(stderr=True)))
     if as_json:
         print_json({"page": str(page), "problems": problems(report), "report": report})
     else:

@@ -18,7 +18,7 @@ from assets.records.base import ItemRecord
 from assets.records.estimate import percent, percents, rough_note
 from assets.reporting.plurals import counted
 from pipelines.benchmarks import BenchmarkEntry, entry_of
-from pipelines.cli.terminal import print_table, stdout_console
+from pipelines.cli.terminal import TextConsole, print_table, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home
 from pipelines.resources.storage.io_manager import open_asset_values
@@ -59,7 +59,7 @@ def print_item(item: str, *, variant: str, brief: bool = False) -> None:
     if not entry.print_item:
         raise Problem(f"How to tell of {variant!r} is not known; its rows are in: amemgym explore")
     # Panels fill the width, and longer lines than this are hard to read.
-    resolve_name(entry.print_item)(Console(width=min(stdout_console().width, 120)), found, brief=brief)
+    resolve_name(entry.print_item)(TextConsole(width=min(stdout_console().width, 120)), found, brief=brief)
 
 
 def choose_item(wanted: str, items: Sequence[ItemRecord], *, noun: str) -> ItemRecord:

@@ -15,14 +15,16 @@ from typing import Self
 from pydantic_core import to_json
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markdown import Markdown
 from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from assets.engine.ports import StageProgress
 from assets.engine.progress import duration, progress_details, progress_line
+from assets.records.readable import without_controls
 from assets.reporting.plurals import counted
 from pipelines.resources.llm.batch.settings import BatchProgress, describe_batch
 
@@ -33,12 +35,21 @@ BAR = 16  # columns, so that words have most of a terminal of 100
 LEAST_WORDS = 24  # columns that a cell of words may be broken to where a table is wider than the terminal
 UNBROKEN = 10_000  # columns of a pipe, more than any line of ours has: what is piped is searched line by line
 SHOWN_FAILURES = 3  # a bad prompt fails every item alike, and the first few say it
+CONTROLS_AFTER_ASCII = re.compile("[\x7f-\x9f]")  # JSON writes these as they are
 NUMBER = re.compile(r"[-+~$]?[\d.,]*\d[\d.,]*(-[\d.,]+)?( ?%|[KM])?( \[.*\]\S*)?|-?|unknown")
+
+
+class TextConsole(Console):
+    """A console whose texts steer no terminal, whoever wrote them; what it does itself, such as colours, stays."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=without_controls(segment.text))
 
 
 def stdout_console() -> Console:
     """Return a console on stdout. Nothing is broken or cut in a pipe, unless COLUMNS says how wide it is."""
-    console = Console(highlight=False)
+    console = TextConsole(highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = UNBROKEN
     return console
@@ -49,8 +60,8 @@ def stderr_console() -> Console:
     try:
         own = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1)
     except UnsupportedOperation:  # in place of stderr, something that is no file
-        return Console(stderr=True)
-    return Console(file=own)
+        return TextConsole(stderr=True)
+    return TextConsole(file=own)
 
 
 @contextmanager
@@ -253,7 +264,8 @@ def print_plain(console: Console, sentence: str) -> None:
 
 def print_json(value: object) -> None:
     """Print records, dataclasses, and lists and mappings of them as JSON, on stdout alone."""
-    print(to_json(value, indent=2, inf_nan_mode="null").decode())
+    text = to_json(value, indent=2, inf_nan_mode="null").decode()
+    print(CONTROLS_AFTER_ASCII.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def print_table(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter, isawaitable, iscoroutinefunction, signature
+from typing import cast
 
 NEEDED = ("write", "recall")  # of a memory
 NEEDED_OF_AGENTS = ("respond", "observe", "answer", "fork")
@@ -124,9 +125,9 @@ def settings_problem(factory: Callable[..., object], settings: Mapping[str, obje
             known = ", ".join([own for own in parameters if own != "tools"]) or "none"
             return f"{name} has no setting {setting!r}; its settings are: {known}."
         # An annotation may be text, and a default of null says nothing.
-        kind = parameter.annotation
+        kind: object = parameter.annotation
         if kind is Parameter.empty:
-            kind = type(parameter.default)
+            kind = cast(object, type(parameter.default))
         needed = NUMBERS.get(kind if isinstance(kind, str) else getattr(kind, "__name__", ""))
         if needed and isinstance(value, str):
             return f"The setting {setting!r} of {name} is {value!r}, and has to be {needed}."

@@ -1,5 +1,6 @@
 """A memory of others in its own process: what it is given there, what it may ask, and what is left of it."""
 
+import threading
 from datetime import datetime
 from pathlib import Path
 
@@ -30,7 +31,7 @@ class Mine:
         self.lines = [words] if words else []
 
     def write(self, events):
-        print("said", file=sys.stderr)
+        print("\\x1b[2Jsaid", file=sys.stderr)
         self.lines += [f"{event.line} {event.at.year}" for event in events]
 
     async def recall(self, query, *, tokens):
@@ -100,6 +101,14 @@ def asked(host: MemoryHost, query: str) -> list[str]:
 
 def test_it_is_given_events_and_settings_and_its_copies_see_nothing_later(tmp_path: Path) -> None:
     assert asked(hosted(tmp_path, words="begun"), "tea") == ["begun", "[2020-01-01 00:00:00] user: I drink tea. 2020"]
+
+
+def test_what_it_prints_steers_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked(hosted(tmp_path), "tea")
+    for thread in threading.enumerate():
+        if thread.name == "memory-prints":
+            thread.join()
+    assert capsys.readouterr().err == "said\n" * 2
 
 
 def test_it_asks_the_models_of_the_run_which_are_counted_here(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import queue
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import weakref
@@ -26,12 +27,14 @@ from assets.isolation.boundary import Kind, Residence, start_resident
 from assets.llm.ports import EndpointError, ModelRequest
 from assets.records.base import ItemFailed
 from assets.records.limits import MB
+from assets.records.readable import without_controls
 from pipelines.memories.code_thread import CallOutcome
 from pipelines.memories.contract import MemoryEvent, MemoryTools, Setting
 from pipelines.memories.hosting import ErrorOfOthers, MemoryFailed, RemoteValue
 
 PROGRAM = Path(__file__).with_name("worker.py")
 MOST_BYTES = 64 * MB  # of one line
+MOST_PRINTED = 64_000  # bytes of a line that is printed, longer ones in pieces
 REQUEST = TypeAdapter(ModelRequest)
 NAMES = TypeAdapter(list[str])
 MAKING = "__init__"
@@ -150,6 +153,7 @@ class MemoryProcess:
         loop = asyncio.get_running_loop()
         threading.Thread(target=_write_lines, args=(self._process, self._lines), name="memory-asked", daemon=True).start()
         threading.Thread(target=self._read_lines, args=(self._process, loop), name="memory-answers", daemon=True).start()
+        threading.Thread(target=_show_prints, args=(self._process,), name="memory-prints", daemon=True).start()
 
     def _read_lines(self, process: "subprocess.Popen[bytes]", loop: asyncio.AbstractEventLoop) -> None:
         assert process.stdout is not None
@@ -257,6 +261,14 @@ def _write_lines(process: "subprocess.Popen[bytes]", lines: "queue.SimpleQueue[b
         for line in iter(lines.get, None):
             requests.write(line)
             requests.flush()
+
+
+def _show_prints(process: "subprocess.Popen[bytes]") -> None:
+    """Print what the process prints, without what would steer the terminal."""
+    assert process.stderr is not None
+    with contextlib.suppress(ValueError), process.stderr as prints:  # of a standard error that is closed
+        for line in iter(partial(prints.readline, MOST_PRINTED), b""):
+            print(without_controls(line.decode(errors="replace")), end="", file=sys.stderr, flush=True)
 
 
 def _killed(process: "subprocess.Popen[bytes]") -> int:

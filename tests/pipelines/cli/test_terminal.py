@@ -14,7 +14,16 @@ from rich.console import Console
 from assets.engine.ports import StageProgress
 from assets.engine.progress import Steps
 from assets.records.base import Failure
-from pipelines.cli.terminal import LINE_SECONDS, LiveProgress, print_markdown, print_table, stdout_console
+from pipelines.cli.terminal import (
+    LINE_SECONDS,
+    LiveProgress,
+    TextConsole,
+    print_markdown,
+    print_plain,
+    print_table,
+    stdout_console,
+)
+from pipelines.errors import EvaluationError, sentence_of
 
 UNDER_WAY = StageProgress(
     stage="answers",
@@ -173,3 +182,16 @@ def test_steps_of_report_and_release_take_the_place_of_a_finished_stage() -> Non
         steps = Steps("The release of demo", tell=live.show_step)
         steps.begin("writing tables, card and files")
     assert "The release of demo: writing tables, card and files" in written.getvalue()
+
+
+def test_texts_of_others_steer_no_terminal() -> None:
+    printed = io.StringIO()
+    console = TextConsole(file=printed, force_terminal=True, width=80, color_system="standard")
+    hostile = "one\x1b[2J\x1b]0;title\x07 two\x9b31m three\r\nfour\tfive"
+    print_plain(console, hostile)
+    print_table(console, ["name", "said"], [["a", hostile]], title="own")
+    words = printed.getvalue()
+    assert "\x1b[3m" in words  # the title, in italics
+    assert [sign for sign in ("\x1b[2J", "\x1b]", "\x07", "\x9b", "\r") if sign in words] == []
+    assert words.count("two31m three") == 2
+    assert sentence_of(EvaluationError(hostile)) == "one two31m three\nfour\tfive"
