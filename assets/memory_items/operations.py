@@ -37,10 +37,9 @@ class AskedFacts:
             return [[*self._leading, self.hops[-1]]]
         if self.operation == "weigh":
             return [self.hops[:-1]]
-        if self.operation == "most":
-            return [[hop] for hop in self.hops[:-1]]
+        compared = self.hops[:-1] if self.operation == "most" else self.hops
         parts: list[list[Fact]] = []
-        for hop in self.hops:
+        for hop in compared:
             if parts and folded(parts[-1][-1].value) == folded(hop.subject):
                 parts[-1].append(hop)
             else:
@@ -111,9 +110,9 @@ class AskedFacts:
                 yield fact.value
             return
         if self.operation == "sum":
-            amounts = [amount_of(part[-1]) for part in self.parts]
-            for amount in amounts:
-                yield str(sum(amounts) - amount)
+            total = int(self.answer(hops) or 0)
+            for part in self.parts:
+                yield str(total - amount_of(part[-1]))
         for other in alike:
             for number, hop in enumerate(hops):
                 if hop.relation == other.relation:
@@ -125,7 +124,7 @@ class AskedFacts:
     def wanted(self) -> str:
         """Return what is asked for, for the writer of the question: a noun phrase, with what it is worked out from."""
         last = self.hops[-1]
-        phrases = "; ".join(nested_phrase(part) for part in self.parts)
+        phrases = "; ".join(map(nested_phrase, self.parts))
         apart = "the difference in days" if last.kind == "date" else "the difference"
         if self.operation == "sum":
             return f"the sum of these: {phrases}"
@@ -138,7 +137,7 @@ class AskedFacts:
         if self.operation == "count":
             counted = nested_phrase(self._leading) if self._leading else last.value
             return f"the number of all {{x}} for which {last.phrase} is {counted}"
-        compared = "; ".join(nested_phrase(part[:-1]) if len(part) > 1 else part[0].subject for part in self.parts)
+        compared = "; ".join(map(_subject_phrase, self.parts))
         by = self.parts[0][-1].phrase
         if self.operation == "order":
             return f"the order, least or earliest first, by {by}, of these: {compared}"
@@ -164,7 +163,7 @@ class AskedFacts:
         return ends
 
     def _worked_out(self, ends: Sequence[Fact], facts: Sequence[Fact], settle: Settle) -> str | None:
-        amounts = [amount_of(end) for end in ends]
+        amounts = list(map(amount_of, ends))
         if self.operation == "sum":
             return str(sum(amounts))
         if self.operation == "difference":
@@ -194,6 +193,11 @@ class AskedFacts:
             return None
         doubted = settle([fact for fact in _saying(facts, counting) if fact.status == "unconfirmed"])
         return None if doubted is None else str(abs(amount_of(counting) - amount_of(doubted)))
+
+
+def _subject_phrase(part: Sequence[Fact]) -> str:
+    """Return the subject of the part's last fact as a noun phrase about the part's start."""
+    return nested_phrase(part[:-1]) if len(part) > 1 else part[0].subject
 
 
 def _relations(hops: Sequence[Fact]) -> list[str]:

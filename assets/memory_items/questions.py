@@ -174,9 +174,9 @@ class _Wording:
     def _target(self) -> dict[str, str]:
         """Return what judges must read: the operation, and each part's name and steps."""
         asked = self.chain.asked
-        parts: list[ReadPart] = []
+        parts: list[PartSteps] = []
         for start, part in zip(asked.starts, asked.parts, strict=True):
-            parts.append(ReadPart(start, [fact.phrase for fact in part]))
+            parts.append(PartSteps(start, [fact.phrase for fact in part]))
         then = [self.chain.hops[-1].phrase] if self.chain.operation == "most" else []
         return _reading(self.chain.operation, parts, then)
 
@@ -250,13 +250,13 @@ class _Wording:
 
         if len(self.chain.operations) == 1:
             case = {"operation": self.chain.operations[0], "parts": [case], "then": []}
-        parts: list[ReadPart] = []
+        parts: list[PartSteps] = []
         for part in case["parts"]:
-            parts.append(ReadPart(str(part["name"]), named(part["steps"])))
+            parts.append(PartSteps(str(part["name"]), named(part["steps"])))
         return _reading(str(case["operation"]), parts, named(case["then"]))
 
 
-class ReadPart(NamedTuple):
+class PartSteps(NamedTuple):
     """A part of a question: the name that it begins with, and the phrases of its steps."""
 
     name: str
@@ -267,12 +267,15 @@ def _numbered(phrases: Sequence[str]) -> dict[str, str]:
     return {str(number): phrase for number, phrase in enumerate(phrases, start=1)}
 
 
-def _reading(operation: str, parts: Sequence[ReadPart], then: Sequence[str]) -> dict[str, str]:
+def _reading(operation: str, parts: Sequence[PartSteps], then: Sequence[str]) -> dict[str, str]:
     """Return a question's operation and parts in one spelling; the order of parts means nothing. Nothing without a step."""
-    spelled = sorted(" > ".join((folded(part.name), *part.steps)) for part in parts if part.steps)
+    spelled: list[str] = []
+    for part in parts:
+        if part.steps:
+            spelled.append(" > ".join((folded(part.name), *part.steps)))
     if not spelled:
         return {}
-    reading = {"operation": operation, **_numbered(spelled)}
+    reading = {"operation": operation, **_numbered(sorted(spelled))}
     if then:
         reading["then"] = " > ".join(then)
     return reading
