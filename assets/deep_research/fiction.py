@@ -65,7 +65,7 @@ RELATIONS: tuple[Relation, ...] = (
         "option",
         "the housing of {subject} is of {value}",
         "the material of the housing of {x}",
-        options=("slate", "copper", "maple", "ceramic", "linen", "cork"),
+        options=("steel", "brass", "aluminium", "ceramic", "walnut", "nylon"),
     ),
     Relation("launch", "device", "date", "{subject} was launched on {value}", "the launch date of {x}", (2001, 2030)),
     Relation("seat", "firm", "place", "{subject} has its seat in {value}", "the town that is the seat of {x}"),

@@ -249,14 +249,20 @@ OPERATION_FRAMES: dict[Operation, dict[str, tuple[str, ...]]] = {
         "instrument": ("How many studies measured with {parts}?",),
     },
     "weigh": {
-        "staff": ("By how many people is the latest unconfirmed figure for the staff of {parts} off the one that counts?",),
-        "weight": ("By how many grams is the latest unconfirmed weight of {parts} off the one that counts?",),
-        "members": ("By how many participants is the latest unconfirmed figure for {parts} off the one that counts?",),
-        "height": ("By how many metres is the latest unconfirmed height of {parts} above the sea off the one that counts?",),
-        "launch": ("By how many days is the latest unconfirmed launch date of {parts} off the one that counts?",),
-        "registration": ("By how many days is the latest unconfirmed registration date of {parts} off the one that counts?",),
-        "birth": ("By how many days is the latest unconfirmed birth date of {parts} off the one that counts?",),
-        "end": ("By how many days is the latest unconfirmed completion date of {parts} off the one that counts?",),
+        "staff": (
+            "By how many people does the latest unconfirmed figure for the staff of {parts} differ from the one that counts?",
+        ),
+        "weight": ("By how many grams does the latest unconfirmed weight of {parts} differ from the one that counts?",),
+        "members": (
+            "By how many participants does the latest unconfirmed figure for {parts} differ from the one that counts?",
+        ),
+        "height": ("By how many metres does the latest unconfirmed height of {parts} differ from the one that counts?",),
+        "launch": ("By how many days does the latest unconfirmed launch date of {parts} differ from the one that counts?",),
+        "registration": (
+            "By how many days does the latest unconfirmed registration date of {parts} differ from the one that counts?",
+        ),
+        "birth": ("By how many days does the latest unconfirmed birth date of {parts} differ from the one that counts?",),
+        "end": ("By how many days does the latest unconfirmed completion date of {parts} differ from the one that counts?",),
     },
 }
 # The one among several about which something else is asked.
