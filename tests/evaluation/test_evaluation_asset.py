@@ -1,5 +1,6 @@
 """The asset `evaluation` on a small release: its runs, what it shows of them, and problems in one sentence."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,21 @@ from tests.support.releases import content
 from tests.support.research_tasks import made_task, small_recipe
 
 
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a release of `demo`; for reading."""
+    root = tmp_path_factory.mktemp("released")
+    write_release(content(), root=root, version="0.1.0")
+    return root
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder with a release of `demo`, and no endpoint."""
     for name in ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
-    write_release(content(), root=tmp_path / "releases", version="0.1.0")
+    shutil.copytree(released, tmp_path / "releases")
     return tmp_path
 
 
