@@ -23,6 +23,7 @@ class RecipeSize(Record):
     num_changes_per_period: int
     max_changes_per_state: int
     min_variants_per_question: int
+    min_periods_held: int | None = None
     max_states_per_query: int = MAX_STATES_PER_QUERY
     gates: GatePolicy
     audit: AuditPolicy = AuditPolicy()
