@@ -26,7 +26,7 @@ from assets.code_qa.team.relations import (
 )
 from assets.code_qa.team.source_lines import SourceWords, source_words
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.facts import DocumentPlan, Statement, Status
+from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
 from assets.memory_items.world.relations import NameKind, NameMaker, Relation, World, spoken
 from assets.text.words import folded, words_of
 from prompts.fence import neutralized
@@ -330,9 +330,17 @@ class TeamWorld(World):
             if len(path) == hops and about_code and end == _end(path[-1]):
                 return path
 
-    def evidence(self, names: NameMaker, subject: str) -> tuple[Relation, str]:
-        """Return the outcome of a call that a note shows beside what it is about, of the same function where there is one."""
-        return self.relation(OUTCOME), names.alike("call", subject)
+    def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str]:
+        """Return the outcome of a call that a note shows beside, of the function that it is about where there is one."""
+        function = self._function_of(hop.subject) or self._function_of(hop.value)
+        return self.relation(OUTCOME), names.alike("call", function)
+
+    def _function_of(self, name: str) -> str:
+        """Return the function that a function, a call or a patch is about; empty for another name."""
+        if name in self.patches:
+            return self.patches[name].behaviour.symbol_id
+        function = name.partition("(")[0]
+        return function if function in self.functions else ""
 
     def source_words(self, relation: str, status: Status) -> Sequence[str]:
         return RUN_ON if relation in SHOWN else AS_OF[status]
@@ -376,12 +384,9 @@ class TeamWorld(World):
         """Return words of the function whose call the note shows; else of one that it names, else of any one."""
         shown = [one for one in plan.statements if one.relation in SHOWN]
         for statement in (*shown, *plan.statements):
-            for name in (statement.subject, statement.value):
-                if name in self.patches:
-                    name = self.patches[name].behaviour.symbol_id
-                function = name.partition("(")[0]
-                if function in self.functions:
-                    return source_words(self._sources, function)
+            function = self._function_of(statement.subject) or self._function_of(statement.value)
+            if function:
+                return source_words(self._sources, function)
         return source_words(self._sources, rng.choice(self.functions))
 
 

@@ -256,7 +256,7 @@ class _ClusterMaker:
         for relation in self._rng.sample(about_subject, 1 + self._rng.integer_below(2)):
             yield self._aside(hop.subject, relation, day)
         with suppress(LookupError):
-            shown = self._world.evidence(self._names, hop.subject)
+            shown = self._world.evidence(self._names, hop)
             if shown is not None:
                 relation, subject = shown
                 yield self._aside(subject, relation, day)

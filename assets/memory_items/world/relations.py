@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import get_args
 
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.facts import DocumentPlan, Statement, Status
+from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
 from assets.recipe.document_tasks import Operation
 from assets.records.answers import AnswerKind, read_date
 
@@ -246,8 +246,8 @@ class World(ABC):
         """Return what stands before and after the value of a statement that is shown. Raises LookupError for any other."""
         raise LookupError(f"a transcript of {statement.relation}")
 
-    def evidence(self, names: NameMaker, subject: str) -> tuple[Relation, str] | None:
-        """Return a relation of something else that every document about this subject states beside, if there is one.
+    def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str] | None:
+        """Return a relation and a subject that every document of such a hop states beside, if there is one.
 
         Raises LookupError where entities are used up.
         """

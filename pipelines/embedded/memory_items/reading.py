@@ -220,7 +220,7 @@ def read_steps(question: str, steps: Sequence[Step]) -> ReadPart | None:
 def _question_pattern(frame: str) -> re.Pattern[str]:
     # What is wanted may be of a call with a colon in it, but where options follow one.
     wanted = "[^:]+" if "{options}" in frame else ".+"
-    return _pattern(frame, {"wanted": f"(?P<wanted>{wanted})", "options": "[^:]+"})
+    return _pattern(frame, {"wanted": f"(?P<wanted>{wanted})", "options": r"[\w ,-]+"})
 
 
 def _parts_pattern(frame: str) -> re.Pattern[str]:

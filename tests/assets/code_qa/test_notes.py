@@ -20,7 +20,7 @@ from assets.records.answers import TypedAnswer, is_right
 from assets.records.base import ItemFailed
 from pipelines.embedded.code_qa.sentences import FRAMES
 from pipelines.embedded.code_qa.writers import note_wordings
-from pipelines.embedded.memory_items.reading import read_world_facts
+from pipelines.embedded.memory_items.reading import Step, read_steps, read_world_facts
 from tests.support.code_questions import code_recipe, made_question
 from tests.support.coroutines import run
 from tests.support.research_tasks import EmbeddedModel
@@ -109,6 +109,13 @@ def test_a_call_that_raises_is_shown_with_its_traceback_and_read_again() -> None
     for kept in (text, in_one_line):
         (fact,) = read_world_facts(kept)
         assert (fact.relation, fact.value) == (OUTCOME, "Oddity")
+
+
+def test_a_colon_within_a_call_begins_no_options() -> None:
+    call = "a.b({'hl': '1 2'}, 'x')"
+    read = read_steps(f"What is the outcome of {call}?", [Step(OUTCOME, "the outcome of {x}")])
+    assert read is not None
+    assert (read.name, [step.relation for step in read.steps]) == (call, [OUTCOME])
 
 
 def test_what_a_patch_breaks_was_executed_and_is_shown_with_the_patch() -> None:
