@@ -43,7 +43,8 @@ class OpenEventLog(SqliteEventLogStorage):
             # Dagster's own way makes the file and its tables.
             with super().run_connection(file):
                 engine = create_engine(self.conn_string_for_shard(file), connect_args={"timeout": BUSY_SECONDS})
-            event.listen(engine, "connect", write_through)
+            if file != INDEX:
+                event.listen(engine, "connect", write_through)
             self._engines[file] = engine
         with self._engines[file].begin() as connection:
             yield connection

@@ -28,7 +28,7 @@ def test_each_event_is_at_once_in_the_file_that_the_page_of_a_run_watches(
     with dagster_instance() as instance:
         for count in (1, 2):
             instance.report_runless_asset_event(EVENT)
-            assert events_in(log / "index.db") == events_in(log / ".db") == count
+            assert events_in(log / ".db") == count  # that of events outside of runs
     assert not list(log.glob("*-wal"))
     with dg.DagsterInstance.from_config(str(folder)) as instance:
         assert len(instance.fetch_materializations(dg.AssetKey("users"), limit=9).records) == 2
