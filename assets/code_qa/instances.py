@@ -3,10 +3,11 @@
 from assets.code_qa.behaviours import CODE_BEHAVIOURS
 from assets.code_qa.lengths import CODE_LENGTHS
 from assets.code_qa.questions import CODE_QUESTIONS
-from assets.code_qa.records.behaviours import CodeBehaviours
+from assets.code_qa.records.behaviours import Behaviour, CodeBehaviours
 from assets.code_qa.records.questions import CodeQuestion, CodeTask
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.sources import CODE_SOURCES
+from assets.code_qa.team.world import patches_of, tellable
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.ablation import READ
@@ -36,9 +37,18 @@ async def accept_code_task(
         eviction=recipe.eviction,
         package=sources.package,
         files=sources.files,
-        behaviours=tuple(one for one in behaviours.behaviours if one.call in told),
+        behaviours=_told_behaviours(behaviours, told),
         code=question.code,
     )
+
+
+def _told_behaviours(behaviours: CodeBehaviours, told: str) -> tuple[Behaviour, ...]:
+    """Return the behaviours whose calls stand in the text, and those of the patches that do."""
+    calls: set[str] = set()
+    for patch in patches_of(tellable(behaviours.behaviours)).values():
+        if patch.name in told:
+            calls.add(patch.behaviour.call)
+    return tuple(one for one in behaviours.behaviours if one.call in told or one.call in calls)
 
 
 CODE_ABLATION = Stage(
@@ -60,6 +70,7 @@ CODE_INSTANCES = Stage(
     name="code_instances",
     record=CodeTask,
     make=accept_code_task,
+    version=2,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_QUESTIONS, CODE_LENGTHS, CODE_ABLATION),
     description=AssetDescription(
         group="items",

@@ -6,7 +6,8 @@ from assets.code_qa.questions import head_of
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeQuestion, CodeTask
 from assets.code_qa.records.sources import CodeSources
-from assets.code_qa.team.relations import EXECUTED, OUTCOME
+from assets.code_qa.team.relations import EXECUTED
+from assets.code_qa.team.world import executed_values
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.text.words import spells
 from validation.code_qa.decisions import false_results
@@ -48,13 +49,12 @@ def asked_results_are_true(question: CodeQuestion, behaviours: CodeBehaviours, _
 
 
 def released_behaviours_are_known(task: CodeTask, behaviours: CodeBehaviours, _: CodeQaRecipe) -> Iterator[str]:
-    called: set[str] = set()
     for one in task.behaviours:
-        called.add(one.call)
         if one not in behaviours.behaviours:
             yield f"{one.call} is released with another result than it had"
+    released = executed_values(task.behaviours)
     for hop in task.hops:
-        if hop.relation == OUTCOME and hop.subject not in called:
+        if hop.relation in EXECUTED and (hop.subject, hop.relation) not in released:
             yield f"{hop.subject} is asked for and not released"
 
 
