@@ -23,6 +23,7 @@ from pipelines.embedded.memory_items.transcripts import DAY, shown_calls_of
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 CELL = " | "  # between the cells of a table's row
+ROW = re.compile(r"([^|\n]+) \| ([^|\n]+) \| (?=([^|\n]+))")
 SLOTS = {"subject": r"(?P<subject>.+?)", "value": r"(?P<value>.+?)"}
 QUESTION_FRAMES = (
     *documents_of_fiction.QUESTION_FRAMES,
@@ -100,6 +101,7 @@ def read_world_facts(text: str) -> Iterator[ReadFact]:
     for shown in shown_calls_of(text):
         relation = team.WRONG_RESULT if shown.patch else team.OUTCOME
         yield ReadFact(folded(shown.patch or shown.call), relation, shown.result, (RANK["plain"], shown.day))
+    yield from _rows(text)
     for sentence in SENTENCE.split(text):
         fact = _fact_of(sentence)
         if fact is not None:
@@ -119,8 +121,6 @@ def _fact_of(sentence: str) -> ReadFact | None:
 
 def _stated(sentence: str, world: KnownWorld, *, words: str, weight: tuple[int, date]) -> ReadFact | None:
     """Read what is left of a sentence without its frame by the world's wordings."""
-    if sentence.count(CELL) == 2:
-        return _row(sentence, world, weight=weight)
     for frame in sorted(world.frames, key=len, reverse=True):
         before, after = frame.replace("{as_of}", words).split("{clause}")
         if sentence.lower().startswith(before.lower()) and sentence.endswith(after):
@@ -132,13 +132,26 @@ def _stated(sentence: str, world: KnownWorld, *, words: str, weight: tuple[int, 
     return None
 
 
-def _row(line: str, world: KnownWorld, *, weight: tuple[int, date]) -> ReadFact | None:
-    """Read a row of a table: a relation's phrase about its subject, the value, and the source."""
-    phrase, value, _ = line.split(CELL)
+def _rows(text: str) -> Iterator[ReadFact]:
+    """Yield the facts of tables: a relation's phrase about its subject, the value, and the source. Lines may be joined."""
+    for world in WORLDS:
+        for row in ROW.finditer(text):
+            phrase, value, source = row.groups()
+            for pattern, status in world.source_patterns:
+                match = pattern.match(source)
+                day = read_date(match[1]) if match else None
+                if day is not None:
+                    fact = _row_fact(phrase, value, world, weight=(RANK[status], day))
+                    if fact is not None:
+                        yield fact
+
+
+def _row_fact(phrase: str, value: str, world: KnownWorld, *, weight: tuple[int, date]) -> ReadFact | None:
+    """Read a row's first cell, before which the end of the line above may stand."""
     for relation in world.relations:
-        before = relation.phrase.removesuffix("{x}")
-        if phrase.lower().startswith(before):
-            return ReadFact(folded(phrase[len(before) :]), relation.name, value, weight)
+        _, found, subject = phrase.lower().rpartition(relation.phrase.removesuffix("{x}"))
+        if found:
+            return ReadFact(folded(phrase[len(phrase) - len(subject) :]), relation.name, value, weight)
     return None
 
 

@@ -8,7 +8,7 @@ import pytest
 from assets.deep_research.fiction import RELATIONS
 from assets.memory_items.world.relations import Relation
 from pipelines.embedded.deep_research.sentences import CLAUSES, GREATEST, OPERATION_FRAMES, QUESTION_FRAMES, WHO_FRAMES
-from pipelines.embedded.memory_items.reading import Step, read_question, read_steps
+from pipelines.embedded.memory_items.reading import Step, answer_by_reading, read_question, read_steps
 
 PAIRS = [(first, second) for first, second in product(RELATIONS, RELATIONS) if first.value == second.subject]
 STEPS = [Step(relation.name, relation.phrase) for relation in RELATIONS]
@@ -36,6 +36,21 @@ def test_two_steps_are_read_back_from_every_question(frame: str) -> None:
         return [step.relation for step in read.steps] == [first.name, second.name]
 
     assert [(first.name, second.name) for first, second in PAIRS if not is_read(first, second)] == []
+
+
+ROWS = (
+    "Entry | Content | Source\nThe firm that makes Kume 34 | Quillon Works | as of 4 May 2033\n"
+    "The number of people employed by Quillon Works | 412 | by an unconfirmed report of 1 June 2034\n"
+    "The number of people employed by Quillon Works | 512 | as was certified on 2 June 2033\nFee notes: paid."
+)
+
+
+@pytest.mark.parametrize("text", [ROWS, ROWS.replace("\n", " ")])
+def test_rows_of_a_table_are_read_in_lines_and_joined_as_a_memory_may_keep_them(text: str) -> None:
+    question = (
+        "What is the number of people employed by the firm that makes Kume 34? Where documents disagree, something counts."
+    )
+    assert answer_by_reading([text], question) == "512"
 
 
 LISTED = "Kume Vorivsen, the employer of Ada Sen and Quillon Works"
