@@ -21,7 +21,7 @@ from pipelines.resources.storage.io_manager import AssetValueIOManager, open_ass
 from pipelines.resources.storage.open_stores import open_release_store
 from tests.support.commands import amemgym_here
 
-SMALL = {"num_users": 1, "num_reserve": 2, "num_questions": 3, "num_periods": 2, "seed": 1}
+SMALL = {"num_users": 1, "num_reserve": 2, "num_questions": 2, "num_periods": 1, "seed": 1}
 DEMO = {"num_users": 2, "num_questions": 3, "num_periods": 2}  # as the finished demo was made
 OTHER = {"seed": 77, "num_questions": 4, "num_periods": 5}
 
