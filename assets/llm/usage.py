@@ -1,13 +1,19 @@
 """Usage of calls: one record for rows, releases, prices, ledger and evaluation, and the meters that count it per user."""
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from pydantic import Field
 
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest
 from assets.records.base import Record
+from assets.text.words import count_tokens
 
 NANO = 1_000_000_000
+# What OpenAI adds to the texts of a chat.
+TOKENS_OF_MESSAGE = 4
+TOKENS_BEFORE_REPLY = 3
 
 
 class Usage(Record):
@@ -42,6 +48,16 @@ class Usage(Record):
             nano_usd=None if self.nano_usd is None or other.nano_usd is None else self.nano_usd + other.nano_usd,
             seconds=self.seconds + other.seconds,
         )
+
+
+def prompt_tokens(texts: Iterable[str], *, schema: object = None) -> int:
+    """Return the estimated tokens that are billed for a chat of these messages; its JSON schema, if any, is billed too."""
+    tokens = TOKENS_BEFORE_REPLY
+    for text in texts:
+        tokens += count_tokens(text) + TOKENS_OF_MESSAGE
+    if schema is not None:
+        tokens += count_tokens(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
+    return tokens
 
 
 def usage_of(reply: ModelReply) -> Usage:

@@ -6,7 +6,6 @@
 import asyncio
 import base64
 import json
-import math
 import secrets
 import struct
 from collections.abc import Awaitable, Callable
@@ -20,13 +19,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from assets.llm.usage import prompt_tokens
+from assets.text.words import count_tokens, text_within
 from pipelines.embedded.assistant import chat, memory_tasks
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
 from pipelines.embedded.memory_items import questions as memory_questions
 from pipelines.embedded.reader import DIMENSIONS, embedding
 from pipelines.embedded.task import PromptTask, recognise
 
-CHARACTERS_PER_TOKEN = 4  # for the token counts in replies
 Writer = Callable[[PromptTask], Any]
 # Of prompts that no benchmark has alone; each benchmark's own are in its entry.
 SHARED_WRITERS: dict[str, Writer] = {
@@ -70,9 +70,10 @@ class RequestMessage(BaseModel):
 
 
 class ReplyFormatSchema(BaseModel):
-    """The JSON schema of a reply format; the model reads its name alone."""
+    """The JSON schema of a reply format; the model reads its name alone, and counts the tokens of the rest."""
 
     name: str
+    definition: Any = Field(default=None, alias="schema")
 
 
 class ReplyFormat(BaseModel):
@@ -95,8 +96,17 @@ class ChatRequest(BaseModel):
     @property
     def schema_name(self) -> str | None:
         """The name of the JSON schema that the reply is to have, if any."""
-        schema = self.response_format.json_schema if self.response_format else None
-        return schema.name if schema else None
+        return self._format.name if self._format else None
+
+    @property
+    def prompt_tokens(self) -> int:
+        """The tokens of the messages, and of the JSON schema if there is one."""
+        texts = (message.as_text()["content"] for message in self.messages)
+        return prompt_tokens(texts, schema=self._format.definition if self._format else None)
+
+    @property
+    def _format(self) -> ReplyFormatSchema | None:
+        return self.response_format.json_schema if self.response_format else None
 
 
 class EmbeddingRequest(BaseModel):
@@ -199,13 +209,12 @@ async def _chat(request: Request) -> Response:
     limit = body.max_completion_tokens or body.max_tokens
     sent = text
     if limit is not None:
-        sent = text[: limit * CHARACTERS_PER_TOKEN]
-    return JSONResponse(_completion(task, sent, truncated=sent != text))
+        sent = text_within(text, limit)
+    return JSONResponse(_completion(task, sent, truncated=sent != text, prompt_tokens=body.prompt_tokens))
 
 
-def _completion(task: PromptTask, text: str, *, truncated: bool) -> dict[str, Any]:
-    prompt_tokens = sum(_count_tokens(turn.content) for turn in task.turns)
-    completion_tokens = _count_tokens(text)
+def _completion(task: PromptTask, text: str, *, truncated: bool, prompt_tokens: int) -> dict[str, Any]:
+    completion_tokens = count_tokens(text)
     return {
         "id": f"chatcmpl-{task.identity[:24]}",
         "object": "chat.completion",
@@ -228,14 +237,10 @@ def _completion(task: PromptTask, text: str, *, truncated: bool) -> dict[str, An
     }
 
 
-def _count_tokens(text: str) -> int:
-    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
-
-
 async def _embed(request: Request) -> Response:
     body = await _parse_body(request, EmbeddingRequest)
     texts = [body.input] if isinstance(body.input, str) else body.input
-    prompt_tokens = sum(map(_count_tokens, texts))
+    tokens = sum(map(count_tokens, texts))
     data: list[dict[str, Any]] = []
     for index, text in enumerate(texts):
         vector = _encode_embedding(text, as_base64=body.encoding_format == "base64")
@@ -245,7 +250,7 @@ async def _embed(request: Request) -> Response:
             "object": "list",
             "data": data,
             "model": model_name(),
-            "usage": {"prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens},
+            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
         }
     )
 

@@ -16,6 +16,7 @@ from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, RequestFailed, Vector
 from assets.records.limits import MB
+from assets.text.words import count_tokens
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.errors import NoReply
 from pipelines.resources.llm.model_api import ApiCall, OpenAiChat, no_reply
@@ -61,8 +62,9 @@ class OpenAiEmbeddings(OpenAiChat):
         vectors = _in_order(embeddings.data)
         if vectors is None or len(vectors) != len(request.messages):
             return "unusable"
-        tokens = embeddings.usage.prompt_tokens if embeddings.usage else 0
-        return ModelReply(text="\n".join(map(pack_vector, vectors)), finish="stop", input_tokens=tokens or 0, output_tokens=0)
+        counted = embeddings.usage.prompt_tokens if embeddings.usage else 0
+        tokens = counted or sum(count_tokens(message.content) for message in request.messages)
+        return ModelReply(text="\n".join(map(pack_vector, vectors)), finish="stop", input_tokens=tokens, output_tokens=0)
 
 
 def _in_order(items: Sequence[_IndexedVector]) -> list[Vector] | None:

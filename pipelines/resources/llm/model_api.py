@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
 from pydantic import AliasChoices, BaseModel, Field, TypeAdapter, ValidationError
 
 from assets.llm.answer_text import message_text, refusal_text
 from assets.llm.ports import FinishReason, ModelReply, ModelRequest
+from assets.llm.usage import prompt_tokens
+from assets.text.words import count_tokens
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.connection import MOST_BYTES
 from pipelines.resources.llm.error_body import is_event_stream
@@ -104,7 +106,8 @@ class OpenAiChat:
         return ApiCall("/chat/completions", compatibility.body(request))
 
     def read_reply(self, request: ModelRequest, content: bytes) -> ModelReply | NoReply:
-        return read_reply(content, room=request.max_output_tokens)
+        reply = read_reply(content, room=request.max_output_tokens)
+        return with_tokens(reply, request=request) if isinstance(reply, ModelReply) else reply
 
     def read_error(self, error: "openai.APIStatusError") -> ErrorResponse:
         return ErrorResponse.read(error)
@@ -209,6 +212,12 @@ def read_reply(body: bytes, *, room: int = 0) -> ModelReply | NoReply:
         output_tokens=usage.output,
         cached_input_tokens=min(usage.input, details.cached_tokens or 0) if details else 0,
     )
+
+
+def with_tokens(reply: ModelReply, *, request: ModelRequest) -> ModelReply:
+    """Return the reply with estimated tokens where its server counted none, so that the call is not taken for free."""
+    read = reply.input_tokens or prompt_tokens((message.content for message in request.messages), schema=request.json_schema)
+    return replace(reply, input_tokens=read, output_tokens=reply.output_tokens or count_tokens(reply.text))
 
 
 def no_reply(body: bytes, *, listed: str) -> NoReply:

@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from assets.llm.ports import ModelRequest
-from assets.text.words import count_tokens
+from assets.llm.usage import prompt_tokens
 
 LEAST_ROOM = 256  # tokens, or a quarter of what is asked for: a prompt that leaves less is too long
 SMALLER = 0.7  # of the room that was rejected, where the error's numbers bring no less
-TOKENS_OF_MESSAGE = 8  # of a chat's own, about
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 NAMES_ROOM = re.compile(
     r"max_?(?:completion_|output_|new_)?tokens|maxOutputTokens|(?:completion|output) tokens|context|maximum tokens|max tokens",
@@ -88,11 +87,8 @@ def _least(request: ModelRequest) -> int:
 
 
 def estimated_tokens(request: ModelRequest) -> int:
-    """Tokens of a request's messages, by our estimate."""
-    tokens = 0
-    for message in request.messages:
-        tokens += count_tokens(message.content) + TOKENS_OF_MESSAGE
-    return tokens
+    """Return the tokens of a request's prompt, by our estimate."""
+    return prompt_tokens((message.content for message in request.messages), schema=request.json_schema)
 
 
 def room_limit_in(text: str, *, asked: int) -> RoomLimit | None:
