@@ -13,7 +13,7 @@ from assets.text.words import count_tokens
 Role = Literal["support", "sibling", "near_miss", "superseded", "filler", "code"]
 # The tokenizer of all lengths: the pattern PIECE of `assets/text/words.py`, runs of up to eight Latin letters, of up to three
 # digits, and other signs. It needs no network and no file. Another pattern gets another name, lest a length be of both.
-TOKENIZER = "amemgym-pieces-2"
+TOKENIZER = "amemgym-pieces-3"
 
 # Words by which other benchmarks' documents give away what they are there for.
 LABEL_WORDS = frozenset(

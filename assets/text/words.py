@@ -172,9 +172,10 @@ MOST_PER_TOKEN = 4.4
 
 
 def count_tokens(text: str) -> int:
-    """Return the tokens that OpenAI bills for a text, estimated: within 3 % on prompts and replies, rougher on single sentences.
+    """Return the tokens that OpenAI bills for a text, estimated.
 
-    Chinese, Japanese and Korean are within a tenth, other languages within a quarter.
+    Prompts and replies in English and Chinese are within 3 % in sum, and single ones within an eighth; other languages may be a
+    quarter off.
     """
     pieces = PIECE.findall(text)
     hundredths = OF_PIECE * len(pieces)

@@ -9,7 +9,7 @@ from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.model_policy import Models
 from assets.reporting.plurals import counted
 from pipelines.planning.defaults import CallTime, Defaults, ErrorMargin, load_defaults
-from pipelines.planning.prompt_calls import ALWAYS_CALLED, PromptUsage, RecipeSize, UserUsage, fingerprints
+from pipelines.planning.prompt_calls import ALWAYS_CALLED, NOTHING_USED, PromptUsage, RecipeSize, UserUsage, fingerprints
 from pipelines.resources.ledger.ledger import RECIPES, TABLE, Ledger
 from pipelines.resources.storage.database import Connection
 
@@ -21,7 +21,8 @@ NO_MARGIN = ErrorMargin(low=1.0, high=1.0)
 class Basis:
     """The basis of a forecast: users of earlier runs, or one average user, and how far that may be from the truth.
 
-    `tried` users are worked on per user wanted; `seconds` are measured times of a call by prompt.
+    `tried` users are worked on per user wanted; `seconds` are measured times of a call by prompt. `measured`: the prompts whose
+    calls and tokens are those of the models that will be asked.
     """
 
     source: str
@@ -30,6 +31,7 @@ class Basis:
     margin: ErrorMargin
     call_time: CallTime
     seconds: Mapping[str, float]
+    measured: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,18 @@ class ObservedRuns:
     models: tuple[str, str]
     users: Sequence[UserUsage]
     tried: float
+
+    def mean_user(self) -> UserUsage:
+        """Return what a user took on average."""
+        sums: dict[str, PromptUsage] = {}
+        for user in self.users:
+            for prompt, use in user.items():
+                sums[prompt] = sums.get(prompt, NOTHING_USED) + use
+        count = len(self.users)
+        return {
+            prompt: PromptUsage(use.calls / count, use.input_tokens / count, use.output_tokens / count)
+            for prompt, use in sums.items()
+        }
 
 
 def model_names(models: Models) -> tuple[str, str]:
@@ -113,26 +127,45 @@ def _uses(connection: Connection, *, rows: str) -> dict[str, dict[str, dict[str,
 
 
 async def basis_for(recipe: AMemGymRecipe, ledger: Ledger | None) -> Basis:
-    """Return earlier runs of the same prompts and counts with the same models; with other models; else the defaults.
+    """Return the best that is known of what a user takes.
 
-    The first is taken as it is when it has at least five users, and as many decoys for each; all else is widened by the
-    defaults' margin.
+    That is earlier runs of the same prompts and counts with the same models; the defaults, corrected by their runs of other
+    counts; runs of the same counts with other models; else the defaults. The first is taken as it is when it has at least five
+    users, and as many decoys for each; all else is widened by the defaults' margin.
     """
     defaults = load_defaults()
     size = RecipeSize.of(recipe)
     models = model_names(recipe.models)
-    alike: list[ObservedRuns] = []
+    observed: list[ObservedRuns] = []
     seconds: dict[str, float] = {}
     if ledger is not None:
-        alike = [runs for runs in await observed_runs(ledger) if runs.size.without_decoys == size.without_decoys]
+        observed = await observed_runs(ledger)
         seconds = await observed_seconds(ledger, model=models[0])
-    if alike:
-        # Runs by the same models come before others, however few users they have.
-        runs = max(alike, key=lambda each: (each.models == models, each.size == size, len(each.users)))
-        return _of_runs(runs, defaults, seconds=seconds, same_models=runs.models == models, same_size=runs.size == size)
+    alike = [runs for runs in observed if runs.size.without_decoys == size.without_decoys]
+    own = [runs for runs in observed if runs.models == models and runs.size.language == size.language]
+    own_alike = [runs for runs in alike if runs.models == models]
+    if own_alike or (alike and not own):
+        runs = max(own_alike or alike, key=lambda each: (each.size == size, len(each.users)))
+        return _of_runs(runs, defaults, seconds=seconds, same_models=bool(own_alike), same_size=runs.size == size)
     name, measured = defaults.nearest(size)
     source = f"the shipped defaults, measured on {counted(measured.users, 'user')} of {name} with the embedded model"
-    return Basis(source, [defaults.user(size)], measured.tried, defaults.margin, defaults.call_time, seconds)
+    if not own:
+        return Basis(source, [defaults.user(size)], measured.tried, defaults.margin, defaults.call_time, seconds)
+    runs = max(own, key=lambda each: len(each.users))
+    source += f", corrected by {counted(len(runs.users), 'user')} of other counts with the same models"
+    corrected, corrected_prompts = _corrected(defaults, size, runs)
+    return Basis(source, [corrected], runs.tried, defaults.margin, defaults.call_time, seconds, corrected_prompts)
+
+
+def _corrected(defaults: Defaults, size: RecipeSize, runs: ObservedRuns) -> tuple[UserUsage, frozenset[str]]:
+    """Return the defaults' user of this size, times what the runs took over what the defaults say of theirs."""
+    expected = defaults.user(runs.size)
+    taken = runs.mean_user()
+    usage = dict(defaults.user(size))
+    corrected = {prompt for prompt in usage.keys() & taken.keys() if expected[prompt].calls}
+    for prompt in corrected:
+        usage[prompt] = usage[prompt].times(taken[prompt], over=expected[prompt])
+    return usage, frozenset(corrected)
 
 
 def _of_runs(runs: ObservedRuns, defaults: Defaults, *, seconds: dict[str, float], same_models: bool, same_size: bool) -> Basis:
@@ -142,4 +175,5 @@ def _of_runs(runs: ObservedRuns, defaults: Defaults, *, seconds: dict[str, float
         source += f", but by {' and '.join(dict.fromkeys(runs.models))}"
     trusted = same_models and same_size and count >= FEW_USERS
     margin = NO_MARGIN if trusted else defaults.margin
-    return Basis(source, runs.users, runs.tried, margin, defaults.call_time, seconds)
+    measured = frozenset(runs.mean_user()) if same_models else frozenset[str]()
+    return Basis(source, runs.users, runs.tried, margin, defaults.call_time, seconds, measured)

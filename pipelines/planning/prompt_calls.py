@@ -61,6 +61,18 @@ class PromptUsage:
             self.calls + other.calls, self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
         )
 
+    def times(self, taken: "PromptUsage", *, over: "PromptUsage") -> "PromptUsage":
+        """Return this times what was taken over what was expected; what nobody expected changes nothing."""
+        return PromptUsage(
+            self.calls * _ratio(taken.calls, over.calls),
+            self.input_tokens * _ratio(taken.input_tokens, over.input_tokens),
+            self.output_tokens * _ratio(taken.output_tokens, over.output_tokens),
+        )
+
+
+def _ratio(taken: float, expected: float) -> float:
+    return taken / expected if expected else 1.0
+
 
 NOTHING_USED = PromptUsage(0.0, 0.0, 0.0)
 UserUsage = Mapping[str, PromptUsage]  # by prompt

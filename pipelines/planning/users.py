@@ -35,8 +35,18 @@ def forecast_variant(recipe: AMemGymRecipe, ledger: Ledger | None, terms: Terms)
     return Forecast(
         forecast(recipe, basis, terms=terms),
         source,
-        notes=tuple(filter(None, (AUDITS if recipe.audit.enabled else "", decoys_sentence(recipe)))),
+        notes=tuple(filter(None, (_measured_words(basis), AUDITS if recipe.audit.enabled else "", decoys_sentence(recipe)))),
         comparison=PAPER if is_base else "",
+    )
+
+
+def _measured_words(basis: Basis) -> str:
+    """Say which figures were measured with the models that will be asked."""
+    prompts = {prompt for user in basis.users for prompt in user}
+    timed = prompts & basis.seconds.keys()
+    return (
+        f"Measured with these models: calls and tokens of {len(prompts & basis.measured)} of {len(prompts)} prompts, "
+        f"seconds of {len(timed)}. Money is by the list of prices."
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from assets.memory_items.documents import TOKENIZER
 from assets.records.answers import AnswerKind, TypedAnswer, is_right, read_date
-from assets.text.words import LETTERS_PER_TOKEN, PIECE
+from assets.text.words import MOST_PER_TOKEN, OF_GROUPS, OF_PIECE, PIECE
 
 
 @pytest.mark.parametrize(
@@ -48,5 +48,5 @@ def test_a_date_without_its_day_is_none() -> None:
 
 
 def test_the_tokenizers_name_belongs_to_its_pattern() -> None:
-    digest = hashlib.sha256(f"{PIECE.pattern} {LETTERS_PER_TOKEN}".encode()).hexdigest()[:12]
-    assert (TOKENIZER, digest) == ("amemgym-pieces-2", "c098592a5c7e")
+    digest = hashlib.sha256(f"{PIECE.pattern} {OF_PIECE} {OF_GROUPS} {MOST_PER_TOKEN}".encode()).hexdigest()[:12]
+    assert (TOKENIZER, digest) == ("amemgym-pieces-3", "b578bf28ca0e")

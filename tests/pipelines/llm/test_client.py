@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from assets.llm.ports import CallLabels, EndpointError, ModelReply
+from assets.llm.usage import prompt_tokens
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.settings import EndpointSettings
 from tests.pipelines.llm.scripted_server import (
@@ -77,10 +78,12 @@ def test_replies_have_a_finish(
     assert (reply.finish, reply.text) == (finish, text)
 
 
-def test_missing_usage_counts_nothing_and_parts_are_joined() -> None:
+def test_missing_usage_is_estimated_and_parts_are_joined() -> None:
     parts = [{"type": "thinking"}, {"type": "text", "text": "Ada"}]
     server = ScriptedServer(always=Answer(body={"choices": [{"message": {"content": parts}}]}))
-    assert ask(in_process(server)) == ModelReply("Ada", "stop", 0, 0)
+    reply = ask(in_process(server))
+    read = prompt_tokens(["Answer in JSON.", "Who?"])
+    assert reply == ModelReply("Ada", "stop", read, 1)
 
 
 def test_two_event_loops_one_after_the_other(settings: EndpointSettings, server: ScriptedServer) -> None:

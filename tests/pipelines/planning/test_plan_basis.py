@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply
 from assets.recipe.amemgym import AMemGymRecipe
 from pipelines.planning.observed import NO_MARGIN, Basis, basis_for, observed_runs
@@ -58,8 +60,26 @@ def test_few_users_or_another_model_widen_the_interval(tmp_path: Path) -> None:
     assert other.seconds == {}
 
 
-def test_runs_of_other_counts_are_left_alone(tmp_path: Path) -> None:
-    assert "defaults" in based_on(tmp_path, one_model(num_questions=2), run=one_model(), users=6).source
+def test_runs_of_other_counts_with_the_same_model_correct_the_defaults(tmp_path: Path) -> None:
+    recipe = one_model(num_questions=2)
+    result = based_on(tmp_path, recipe, run=one_model(), users=6)
+    assert result.source.endswith("corrected by 6 users of other counts with the same models")
+    assert result.margin != NO_MARGIN
+    (forecast,) = result.users
+    drafts = forecast["questions/draft"]
+    # The run's calls had 1000 tokens and 100, whatever the defaults say of them.
+    assert (drafts.input_tokens / drafts.calls, drafts.output_tokens / drafts.calls) == (
+        pytest.approx(1000),
+        pytest.approx(100),
+    )
+    assert result.measured == forecast.keys()
+
+
+def test_runs_in_another_language_and_with_another_model_correct_nothing(tmp_path: Path) -> None:
+    for number, run in enumerate((one_model(num_questions=2, language="de"), one_model("m-2", num_questions=2))):
+        result = based_on(tmp_path / str(number), one_model(), run=run, users=6)
+        assert "corrected" not in result.source
+        assert not result.measured
 
 
 def test_users_that_are_not_finished_are_left_out(tmp_path: Path) -> None:
