@@ -17,7 +17,6 @@ from assets.engine.ports import RunContext
 from assets.engine.serialized_record import SerializedRecord, serialized
 from assets.engine.stage import Stage
 from assets.llm.async_calls import gather_all
-from assets.llm.ports import CallLabels
 from assets.llm.usage import Meter, MeteredModel, Usage
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, ItemFailed, ItemRecord
@@ -94,7 +93,7 @@ class ItemTasks:
             used = Usage.model_validate_json(usage)
             meter.add(used, repeated=used.calls)
             return SerializedRecord(content.decode(), decode=stage.record.model_validate_json)
-        model = MeteredModel(self.run_context.model, CallLabels(stage=stage.name, item_id=item_id), meter)
+        model = MeteredModel(self.run_context.model, self.run_context.labels(stage.name, item_id=item_id), meter)
         try:
             record = await stage.make(*(one.record for one in inputs), recipe=recipe, model=model)
         except ItemFailed as failed:

@@ -11,7 +11,7 @@ from pydantic import Field
 from assets.engine.in_flight import InFlight
 from assets.engine.run_loop import RunLoop
 from assets.engine.serialized_record import SerializedRecord
-from assets.llm.ports import Embedder, LanguageModel
+from assets.llm.ports import CallLabels, Embedder, LanguageModel
 from assets.llm.usage import Usage
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, ItemRecord, Record
@@ -148,7 +148,8 @@ class RunContext:
     """Model, stores and limits of one run. `loop`: where stages are made; without it, wherever they are awaited.
 
     `new_salt` draws the salt of a recipe that has none. `report` gets the progress of stages, `report_step` the steps of
-    quality report and release, in which nothing is counted.
+    quality report and release, in which nothing is counted. `stage_names` are in order: the
+    earlier a stage, the more waits for its calls, and the sooner the endpoint gets them.
     """
 
     model: LanguageModel
@@ -164,6 +165,12 @@ class RunContext:
     in_flight: InFlight = field(default_factory=InFlight)
     loop: RunLoop | None = None
     new_salt: Callable[[], str] = random_salt
+    stage_names: tuple[str, ...] = ()
+
+    def labels(self, stage: str, *, item_id: str) -> CallLabels:
+        """Return the labels of a stage's calls for one item."""
+        rank = self.stage_names.index(stage) if stage in self.stage_names else 0
+        return CallLabels(stage=stage, item_id=item_id, rank=rank)
 
     async def on_loop(self, work: Coroutine[Any, Any, T]) -> T:
         """Await the work on the run's own loop, which afterwards goes on with the tasks that the work has started."""

@@ -163,7 +163,7 @@ def _runner_with_log(
         if run_context.report is not None:
             run_context.report(known)
 
-    in_unit = replace(run_context, report=report).for_unit(unit.key, recipe=recipe)
+    in_unit = replace(run_context, report=report, stage_names=benchmark.stage_names).for_unit(unit.key, recipe=recipe)
     # The stages whose assets the same run materializes after this one.
     steps = steps_of_run(context)
     after = benchmark.stages[benchmark.stage_names.index(stage.name) + 1 :]

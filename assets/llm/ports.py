@@ -19,6 +19,7 @@ class CallLabels:
 
     `transport`: at once, or in a batch job. `needs_json`: a reply without a JSON object is of no use, though an
     assistant that is evaluated may well answer in prose. `divisible`: whoever asks can ask in parts, where it fails as a whole.
+    `rank`: of the calls that wait for the endpoint, those with the lowest go first.
     """
 
     stage: str = ""
@@ -29,6 +30,7 @@ class CallLabels:
     transport: Transport = "live"
     needs_json: bool = False
     divisible: bool = False
+    rank: int = 0
 
 
 @dataclass(frozen=True)

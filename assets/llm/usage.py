@@ -128,7 +128,8 @@ class MeteredModel:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Pass the call on under these labels."""
-        labels = replace(request.labels, stage=self.labels.stage, item_id=self.labels.item_id)
+        own = self.labels
+        labels = replace(request.labels, stage=own.stage, item_id=own.item_id, rank=own.rank)
         self.meter.wait(1)
         try:
             reply = await self.model.complete(replace(request, labels=labels))

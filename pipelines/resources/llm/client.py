@@ -86,7 +86,7 @@ class ModelClient:
         An overloaded one has fewer slots from now on, and a rate limit concerns one model only, so the slot goes back.
         """
         request = retries.request
-        acquired = await connection.limit.acquire()
+        acquired = await connection.limit.acquire(rank=request.labels.rank)
         try:
             while True:
                 compatibility = self.compatibility.of_call(request)

@@ -1,13 +1,16 @@
 """The number of calls that an endpoint gets at once: it grows with successes and halves at an overload."""
 
 import asyncio
-from collections import deque
+from heapq import heappop, heappush
+from itertools import count
 
 FIRST_LIMIT = 16
 
 
 class AdaptiveLimit:
-    """Calls in flight from one event loop, first come, first served: additive increase, multiplicative decrease, as in TCP.
+    """Calls in flight from one event loop: additive increase, multiplicative decrease, as in TCP.
+
+    Of the calls that wait, those with the lowest rank go first, and of these the first that came.
 
     One more per success until the first overload, then one more after each window of successes; half as many after an
     overload.
@@ -19,15 +22,16 @@ class AdaptiveLimit:
         self._halvings = 0
         self._successes = 0
         self._in_flight = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._arrivals = count()
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
 
-    async def acquire(self) -> int:
+    async def acquire(self, *, rank: int = 0) -> int:
         """Wait until one more call may start; the number is for `overloaded`."""
         if not self._waiting and self._in_flight < self.limit:
             self._in_flight += 1
             return self._halvings
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
+        heappush(self._waiting, (rank, next(self._arrivals), waiter))
         try:
             await waiter
         except asyncio.CancelledError:
@@ -40,7 +44,7 @@ class AdaptiveLimit:
         """Count a call that has ended, and let in as many as there is room for."""
         self._in_flight -= 1
         while self._waiting and self._in_flight < self.limit:
-            waiter = self._waiting.popleft()
+            *_, waiter = heappop(self._waiting)
             if not waiter.done():  # else its call was cancelled
                 self._in_flight += 1
                 waiter.set_result(None)

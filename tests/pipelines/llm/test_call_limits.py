@@ -53,6 +53,27 @@ def test_the_limit_keeps_between_one_and_its_ceiling() -> None:
     assert asyncio.run(live()) == [3, 1]
 
 
+def test_of_the_calls_that_wait_the_lowest_rank_goes_first_and_then_the_first_that_came() -> None:
+    async def live() -> list[str]:
+        limit = AdaptiveLimit(start=1, ceiling=1)
+        served: list[str] = []
+
+        async def call(name: str, rank: int) -> None:
+            await limit.acquire(rank=rank)
+            served.append(name)
+            limit.release()
+
+        await limit.acquire()
+        arrivals = {"audit": 8, "answer": 7, "profile": 1, "another answer": 7, "another profile": 1}
+        calls = [asyncio.create_task(call(name, rank)) for name, rank in arrivals.items()]
+        await asyncio.sleep(0)
+        limit.release()
+        await asyncio.gather(*calls)
+        return served
+
+    assert asyncio.run(live()) == ["profile", "another profile", "answer", "another answer", "audit"]
+
+
 def test_a_bucket_spreads_amounts_over_the_minute() -> None:
     now = 0.0
     bucket = TokenBucket(60, clock=lambda: now)
