@@ -148,8 +148,8 @@ class RunContext:
     """Model, stores and limits of one run. `loop`: where stages are made; without it, wherever they are awaited.
 
     `new_salt` draws the salt of a recipe that has none. `report` gets the progress of stages, `report_step` the steps of
-    quality report and release, in which nothing is counted. `stage_names` are in order: the
-    earlier a stage, the more waits for its calls, and the sooner the endpoint gets them.
+    quality report and release, in which nothing is counted. `stage_names` are in order: the earlier a stage, the more waits for
+    its calls, and the sooner the endpoint gets them.
     """
 
     model: LanguageModel

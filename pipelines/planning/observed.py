@@ -78,7 +78,8 @@ async def observed_runs(ledger: Ledger) -> list[ObservedRuns]:
             seen.update(uses.get(key, {}))
         finished = [use for use in seen.values() if use.keys() >= ALWAYS_CALLED]
         if finished:
-            wanted = max(recipes[key].num_users for key in keys)
+            # Of runs of the same items under several counts of users, the ledger has the first recipe alone.
+            wanted = max(len(finished), *(recipes[key].num_users for key in keys))
             found.append(ObservedRuns(RecipeSize.of(recipes[keys[0]]), models, finished, max(1.0, len(seen) / wanted)))
     return found
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.records.question import QuestionSet
 from assets.amemgym.user_profiles import USER_PROFILES
@@ -25,6 +26,12 @@ def test_users_who_pass_need_no_reserve(tmp_path: Path) -> None:
     assert positions(shop, result, USER_PROFILES) == [0, 1]
     assert (result.ref.items, result.wanted, result.tried, result.ref.failures.items) == (2, 2, 2, 0)
     assert (len(model.requests), result.ref.usage.calls) == (2, 2)
+
+
+def test_calls_of_an_earlier_stage_rank_before_those_of_a_later_one(tmp_path: Path) -> None:
+    _, _, model = passed(tmp_path, {}, USER_PROFILES, QUESTIONS, stage_names=AMEMGYM.stage_names)
+    ranks = {request.labels.stage: request.labels.rank for request in model.requests}
+    assert 0 < ranks["user_profiles"] < ranks["questions"]
 
 
 def test_a_rerun_over_the_same_work_asks_no_model(tmp_path: Path) -> None:
