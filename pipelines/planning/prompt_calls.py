@@ -25,7 +25,6 @@ class RecipeSize(Record):
     min_variants_per_question: int
     min_periods_held: int | None = None
     max_states_per_query: int = MAX_STATES_PER_QUERY
-    min_periods_held: int | None = None
     gates: GatePolicy
     audit: AuditPolicy = AuditPolicy()
 
