@@ -18,7 +18,7 @@ settings.load_profile("house")
 # Tests call packages of the lock, which are installed here anyway. Where a boundary can be had, it is used all the same.
 os.environ.setdefault("AMEMGYM_TRUST_PACKAGES", "1")
 
-# Each worker has a processor or less, and threads of numpy that wait for each other take several times what they compute.
+# As pipelines sets it: a test may import numpy first.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # readline, which pytest imports, sets them for the workers' processes, and tables would be as narrow as a terminal.
