@@ -13,7 +13,7 @@ from assets.llm.structured_output import NAME, PROSE, ReplySchema, SchemaPart, a
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.asset_description import AssetDescription, Metadata, Row
 from assets.reporting.histogram import histogram
-from assets.text.text_checks import StyleCheck, TextInContext
+from assets.text.text_checks import StyleCheck, TextInContext, near_duplicates
 from assets.text.words import count_tokens
 from prompts.catalogue import load_prompt
 
@@ -34,6 +34,8 @@ async def draft_questions(profile: UserProfile, *, recipe: AMemGymRecipe, model:
     def convert(reply: dict[str, list[dict[str, Any]]]) -> QuestionSet:
         questions = tuple(map(_question, itertools.count(1), reply["questions"]))
         drafted = QuestionSet(user_id=profile.user_id, questions=questions)
+        for first, second in near_duplicates([one.text for one in questions]):
+            raise ValueError(f"Questions {first + 1} and {second + 1} share nearly all their words; ask something else.")
         style.check(question_in_context(one, recipe=recipe) for one in questions)
         return drafted
 

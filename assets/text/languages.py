@@ -137,7 +137,8 @@ FORMS: Mapping[str, LanguageForms] = {
         LATIN,
         _common(
             "und der die das den dem des ist sind nicht ich ein eine einen zu mit auf für sich es von wie auch mein meine "
-            "meinem bei wenn oder noch im am nur jeden du dir dein deine"
+            "meinem bei wenn oder noch im am an nur jeden du dir dein deine was welche welcher welches womit mir sie beim soll "
+            "kann"
         ),
         first_person=_words("ich|mich|mir|mein(?:e[mnrs]?)?|wir|uns|unser(?:e[mnrs]?)?"),
         request=_asks(
@@ -162,7 +163,8 @@ FORMS: Mapping[str, LanguageForms] = {
     "es": LanguageForms(
         LATIN,
         _common(
-            "el la los las de que y en un una es son por con para mi mis se lo como más su pero está al del qué no tu te si"
+            "el la los las de que y en un una es son por con para mi mis se lo como más su pero está al del qué no tu te si "
+            "cómo cuál dónde cuándo me"
         ),
         first_person=_words(
             "yo|me|mi|mis|mío|mía|conmigo|nosotros|nos|nuestr[oa]s?|quiero|necesito|tengo|puedo|busco|debo|estoy|soy|voy|he"
@@ -186,7 +188,8 @@ FORMS: Mapping[str, LanguageForms] = {
     "fr": LanguageForms(
         LATIN,
         _common(
-            "le la les des est et un une que je pas pour dans qui sur mon ma mes au à avec ce plus vous il du en tu ton tes"
+            "le la les des est et un une que je pas pour dans qui sur mon ma mes au à avec ce plus vous il du en tu ton tes "
+            "comment quel quelle quels quelles me où"
         ),
         first_person=_parts(r"\b(?:je|me|moi|mon|ma|mes|nous|notre|nos)\b|\b[jm]['’]"),
         request=_asks(
@@ -223,7 +226,8 @@ FORMS: Mapping[str, LanguageForms] = {
     "it": LanguageForms(
         LATIN,
         _common(
-            "il lo che di e la per un una non con mi sono del della le gli come ma più anche nel dei alla ogni tuo tua se al"
+            "il lo che di e la per un una non con mi sono del della le gli come ma più anche nel dei alla ogni tuo tua se al "
+            "quale quali dove quando da"
         ),
         first_person=_words("io|mi|me|mio|mia|miei|mie|noi|ci|nostr[oaie]|voglio|vorrei|devo|posso|ho|sono|cerco|sto"),
         request=_asks(
@@ -271,7 +275,10 @@ FORMS: Mapping[str, LanguageForms] = {
     ),
     "nl": LanguageForms(
         LATIN,
-        _common("de het een en van ik dat op te niet met voor zijn mijn aan er ook als maar wat je jouw om bij naar elke hoe"),
+        _common(
+            "de het een en van ik dat op te niet met voor zijn mijn aan er ook als maar wat je jouw om bij naar elke hoe "
+            "welke waar wanneer mij me zou kan kun moet"
+        ),
         first_person=_words("ik|me|mij|mijn|wij|we|ons|onze"),
         request=_asks(
             "alsjeblieft|alstublieft|help|helpen|hulp|raad|advies|adviseer|tips?|suggest\\w+|ideeën|idee|leg uit|zoek|nodig"
@@ -291,7 +298,10 @@ FORMS: Mapping[str, LanguageForms] = {
     ),
     "pt": LanguageForms(
         LATIN,
-        _common("o a os as que de e do da dos das em um uma para com não no na por mais meu minha como você seu sua se ao é"),
+        _common(
+            "o a os as que de e do da dos das em um uma para com não no na por mais meu minha como você seu sua se ao é "
+            "qual quais onde quando minhas meus me"
+        ),
         first_person=_words("eu|me|mim|meus?|minhas?|nós|nos|noss[oa]s?|quero|preciso|tenho|posso|busco|devo|estou|sou|vou"),
         request=_asks(
             "por favor|ajud\\w+|recomend\\w+|sugir\\w+|sugest\\w+|conselhos?|aconselh\\w+|expli\\w+|diga|dicas?|ideias?|preciso"

@@ -45,6 +45,7 @@ PatternOf = Callable[[LanguageForms], re.Pattern[str] | None]
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 MIN_FOREIGN_WORDS = 3
 MIN_FOREIGN_WORDS_ALONE = 2  # in a whole text that has no word of its own language
+MIN_FOREIGN_WORDS_OF_A_QUESTION = 1  # as it is short, and hardly has none of its own language's question words
 MIN_SENTENCE_WORDS = 5  # shorter sentences may be names and titles of another language
 MIN_LETTERS = 12  # from which a text has some of the letters that its language always has
 LENGTHS: dict[TextKind, tuple[int, int]] = {  # in tokens
@@ -54,7 +55,7 @@ LENGTHS: dict[TextKind, tuple[int, int]] = {  # in tokens
     "event": (2, 150),
     "summary": (2, 150),
 }
-NEAR_DUPLICATE = 0.9  # share of their words that two options have in common
+NEAR_DUPLICATE = 0.9  # share of their words that two options, or two questions, have in common
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,8 @@ def _contact(one: TextInContext) -> str:
 
 def _foreign(one: TextInContext) -> str:
     """Judge the text, then each of its sentences: by the script, by letters of its neighbours, by common words."""
-    fault = _reads_foreign(one, alone=MIN_FOREIGN_WORDS_ALONE)
+    alone = MIN_FOREIGN_WORDS_OF_A_QUESTION if one.kind == "question" else MIN_FOREIGN_WORDS_ALONE
+    fault = _reads_foreign(one, alone=alone)
     if fault:
         return fault
     for sentence in SENTENCE_END.split(one.text):
@@ -199,6 +201,7 @@ def _odd_space(one: TextInContext) -> str:
 
 SPELLS_NOTHING = TextCheck("no_copied_value", "spell no value", _spelled)
 CONTACT = TextCheck("no_contact_data", "hold no contact data", _contact)
+OWN_LANGUAGE = TextCheck("own_language", "are in the recipe's language", _foreign)
 PROSE = (
     TextCheck("no_placeholder", "have no placeholder", _found(PLACEHOLDER, "has the placeholder")),
     TextCheck("no_markup", "are plain text without markup", _found(MARKUP, "has the markup")),
@@ -213,7 +216,7 @@ PROSE = (
         "begin with no remark to whoever asked for them, and name no right answer",
         _speaks(lambda forms: forms.task_talk, "speaks of the task, by"),
     ),
-    TextCheck("own_language", "are in the recipe's language", _foreign),
+    OWN_LANGUAGE,
     TextCheck("usual_length", "are neither very short nor very long", _length, blocking=False),
 )
 CHECKS: dict[TextKind, tuple[TextCheck, ...]] = {
@@ -248,7 +251,7 @@ CHECKS: dict[TextKind, tuple[TextCheck, ...]] = {
     "question": (SPELLS_NOTHING, *PROSE),
     "event": (SPELLS_NOTHING, *PROSE),
     # Whatever else stands in a persona's texts is data, and condensing keeps it.
-    "profile": (CONTACT,),
+    "profile": (CONTACT, OWN_LANGUAGE),
     "summary": (SPELLS_NOTHING, *PROSE),
 }
 
@@ -265,11 +268,12 @@ def blocking_faults(one: TextInContext) -> list[str]:
     return [fault for check, fault in faults(one) if check.blocking]
 
 
-def near_duplicates(answers: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of options, by index, that share nearly all their words: no reader could say which is meant."""
-    sets = [frozenset(words_of(answer)) for answer in answers]
+def near_duplicates(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of options or questions, by index, that share nearly all their words: no reader could tell them apart."""
+    sets = [frozenset(words_of(text)) for text in texts]
     for (first, one), (second, other) in combinations(enumerate(sets), 2):
-        if len(one & other) >= NEAR_DUPLICATE * len(one | other):
+        # Of short texts one more word is a larger share, and says as little.
+        if len(one ^ other) <= 1 or len(one & other) >= NEAR_DUPLICATE * len(one | other):
             yield first, second
 
 

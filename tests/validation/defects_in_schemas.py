@@ -5,7 +5,7 @@ from typing import Any
 
 from assets.amemgym.records.state import StateVariable
 from tests.validation.defects import Defect, at, changed, doubled, edited, lacking, of_another, swapped, twice
-from tests.validation.defects_in_texts import CONTACTS, faulty, plain_prose
+from tests.validation.defects_in_texts import CONTACTS, LANGUAGES, faulty, plain_prose
 
 EVEN = ("tea", "Tea", "coffee")
 ORPHAN = StateVariable(name="orphan", choices=("a", "b", "c"), merged_from=("nobody",))
@@ -16,6 +16,13 @@ def value_told(rows: list[Any]) -> list[Any]:
     """The first question spells a value of its first variable."""
     value = rows[0].variables[0].choices[0].replace("_", " ")
     return at("questions", 0, text=f"As one with {value}, what now?")(rows)
+
+
+def asked_again(rows: list[Any]) -> list[Any]:
+    """Two questions of many words, of which one has a word more."""
+    asked = "What should I begin with when it comes to the garden that I have behind the house"
+    first = at("questions", 0, text=f"{asked}?")(rows)
+    return at("questions", 1, text=f"{asked} now?")(first)
 
 
 def like_the_first(rows: list[Any]) -> list[Any]:
@@ -39,7 +46,7 @@ IN_SCHEMAS: Mapping[str, tuple[Defect, ...]] = {
         Defect("not a number, shown as text", "no_empty_field", at(formatted_str="Hobbies: nan"), "'Hobbies: nan'"),
         Defect("a field without value", "no_empty_field", at(formatted_str="Hobbies:\nAge: 3"), "'Hobbies:'"),
         Defect("a long paragraph", "short_paragraph", at(complementary_info="word " * 500), "has 500 words"),
-        *faulty(CONTACTS, lambda text: at(complementary_info=text)),
+        *faulty((*CONTACTS, *LANGUAGES), lambda text: at(complementary_info=text)),
         Defect("a profile without its name", "shown_whole", at(formatted_str="Age: 3"), "lacks the name"),
         Defect("a name made up", "name_from_persona", at(name="Xaver Yps"), "'Xaver Yps' is no name"),
         Defect("a profile that nobody sampled", "name_from_persona", of_another, "no record of personas"),
@@ -51,6 +58,7 @@ IN_SCHEMAS: Mapping[str, tuple[Defect, ...]] = {
         Defect(
             "a missing choice", "question_counts", lacking("questions", 0, "required_info", 0, "info_choices"), "has 2 choices"
         ),
+        Defect("a question asked again with a word more", "told_apart", asked_again, "q01 and q02 share"),
         Defect("a question asked twice", "questions_differ", doubled("questions"), "occur twice"),
         Defect("a type twice in a question", "questions_differ", doubled("questions", 0, "required_info"), "must differ"),
         Defect(

@@ -75,6 +75,8 @@ IN_ANSWERS = (
 )
 CONTACTS = tuple(one for one in ANYWHERE if one[1] == "no_contact_data")
 
+LANGUAGES = tuple(one for one in ANYWHERE if one[1] == "own_language")
+
 
 def faulty(texts: tuple[tuple[str, str, str, str], ...], spoil: Callable[[str], Spoil]) -> Iterator[Defect]:
     """A defect for each of the texts, where `spoil` puts it."""

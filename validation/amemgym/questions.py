@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assets.amemgym.records.question import QuestionSet
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
+from assets.text.text_checks import near_duplicates
 from validation.amemgym.texts import prose_rules, question_texts
 from validation.rules import Rule, expect, invariants
 
@@ -19,8 +20,15 @@ def questions_have_the_recipes_counts(record: QuestionSet, recipe: AMemGymRecipe
             yield from expect(count == recipe.num_choices_per_state, f"{info.info_type} has {counted(count, 'choice')}")
 
 
+def questions_are_told_apart(record: QuestionSet, _: AMemGymRecipe) -> Iterator[str]:
+    for first, second in near_duplicates([one.text for one in record.questions]):
+        one, other = record.questions[first], record.questions[second]
+        yield f"{one.question_id} and {other.question_id} share nearly all their words"
+
+
 RULES = (
     Rule("question_counts", "Questions, types and choices are as many as the recipe says.", questions_have_the_recipes_counts),
     Rule("questions_differ", "Questions of a user differ, types within a question, and choices within a type.", invariants),
+    Rule("told_apart", "No two questions of a user share nearly all their words.", questions_are_told_apart),
     *prose_rules("Questions", "question", question_texts),
 )

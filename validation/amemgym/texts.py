@@ -129,11 +129,16 @@ class TextCounter:
                 fault = check.fault(one)
                 if fault:
                     self._count((one.kind, check.name), f"{episode.user_id}: {one.text[:SHOWN]!r} {fault}", seen)
-        # Every option of a pair counts once, however many others it is like.
         for question in episode.questions:
             answers = [choice.answer for choice in question.answer_choices]
-            for index in sorted(set(chain.from_iterable(near_duplicates(answers)))):
-                self._count(("answer", "options_apart"), f"{episode.user_id}: {answers[index][:SHOWN]!r}", seen)
+            self._count_alike(answers, ("answer", "options_apart"), episode.user_id, seen)
+        asked = [question.query for question in episode.questions]
+        self._count_alike(asked, ("question", "questions_apart"), episode.user_id, seen)
+
+    def _count_alike(self, texts: Sequence[str], key: tuple[str, str], user_id: str, seen: set[tuple[str, str]]) -> None:
+        """Count the texts that are like another; each counts once, however many others it is like."""
+        for index in sorted(set(chain.from_iterable(near_duplicates(texts)))):
+            self._count(key, f"{user_id}: {texts[index][:SHOWN]!r}", seen)
 
     def _count(self, key: tuple[str, str], example: str, seen: set[tuple[str, str]]) -> None:
         self._faulty[key] += 1
@@ -146,15 +151,17 @@ class TextCounter:
         recipe = self._recipe
         parts: dict[str, Any] = dict(parts_of(episode))
         schema = parts["state_schema"]
+        profile = parts["user_profiles"]
         trajectory = parts["state_trajectory"]
         for question in episode.questions:
             choices = _choices_of(question.required_info, schema.choices)
             yield TextInContext("question", question.query, recipe.language, others=choices, finder=recipe.gates.contact_data)
         for _, text in chain(
+            profile_texts(profile, recipe),
             answer_texts(parts["answers"], schema, recipe),
             summary_texts(trajectory, recipe),
             event_texts(parts["events"], trajectory, recipe),
-            query_texts(parts["session_queries"], parts["user_profiles"], schema, recipe),
+            query_texts(parts["session_queries"], profile, schema, recipe),
         ):
             yield text
 
@@ -166,8 +173,9 @@ class TextCounter:
             for check in checks:
                 blocks = check.blocking and (kind, check.name) != ADVICE_IN_THE_END
                 yield self._line(kind, check.name, check.truth, blocking=blocks)
-            if kind == "answer":
-                yield self._line(kind, "options_apart", "differ in more than a few words", blocking=True)
+            if kind in ("answer", "question"):
+                name = "options_apart" if kind == "answer" else "questions_apart"
+                yield self._line(kind, name, "differ in more than a few words", blocking=True)
 
     def _line(self, kind: TextKind, name: str, truth: str, *, blocking: bool) -> TextLine:
         return TextLine(

@@ -3,7 +3,7 @@
 An alarm is any fault that a check of texts finds, or a set of users in which a shortcut over form crosses its limit.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from pydantic import ValidationError
@@ -55,7 +55,20 @@ def sound_event(rng: SeededRandom) -> TextInContext:
     return TextInContext("event", rng.choice(phrases.events), "en", others=(value,))
 
 
-SOUND = {"query": sound_query, "answer": sound_answer, "question": sound_question, "event": sound_event}
+def sound_profile(rng: SeededRandom) -> TextInContext:
+    topic = rng.choice(load_bank().topics)
+    text = f"Olena Marsh is a night nurse who came from Lviv as a child and knows much about {topic.title}."
+    return TextInContext("profile", text, "en")
+
+
+SOUND = {
+    "query": sound_query,
+    "answer": sound_answer,
+    "question": sound_question,
+    "event": sound_event,
+    "profile": sound_profile,
+}
+SPELLS = ("query", "answer", "question", "event")
 FOLDS: dict[str, Fold] = {
     "as it is": lambda value: value,
     "with spaces": lambda value: value.replace("_", " "),
@@ -135,8 +148,15 @@ OTHER_LANGUAGES = {
     "French": "Je n'ai pas beaucoup de temps pour moi et je voudrais changer, que faire dans la semaine avec les enfants?",
     "Spanish": "No tengo mucho tiempo para mí y me gustaría cambiar eso, ¿qué puedo hacer con los niños en la casa?",
     "Italian": "Non ho molto tempo per me e mi piacerebbe cambiare, che cosa posso fare con i bambini e la casa?",
+    "Dutch": "Ik heb op dit moment niet veel tijd en dat wil ik graag anders, wat kan ik in de week met de kinderen doen?",
     "Chinese": "我现在每周只有一点时间，想学点新的东西，你有什么建议吗？",
     "Russian": "У меня сейчас мало времени, и я хочу это изменить, что мне делать на этой неделе?",
+}
+QUESTIONS_IN_OTHER_LANGUAGES = {
+    "Dutch": ("Welke recepten passen bij mij?", "Wat zou je me aanraden rond kamperen?", "Hoe vaak moet ik trainen?"),
+    "German": ("Welche Rezepte passen zu mir?", "Was wäre ein gutes Ziel für mich?", "Womit fange ich beim Sparen an?"),
+    "French": ("Comment organiser mon jardin ?", "Quelle recette me convient ?", "Par où commencer pour le ranger ?"),
+    "Spanish": ("¿Cómo organizo mejor mis tardes?", "¿Qué me recomiendas para ahorrar?", "¿Por dónde empiezo?"),
 }
 MARKS = {
     "length": " And do so for a good while, whatever else may come along.",
@@ -194,6 +214,10 @@ def _instead(text: str) -> Plant:
     return lambda sound, _: replace(sound, text=text)
 
 
+def _one_of(texts: Sequence[str]) -> Plant:
+    return lambda sound, rng: replace(sound, text=rng.choice(texts))
+
+
 def _in_script(value: str, sentence: str, language: str) -> Alarm:
     async def alarm(trial: Trial) -> bool:
         told = value.replace("_", " ") if trial.planted else "晚饭后" if language == "zh" else "often"
@@ -228,6 +252,17 @@ def _near_duplicate(change: Callable[[str], str]) -> Alarm:
     return alarm
 
 
+def _questions_alike(change: Callable[[str], str]) -> Alarm:
+    """Whether two questions of a user are found to be alike; both frames have many words."""
+
+    async def alarm(trial: Trial) -> bool:
+        rng = SeededRandom("planted questions", trial.site)
+        first, second = rng.sample([topic.questions[0] for topic in load_bank().topics], 2)
+        return any(near_duplicates([first, change(first) if trial.planted else second]))
+
+    return alarm
+
+
 def _last_first(text: str) -> str:
     """The sentences in another order."""
     sentences = text.split(". ")
@@ -254,7 +289,7 @@ def _alarms() -> dict[str, Alarm]:
         found |= {f"{kind}: has {what} before it": text_alarm(kind, _before(text)) for what, text in BEFORE.items()}
         found |= {f"{kind}: has {what}": text_alarm(kind, _with_space(space)) for what, space in SPACES.items()}
     plain = FOLDS["with spaces"]
-    found |= {f"{kind}: spells another value": text_alarm(kind, _spelling(plain, own=False)) for kind in SOUND}
+    found |= {f"{kind}: spells another value": text_alarm(kind, _spelling(plain, own=False)) for kind in SPELLS}
     found |= {f"query: spells its value in {name}": _in_script(*script) for name, script in SCRIPTS.items()}
     found |= {f"choices: the same {how}": _choices_alike(fold) for how, fold in FOLDS.items() if how != "as it is"}
     found |= {
@@ -262,6 +297,10 @@ def _alarms() -> dict[str, Alarm]:
     }
     found |= {f"answer: has {what}": text_alarm("answer", _adding(text)) for what, text in IN_ANSWERS.items()}
     found |= {f"query: is in {language}": text_alarm("query", _instead(text)) for language, text in OTHER_LANGUAGES.items()}
+    for kind in ("question", "profile"):
+        found |= {f"{kind}: is in {language}": text_alarm(kind, _instead(text)) for language, text in OTHER_LANGUAGES.items()}
+    for language, questions in QUESTIONS_IN_OTHER_LANGUAGES.items():
+        found[f"question: is short and in {language}"] = text_alarm("question", _one_of(questions))
     found |= {
         "query: says no I": text_alarm("query", _instead("There is some spare time these days. What would be good to do?")),
         "query: asks for nothing": text_alarm("query", _instead("I had a long day, and the evening was quiet.")),
@@ -270,6 +309,8 @@ def _alarms() -> dict[str, Alarm]:
         "answer: has a few words": text_alarm("answer", _instead("Begin with a small step.")),
         "answer: has no end": text_alarm("answer", lambda sound, _: replace(sound, text=" ".join([sound.text] * 9))),
         "options: one has a word more": _near_duplicate(lambda text: f"{text} Enjoy."),
+        "questions: one has a word more": _questions_alike(lambda text: text.replace("?", " now?")),
+        "questions: one is asked again": _questions_alike(lambda text: text),
         "options: one has its sentences in another order": _near_duplicate(_last_first),
     }
     return found | {f"set: {cue} tells the right option": _marked_set(mark) for cue, mark in MARKS.items()}
