@@ -1,7 +1,7 @@
 """Stage 3: from the profile, the questions that the user may ask at any time, and what their answers depend on (App. C.3)."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from assets.amemgym.records.persona import UserProfile
@@ -34,20 +34,30 @@ async def draft_questions(profile: UserProfile, *, recipe: AMemGymRecipe, model:
     def convert(reply: dict[str, list[dict[str, Any]]]) -> QuestionSet:
         questions = tuple(map(_question, itertools.count(1), reply["questions"]))
         drafted = QuestionSet(user_id=profile.user_id, questions=questions)
-        for first, second in near_duplicates([one.text for one in questions]):
-            raise ValueError(f"Questions {first + 1} and {second + 1} share nearly all their words; ask something else.")
-        style.check(question_in_context(one, recipe=recipe) for one in questions)
+        check_questions_apart(one.text for one in questions)
+        style.check(question_in_context(one.text, choices_of(one), recipe=recipe) for one in questions)
         return drafted
 
     return await ask_structured(model, prompt=prompt, reply=_reply_schema(recipe), convert=convert, settings=recipe.asking)
 
 
-def question_in_context(question: Question, *, recipe: AMemGymRecipe) -> TextInContext:
-    """Return a question as the style check sees it, with the choices that would give its answer away."""
+def check_questions_apart(texts: Iterable[str]) -> None:
+    """Raise ValueError, with a sentence for the model, where two questions of a user ask nearly the same."""
+    for first, second in near_duplicates(list(texts)):
+        raise ValueError(f"Questions {first + 1} and {second + 1} share nearly all their words; ask something else.")
+
+
+def choices_of(question: Question) -> list[str]:
+    """Return the choices of all information types of a drafted question."""
     choices: list[str] = []
     for info in question.required_info:
         choices.extend(info.info_choices)
-    return TextInContext("question", question.text, recipe.language, others=choices, finder=recipe.gates.contact_data)
+    return choices
+
+
+def question_in_context(text: str, choices: Sequence[str], *, recipe: AMemGymRecipe) -> TextInContext:
+    """Return a question as the style check sees it, with the choices that would give its answer away."""
+    return TextInContext("question", text, recipe.language, others=choices, finder=recipe.gates.contact_data)
 
 
 def _reply_schema(recipe: AMemGymRecipe) -> ReplySchema[dict[str, list[dict[str, Any]]]]:

@@ -5,26 +5,26 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.questions import QUESTIONS, check_questions_apart, question_in_context
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import QuestionSet, RequiredInfo
-from assets.amemgym.records.state import JudgedSchema, SchemaQuestion, StateSchema, StateVariable
+from assets.amemgym.records.state import JudgedSchema, SchemaQuestion, StateSchema, StateVariable, selected
+from assets.amemgym.schema_gate import Denied, SchemaReader, judged_text
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
-from assets.llm.gate import Gate, GateAttempt, ReadingTask, VoteContext, first_vote_number, pass_gates
+from assets.llm.gate import Gate, GateAttempt, first_vote_number, pass_gates
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import NAME, TEXT, ReplySchema, ask_structured, list_of, object_of, object_of_enums
+from assets.llm.structured_output import NAME, PROSE, ReplySchema, ask_structured, list_of, object_of
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import duplicates
 from assets.reporting.asset_description import AssetDescription, Metadata, Row
 from assets.reporting.histogram import rounded_mean
+from assets.text.text_checks import StyleCheck
 from assets.text.words import alike, folded
 from prompts.catalogue import load_prompt
-
-Denied = Mapping[str, Mapping[str, str]]  # by variable: choices, each with why
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ async def refine_schema(
 ) -> JudgedSchema:
     """Name and merge the info types, unify the choices of merged ones, rewrite the questions onto the variables.
 
-    Then judges look for choices that the profile denies, which get others in their place, and for states that exclude each
-    other.
+    Then judges look for choices that the profile denies, which get others in their place, for questions that their variables
+    do not decide, which get other words, for states that exclude each other, and for those that the profile states.
     """
     originals = originals_of(questions)
     merged = await _merge(profile, questions, recipe=recipe, model=model)
@@ -55,9 +55,9 @@ async def refine_schema(
         choices = unified.get(name) or originals[keys[0]].info.info_choices
         variables.append(StateVariable(name=name, choices=choices, merged_from=tuple(keys)))
     rewritten = _rewritten(questions, originals, merged)
-    schema = JudgedSchema(user_id=profile.user_id, variables=tuple(variables), questions=rewritten)
+    schema = StateSchema(user_id=profile.user_id, variables=tuple(variables), questions=rewritten)
     if not recipe.gates.consistency:
-        return schema
+        return JudgedSchema(user_id=schema.user_id, variables=schema.variables, questions=schema.questions)
     return await pass_judges(profile, schema, recipe=recipe, model=model)
 
 
@@ -214,95 +214,81 @@ def _conflicts(
     return conflicts
 
 
-@dataclass(frozen=True)
-class SchemaFindings:
-    """The findings of a judge: choices that the profile denies, and values of two variables that exclude each other."""
-
-    denied: Denied
-    exclusive: list[dict[str, str]]
-
-
 async def pass_judges(
-    profile: UserProfile, schema: JudgedSchema, *, recipe: AMemGymRecipe, model: LanguageModel
+    profile: UserProfile, schema: StateSchema, *, recipe: AMemGymRecipe, model: LanguageModel
 ) -> JudgedSchema:
-    """Let the choices pass their gate, whose text is their JSON; what excludes each other is what any vote on them found."""
-    found: defaultdict[str, list[SchemaFindings]] = defaultdict(list)  # by the JSON that was judged
-    drafted = json.dumps(schema.choices)
-
-    async def read(tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
-        (task,) = tasks
-        findings = await _find_impossible(profile, json.loads(task.text), vote=task.vote, recipe=recipe, model=model)
-        found[task.text].append(findings)
-        reading: dict[str, str] = {}
-        for name, denied in findings.denied.items():
-            reading[name] = "; ".join(f"{choice}: {why}" for choice, why in denied.items())
-        return [reading]
+    """Let choices and questions pass their gate; what exclude each other and what is stated are the votes' findings, too."""
+    reader = SchemaReader(profile, schema, recipe, model)
+    drafted = judged_text(schema)
 
     async def refine(text: str, _: dict[str, str], sample: int) -> str:
-        denied: Denied = {}
-        for findings in found[text]:
-            denied = findings.denied or denied  # of several votes the last that denied anything
-        choices: dict[str, list[str]] = json.loads(text)
-        conflicts: dict[str, list[dict[str, object]]] = {}
-        for name in denied:
-            asking = [question.text for question in schema.questions if name in question.required_info]
-            conflicts[name] = [{"question": question, "info_choices": choices[name]} for question in asking]
-        unified = await _unify(profile, conflicts, recipe=recipe, model=model, denied=denied, sample=sample)
-        return json.dumps({**choices, **unified})
+        # Of several votes the last that found anything. What the profile contradicts in itself cannot be mended here.
+        refused = next((findings for findings in reversed(reader.found[text]) if findings.reading), None)
+        if refused is None:
+            return text
+        judged = json.loads(text)
+        if refused.denied:
+            judged["choices"] |= await _replaced(refused.denied, judged["choices"], reader, sample=sample)
+        if refused.undecided:
+            judged["questions"] |= await _reworded(refused.undecided, judged, reader, sample=sample)
+        return json.dumps(judged)
 
     gate = Gate("schema", {}, None, refine, lambda draft: refine(drafted, {}, first_vote_number(draft, 0)))
     attempt = GateAttempt("schema", drafted)
-    await pass_gates([[(gate, attempt)]], read, size=1, recipe=recipe)
-    choices: dict[str, list[str]] = json.loads(attempt.text)
+    await pass_gates([[(gate, attempt)]], reader.read, size=1, recipe=recipe)
+    judged = json.loads(attempt.text)
     variables: list[StateVariable] = []
     for variable in schema.variables:
-        variables.append(variable.model_copy(update={"choices": tuple(choices[variable.name])}))
-    exclusive: dict[frozenset[tuple[str, str]], dict[str, str]] = {}
-    for findings in found[attempt.text]:
-        for pair in findings.exclusive:
-            exclusive[frozenset(pair.items())] = pair
+        variables.append(variable.model_copy(update={"choices": tuple(judged["choices"][variable.name])}))
+    questions: list[SchemaQuestion] = []
+    for question in schema.questions:
+        questions.append(question.model_copy(update={"text": judged["questions"][question.question_id]}))
     return JudgedSchema(
         user_id=schema.user_id,
         variables=tuple(variables),
-        questions=schema.questions,
-        exclusive=tuple(exclusive.values()),
+        questions=tuple(questions),
+        exclusive=reader.exclusive(attempt.text),
+        stated=reader.stated(attempt.text),
         gate_records=tuple(attempt.records),
     )
 
 
-async def _find_impossible(
-    profile: UserProfile,
-    choices: Mapping[str, Sequence[str]],
-    *,
-    vote: VoteContext,
-    recipe: AMemGymRecipe,
-    model: LanguageModel,
-) -> SchemaFindings:
-    rng = SeededRandom(recipe.world_seed, profile.user_id, "schema", vote.number)
-    shuffled = rng.shuffled_lists(choices)
-    prompt = load_prompt("state_schema/check").render(user_profile=profile.formatted_str, state_schema=shuffled)
+async def _replaced(
+    denied: Denied, choices: Mapping[str, list[str]], reader: SchemaReader, *, sample: int
+) -> dict[str, tuple[str, ...]]:
+    """Return new choices of the variables of which some are denied."""
+    conflicts: dict[str, list[dict[str, object]]] = {}
+    for name in denied:
+        asking = [question.text for question in reader.schema.questions if name in question.required_info]
+        conflicts[name] = [{"question": question, "info_choices": choices[name]} for question in asking]
+    return await _unify(reader.profile, conflicts, recipe=reader.recipe, model=reader.model, denied=denied, sample=sample)
 
-    def convert(reply: dict[str, list[Any]]) -> SchemaFindings:
-        denied: dict[str, dict[str, str]] = {}
-        for one in reply["denied"]:
-            for name, choice in one["state"].items():
-                denied.setdefault(name, {})[choice] = one["because"]
-        # A pair of one variable, or of three, says nothing that could be kept to.
-        return SchemaFindings(denied, [pair for pair in reply["exclusive"] if len(pair) == 2])
 
-    state = object_of_enums(choices, required=False)
-    finding = object_of({"state": state, "because": TEXT})
-    reply_schema: ReplySchema[dict[str, list[Any]]] = ReplySchema(
-        object_of({"denied": list_of(finding, min_items=0), "exclusive": list_of(state, min_items=0)})
+async def _reworded(
+    undecided: Sequence[str], judged: Mapping[str, Any], reader: SchemaReader, *, sample: int
+) -> dict[str, str]:
+    """Return new words of the questions whose variables do not decide them."""
+    recipe = reader.recipe
+    shown: dict[str, dict[str, object]] = {}
+    choices: dict[str, list[str]] = {}
+    for question in reader.schema.questions:
+        if question.question_id in undecided:
+            own = selected(judged["choices"], question.required_info)
+            choices[question.question_id] = list(chain.from_iterable(own.values()))
+            shown[question.question_id] = {"question": judged["questions"][question.question_id], "variables": own}
+    prompt = load_prompt("state_schema/reword").render(
+        user_profile=reader.profile.formatted_str, questions=shown, language=recipe.language_name
     )
+    style = StyleCheck(recipe.gates.max_reasks, strict=True, noun="Question")
+
+    def convert(reply: dict[str, str]) -> dict[str, str]:
+        check_questions_apart({**judged["questions"], **reply}.values())
+        style.check(question_in_context(text, choices[one], recipe=recipe) for one, text in reply.items())
+        return reply
+
+    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(shown, PROSE)))
     return await ask_structured(
-        model,
-        prompt=prompt,
-        reply=reply_schema,
-        convert=convert,
-        sample=vote.number,
-        model_name=vote.judge,
-        settings=recipe.asking,
+        reader.model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, settings=recipe.asking
     )
 
 
@@ -359,18 +345,19 @@ STATE_SCHEMA = Stage(
     record=JudgedSchema,
     make=refine_schema,
     needs=(USER_PROFILES, QUESTIONS),
-    prompts=("state_schema/refine", "state_schema/unify", "state_schema/check"),
+    prompts=("state_schema/refine", "state_schema/unify", "state_schema/reword", "state_schema/check"),
     calls={
         "state_schema/refine": PromptCalls(),
         "state_schema/unify": PromptCalls(always=False),
+        "state_schema/reword": PromptCalls(always=False),
         "state_schema/check": PromptCalls(_votes, always=False),
     },
-    version=2,
+    version=3,
     description=AssetDescription(
         group="schema",
         description="Unambiguous state variables: overlapping types merged, questions rewritten onto them (paper "
         "section 3.1, App. C.3). Every drafted type maps to one variable. Judges name choices that profiles "
-        "deny, and states that exclude others.",
+        "deny or state, states that exclude others, and questions that their variables do not decide.",
         rows=_rows,
         summary=summarize_schemas,
     ),

@@ -155,17 +155,28 @@ def told_by_queries(request: ModelRequest) -> dict[int, dict[str, str]]:
     return {number: {**left, **{name: own[name] for name in choices if name in own}} for number, own in texts.items()}
 
 
-def _check_schema(_: ModelRequest) -> object:
-    return {"denied": [], "exclusive": []}
+def nothing_against_schema(request: ModelRequest) -> dict[str, Any]:
+    """Nothing is denied, exclusive, stated or contradicted, and every set of variables decides every question."""
+    sets = [int(number) for number in material(request, "variable_sets")]
+    decided_by = dict.fromkeys(material(request, "questions"), sets)
+    return {"denied": [], "exclusive": [], "stated": {}, "profile": [], "decided_by": decided_by}
+
+
+def _reword(request: ModelRequest) -> object:
+    return {key: coded(key) for key in material(request, "questions")}
 
 
 def _check_story(request: ModelRequest) -> object:
-    """What the judged texts spell of the variables; they contradict nothing."""
+    """What the judged texts spell of the variables; they contradict nothing, and a summary sums up any period."""
     (choices, numbers), texts = numbered_choices(request), material(request, "texts")
     found = {number: decoded(texts[str(number)]) for number in material(request, "judged")}
     told: dict[int, dict[str, str]] = {number: own if isinstance(own, dict) else {} for number, own in found.items()}
     readings = {str(number): [numbers[name, own[name]] for name in choices if name in own] for number, own in told.items()}
-    return {"readings": readings, "contradictions": {}}
+    reply: dict[str, object] = {"readings": readings, "contradictions": {}}
+    if any("<periods>" in message.content for message in request.messages):
+        periods = [int(number) for number in material(request, "periods")]
+        reply["periods"] = dict.fromkeys(readings, periods)
+    return reply
 
 
 def numbered_choices(request: ModelRequest) -> tuple[dict[str, list[str]], dict[tuple[str, str], int]]:
@@ -234,7 +245,8 @@ HONEST: dict[str, Answer] = {
     "questions/draft": _questions,
     "state_schema/refine": _refine_schema,
     "state_schema/unify": _unify,
-    "state_schema/check": _check_schema,
+    "state_schema/reword": _reword,
+    "state_schema/check": nothing_against_schema,
     "state_trajectory/initial": _initial_state,
     "state_trajectory/update": update,
     "state_trajectory/check": _check_story,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assets.amemgym.records.state import StateVariable
-from tests.validation.defects import Defect, at, changed, doubled, edited, lacking, of_another, swapped, twice
+from tests.validation.defects import Defect, Spoil, at, changed, doubled, edited, lacking, of_another, swapped, twice
 from tests.validation.defects_in_texts import CONTACTS, LANGUAGES, faulty, plain_prose
 
 EVEN = ("tea", "Tea", "coffee")
@@ -23,6 +23,11 @@ def asked_again(rows: list[Any]) -> list[Any]:
     asked = "What should I begin with when it comes to the garden that I have behind the house"
     first = at("questions", 0, text=f"{asked}?")(rows)
     return at("questions", 1, text=f"{asked} now?")(first)
+
+
+def reworded(**changes: object) -> Spoil:
+    """The first question has other words."""
+    return lambda rows: at(**changes)(at("questions", 0, text="Is the sky blue?")(rows))
 
 
 def like_the_first(rows: list[Any]) -> list[Any]:
@@ -81,9 +86,10 @@ IN_SCHEMAS: Mapping[str, tuple[Defect, ...]] = {
         Defect("a type that nobody drafted", "types_mapped_once", at("variables", 0, merged_from=("x",)), "nobody drafted"),
         Defect("a type mapped twice", "types_mapped_once", doubled("variables"), "2 times"),
         Defect("a question lost in merging", "questions_rewritten", lacking("questions"), "q01 is missing"),
-        Defect("a question reworded", "questions_rewritten", at("questions", 0, text="Hm?"), "does not have its drafted words"),
+        Defect("a question reworded unread", "questions_rewritten", reworded(gate_records=()), "not have its drafted words"),
+        Defect("a question that no judge read", "schema_passed_gate", reworded(), "have 0 accepting votes"),
         Defect("variables out of order", "questions_rewritten", swapped("questions", 0, "required_info"), "q01 requires"),
-        Defect("choices that nobody judged", "choices_passed_gate", at(gate_records=()), "have 0 accepting votes"),
+        Defect("choices that nobody judged", "schema_passed_gate", at(gate_records=()), "have 0 accepting votes"),
         Defect("a value lost", "choice_counts", lacking("variables", 0, "choices"), "has 2 choices"),
         Defect("an orphan variable", "no_orphans", changed("variables", to=lambda v: (*v, ORPHAN)), "needs 'orphan'"),
         Defect("an unknown variable", "schema_agrees", at("questions", 0, required_info=("x", "y")), "variables ['x', 'y']"),

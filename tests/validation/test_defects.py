@@ -94,7 +94,8 @@ def test_there_are_forty_kinds_and_more() -> None:
 def test_every_rule_has_a_defect() -> None:
     rules = {(f"stage {stage}", rule.name) for stage in AMEMGYM.stage_names for rule in RULES[stage]}
     missing = rules - {(place, defect.rule) for place, defects in DEFECTS.items() for defect in defects}
-    assert missing == {("stage state_trajectory", name) for name in ("golden_changes", "held_values", "possible_states")}
+    own_tests = {"golden_changes", "held_values", "possible_states", "first_state_stated"}
+    assert missing == {("stage state_trajectory", name) for name in own_tests}
 
 
 def test_a_state_of_values_that_exclude_each_other_is_found() -> None:
@@ -104,6 +105,15 @@ def test_a_state_of_values_that_exclude_each_other_is_found() -> None:
     outcomes = apply_rules(RULES["state_trajectory"], [trajectory], recipe=small_recipe(), others=others)
     (outcome,) = [one for one in outcomes if one.rule.name == "possible_states"]
     assert [one.message for one in outcome.violations] == ["period 0 holds {'a': 'x', 'b': 'x'}, which exclude each other"]
+
+
+def test_a_first_state_other_than_the_profile_says_is_found() -> None:
+    trajectory = trajectory_of([{"a": "x", "b": "x"}], ends=[START])
+    schema = excluding(schema_of({"a": ["x", "y"], "b": ["x", "y"]})).model_copy(update={"stated": {"a": "x", "b": "y"}})
+    others = {"state_schema": {schema.user_id: schema}}
+    outcomes = apply_rules(RULES["state_trajectory"], [trajectory], recipe=small_recipe(), others=others)
+    (outcome,) = [one for one in outcomes if one.rule.name == "first_state_stated"]
+    assert [one.message for one in outcome.violations] == ["b is 'x' at first, and the profile says 'y'"]
 
 
 def test_the_share_of_changing_answers_is_held_against_the_recipe_s() -> None:

@@ -1,12 +1,12 @@
 """Rules about the state schemas."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from operator import attrgetter
 
 from assets.amemgym.records.question import QuestionSet
 from assets.amemgym.records.state import JudgedSchema, StateSchema
+from assets.amemgym.schema_gate import judged_text
 from assets.amemgym.state_schema import originals_of
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import duplicates
@@ -40,7 +40,9 @@ def questions_are_rewritten(schema: StateSchema, questions: QuestionSet, _: AMem
         wanted[original.question_id].append(variable_of.get(key, ""))
     for question in schema.questions:
         name = question.question_id
-        yield from expect(question.text == drafted.get(name), f"question {name} does not have its drafted words")
+        # Judges may have had a question worded anew; then its words are those that passed their gate.
+        as_drafted = question.text == drafted.get(name) or (isinstance(schema, JudgedSchema) and schema.gate_records)
+        yield from expect(bool(as_drafted), f"question {name} does not have its drafted words")
         right = list(question.required_info) == wanted.get(name)
         yield from expect(right, f"question {name} requires {list(question.required_info)}, its types are {wanted.get(name)}")
 
@@ -51,12 +53,15 @@ def schema_has_the_recipes_choices(schema: StateSchema, recipe: AMemGymRecipe) -
         yield from expect(count == recipe.num_choices_per_state, f"{variable.name} has {counted(count, 'choice')}")
 
 
-def choices_passed_their_gate(schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
-    # The choices of a schema from elsewhere are not judged, since they cannot be mended any more.
+def schema_passed_its_gate(schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
     if not recipe.gates.consistency or not isinstance(schema, JudgedSchema):
         return
-    count = AcceptingVotes(schema.gate_records).too_few("schema", json.dumps(schema.choices), {}, policy=recipe.gates)
-    yield from expect(count is None, f"the choices have {counted(count or 0, 'accepting vote')}")
+    count = AcceptingVotes(schema.gate_records).too_few("schema", judged_text(schema), {}, policy=recipe.gates)
+    if count is None:
+        return
+    refused = [vote for vote in schema.gate_records if not vote.accepted]
+    found = f"; the last that refused found {refused[-1].reading}" if refused else ""
+    yield f"choices and questions have {counted(count, 'accepting vote')}{found}"
 
 
 def names_and_choices_differ(schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
@@ -107,9 +112,9 @@ RULES = (
     Rule("no_orphans", "Every variable serves a question.", every_variable_serves_a_question),
     Rule("variables_differ", "A question names a variable once.", questions_name_variables_once),
     Rule(
-        "choices_passed_gate",
-        "Enough judges found no choice that the profile denies.",
-        choices_passed_their_gate,
+        "schema_passed_gate",
+        "Enough judges found every question decided by its variables, no choice denied, and the profile at one with itself.",
+        schema_passed_its_gate,
         of_votes=True,
     ),
     Rule("told_apart", "Variables and choices differ by more than case and spacing.", names_and_choices_differ),

@@ -90,6 +90,12 @@ def states_do_not_exclude_each_other(trajectory: StateTrajectory, schema: StateS
             yield f"period {period.index} holds {pair}, which exclude each other"
 
 
+def first_state_is_as_stated(trajectory: StateTrajectory, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
+    first = trajectory.periods[0].state
+    for name, value in schema.known_at_first.items():
+        yield from expect(first.get(name) == value, f"{name} is {first.get(name)!r} at first, and the profile says {value!r}")
+
+
 def summaries_passed_their_gate(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
     if not recipe.gates.consistency:
         return
@@ -135,6 +141,12 @@ RULES = (
         "possible_states",
         "No state holds two values that exclude each other.",
         states_do_not_exclude_each_other,
+        reads=("state_schema",),
+    ),
+    Rule(
+        "first_state_stated",
+        "The first state holds what judges took from the profile.",
+        first_state_is_as_stated,
         reads=("state_schema",),
     ),
     Rule(

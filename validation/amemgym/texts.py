@@ -8,7 +8,7 @@ from typing import Any
 from assets.amemgym.answers.variants import answer_in_context
 from assets.amemgym.episode_parts import parts_of
 from assets.amemgym.events import event_in_context
-from assets.amemgym.questions import question_in_context
+from assets.amemgym.questions import choices_of, question_in_context
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerSet, QuestionSet
@@ -30,7 +30,7 @@ Texts = Callable[..., Iterable[tuple[str, TextInContext]]]  # of a record, those
 
 def question_texts(record: QuestionSet, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
     for one in record.questions:
-        yield one.question_id, question_in_context(one, recipe=recipe)
+        yield one.question_id, question_in_context(one.text, choices_of(one), recipe=recipe)
 
 
 def profile_texts(record: UserProfile, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
@@ -155,7 +155,7 @@ class TextCounter:
         trajectory = parts["state_trajectory"]
         for question in episode.questions:
             choices = _choices_of(question.required_info, schema.choices)
-            yield TextInContext("question", question.query, recipe.language, others=choices, finder=recipe.gates.contact_data)
+            yield question_in_context(question.query, choices, recipe=recipe)
         for _, text in chain(
             profile_texts(profile, recipe),
             answer_texts(parts["answers"], schema, recipe),

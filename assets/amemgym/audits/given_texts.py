@@ -5,14 +5,38 @@ from itertools import chain
 from typing import Any
 
 from assets.amemgym.answers.gates import choice_gate, choose_answers, recover_variants, recovery_gate
-from assets.amemgym.audits.user_parts import AuditedUser
+from assets.amemgym.audits.user_parts import AuditedUser, never_written
+from assets.amemgym.records.persona import UserProfile
+from assets.amemgym.records.state import JudgedSchema, StateSchema
+from assets.amemgym.schema_gate import SchemaReader, judged_text
 from assets.amemgym.session_queries.exposure_gate import QUERIES_OF_ONE_PERIOD, queries_per_call
 from assets.amemgym.state_trajectory.story_reading import texts_per_call
 from assets.llm.gate import Gate, GateAttempt, Reader, take_votes
+from assets.llm.ports import LanguageModel
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord
 
 Gated = tuple[Gate[Any], GateAttempt]
+
+
+async def judge_schema(
+    profile: UserProfile, schema: StateSchema, *, recipe: AMemGymRecipe, model: LanguageModel
+) -> JudgedSchema:
+    """Return the schema with the votes on its choices and questions and on the profile, and what these found."""
+    reader = SchemaReader(profile, schema, recipe, model)
+    text = judged_text(schema)
+    gated = (Gate("schema", {}, None, never_written, never_written), GateAttempt("schema", text))
+    votes = await _votes([[gated]], reader.read, size=1, recipe=recipe)
+    # Without its checks, as the schema itself: rules say what is wrong with it.
+    return JudgedSchema.model_construct(
+        user_id=schema.user_id,
+        variables=schema.variables,
+        questions=schema.questions,
+        exclusive=reader.exclusive(text),
+        stated=reader.stated(text),
+        gate_records=votes,
+    )
 
 
 async def judge_queries(user: AuditedUser) -> tuple[GateRecord, ...]:

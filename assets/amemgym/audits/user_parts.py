@@ -11,7 +11,7 @@ from assets.amemgym.records.question import AnswerChoice, AnswerSet, QuestionAns
 from assets.amemgym.records.state import SchemaQuestion, Session, SessionSet, StateSchema, StateTrajectory
 from assets.amemgym.session_queries.drafts import QueryDraft, UserContext, session_id
 from assets.amemgym.session_queries.exposure_gate import Choices, exposure_gate, read_exposure
-from assets.amemgym.state_trajectory.story_reading import StoryReader, StoryText, read_story, summary_story
+from assets.amemgym.state_trajectory.story_reading import StoryReader, StoryText, changes_of, read_story, summary_story
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import Gate, GateAttempt, ReadingTask
 from assets.llm.ports import LanguageModel
@@ -139,7 +139,8 @@ class AuditedUser:
 
     def summary_gate(self, period: int) -> Gate[StoryText]:
         """The gate of the summary of this period, which counts from 1."""
-        subject = StoryText(self.summaries, period - 1, self.trajectory.periods[period].state)
+        periods = self.trajectory.periods
+        subject = StoryText(self.summaries, period - 1, periods[period].state, changes_of(periods[1:]))
         return Gate("summary", {}, subject, never_written, never_written)
 
     def event_gate(self, item_id: str, *, label: dict[str, str]) -> Gate[StoryText]:

@@ -401,7 +401,7 @@ class QualityReport(Record):
             if line.blocking and line.faulty:
                 found = f"{line.faulty} of {counted(line.texts, line.text)}"
                 sentences.append(
-                    f"Texts should {line.truth}; {found} of {counted(line.users, 'user')} do not: {line.examples[0]}"
+                    f"Fit texts {line.truth}; not so {found} of {counted(line.users, 'user')}, such as {line.examples[0]}"
                 )
         if self.no_memory_score:
             sentences.append(self.no_memory_score)

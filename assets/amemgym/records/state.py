@@ -61,6 +61,11 @@ class StateSchema(UserRecord):
         """Values of two variables that exclude each other; none are known of a schema that nobody judged."""
         return ()
 
+    @property
+    def known_at_first(self) -> Mapping[str, str]:
+        """Values that the profile says hold on the start date; none are known of a schema that nobody judged."""
+        return {}
+
     def excluded(self, state: Mapping[str, str]) -> list[dict[str, str]]:
         """Return the pairs of values that exclude each other of which the state, which may lack variables, holds both."""
         return [pair for pair in self.never_together if pair.items() <= state.items()]
@@ -89,10 +94,16 @@ class JudgedSchema(StateSchema):
     exclusive: tuple[dict[str, str], ...] = Field(
         default=(), description="values of two variables that nobody has at the same time, as far as judges know"
     )
-    gate_records: tuple[GateRecord, ...] = Field(default=(), description="every vote on the choices")
+    stated: dict[str, str] = Field(
+        default_factory=dict[str, str], description="values that the profile says hold on the start date, by variable"
+    )
+    gate_records: tuple[GateRecord, ...] = Field(default=(), description="every vote on choices, questions and profile")
 
     @model_validator(mode="after")
-    def pairs_are_choices(self) -> Self:
+    def findings_are_choices(self) -> Self:
+        for name, value in self.stated.items():
+            if value not in self.choices.get(name, ()):
+                raise ValueError(f"{value!r} is no choice of {name!r}, and so no profile states it.")
         for pair in self.exclusive:
             known = [value in self.choices.get(name, ()) for name, value in pair.items()]
             if known != [True, True]:
@@ -102,6 +113,10 @@ class JudgedSchema(StateSchema):
     @property
     def never_together(self) -> tuple[dict[str, str], ...]:
         return self.exclusive
+
+    @property
+    def known_at_first(self) -> Mapping[str, str]:
+        return self.stated
 
 
 def selected(values: Mapping[str, T], names: Iterable[str]) -> dict[str, T]:

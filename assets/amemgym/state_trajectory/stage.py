@@ -16,7 +16,14 @@ from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.constraints import TrajectoryConstraints
 from assets.amemgym.state_trajectory.quality import change_counts, ping_pongs
-from assets.amemgym.state_trajectory.story_reading import StoryReader, StoryText, read_story, summary_story, texts_per_call
+from assets.amemgym.state_trajectory.story_reading import (
+    StoryReader,
+    StoryText,
+    changes_of,
+    read_story,
+    summary_story,
+    texts_per_call,
+)
 from assets.amemgym.trajectory_svg import trajectory_markdown
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import PromptCalls, Stage
@@ -59,10 +66,12 @@ async def evolve_state(
 async def _initial_state(
     profile: UserProfile, schema: StateSchema, *, recipe: AMemGymRecipe, model: LanguageModel
 ) -> dict[str, str]:
+    # A value that the profile states is the only one on offer.
+    offered = {**schema.choices, **{name: [value] for name, value in schema.known_at_first.items()}}
     prompt = load_prompt("state_trajectory/initial").render(
         user_profile=profile.formatted_str,
         start_date=recipe.start_date.isoformat(),
-        state_schema=schema.choices,
+        state_schema=offered,
         exclusive=schema.never_together,
         num_total_months=recipe.num_total_months,
     )
@@ -71,7 +80,7 @@ async def _initial_state(
         _check_excluded(schema, reply)
         return selected(reply, schema.choices)
 
-    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(schema.choices))
+    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(offered))
     return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, settings=recipe.asking)
 
 
@@ -155,19 +164,25 @@ def summary_in_context(summary: str, new: Iterable[str], *, recipe: AMemGymRecip
 
 async def _pass_summary_gates(reader: StoryReader, periods: Sequence[TrajectoryPeriod], story: Sequence[GateAttempt]) -> None:
     gated: list[list[tuple[Gate[StoryText], GateAttempt]]] = []
-    for period, attempt in zip(periods, story, strict=True):
+    for position, attempt in enumerate(story):
         # Each summary is a source of its own: a judge sees the whole story anyway.
-        gated.append([(summary_gate(reader, period, story), attempt)])
+        gated.append([(summary_gate(reader, periods, position, story), attempt)])
     await pass_gates(gated, partial(read_story, reader), size=texts_per_call(reader.recipe), recipe=reader.recipe)
 
 
-def summary_gate(reader: StoryReader, period: TrajectoryPeriod, story: Sequence[GateAttempt]) -> Gate[StoryText]:
-    """Return the gate of a period's summary, which need not tell any value and tells none against the state."""
+def summary_gate(
+    reader: StoryReader, periods: Sequence[TrajectoryPeriod], position: int, story: Sequence[GateAttempt]
+) -> Gate[StoryText]:
+    """Return the gate of the summary at a position of the story, which is that of the periods.
+
+    It has to tell of its period's changes, need not tell any value, and tells none against the state.
+    """
+    period = periods[position]
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
         return await _rewrite(reader, period, sample=sample, refused=text, reading=reading)
 
-    subject = StoryText(story, period.index - 1, period.state)
+    subject = StoryText(story, position, period.state, changes_of(periods))
     return Gate("summary", {}, subject, refine, lambda draft: _rewrite(reader, period, sample=first_vote_number(draft, 0)))
 
 
@@ -255,7 +270,7 @@ STATE_TRAJECTORY = Stage(
         "state_trajectory/check": PromptCalls(_story_votes, always=False),
         "state_trajectory/retell": PromptCalls(attrgetter("num_periods"), always=False),
     },
-    version=3,
+    version=4,
     description=AssetDescription(
         group="trajectory",
         description="The state at the start and its changes period by period, with a cap per variable (paper section 3.1, App. "

@@ -1,7 +1,8 @@
 """Reading a user's story: the judge of the gate that summaries and events pass.
 
 A judge reads a text in the story that it belongs to, and is not shown what it should tell. A text passes when it tells its
-own values, nothing against the state, and nothing that profile or earlier texts rule out.
+own values, nothing against the state, and nothing that profile or earlier texts rule out. A summary has to tell of its own
+period's changes: the judge gets those of all periods, in an order of the vote's own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +27,7 @@ from assets.recipe.amemgym import AMemGymRecipe
 from prompts.catalogue import load_prompt
 
 CONTRADICTION = "contradiction"  # the key of a reading that says what a text contradicts
+SUBJECT = "subject"  # the key of a reading that says what a text is not about
 
 
 @dataclass(frozen=True)
@@ -42,17 +44,24 @@ class StoryReader:
 class StoryText:
     """A text by its position in the story, whose texts are as they stand when they are read.
 
-    `may_tell`: values that it may tell and need not.
+    `may_tell`: values that it may tell and need not. `changes`: by position, the new values of the period that each text has to
+    tell of; empty where no text is read for that.
     """
 
     story: Sequence[GateAttempt]
     position: int
     may_tell: Mapping[str, str] = field(default_factory=dict[str, str])
+    changes: Sequence[Mapping[str, str]] = ()
 
 
 def summary_story(periods: Iterable[TrajectoryPeriod]) -> list[GateAttempt]:
     """Return the summaries of these periods as texts that judges read."""
     return [GateAttempt(f"t{period.index:02d}", period.summary or "") for period in periods]
+
+
+def changes_of(periods: Iterable[TrajectoryPeriod]) -> list[dict[str, str]]:
+    """Return the new values of these periods, in the order of their summaries."""
+    return [period.values_of(period.changed) for period in periods]
 
 
 def texts_per_call(recipe: AMemGymRecipe) -> int:
@@ -77,12 +86,16 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
         # The task's text, not the story's: a labelled probe is read in place of what stands there.
         texts[task.subject.position] = task.text
         positions.append(task.subject.position + 1)
-    options = _shuffled_choices(reader, first.item_id, number)
+    rng = SeededRandom(reader.recipe.world_seed, reader.profile.user_id, "story", first.item_id, number)
+    options = _shuffled_choices(reader, rng)
+    changes = first.subject.changes
+    order = rng.shuffled(range(len(changes)))
     prompt = load_prompt("state_trajectory/check").render(
         user_profile=reader.profile.formatted_str,
         state_choices=_with_numbers(options),
         texts=numbered(texts),
         judged=positions,
+        periods=numbered(_numbers_of(changes[position], options) for position in order),
     )
 
     def convert(reply: dict[str, dict[str, Any]]) -> dict[int, dict[str, str]]:
@@ -100,12 +113,16 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
             readings[position] = reading
         for key, why in reply["contradictions"].items():
             readings[int(key)][CONTRADICTION] = str(why)
+        for key, told in reply.get("periods", {}).items():
+            own = int(key) - 1
+            if changes[own] and order.index(own) + 1 not in told:
+                readings[int(key)][SUBJECT] = "none of the changes of its period"
         return readings
 
     readings = await ask_structured(
         reader.model,
         prompt=prompt,
-        reply=_reply_schema(len(options), positions),
+        reply=_reply_schema(len(options), positions, periods=len(order)),
         convert=convert,
         sample=number,
         model_name=first.vote.judge,
@@ -119,9 +136,8 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
     return results
 
 
-def _shuffled_choices(reader: StoryReader, item_id: str, number: int) -> list[tuple[str, str]]:
+def _shuffled_choices(reader: StoryReader, rng: SeededRandom) -> list[tuple[str, str]]:
     """Return every variable with every choice of it, in an order of this vote's own."""
-    rng = SeededRandom(reader.recipe.world_seed, reader.profile.user_id, "story", item_id, number)
     options: list[tuple[str, str]] = []
     for name, choices in rng.shuffled_lists(reader.schema.choices).items():
         options.extend((name, choice) for choice in choices)
@@ -136,8 +152,16 @@ def _with_numbers(options: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     return choices
 
 
-def _reply_schema(choices: int, positions: Sequence[int]) -> ReplySchema[dict[str, dict[str, Any]]]:
+def _numbers_of(values: Mapping[str, str], options: Sequence[tuple[str, str]]) -> list[int]:
+    """Return the numbers of these variables' values."""
+    return [number for number, (name, choice) in enumerate(options, start=1) if values.get(name) == choice]
+
+
+def _reply_schema(choices: int, positions: Sequence[int], *, periods: int) -> ReplySchema[dict[str, dict[str, Any]]]:
     keys = list(map(str, positions))
     readings = object_of(dict.fromkeys(keys, list_of(integer_between(1, choices), min_items=0)))
     contradictions = object_of(dict.fromkeys(keys, TEXT), required=False)
-    return ReplySchema(object_of({"readings": readings, "contradictions": contradictions}))
+    parts = {"readings": readings, "contradictions": contradictions}
+    if periods:
+        parts["periods"] = object_of(dict.fromkeys(keys, list_of(integer_between(1, periods), min_items=0)))
+    return ReplySchema(object_of(parts))

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.embedded.amemgym.phrases import split_event
-from pipelines.embedded.amemgym.plausibility import exclusive_pairs, parse_profile, unfit_values
+from pipelines.embedded.amemgym.plausibility import contradictions, exclusive_pairs, fitting_values, parse_profile, unfit_values
+from pipelines.embedded.amemgym.state_trajectory import life_area, named_areas
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import evidence, find_topic, log_share, read_value, read_values, score_values
 from pipelines.embedded.task import PromptTask
@@ -44,7 +45,10 @@ def _told_values(text: str, choices: Mapping[str, Sequence[str]], *, every: bool
 
 
 def judge_story(task: PromptTask) -> dict[str, Any]:
-    """Say by number what each judged text settles; what it contradicts is an earlier text that has the same event."""
+    """Say by number what each judged text settles, and which periods' changes it names the areas of life of.
+
+    What a text contradicts is an earlier one that has the same event.
+    """
     choices: dict[str, list[str]] = {}
     numbers: dict[tuple[str, str], int] = {}
     for name, numbered in task.data("state_choices").items():
@@ -61,7 +65,19 @@ def judge_story(task: PromptTask) -> dict[str, Any]:
         readings[str(judged)] = [numbers[name, value] for name, value in settled.items()]
         if _happened_before(judged, texts):
             contradictions[str(judged)] = ONCE_ONLY
-    return {"readings": readings, "contradictions": contradictions}
+    reply: dict[str, Any] = {"readings": readings, "contradictions": contradictions}
+    periods: dict[str, list[int]] = task.optional_data("periods")
+    if periods:
+        names = {number: name for (name, _), number in numbers.items()}
+        changed = {key: [names[number] for number in own] for key, own in periods.items()}
+        reply["periods"] = {key: _periods_told(texts[key], changed, list(choices)) for key in readings}
+    return reply
+
+
+def _periods_told(text: str, changed: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[int]:
+    """Return the periods in which something changed in all areas of life that the text names; none where it names none."""
+    told = named_areas(text, names)
+    return [int(number) for number, own in changed.items() if told and told <= set(map(life_area, own))]
 
 
 def _happened_before(number: int, texts: Mapping[str, str]) -> bool:
@@ -71,19 +87,50 @@ def _happened_before(number: int, texts: Mapping[str, str]) -> bool:
 
 
 def judge_schema(task: PromptTask) -> dict[str, Any]:
-    """Name the pairs of states that exclude each other, and the choices that do not fit the person.
+    """Name choices that do not fit the person or are told, pairs that exclude each other, and the sets that decide questions.
 
     It denies nothing for which it would have no choice to put in its place.
     """
     choices: dict[str, list[str]] = task.data("state_schema")
+    person = parse_profile(task.text("user_profile"))
     denied: list[dict[str, Any]] = []
-    for name, unfit in unfit_values(load_bank().values, parse_profile(task.text("user_profile"))).items():
+    stated: dict[str, str] = {}
+    unfit_of = unfit_values(load_bank().values, person)
+    for name, unfit in unfit_of.items():
         own = choices.get(name, [])
         replacements = set(load_bank().values[name]) - {*own, *unfit}
         found = [value for value in own if value in unfit]
         for value in found[: len(replacements)]:
             denied.append({"state": {name: value}, "because": unfit[value]})
-    return {"denied": denied, "exclusive": exclusive_pairs(choices)}
+    for name, value in fitting_values(person).items():
+        if value in choices.get(name, ()) and value not in unfit_of.get(name, {}):
+            stated[name] = value
+    sets: dict[str, list[str]] = task.data("variable_sets")
+    decided_by: dict[str, list[int]] = {}
+    for number, question in task.data("questions").items():
+        decided_by[number] = _deciding_sets(question, sets, choices)
+    return {
+        "denied": denied,
+        "exclusive": exclusive_pairs(choices),
+        "stated": stated,
+        "profile": contradictions(person),
+        "decided_by": decided_by,
+    }
+
+
+def _deciding_sets(question: str, sets: Mapping[str, Sequence[str]], choices: Mapping[str, Sequence[str]]) -> list[int]:
+    """Return the sets with as many variables of the question's topic as a set can have; the others are its neighbours'."""
+    topic = find_topic(question)
+    if topic is None:
+        return []
+    deciding: list[int] = []
+    for number, names in sets.items():
+        most_choices = max(len(choices[name]) for name in names)
+        own = [variable.name for variable in topic.variables if len(variable.choices) >= most_choices]
+        shared = [name for name in names if load_bank().resolve_name(name, frozenset(choices[name])) in own]
+        if shared and len(shared) == min(len(names), len(own)):
+            deciding.append(int(number))
+    return deciding
 
 
 def recover_situations(task: PromptTask) -> dict[str, int]:

@@ -16,6 +16,8 @@ from pipelines.embedded.bank import PLAUSIBILITY
 
 NOT_EMPLOYED = re.compile(r"retired|unemployed|not in (the )?workforce|student|homemaker|no occupation|never worked")
 PROFILE_FIELD = re.compile(r"^(?P<label>[A-Z][a-z ]+): (?P<value>.*)$", re.MULTILINE)
+AGE = re.compile(r"(?:\baged |\bat )(?P<at>\d{2})\b(?! ?%)|\b(?P<old>\d{2})[- ]years?[- ]old")
+PRONOUNS = {"female": re.compile(r"\b(?:she|hers?|herself)\b"), "male": re.compile(r"\b(?:he|him|his|himself)\b")}
 STATE_OF_USA = re.compile(r"\b(?P<state>[A-Z]{2}), USA$")
 Values = Mapping[str, Sequence[str]]
 Pair = dict[str, str]
@@ -26,6 +28,7 @@ class ProfileFields:
     """The fields of a formatted profile that decide what somebody asks about, and what may be true of them."""
 
     age: int
+    gender: str
     marital_status: str
     occupation: str
     home_state: str
@@ -49,12 +52,25 @@ def parse_profile(profile: str) -> ProfileFields:
     return ProfileFields(
         # An age that every topic allows for, where the profile says none.
         age=int(age[0]) if age else 40,
+        gender=fields.get("gender", "").lower(),
         marital_status=fields.get("marital status", "").lower(),
         occupation=fields.get("occupation", "").lower(),
         home_state=home["state"] if home else "",
         interests=interests.lower(),
         about=fields.get("about", profile).lower(),
     )
+
+
+def contradictions(person: ProfileFields) -> list[str]:
+    """Return what the paragraph says of age and gender against the fields before it."""
+    found: list[str] = []
+    told = AGE.search(person.about)
+    if told and int(told["at"] or told["old"]) != person.age:
+        found.append(f"the age is {person.age}, and the text says {told[0].strip()}")
+    counts = {gender: len(pronoun.findall(person.about)) for gender, pronoun in PRONOUNS.items()}
+    if person.gender in counts and max(counts.values()) > counts[person.gender]:
+        found.append(f"the gender is {person.gender}, and the text says otherwise")
+    return found
 
 
 class _Row(BaseModel):

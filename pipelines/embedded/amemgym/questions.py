@@ -109,6 +109,20 @@ class QuestionWriter:
         }
 
 
+def reword_questions(task: PromptTask) -> dict[str, str]:
+    """Write each question anew on the topic that has most of its variables; without one it keeps its words."""
+    rng = task.rng("reword")
+    reworded: dict[str, str] = {}
+    for question_id, asked in task.data("questions").items():
+        names: list[str] = []
+        for name, choices in asked["variables"].items():
+            names.append(load_bank().resolve_name(name, frozenset(choices)) or name)
+        counts = Counter(topic.topic for topic in load_bank().topics_for(names))
+        best = [topic for topic in load_bank().topics if counts[topic.topic] == max(counts.values(), default=0)]
+        reworded[question_id] = rng.choice(best[0].phrasings) if counts else asked["question"]
+    return reworded
+
+
 def _distinguish_names(info: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Make names within a question differ; between questions they may be ambiguous, as a real model's are."""
     seen: set[str] = set()

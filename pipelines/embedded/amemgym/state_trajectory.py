@@ -38,10 +38,6 @@ TOPIC_AREAS = {
     "stress_relief": "everyday stress",
     "vegetable_garden": "the vegetable garden",
 }
-PLAIN_SUMMARIES = (
-    "Life went on, with a change here and there.",
-    "One thing led to another, and not all stayed as it was.",
-)
 ONE_AREA_SUMMARIES = (
     "A quiet stretch on the whole, apart from what changed in {areas}.",
     "Most of life went on as before, while {areas} took a new turn.",
@@ -330,12 +326,12 @@ def retell_summary(task: PromptTask) -> dict[str, str]:
     rng = task.rng("retell")
     misread = load_bank().choices_of(task.optional_data("reading"))
     changed = list(task.data("state_changes"))
-    clear: list[str] = []
+    text = ""
     for _ in range(NUM_DRAFTS):
         text = summarize_changes(rng.shuffled(changed)[: 1 + rng.integer_below(len(changed))], rng=rng)
         if text != task.text("summary") and not read_values(text, misread):
-            clear.append(text)
-    return {"period_summary": clear[0] if clear else rng.choice(PLAIN_SUMMARIES)}
+            return {"period_summary": text}
+    return {"period_summary": text}
 
 
 def summarize_changes(names: Sequence[str], *, rng: SeededRandom) -> str:
@@ -352,3 +348,9 @@ def life_area(name: str) -> str:
     topics = load_bank().topics_with.get(name, ())
     topic = topics[0].topic if topics else ""
     return LIFE_AREAS.get(name) or TOPIC_AREAS.get(topic) or topic.replace("_", " ") or "everyday matters"
+
+
+def named_areas(text: str, names: Iterable[str]) -> set[str]:
+    """Return the areas of life of these variables that a text names; of two, one within the other, the longer one."""
+    areas = {area for area in map(life_area, names) if re.search(rf"\b{re.escape(area)}\b", text)}
+    return {area for area in areas if not any(area in other for other in areas - {area})}

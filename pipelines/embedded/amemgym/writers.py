@@ -20,6 +20,7 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     "questions/draft": questions.write_questions,
     "state_schema/refine": state_schema.name_variables,
     "state_schema/unify": state_schema.unify_choices,
+    "state_schema/reword": questions.reword_questions,
     "state_schema/check": judges.judge_schema,
     "state_trajectory/initial": state_trajectory.choose_first_state,
     "state_trajectory/update": state_trajectory.choose_updates,

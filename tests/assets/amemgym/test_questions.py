@@ -67,6 +67,7 @@ BAD = {
     "a type called like one of its choices": (f"{FIRST}.0.info_type", "Vegan", "'Vegan' is one of its own choices"),
     "equal types": (f"{FIRST}.1.info_type", "diet", r"requires ['diet'] twice"),
     "equal questions": ("questions.1.question", "what to  EAT?", "questions occur twice"),
+    "nearly equal questions": ("questions.1.question", "What to eat now?", "Questions 1 and 2 share nearly all their words"),
     "no words": ("questions.1.question", " ", "questions.1.question: String should have at least 1"),
     "an endless name": (f"{FIRST}.0.info_type", "x" * 201, "at most 200 characters"),
 }

@@ -7,13 +7,15 @@ import pytest
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.records.state import JudgedSchema, StateSchema
 from assets.amemgym.state_schema import refine_schema
+from assets.llm.ports import ModelRequest
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import honest, material
+from tests.support.honest_replies import honest, material, nothing_against_schema
 from tests.support.scripted_model import Reply, ScriptedModel
 from tests.support.small import small_recipe
+from validation.amemgym.state_schema import schema_passed_its_gate
 
 REFINE, UNIFY = "state_schema/refine", "state_schema/unify"
 RECIPE = small_recipe(num_questions=2)
@@ -151,13 +153,29 @@ def test_a_user_whose_types_are_never_mapped_is_given_up() -> None:
         refined({name: SAME[name] for name in ("diet", "goal", "food")})
 
 
-JUDGE = "state_schema/check"
-NOTHING: dict[str, Any] = {"denied": [], "exclusive": []}
-DENIED: dict[str, Any] = {"denied": [{"state": {"diet": "x"}, "because": "He is allergic to it."}], "exclusive": []}
+JUDGE, REWORD = "state_schema/check", "state_schema/reword"
 
 
-def judged(*verdicts: Reply, unify: list[Reply] | None = None, **gates: Any) -> tuple[JudgedSchema, ScriptedModel]:
-    model = ScriptedModel({REFINE: [SAME], JUDGE: verdicts, UNIFY: unify or [{"diet": ["y", "z"]}]})
+def finding(**found: Any) -> Reply:
+    """An honest verdict but for what is given. `undecided`: numbers of questions that no set decides."""
+    undecided: list[str] = found.pop("undecided", [])
+
+    def answer(request: ModelRequest) -> object:
+        verdict = {**nothing_against_schema(request), **found}
+        return {**verdict, "decided_by": {**verdict["decided_by"], **{number: [] for number in undecided}}}
+
+    return answer
+
+
+NOTHING = finding()
+DENIED = finding(denied=[{"state": {"diet": "x"}, "because": "He is allergic to it."}])
+
+
+def judged(
+    *verdicts: Reply, unify: list[Reply] | None = None, reword: list[Reply] | None = None, **gates: Any
+) -> tuple[JudgedSchema, ScriptedModel]:
+    replies = {JUDGE: verdicts, UNIFY: unify or [{"diet": ["y", "z"]}], REWORD: reword or [{"q02": "Which sport?"}]}
+    model = ScriptedModel({REFINE: [SAME], **replies})
     one_vote = {"votes": 1, "votes_needed": 1, "max_refinements": 1, "max_redrafts": 0, "max_reasks": 1}
     recipe = small_recipe(num_questions=2, gates={**one_vote, **gates})
     return run(refine_schema(scenario.profile(), PLAIN, recipe=recipe, model=model)), model
@@ -181,15 +199,63 @@ def test_a_denied_choice_that_stays_is_sent_back_to_the_writer() -> None:
 
 def test_a_user_whose_profile_always_denies_something_is_given_up() -> None:
     with pytest.raises(ItemFailed, match="No draft of schema passed the schema gate in 2 readings"):
-        judged(DENIED, {"denied": [{"state": {"goal": "x"}, "because": "No."}], "exclusive": []})
+        judged(DENIED, finding(denied=[{"state": {"goal": "x"}, "because": "No."}]))
 
 
 def test_states_that_any_judge_finds_to_exclude_each_other_are_kept_with_the_schema() -> None:
     pairs = [{"diet": "x", "time": "y"}, {"goal": "x", "food": "y"}]
-    verdicts = [{"denied": [], "exclusive": [pair, {"diet": "x"}]} for pair in pairs]
+    verdicts = [finding(exclusive=[pair, {"diet": "x"}]) for pair in pairs]
     schema, _ = judged(*verdicts, votes=2, votes_needed=2)
     assert list(schema.exclusive) == pairs
     assert schema.excluded({"diet": "x", "goal": "y", "time": "y"}) == [pairs[0]]
+
+
+def test_a_question_that_its_variables_do_not_decide_is_worded_anew_and_read_again() -> None:
+    schema, model = judged(finding(undecided=["2"]), NOTHING)
+    assert [question.text for question in schema.questions] == ["What about 0?", "Which sport?"]
+    shown = {"q02": {"question": "What about 1?", "variables": {"food": ["x", "y"], "time": ["x", "y"]}}}
+    assert material(model.asked(REWORD)[0], "questions") == shown
+    assert [list(material(request, "questions").values()) for request in model.asked(JUDGE)] == [
+        ["What about 0?", "What about 1?"],
+        ["What about 0?", "Which sport?"],
+    ]
+    recipe = small_recipe(gates={"votes": 1, "votes_needed": 1})
+    assert not any(schema_passed_its_gate(schema, recipe))
+    planted = schema.questions[0].model_copy(update={"text": "Is the sky blue?"})
+    assert any(schema_passed_its_gate(schema.model_copy(update={"questions": (planted, schema.questions[1])}), recipe))
+
+
+def test_a_question_that_another_sets_variables_decide_is_refused() -> None:
+    def swapped(request: ModelRequest) -> object:
+        """The first question hinges on what the second needs, and the other way round."""
+        of_diet, of_food = (1, 2) if "diet" in material(request, "variable_sets")["1"] else (2, 1)
+        return {**nothing_against_schema(request), "decided_by": {"1": [of_food], "2": [of_diet]}}
+
+    with pytest.raises(ItemFailed) as given_up:
+        judged(swapped, reword=[{"q01": "Which meal?", "q02": "Which sport?"}])
+    assert {tuple(vote.reading) for vote in given_up.value.gate_records} == {("q01", "q02")}
+
+
+def test_new_words_that_repeat_another_question_are_sent_back() -> None:
+    _, model = judged(finding(undecided=["2"]), NOTHING, reword=[{"q02": "What about 0?"}, {"q02": "Which sport?"}])
+    assert "Questions 1 and 2 share nearly all their words" in model.objections(REWORD)[0]
+
+
+def test_a_user_whose_profile_contradicts_itself_is_given_up_and_nothing_is_written() -> None:
+    model = ScriptedModel({REFINE: [SAME], JUDGE: [finding(profile=["She is 41 and 78."])]})
+    with pytest.raises(ItemFailed, match="She is 41 and 78"):
+        run(refine_schema(scenario.profile(), PLAIN, recipe=RECIPE, model=model))
+    assert (model.asked(REWORD), model.asked(UNIFY)) == ([], [])
+
+
+def test_what_all_votes_take_from_the_profile_is_kept_unless_it_excludes_itself() -> None:
+    first = finding(stated={"diet": "x", "goal": "x", "time": "y"})
+    second = finding(stated={"diet": "x", "food": "y", "time": "y"})
+    schema, _ = judged(first, second, votes=2, votes_needed=2)
+    assert schema.stated == {"diet": "x", "time": "y"}
+    impossible = finding(stated={"diet": "x", "goal": "x"}, exclusive=[{"diet": "x", "goal": "x"}])
+    schema, _ = judged(impossible)
+    assert schema.stated == {}
 
 
 def test_nobody_judges_the_choices_where_the_recipe_wants_none() -> None:

@@ -13,7 +13,7 @@ from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, U
 from tests.support import scenario
 from tests.support.honest_replies import known_of_variables, material, may_become
 from tests.support.scenario import CHOICES, DIET, EVENINGS, GOAL
-from tests.support.small import small_recipe
+from tests.support.small import excluding, small_recipe
 
 
 def test_the_examples_replies_make_the_examples_trajectory() -> None:
@@ -55,6 +55,15 @@ def test_an_illegal_initial_state_is_sent_back(change: dict[str, Any], told: str
 def test_an_initial_state_must_be_whole() -> None:
     _, model = evolved({INITIAL: [{DIET: FIRST[DIET]}, FIRST]})
     assert "training_goal: Field required" in model.objections(INITIAL)[0]
+
+
+def test_a_value_that_the_profile_states_is_the_only_one_on_offer_at_first() -> None:
+    schema = excluding(scenario.schema()).model_copy(update={"stated": {GOAL: SECOND[GOAL]}})
+    trajectory, model = evolved({INITIAL: [FIRST, {**FIRST, GOAL: SECOND[GOAL]}]}, schema=schema)
+    offered = material(model.asked(INITIAL)[0], "state_schema")
+    assert offered == {**schema.choices, GOAL: [SECOND[GOAL]]}
+    assert "training_goal: Input should be" in model.objections(INITIAL)[0]
+    assert trajectory.periods[0].state[GOAL] == SECOND[GOAL]
 
 
 BAD = {

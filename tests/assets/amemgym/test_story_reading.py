@@ -6,10 +6,10 @@ import pytest
 
 from assets.amemgym.events import elaborate_events
 from assets.amemgym.records.state import EventSet, StateTrajectory
-from assets.amemgym.state_trajectory.story_reading import CONTRADICTION
+from assets.amemgym.state_trajectory.story_reading import CONTRADICTION, SUBJECT
 from assets.llm.ports import ModelRequest
 from assets.records.base import ItemFailed
-from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, UPDATE, evolved
+from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, THIRD, UPDATE, evolved
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.honest_replies import honest, material, numbered_choices
@@ -118,3 +118,19 @@ def test_a_summary_may_tell_what_holds_and_nothing_else() -> None:
     assert material(asked, "summary") == "A warning at the clinic."
     assert trajectory.periods[1].summary == "Life went on after all."
     assert trajectory.periods[1].updates == scenario.trajectory().periods[1].updates
+
+
+def test_a_summary_has_to_tell_of_the_changes_of_its_own_period() -> None:
+    def of_the_other(request: ModelRequest) -> object:
+        """The first summary sums up the period that changes the evenings, which is the second."""
+        found: Any = honest(request)
+        _, numbers = numbered_choices(request)
+        evenings = numbers[EVENINGS, THIRD[EVENINGS]]
+        periods: dict[str, list[int]] = material(request, "periods")
+        found["periods"]["1"] = [int(number) for number, changes in periods.items() if changes == [evenings]]
+        return found
+
+    trajectory, model = summed_up(of_the_other, honest)
+    (asked,) = model.asked(RETELL)
+    assert material(asked, "reading") == {SUBJECT: "none of the changes of its period"}
+    assert [vote.accepted for vote in trajectory.gate_records] == [False, True, True]

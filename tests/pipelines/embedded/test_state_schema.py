@@ -1,10 +1,12 @@
 """Profile, questions and schema of the embedded model, asked with the project's real prompts."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from assets.llm.structured_output import numbered
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.task import recognise
 from prompts.catalogue import load_prompt, prompt_names
@@ -105,13 +107,65 @@ def test_unifying_gives_exactly_the_number_of_choices_asked() -> None:
     assert unified["hat"] == ["a", "b", "c"]
 
 
+def judged(
+    schema: dict[str, list[str]],
+    *,
+    profile: str = PROFILE,
+    questions: Sequence[str] = (),
+    sets: Sequence[Sequence[str]] = ((),),
+) -> Any:
+    """What the judge says of the schema; questions and sets have numbers from 1."""
+    values = {
+        "user_profile": profile,
+        "state_schema": schema,
+        "questions": numbered(questions),
+        "variable_sets": numbered(sets),
+    }
+    return ask("state_schema/check", values)
+
+
+def test_a_question_hinges_on_the_variables_of_its_topic_and_on_no_others() -> None:
+    garden, running = (load_bank().topics_with[name][0] for name in ("vegetable_growing_trouble", "usual_running_surface"))
+    sets = [[variable.name for variable in topic.variables[:2]] for topic in (running, garden)]
+    schema = {name: list(load_bank().values[name])[:3] for own in sets for name in own}
+    questions = [garden.questions[0], running.framed("What would you have me try next with {title}?"), "Is the sky blue?"]
+    reply = judged(schema, questions=questions, sets=sets)
+    assert reply["decided_by"] == {"1": [2], "2": [1], "3": []}
+    undecided = {"q01": {"question": "Is the sky blue?", "variables": {name: schema[name] for name in sets[1]}}}
+    values = {"user_profile": PROFILE, "questions": undecided, "language": "English"}
+    reworded = ask("state_schema/reword", values)["q01"]
+    assert judged(schema, questions=[reworded], sets=sets)["decided_by"] == {"1": [2]}
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "told"),
+    [
+        ("At 78, Dana keeps bees.", "the text says at 78"),
+        ("Dana, a 17-year-old, keeps bees.", "the text says 17-year-old"),
+        ("He keeps bees, and his sister helps him.", "the gender is female"),
+        ("At 41, she keeps bees, and her brother helps when he can.", ""),
+    ],
+)
+def test_a_profile_is_read_against_its_own_age_and_gender(paragraph: str, told: str) -> None:
+    found = judged({}, profile=f"{PROFILE} {paragraph}")["profile"]
+    assert [told in one for one in found] == [True] * bool(told)
+
+
+def test_a_hobby_states_what_it_is_about() -> None:
+    schema = {"main_handcraft_technique": list(load_bank().values["main_handcraft_technique"])}
+    knits = PROFILE.replace("Photography", "Knitting and crochet")
+    assert [judged(schema, profile=one)["stated"] for one in (PROFILE, knits)] == [
+        {},
+        {"main_handcraft_technique": "knitting_with_needles"},
+    ]
+
+
 def test_the_sea_is_denied_to_people_far_from_it_and_another_choice_takes_its_place() -> None:
     water = list(load_bank().values["usual_swimming_place"])
     drafted = [value for value in water if value != "slow_river"]
 
     def denied(choices: list[str], *, profile: str = PROFILE) -> Any:
-        values = {"user_profile": profile, "state_schema": {"usual_swimming_place": choices}}
-        return ask("state_schema/check", values)["denied"]
+        return judged({"usual_swimming_place": choices}, profile=profile)["denied"]
 
     ((one,), others) = denied(drafted), [denied(drafted, profile=PROFILE.replace("Dayton, OH", "Salem, OR")), denied(water)]
     assert one["state"] == {"usual_swimming_place": "ocean_beach"}

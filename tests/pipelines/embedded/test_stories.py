@@ -1,6 +1,7 @@
 """The embedded model reads stories and schemas, and tells events and summaries anew."""
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,11 +17,14 @@ TROUBLE = {
 }
 
 
-def read(*texts: str, judged: list[int]) -> Any:
+def read(*texts: str, judged: list[int], changes: Sequence[str] = ()) -> Any:
+    """The judge's reply, readings by variable. `changes`: by period, a variable that takes its first choice."""
     shown = {str(number): text for number, text in enumerate(texts, start=1)}
     numbers = itertools.count(1)
     choices = {name: [f"{next(numbers)} {choice}" for choice in own] for name, own in SCHEMA.items()}
-    reply = ask("state_trajectory/check", {"user_profile": PROFILE, "state_choices": choices, "texts": shown, "judged": judged})
+    periods = {str(number): [int(choices[name][0].split()[0])] for number, name in enumerate(changes, start=1)}
+    values = {"user_profile": PROFILE, "state_choices": choices, "texts": shown, "judged": judged, "periods": periods}
+    reply = ask("state_trajectory/check", values)
     told = {int(one.split()[0]): (name, one.split()[1]) for name, own in choices.items() for one in own}
     readings = {text: dict(told[one] for one in own) for text, own in reply["readings"].items()}
     return {**reply, "readings": readings}
@@ -33,6 +37,12 @@ def test_a_story_is_read_text_by_text() -> None:
         "readings": {"1": {}, "2": {"usual_running_surface": "paved_streets"}},
         "contradictions": {},
     }
+
+
+def test_a_summary_sums_up_the_periods_that_change_all_that_it_names() -> None:
+    texts = ["Things moved in running.", "Things moved in health and running.", "The weather was fine."]
+    reply = read(*texts, judged=[1, 2, 3], changes=["vegetable_growing_trouble", "usual_running_surface", "physical_condition"])
+    assert reply["periods"] == {"1": [2], "2": [], "3": []}
 
 
 def test_an_event_that_has_happened_before_contradicts_the_story() -> None:
@@ -63,11 +73,10 @@ def test_a_summary_told_anew_is_another_one_and_says_nothing_of_what_was_read() 
 
 def test_the_pairs_of_a_schema_that_exclude_each_other_are_named() -> None:
     schema = {"home_type": SCHEMA["home_type"], "usual_birdwatching_spot": ["own_garden_feeder", "city_park_pond"]}
-    reply = ask("state_schema/check", {"user_profile": PROFILE, "state_schema": schema})
-    assert reply == {
-        "denied": [],
-        "exclusive": [{"home_type": "small_apartment", "usual_birdwatching_spot": "own_garden_feeder"}],
-    }
+    values = {"user_profile": PROFILE, "state_schema": schema, "questions": {}, "variable_sets": {}}
+    reply = ask("state_schema/check", values)
+    assert reply["denied"] == []
+    assert reply["exclusive"] == [{"home_type": "small_apartment", "usual_birdwatching_spot": "own_garden_feeder"}]
 
 
 def test_a_first_state_holds_no_values_that_exclude_each_other() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from assets.amemgym.audits.given_texts import judge_answers, judge_events, judge_queries, judge_summaries
+from assets.amemgym.audits.given_texts import judge_answers, judge_events, judge_queries, judge_schema, judge_summaries
 from assets.amemgym.audits.stage import AUDITS, audit_user
 from assets.amemgym.audits.user_parts import AuditedUser
 from assets.amemgym.episode_parts import named_once, parts_of
@@ -27,7 +27,8 @@ from validation.report.validation import Validation
 from validation.rules import RecordsByStage
 
 UNIT = "quality"
-JUDGED = ("session_queries", "answers")  # the stages whose gates read texts of anybody
+# The stages whose gates read texts of anybody; a data set without our kind of events has none to stand against it.
+JUDGED = ("state_schema", "state_trajectory", "session_queries", "answers")
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,8 @@ async def _judged(
     trajectory = cast(StateTrajectory, parts["state_trajectory"])
     sessions = cast(SessionSet, parts["session_queries"])
     everything = cast(AnswerSet, parts["answers"])
-    schema, answers = named_once(cast(StateSchema, parts["state_schema"]), everything)
+    written = cast(StateSchema, parts["state_schema"])
+    schema, answers = named_once(written, everything)
     user = AuditedUser(profile, schema, trajectory, sessions, answers, data.recipe, model)
     judged = dict(parts)
     try:
@@ -115,6 +117,7 @@ async def _judged(
             judged["session_queries"] = sessions.model_copy(update={"gate_records": queries})
             judged["answers"] = everything.model_copy(update={"gate_records": replies})
             if data.recipe.gates.consistency:
+                judged["state_schema"] = await judge_schema(profile, written, recipe=data.recipe, model=model)
                 summaries, events = await gather_all(judge_summaries(user), judge_events(user))
                 judged["state_trajectory"] = trajectory.model_copy(update={"gate_records": summaries})
                 judged["events"] = cast(EventSet, parts["events"]).model_copy(update={"gate_records": events})

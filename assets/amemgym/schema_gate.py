@@ -1,0 +1,150 @@
+"""Reading a user's profile, choices and questions against each other: the judge of the gate that a schema passes.
+
+A judge is not told which question needs which variables: it gets all sets of variables, in an order of the vote's own.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assets.amemgym.records.persona import UserProfile
+from assets.amemgym.records.state import StateSchema
+from assets.engine.seeded_random import SeededRandom
+from assets.llm.gate import ReadingTask, VoteContext
+from assets.llm.ports import LanguageModel
+from assets.llm.structured_output import (
+    TEXT,
+    ReplySchema,
+    ask_structured,
+    integer_between,
+    list_of,
+    numbered,
+    object_of,
+    object_of_enums,
+)
+from assets.recipe.amemgym import AMemGymRecipe
+from prompts.catalogue import load_prompt
+
+Denied = Mapping[str, Mapping[str, str]]  # by variable: choices, each with why
+PROFILE = "the profile"  # the key of a reading that says what the profile contradicts
+UNDECIDED = "hinges on none of its variables"
+
+
+@dataclass(frozen=True)
+class SchemaFindings:
+    """The findings of one vote.
+
+    `exclusive`: values of two variables that nobody has together; `stated`: values that the profile says hold at first;
+    `contradictions`: of the profile in itself; `undecided`: ids of the questions that its variables do not decide.
+    """
+
+    denied: Denied
+    exclusive: list[dict[str, str]]
+    stated: dict[str, str]
+    contradictions: list[str]
+    undecided: list[str]
+
+    @property
+    def reading(self) -> dict[str, str]:
+        """What stands against the schema; {} where nothing does."""
+        reading: dict[str, str] = {}
+        for name, denied in self.denied.items():
+            reading[name] = "; ".join(f"{choice}: {why}" for choice, why in denied.items())
+        for question_id in self.undecided:
+            reading[question_id] = UNDECIDED
+        if self.contradictions:
+            reading[PROFILE] = "; ".join(self.contradictions)
+        return reading
+
+
+@dataclass
+class SchemaReader:
+    """Asks judges about one user's schema, and keeps what they found by the text that they read."""
+
+    profile: UserProfile
+    schema: StateSchema
+    recipe: AMemGymRecipe
+    model: LanguageModel
+    found: defaultdict[str, list[SchemaFindings]] = field(default_factory=lambda: defaultdict(list))
+
+    async def read(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
+        """Return what stands against the only text. It is JSON like that of `judged_text`."""
+        (task,) = tasks
+        findings = await self._findings(json.loads(task.text), task.vote)
+        self.found[task.text].append(findings)
+        return [findings.reading]
+
+    def exclusive(self, text: str) -> tuple[dict[str, str], ...]:
+        """Return the pairs that any vote on the text named, each once."""
+        pairs: dict[frozenset[tuple[str, str]], dict[str, str]] = {}
+        for findings in self.found[text]:
+            for pair in findings.exclusive:
+                pairs[frozenset(pair.items())] = pair
+        return tuple(pairs.values())
+
+    def stated(self, text: str) -> dict[str, str]:
+        """Return the values that every vote on the text took from the profile, without those that exclude each other."""
+        first, *others = [set(findings.stated.items()) for findings in self.found[text]]
+        stated = dict(first.intersection(*others))
+        for pair in self.exclusive(text):
+            if pair.items() <= stated.items():
+                stated = {name: value for name, value in stated.items() if name not in pair}
+        return {name: stated[name] for name in self.schema.choices if name in stated}
+
+    async def _findings(self, judged: Mapping[str, Any], vote: VoteContext) -> SchemaFindings:
+        choices: dict[str, list[str]] = judged["choices"]
+        rng = SeededRandom(self.recipe.world_seed, self.profile.user_id, "schema", vote.number)
+        required = {question.question_id: frozenset(question.required_info) for question in self.schema.questions}
+        sets = rng.shuffled(list(dict.fromkeys(required.values())))
+        prompt = load_prompt("state_schema/check").render(
+            user_profile=self.profile.formatted_str,
+            state_schema=rng.shuffled_lists(choices),
+            questions=numbered(judged["questions"].values()),
+            variable_sets=numbered([name for name in choices if name in one] for one in sets),
+        )
+
+        def convert(reply: dict[str, Any]) -> SchemaFindings:
+            denied: dict[str, dict[str, str]] = {}
+            for one in reply["denied"]:
+                for name, choice in one["state"].items():
+                    denied.setdefault(name, {})[choice] = one["because"]
+            undecided: list[str] = []
+            for number, question_id in numbered(required).items():
+                own = sets.index(required[question_id]) + 1
+                if own not in reply["decided_by"][number]:
+                    undecided.append(question_id)
+            # A pair of one variable, or of three, says nothing that could be kept to.
+            exclusive = [pair for pair in reply["exclusive"] if len(pair) == 2]
+            return SchemaFindings(denied, exclusive, reply["stated"], reply["profile"], undecided)
+
+        return await ask_structured(
+            self.model,
+            prompt=prompt,
+            reply=_reply_schema(choices, questions=len(required), sets=len(sets)),
+            convert=convert,
+            sample=vote.number,
+            model_name=vote.judge,
+            settings=self.recipe.asking,
+        )
+
+
+def judged_text(schema: StateSchema) -> str:
+    """Return the text of the gate: the schema's choices and the words of its questions, as JSON."""
+    questions = {question.question_id: question.text for question in schema.questions}
+    return json.dumps({"choices": schema.choices, "questions": questions})
+
+
+def _reply_schema(choices: Mapping[str, Sequence[str]], *, questions: int, sets: int) -> ReplySchema[dict[str, Any]]:
+    state = object_of_enums(choices, required=False)
+    finding = object_of({"state": state, "because": TEXT})
+    deciding = list_of(integer_between(1, sets), min_items=0)
+    parts = {
+        "denied": list_of(finding, min_items=0),
+        "exclusive": list_of(state, min_items=0),
+        "stated": state,
+        "profile": list_of(TEXT, min_items=0),
+        "decided_by": object_of(dict.fromkeys(numbered(range(questions)), deciding)),
+    }
+    return ReplySchema(object_of(parts))
