@@ -161,8 +161,10 @@ def finding(**found: Any) -> Reply:
     undecided: list[str] = found.pop("undecided", [])
 
     def answer(request: ModelRequest) -> object:
-        verdict = {**nothing_against_schema(request), **found}
-        return {**verdict, "decided_by": {**verdict["decided_by"], **{number: [] for number in undecided}}}
+        verdict: dict[str, Any] = {**nothing_against_schema(request), **found}
+        for number in undecided:
+            verdict["decided_by"][number] = []
+        return verdict
 
     return answer
 
