@@ -7,7 +7,7 @@ from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelReply, ModelRequest
-from tests.support.honest_replies import material, numbered_choices
+from tests.support.honest_replies import material, nothing_against_schema, numbered_choices
 
 
 @dataclass(frozen=True)
@@ -41,29 +41,59 @@ class ScriptedJudge:
         judged: list[int] = material(request, "judged")
         because = {number: json.loads(texts[str(number)]).get("contradicts", "") for number in judged}
         errs = SeededRandom("judge", request.seed, request.sample, "story").bernoulli(self.error)
-        return {
+        reply: dict[str, object] = {
             "readings": {
                 str(number): [numbers[pair] for pair in self._reads(request, texts[str(number)], choices).items()]
                 for number in judged
             },
             "contradictions": {str(number): why for number, why in because.items() if why and not errs},
         }
+        if any("<periods>" in message.content for message in request.messages):
+            reply["periods"] = {str(number): self._periods(request, texts[str(number)]) for number in judged}
+        return reply
+
+    def _periods(self, request: ModelRequest, text: str) -> list[int]:
+        """The periods whose changes the text says that it sums up; any period, or none, where the judge errs."""
+        _, numbers = numbered_choices(request)
+        about = sorted(numbers[pair] for pair in json.loads(text).get("about", {}).items())
+        periods: dict[str, list[int]] = material(request, "periods")
+        found = [int(key) for key, changes in periods.items() if sorted(changes) == about]
+        rng = SeededRandom("judge", request.seed, request.sample, "periods", text)
+        everything = list(map(int, periods))
+        return rng.choice([[], everything]) if rng.bernoulli(self.error) else found
 
     def schema(self, request: ModelRequest) -> object:
-        """The profile is the JSON of what it denies and of what excludes each other."""
+        """The profile is the JSON of what it denies, excludes, states and contradicts; a question's text, its variables."""
         known: dict[str, Any] = json.loads(material(request, "user_profile")["facts"])
         choices: dict[str, list[str]] = material(request, "state_schema")
         rng = SeededRandom("judge", request.seed, request.sample, *choices)
         if rng.bernoulli(self.error):
             name = rng.choice(sorted(choices))
             invented = [{"state": {name: rng.choice(sorted(choices[name]))}, "because": "it cannot be"}]
-            return {"denied": [] if known["denied"] else invented, "exclusive": []}
+            return {**nothing_against_schema(request), "denied": [] if known["denied"] else invented}
         denied = [
             {"state": {name: value}, "because": "the profile says so"}
             for name, value in known["denied"].items()
             if value in choices[name]
         ]
-        return {"denied": denied, "exclusive": known["exclusive"]}
+        sets: dict[str, list[str]] = material(request, "variable_sets")
+        decided_by = {
+            key: [int(number) for number, names in sets.items() if text == " ".join(sorted(names))]
+            for key, text in material(request, "questions").items()
+        }
+        return {
+            "denied": denied,
+            "exclusive": known["exclusive"],
+            "stated": known["stated"],
+            "profile": known["contradicts"],
+            "decided_by": decided_by,
+        }
+
+
+def _keep_questions(_: ScriptedJudge, request: ModelRequest) -> object:
+    """A writer that mends no question."""
+    shown: dict[str, dict[str, str]] = material(request, "questions")
+    return {key: one["question"] for key, one in shown.items()}
 
 
 def _keep_what_is_denied(_: ScriptedJudge, request: ModelRequest) -> object:
@@ -84,6 +114,7 @@ JUDGEMENTS: dict[str, Callable[[ScriptedJudge, ModelRequest], object]] = {
     "session_queries/check_exposure": ScriptedJudge.queries,
     "state_trajectory/check": ScriptedJudge.story,
     "state_schema/check": ScriptedJudge.schema,
+    "state_schema/reword": _keep_questions,
     "state_schema/unify": _keep_what_is_denied,
 }
 

@@ -23,7 +23,7 @@ from tests.bench.planted_defects.scripted_judge import ScriptedJudge
 from tests.bench.planted_defects.trial import Trial
 from tests.support import scenario
 from tests.support.small import START, trajectory_of
-from validation.amemgym.state_trajectory import states_do_not_exclude_each_other
+from validation.amemgym.state_trajectory import first_state_is_as_stated, states_do_not_exclude_each_other
 
 Alarm = Callable[[Trial], Awaitable[bool]]
 
@@ -37,10 +37,13 @@ class ToldPeriod:
     about: tuple[str, ...]
     tells: dict[str, list[str]]
     contradicts: str = ""
+    sums_up: dict[str, str] | None = None  # changes; None: those of the two states
 
     @property
     def text(self) -> str:
-        return json.dumps({"tells": self.tells, "contradicts": self.contradicts})
+        changes = {name: value for name, value in self.now.items() if value != self.before[name]}
+        about = changes if self.sums_up is None else self.sums_up
+        return json.dumps({"tells": self.tells, "contradicts": self.contradicts, "about": about})
 
     def telling(self, name: str, value: str) -> "ToldPeriod":
         return replace(self, tells={**self.tells, name: [value]})
@@ -110,6 +113,14 @@ def contradicts_what_was_before(period: ToldPeriod, _: SeededRandom) -> ToldPeri
     return replace(period, contradicts="text 1")
 
 
+def sums_up_another_period(period: ToldPeriod, rng: SeededRandom) -> ToldPeriod:
+    return replace(period, sums_up={name: period.now[name] for name in [_unchanged(period, rng)]}, tells={})
+
+
+def sums_up_nothing(period: ToldPeriod, _: SeededRandom) -> ToldPeriod:
+    return replace(period, sums_up={}, tells={})
+
+
 IN_EVENTS: dict[str, Plant] = {
     "says the opposite of its update": says_the_opposite,
     "tells the value of before its update": tells_the_old_value,
@@ -125,6 +136,8 @@ IN_SUMMARIES: dict[str, Plant] = {
     "tells a change that did not happen": tells_a_change_that_did_not_happen,
     "contradicts the profile": contradicts_the_profile,
     "contradicts an earlier summary": contradicts_what_was_before,
+    "sums up another period": sums_up_another_period,
+    "sums up nothing that changed": sums_up_nothing,
 }
 
 
@@ -161,7 +174,8 @@ def alarm_in_summary(plant: Plant) -> Alarm:
         rng = SeededRandom("planted", plant.__name__, trial.site)
         sound = sound_summary(rng)
         reader, period, story = _story(trial, plant(sound, rng) if trial.planted else sound)
-        gate = replace(summary_gate(reader, period, story), subject=StoryText(story, 1, period.state))
+        earlier = period.model_copy(update={"index": 0, "updates": ()})
+        gate = summary_gate(reader, [earlier, period], 1, story)
         return await _is_refused(gate, story[1], reader)
 
     return alarm
@@ -184,8 +198,12 @@ async def _is_refused(gate: Gate[StoryText], attempt: GateAttempt, reader: Story
 
 async def denied_choice(trial: Trial) -> bool:
     """Whether a choice that the profile denies is found by any vote."""
-    denied = {"variable_3": "value_3_1"} if trial.planted else {}
-    return await _judged(trial, denied=denied, exclusive=[]) is None
+    return await _judged(trial, denied={"variable_3": "value_3_1"} if trial.planted else {}) is None
+
+
+async def contradictory_profile(trial: Trial) -> bool:
+    """Whether a profile that contradicts itself is found."""
+    return await _judged(trial, contradicts=["It has two ages."] if trial.planted else []) is None
 
 
 async def exclusive_values(trial: Trial) -> bool:
@@ -193,21 +211,43 @@ async def exclusive_values(trial: Trial) -> bool:
     rng = SeededRandom("planted", "exclusive", trial.site)
     state = sound_query(rng).now
     pair = {name: state[name] for name in rng.sample(list(state), 2)}
-    schema = await _judged(trial, denied={}, exclusive=[pair] if trial.planted else [])
+    schema = await _judged(trial, exclusive=[pair] if trial.planted else [])
     trajectory = trajectory_of([state], ends=[START])
     return schema is not None and any(states_do_not_exclude_each_other(trajectory, schema, _recipe(trial)))
 
 
-async def _judged(trial: Trial, *, denied: dict[str, str], exclusive: list[dict[str, str]]) -> JudgedSchema | None:
-    """The schema as the judge left it; None where it was given up, for what the profile denies is never rewritten."""
-    recipe, schema = _recipe(trial), JudgedSchema.model_validate(SCHEMA.model_dump())
+async def other_first_value(trial: Trial) -> bool:
+    """Whether a first state that has another value than the profile states is found, once a judge read the profile."""
+    rng = SeededRandom("planted", "stated", trial.site)
+    state = sound_query(rng).now
+    name = rng.choice(list(state))
+    schema = await _judged(trial, stated={name: _another(name, state[name], rng) if trial.planted else state[name]})
+    trajectory = trajectory_of([state], ends=[START])
+    return schema is not None and any(first_state_is_as_stated(trajectory, schema, _recipe(trial)))
+
+
+def question_alarm(plant: Callable[[list[str]], list[str]]) -> Alarm:
+    """Whether a schema is given up of whose questions some do not hinge on their variables."""
+
+    async def alarm(trial: Trial) -> bool:
+        return await _judged(trial, plant=plant if trial.planted else list) is None
+
+    return alarm
+
+
+async def _judged(trial: Trial, *, plant: Callable[[list[str]], list[str]] = list, **profile: Any) -> JudgedSchema | None:
+    """The schema as the judge left it; None where it was given up, for a writer mends nothing."""
+    recipe = _recipe(trial)
+    texts = plant([" ".join(sorted(question.required_info)) for question in SCHEMA.questions])
+    questions = [one.model_copy(update={"text": text}) for one, text in zip(SCHEMA.questions, texts, strict=True)]
+    schema = JudgedSchema.model_validate({**SCHEMA.model_dump(), "questions": questions})
     if not recipe.gates.consistency:
         return schema
-    facts: dict[str, Any] = {"denied": denied, "exclusive": exclusive}
-    profile = scenario.profile(formatted_str=json.dumps({"facts": json.dumps(facts)}))
-
+    facts: dict[str, Any] = {"denied": {}, "exclusive": [], "stated": {}, "contradicts": [], **profile}
+    reader = scenario.profile(formatted_str=json.dumps({"facts": json.dumps(facts)}))
+    model = ScriptedJudge(trial.settings.judge_error)
     try:
-        return await pass_judges(profile, schema, recipe=recipe, model=ScriptedJudge(trial.settings.judge_error))
+        return await pass_judges(reader, schema, recipe=recipe, model=model)
     except ItemFailed:
         return None
 
@@ -216,5 +256,10 @@ ALARMS: dict[str, Alarm] = {
     **{f"event: {name}": alarm_in_event(plant) for name, plant in IN_EVENTS.items()},
     **{f"summary: {name}": alarm_in_summary(plant) for name, plant in IN_SUMMARIES.items()},
     "profile: denies a choice": denied_choice,
+    "profile: contradicts itself": contradictory_profile,
+    "profile: states another first value": other_first_value,
+    "question: is about nothing of the user": question_alarm(lambda texts: ["Is the sky blue?", *texts[1:]]),
+    "question: stands in another's place": question_alarm(lambda texts: [texts[1], texts[0], *texts[2:]]),
+    "question: is asked again with other variables": question_alarm(lambda texts: [texts[0], texts[0], *texts[2:]]),
     "state: holds two values that exclude each other": exclusive_values,
 }
