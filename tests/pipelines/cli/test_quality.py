@@ -66,13 +66,13 @@ def test_judges_read_every_text_that_can_be_judged(judged: tuple[str, QualityRep
     assert "is the embedded model, which tests the plumbing only" in output
     gates = {line.gate: line.readings for line in report.gates}
     # An option that contradicts itself is shown to no judge.
-    assert set(gates) == {"summary", "event", "exposure", "recovery", "choice"}
+    assert set(gates) == {"schema", "summary", "event", "exposure", "recovery", "choice"}
     assert gates["recovery"] >= 15 + 11
     assert report.ceiling is not None
     assert "No judge read the labels" not in output
     assert {line.shortcut for line in report.shortcuts} >= {"options only", "question only", "profile only"}
     of_votes = {line.rule for line in report.rules if line.rule.endswith(("passed_gate", "passed_gates"))}
-    assert of_votes == {"queries_passed_gate", "answers_passed_gates"}
+    assert of_votes == {"schema_passed_gate", "summaries_passed_gate", "queries_passed_gate", "answers_passed_gates"}
 
 
 def test_intervals_over_few_users_are_marked_and_no_memory_score_is_told(judged: tuple[str, QualityReport]) -> None:
