@@ -20,7 +20,7 @@ from assets.records.base import GateRecord
 Gated = tuple[Gate[Any], GateAttempt]
 
 
-async def judge_schema(
+async def judge_profile_and_schema(
     profile: UserProfile, schema: StateSchema, *, recipe: AMemGymRecipe, model: LanguageModel
 ) -> JudgedSchema:
     """Return the schema with the votes on its choices and questions and on the profile, and what these found."""

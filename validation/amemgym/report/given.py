@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from assets.amemgym.audits.given_texts import judge_answers, judge_events, judge_queries, judge_schema, judge_summaries
+from assets.amemgym.audits.given_texts import (
+    judge_answers,
+    judge_events,
+    judge_profile_and_schema,
+    judge_queries,
+    judge_summaries,
+)
 from assets.amemgym.audits.stage import AUDITS, audit_user
 from assets.amemgym.audits.user_parts import AuditedUser
 from assets.amemgym.episode_parts import named_once, parts_of
@@ -117,7 +123,7 @@ async def _judged(
             judged["session_queries"] = sessions.model_copy(update={"gate_records": queries})
             judged["answers"] = everything.model_copy(update={"gate_records": replies})
             if data.recipe.gates.consistency:
-                judged["state_schema"] = await judge_schema(profile, written, recipe=data.recipe, model=model)
+                judged["state_schema"] = await judge_profile_and_schema(profile, written, recipe=data.recipe, model=model)
                 summaries, events = await gather_all(judge_summaries(user), judge_events(user))
                 judged["state_trajectory"] = trajectory.model_copy(update={"gate_records": summaries})
                 judged["events"] = cast(EventSet, parts["events"]).model_copy(update={"gate_records": events})
