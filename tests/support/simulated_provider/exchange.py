@@ -36,7 +36,7 @@ class CapturedRequest:
     @cached_property
     def identity(self) -> str:
         """What makes it this very request. An upload's body is left out: its boundary is drawn anew each time."""
-        return identity(self.scope["method"], self.path, self.content)
+        return identity(self.scope["method"], self.path, self.content and without_model(self.content))
 
     def with_content(self, content: Mapping[str, Any]) -> "CapturedRequest":
         """The same request with another body."""
@@ -64,6 +64,11 @@ class CapturedResponse:
         """The response with these headers too."""
         added = ((name.encode(), value.encode()) for name, value in headers.items())
         return replace(self, headers=(*self.headers, *added))
+
+
+def without_model(chat: Mapping[str, Any]) -> dict[str, Any]:
+    """The request's body without its model: the embedded model's name changes with its words, and faults are to stay."""
+    return {name: value for name, value in chat.items() if name != "model"}
 
 
 def identity(*parts: object) -> str:

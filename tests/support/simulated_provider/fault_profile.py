@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.task import OBJECTION, PromptTask, recognise
-from tests.support.simulated_provider.exchange import identity
+from tests.support.simulated_provider.exchange import identity, without_model
 
 Fault = Literal["errors", "hangs", "drops", "cut_off", "refusals", "wrong_judgements", "expired"]
 
@@ -143,7 +143,7 @@ class ReplyFaults:
 
     def _misjudged(self, meant: Chat, text: str) -> str | None:
         # By content alone: who asks for the same judgement again hears the same.
-        same = identity(meant)
+        same = identity(without_model(meant))
         if not self._profile.strikes("wrong_judgements", same):
             return None
         task = task_of(meant)
