@@ -356,8 +356,8 @@ STATE_SCHEMA = Stage(
     description=AssetDescription(
         group="schema",
         description="Unambiguous state variables: overlapping types merged, questions rewritten onto them (paper "
-        "section 3.1, App. C.3). Every drafted type maps to one variable. Judges name choices that profiles "
-        "deny or state, states that exclude others, and questions that their variables do not decide.",
+        "section 3.1, App. C.3). Judges name choices that profiles deny or state, states that exclude others, and "
+        "questions left undecided.",
         rows=_rows,
         summary=summarize_schemas,
     ),

@@ -92,8 +92,7 @@ DR_QUESTIONS = Stage(
     description=AssetDescription(
         group="questions",
         description="One question for each task, with a typed answer that a chain of facts leads to, or that is worked out "
-        "from several: a sum, a difference, an order, a count. Judges read back what it asks; neither the question alone nor "
-        "the last fact alone may give the answer.",
+        "from several. Judges read back what it asks; neither the question nor one fact alone may give the answer.",
         rows=chain_question_rows,
         paper="MemGym",
     ),

@@ -1,5 +1,6 @@
 """A whole agent, with a reasoner of its own: it is lived with, observed after a break, forked, and has no isolated score."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,7 +64,12 @@ def test_an_agent_observes_what_it_lived_before_a_break(tmp_path: Path) -> None:
     assert heard(finish(broken)) == heard(whole)
 
 
-def test_an_agent_without_one_of_its_methods_is_told_which(tmp_path: Path) -> None:
+def test_an_agent_without_one_of_its_methods_is_told_which_and_its_process_ends(tmp_path: Path) -> None:
+    before = threading.enumerate()
     finished = finish(agents_run(tmp_path, HonestModel(), AGENT.replace("def observe", "def overhear")))
 
     assert "has no method 'observe'" in finished.results.errors[0].sentence
+    for thread in threading.enumerate():
+        if thread.name == "memory-answers" and thread not in before:
+            thread.join(LONG)
+            assert not thread.is_alive(), "the agent's process runs on"

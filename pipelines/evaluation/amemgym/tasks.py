@@ -121,8 +121,7 @@ class AMemGymTasks:
             raise ItemStopped(f"period {period}", error) from error
         finally:
             await end_tasks([*interviews, baselines])
-            if user.subject:
-                await user.subject.host.close()
+            await user.close()
         rows.answers = diagnose(user.episode, rows.answers)
 
     def user_run(self, run: Run, episode: Episode, key: str) -> UserRun:

@@ -13,6 +13,7 @@ from pipelines.evaluation.amemgym.subjects import AgentSubject, MemorySubject, S
 from pipelines.evaluation.records import AnswersStep, DialogueStep, DialogueTurn
 from pipelines.evaluation.run import Run
 from pipelines.evaluation.spending import Checkpoint, StepUsage, count_usage
+from pipelines.memories.hosting import MemoryHost
 
 S = TypeVar("S", bound=Checkpoint)
 
@@ -39,6 +40,7 @@ class UserRun:
     key: str
     recorded: Sequence[DialogueTurn] | None = None
     policy: str | None = None
+    host: MemoryHost | None = None
     subject: Subject | None = None
     turns: list[DialogueTurn] = field(default_factory=list[DialogueTurn])
     behind: list[StoredPeriod] = field(default_factory=list[StoredPeriod])
@@ -71,13 +73,20 @@ class UserRun:
         """Return the subject after all that was lived. Periods of before this process are written to it now, uncounted."""
         # It was counted when it was lived.
         with count_usage(alone=True):
-            subject = self.subject or await new_subject(self.run, self.episode.user_id)
+            if self.host is None:
+                self.host = self.run.host(self.episode.user_id)
+            subject = self.subject or await new_subject(self.run, self.host, self.episode.user_id)
             for stored in self.behind:
                 subject = await _under(subject, stored.policy)
                 await observe_sessions(subject, stored.turns)
             self.behind.clear()
             self.subject = await _under(subject, self.policy)
         return self.subject
+
+    async def close(self) -> None:
+        """End what the subject has started, also where it could not be made."""
+        if self.host is not None:
+            await self.host.close()
 
     async def begin_interview(self, period: int, *, stranger: Episode | None = None) -> asyncio.Task[AnswersStep]:
         """Begin to ask a copy as it is now; the questions of a `stranger` too, as a control."""
@@ -123,9 +132,8 @@ async def _under(subject: Subject, policy: str | None) -> Subject:
     return await subject.with_policy(policy)
 
 
-async def new_subject(run: Run, user_id: str) -> Subject:
+async def new_subject(run: Run, host: MemoryHost, user_id: str) -> Subject:
     """Return the memory with our reasoner, or the agent, before its first session. Raises MemoryFailed."""
-    host = run.host(user_id)
     if run.manifest.memory.whole:
         return await AgentSubject.of(host)
     return MemorySubject(

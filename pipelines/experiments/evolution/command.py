@@ -88,13 +88,18 @@ async def _prepare(request: EvolutionRequest, tasks: AMemGymTasks, *, models: Op
     """Check everything before the first call; the evolution's name needs the memory's own section."""
     evaluation = request.evaluation
     run = await prepare_run(evaluation, tasks, evaluation.options, models=models, home=home)
-    subject = await new_subject(run, "")
-    if not isinstance(subject, MemorySubject):
-        raise EvaluationError(
-            f"{public_address(evaluation.memory)!r} is a whole agent; only memories with a policy evolve, such as awi."
-        )
+    host = run.host("")
+    try:
+        subject = await new_subject(run, host, "")
+        if not isinstance(subject, MemorySubject):
+            raise EvaluationError(
+                f"{public_address(evaluation.memory)!r} is a whole agent; only memories with a policy evolve, such as awi."
+            )
+        policy = subject.policy
+    finally:
+        await host.close()
     manifest = evolution_manifest(
-        tasks.dataset, request.plan, run=run.manifest, initial_policy=subject.policy, improver=run.manifest.models["memory"]
+        tasks.dataset, request.plan, run=run.manifest, initial_policy=policy, improver=run.manifest.models["memory"]
     )
     account = RunAccount(variant=manifest.run.run_id, budget=evaluation.budget)
     folder = RunFolder(evolutions_folder(home) / manifest.run.run_id)

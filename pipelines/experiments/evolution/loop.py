@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -268,25 +269,29 @@ async def _evolve_policy(work: Evolution, arm: Condition, *, learner: str, membe
         group.cycles[episode.user_id] = []
     policy = work.manifest.initial_policy
     users: list[UserRun] = []
-    for number in range(work.manifest.cycles):
-        cycle = Cycle(work, arm, number)
-        # The memory goes on where cycles are periods; an episode begins without.
-        if work.manifest.cycle == "episode" or not users:
-            users = [work.tasks.user_run(work.run, episode, "") for episode in members]
-        running: list[Awaitable[UserCycle]] = []
-        for user in users:
-            user.key = cycle.key(user.episode.user_id)
-            user.policy = policy
-            running.append(run_cycle(cycle, user, before=group.cycles[user.episode.user_id]))
-        outcomes = await gather_or_cancel(running)
-        for outcome in outcomes:
-            group.cycles[outcome.episode.user_id].append(outcome)
-        if arm.feedback != "none" and number + 1 < work.manifest.cycles:
-            improve = partial(_improve, cycle, policy, learner=learner, outcomes=outcomes)
-            improved = await work.run.step(cycle.key(learner, "policy"), Improved, improve)
-            group.steps.append(improved.step)
-            group.usage += improved.usage
-            policy = improved.step.after
+    async with AsyncExitStack() as started:
+        for number in range(work.manifest.cycles):
+            cycle = Cycle(work, arm, number)
+            # The memory goes on where cycles are periods; an episode begins without.
+            if work.manifest.cycle == "episode" or not users:
+                await started.aclose()
+                users = [work.tasks.user_run(work.run, episode, "") for episode in members]
+                for user in users:
+                    started.push_async_callback(user.close)
+            running: list[Awaitable[UserCycle]] = []
+            for user in users:
+                user.key = cycle.key(user.episode.user_id)
+                user.policy = policy
+                running.append(run_cycle(cycle, user, before=group.cycles[user.episode.user_id]))
+            outcomes = await gather_or_cancel(running)
+            for outcome in outcomes:
+                group.cycles[outcome.episode.user_id].append(outcome)
+            if arm.feedback != "none" and number + 1 < work.manifest.cycles:
+                improve = partial(_improve, cycle, policy, learner=learner, outcomes=outcomes)
+                improved = await work.run.step(cycle.key(learner, "policy"), Improved, improve)
+                group.steps.append(improved.step)
+                group.usage += improved.usage
+                policy = improved.step.after
     return group
 
 

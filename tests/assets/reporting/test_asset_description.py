@@ -12,6 +12,7 @@ from pipelines.definitions import defs
 from pipelines.evaluation.records import AnswerRow
 
 SPECS = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
+CATALOG = 240  # letters of a description that Dagster's catalog shows before it cuts
 GRAPH = defs.resolve_asset_graph()
 
 
@@ -46,6 +47,7 @@ def test_every_asset_tells_what_it_is_who_owns_it_and_where_its_code_lies(name: 
     spec = SPECS[name]
     code = spec.metadata["dagster/code_references"]
     assert str(spec.description).count(". ") >= 1
+    assert len(str(spec.description)) <= CATALOG
     assert spec.owners
     assert spec.kinds
     assert "asks_a_model" in spec.tags
