@@ -158,6 +158,11 @@ def print_summary(report: BenchmarkReport, *, entry: BenchmarkEntry, stale: str 
     found = problems(report)
     for problem in found:
         console.print(f"- {problem}", markup=False)
-    console.print("It may not be released." if found or stale else "Nothing stands against a release.")
+    if found or stale:
+        console.print("It may not be released.")
+    elif report.unread:
+        console.print("Nothing that is checked without judges stands against a release.")
+    else:
+        console.print("Nothing stands against a release.")
     if report.unread:
         console.print(report.unread)
