@@ -10,8 +10,8 @@ import yaml
 from assets.code_qa.team.relations import RELATIONS
 from assets.code_qa.team.world import TeamWorld
 from pipelines.embedded.code_qa.sentences import CLAUSES, FRAMES
-from pipelines.embedded.deep_research.documents import FRAMES_PER_DOCUMENT, DocumentWordings
 from pipelines.embedded.memory_items import questions
+from pipelines.embedded.memory_items.documents import DocumentWordings, clauses_of, documents_of
 from pipelines.embedded.memory_items.reading import answer_by_reading
 from pipelines.embedded.task import PromptTask
 
@@ -28,21 +28,13 @@ def note_wordings() -> Mapping[str, DocumentWordings]:
 def tell_notes(task: PromptTask) -> dict[str, Any]:
     """Write as many notes of the kind as asked for, each with some of its frames."""
     kind = task.text("kind")
-    wordings = note_wordings()[kind]
-    rng = task.rng("tell")
-    notes: list[dict[str, Any]] = []
-    for _ in range(task.number(r"exactly (\d+) different documents", default=4)):
-        frames = rng.sample(FRAMES[kind], FRAMES_PER_DOCUMENT)
-        notes.append({"title": rng.choice(wordings.titles), "text": wordings.text(rng), "frames": frames})
-    return {"documents": notes}
+    return documents_of(task, note_wordings()[kind], frames=FRAMES[kind])
 
 
 def phrase_decisions(task: PromptTask) -> dict[str, Any]:
     """Write as many clauses for a relation of the team as asked for; where there are fewer, they come again."""
     relation = next(one for one in RELATIONS if one.meaning == task.text("meaning"))
-    count = task.number(r"exactly (\d+) clauses", default=4)
-    clauses = task.rng("phrase").shuffled([relation.meaning, *CLAUSES[relation.name]])
-    return {"sentences": [clauses[number % len(clauses)] for number in range(count)]}
+    return clauses_of(task, [relation.meaning, *CLAUSES[relation.name]])
 
 
 def recover_facts(task: PromptTask) -> dict[str, str]:
