@@ -222,8 +222,9 @@ async def pass_judges(
     drafted = judged_text(schema)
 
     async def refine(text: str, _: dict[str, str], sample: int) -> str:
-        # Of several votes the last that found anything. What the profile contradicts in itself cannot be mended here.
-        refused = next((findings for findings in reversed(reader.found[text]) if findings.reading), None)
+        # Of several votes the last that found what can be mended; what the profile contradicts in itself cannot.
+        found = reversed(reader.found[text])
+        refused = next((findings for findings in found if findings.denied or findings.undecided), None)
         if refused is None:
             return text
         judged = json.loads(text)

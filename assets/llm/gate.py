@@ -39,7 +39,10 @@ class VoteContext:
 
     @property
     def reworded(self) -> bool:
-        """True for every second vote on a text, which is asked in other words: a judge that misread it may not do so again."""
+        """True for every second vote on a text; queries and answers are then asked about in other words.
+
+        A judge that misread a text may not do so again.
+        """
         return is_reworded(self.vote)
 
 

@@ -55,7 +55,7 @@ class DeepResearchRecipe(DocumentTaskRecipe):
 
     def operations_of(self, hops: int) -> list[Operation]:
         if self.source.kind == "documents":
-            return ["follow"]
+            return super().operations_of(hops)
         return [one for one in dict.fromkeys(self.operations) if FEWEST_FACTS[one] <= hops]
 
     @property

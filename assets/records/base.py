@@ -66,8 +66,9 @@ def duplicates(items: tuple[str, ...] | list[str]) -> list[str]:
 class GateRecord(Record):
     """One vote on one draft. `target` is what should be read, `reading` what the judge read; what it cannot tell is left out.
 
-    schema: choices that the profile denies, each variable's with why; target is none. summary: what it tells against the
-    state, and what it contradicts; target is none. event: the new values, and what it contradicts.
+    schema: choices that the profile denies, with why, questions that their variables do not decide, and what the profile
+    contradicts in itself; target is none. summary: what it tells against the state, what it contradicts, and whether it
+    leaves out its own period; target is none. event: the new values, and what it contradicts.
     exposure: the values of variables, from the query; a reading with others than the target's has found a leak.
     recovery: the variant, from question and answer. choice: the variant whose answer the judge chose, knowing the state.
     `judge` is the model that read.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from pydantic import ValidationError
 
@@ -163,7 +164,9 @@ def _corrected(defaults: Defaults, size: RecipeSize, runs: ObservedRuns) -> tupl
     expected = defaults.user(runs.size)
     taken = runs.mean_user()
     usage = dict(defaults.user(size))
-    corrected = {prompt for prompt in usage.keys() & taken.keys() if expected[prompt].calls}
+    # Variants were not measured on the same prompts: rare ones, as of refinements, are asked in some alone.
+    known = usage.keys() & taken.keys() & expected.keys()
+    corrected = {prompt for prompt in known if expected[prompt].calls}
     for prompt in corrected:
         usage[prompt] = usage[prompt].times(taken[prompt], over=expected[prompt])
     return usage, frozenset(corrected)
@@ -176,5 +179,5 @@ def _of_runs(runs: ObservedRuns, defaults: Defaults, *, seconds: dict[str, float
         source += f", but by {' and '.join(dict.fromkeys(runs.models))}"
     trusted = same_models and same_size and count >= FEW_USERS
     margin = NO_MARGIN if trusted else defaults.margin
-    measured = frozenset(runs.mean_user()) if same_models else frozenset[str]()
+    measured = frozenset(chain.from_iterable(runs.users)) if same_models else frozenset[str]()
     return Basis(source, runs.users, runs.tried, margin, defaults.call_time, seconds, measured)

@@ -22,6 +22,8 @@ from assets.text.text_checks import CHECKS, TextCheck, TextInContext, TextKind, 
 from validation.rules import Rule
 
 SHOWN = 80  # characters of a text in a message
+# The check of texts of one user and kind, which may not be alike.
+APART: dict[TextKind, str] = {"answer": "options_apart", "question": "questions_apart"}
 EXAMPLES = 3  # of a fault; a pattern shows in them
 # A question is drafted without the choices that its variables have in the end; one of them in it is advice, as in the schema.
 ADVICE_IN_THE_END = ("question", "no_copied_value")
@@ -131,14 +133,14 @@ class TextCounter:
                     self._count((one.kind, check.name), f"{episode.user_id}: {one.text[:SHOWN]!r} {fault}", seen)
         for question in episode.questions:
             answers = [choice.answer for choice in question.answer_choices]
-            self._count_alike(answers, ("answer", "options_apart"), episode.user_id, seen)
+            self._count_alike(answers, "answer", episode.user_id, seen)
         asked = [question.query for question in episode.questions]
-        self._count_alike(asked, ("question", "questions_apart"), episode.user_id, seen)
+        self._count_alike(asked, "question", episode.user_id, seen)
 
-    def _count_alike(self, texts: Sequence[str], key: tuple[str, str], user_id: str, seen: set[tuple[str, str]]) -> None:
+    def _count_alike(self, texts: Sequence[str], kind: TextKind, user_id: str, seen: set[tuple[str, str]]) -> None:
         """Count the texts that are like another; each counts once, however many others it is like."""
         for index in sorted(set(chain.from_iterable(near_duplicates(texts)))):
-            self._count(key, f"{user_id}: {texts[index][:SHOWN]!r}", seen)
+            self._count((kind, APART[kind]), f"{user_id}: {texts[index][:SHOWN]!r}", seen)
 
     def _count(self, key: tuple[str, str], example: str, seen: set[tuple[str, str]]) -> None:
         self._faulty[key] += 1
@@ -173,9 +175,8 @@ class TextCounter:
             for check in checks:
                 blocks = check.blocking and (kind, check.name) != ADVICE_IN_THE_END
                 yield self._line(kind, check.name, check.truth, blocking=blocks)
-            if kind in ("answer", "question"):
-                name = "options_apart" if kind == "answer" else "questions_apart"
-                yield self._line(kind, name, "differ in more than a few words", blocking=True)
+            if kind in APART:
+                yield self._line(kind, APART[kind], "differ in more than a few words", blocking=True)
 
     def _line(self, kind: TextKind, name: str, truth: str, *, blocking: bool) -> TextLine:
         return TextLine(

@@ -31,7 +31,7 @@ from assets.reporting.histogram import histogram, rounded_mean
 from assets.text.text_checks import blocking_faults, near_duplicates
 from assets.text.words import count_tokens
 
-# As many options as without, where values are held, since more are added to make them alike: 7.4 to 4.5 in `base`.
+# Times as many options as without, where values are held: in `base` 7.4 a question in place of 4.5.
 OPTIONS_WHERE_HELD = 1.6
 GatedAnswer = tuple[Gate[AnswerSubject], GateAttempt]
 

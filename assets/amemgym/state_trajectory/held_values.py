@@ -5,7 +5,7 @@ later, so the periods that are left are played through a few times, and the best
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assets.amemgym.records.state import variables_of
@@ -13,7 +13,7 @@ from assets.amemgym.state_trajectory.quality import Period, change_counts
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.amemgym import AMemGymRecipe
 
-FUTURES = 30  # more find no better ones in `base`
+FUTURES = 30  # at most; the first without a fault ends it
 STEPS = 100  # of a random rank
 # By so many steps those come earlier that changed lately: variables that change one after the other let the rest be held.
 LATELY_FIRST = 30
@@ -99,7 +99,9 @@ def variables_to_change(
     for name in periods[0].state:
         by_variable[name] = [required for required in questions if name in required]
     counts = Counter(change_counts(periods))
-    last = dict(_last_changes(periods))
+    last: dict[str, int] = {}
+    for index, period in enumerate(periods):
+        last.update(dict.fromkeys(variables_of(period.updates), index))
     best: _Future | None = None
     for _ in range(FUTURES):
         future = _Future(by_variable, recipe, Counter(counts), dict(last))
@@ -110,10 +112,3 @@ def variables_to_change(
             break
     assert best is not None
     return best.first
-
-
-def _last_changes(periods: Sequence[Period]) -> Iterator[tuple[str, int]]:
-    """Yield variable and period of each change, in order; of several the last one counts."""
-    for index, period in enumerate(periods):
-        for name in variables_of(period.updates):
-            yield name, index
