@@ -83,8 +83,9 @@ class EvaluateOptions:
     reply_tokens: int = option("Tokens that a reply may have, a model's thoughts included.", MAX_REPLY_TOKENS, least=1)
     curve: str = option("Further budgets at which to ask all questions, as in 500,1000,4000.", metavar="TOKENS,...")
     conditions: str = option("Conditions of isolated scores beside the memory's own; '' for none.", ",".join(CONDITIONS[1:]))
-    probes: Literal["question", "variable", "all"] = option(
-        "How states are probed: the variables of each question (as the reference does), each alone, or all at once.", "question"
+    probes: Literal["question", "variable", "all", "none"] = option(
+        "How states are probed: by question (as the reference does), each variable alone, all at once, or not at all.",
+        "question",
     )
     wording: Literal["own", "paper"] = option("Our questions, or the paper's form, order of options and notes prompt.", "own")
     recall_query: Literal["question-and-options", "question"] = option(

@@ -19,7 +19,7 @@ OF_MEMORY: tuple[AskKind, ...] = ("question", "at_budget")  # questions that wer
 Status = Literal["right", "wrong", "unknown", "unscored"]
 Failure = Literal["", "write", "read", "utilization", "undiagnosed"]
 Mode = Literal["on-policy", "off-policy", "documents"]
-Probes = Literal["question", "variable", "all"]
+Probes = Literal["question", "variable", "all", "none"]
 FORMAT: Literal[5] = 5  # of a run's folder
 CALL_FAILED = "call_failed"  # how the reason of an answer begins whose call the endpoint did not serve
 
