@@ -18,8 +18,8 @@ settings.load_profile("house")
 # Tests call packages of the lock, which are installed here anyway. Where a boundary can be had, it is used all the same.
 os.environ.setdefault("AMEMGYM_TRUST_PACKAGES", "1")
 
-# As pipelines sets it: a test may import numpy first.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# It sets what numpy and Arrow read when they are first imported, which a test may do before it imports ours.
+import pipelines  # noqa: E402, F401
 
 # readline, which pytest imports, sets them for the workers' processes, and tables would be as narrow as a terminal.
 for _name in ("COLUMNS", "LINES"):

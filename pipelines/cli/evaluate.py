@@ -160,6 +160,8 @@ def evaluate(
             page = write_leaderboard(compare_runs(runs), runs=folder)
     if as_json:
         print_json({"runs": list(map(run_record, runs)), "page": page and str(page)})
+        for warning in run_warnings(runs):
+            print_plain(console, warning)
     else:
         print_markdown(_report(runs) if full else summary(runs))
         for run in runs:

@@ -7,7 +7,6 @@ from typing import Annotated, Any, cast
 
 import typer
 import yaml
-from rich.console import Console
 
 from assets.engine.recipe_asset import lay_overrides
 from assets.recipe.amemgym import AMemGymRecipe
@@ -126,7 +125,7 @@ def list_fields(
     if as_json:
         print_json(fields)
         return
-    width = min(Console().width, 120)
+    width = min(stdout_console().width, 120)
     for field in fields:
         kind = ", ".join(filter(None, [field.kind, field.range, field.unit and f"in {field.unit}"]))
         # The name has a line of its own, so that it is never cut.

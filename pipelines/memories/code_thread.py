@@ -14,6 +14,7 @@ NEEDED = ("write", "recall")  # of a memory
 NEEDED_OF_AGENTS = ("respond", "observe", "answer", "fork")
 OPTIONAL = ("fork", "settle", "close")
 # What a setting has to be, by the type that a memory's class names or that its default has.
+TOOLS = "tools"  # the parameter that the runner fills
 NUMBERS = {"int": "a whole number", "float": "a number"}
 
 
@@ -119,10 +120,11 @@ def settings_problem(factory: Callable[..., object], settings: Mapping[str, obje
     takes_all = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
     for setting, value in settings.items():
         parameter = parameters.get(setting)
-        if parameter is None:
-            if takes_all:
+        # The runner gives it, so that a setting of this name would be given twice.
+        if parameter is None or setting == TOOLS:
+            if takes_all and setting != TOOLS:
                 continue
-            known = ", ".join([own for own in parameters if own != "tools"]) or "none"
+            known = ", ".join([own for own in parameters if own != TOOLS]) or "none"
             return f"{name} has no setting {setting!r}; its settings are: {known}."
         # An annotation may be text, and a default of null says nothing.
         kind: object = parameter.annotation

@@ -25,7 +25,7 @@ from pipelines.memories.built_in.nemori import NemoriMemory
 from pipelines.memories.built_in.notes import AwiMemory
 from pipelines.memories.built_in.plain import FullHistory, NoMemory, RollingSummary, WindowMemory
 from pipelines.memories.built_in.retrieval import AweMemory, Bm25Memory, RagMemory
-from pipelines.memories.code_thread import is_asynchronous, settings_problem
+from pipelines.memories.code_thread import TOOLS, is_asynchronous, settings_problem
 from pipelines.memories.contract import MemorySpec, MemoryTools, Setting
 from pipelines.memories.hosting import DEADLINE, MemoryHost
 from pipelines.memories.mcp_server import McpMemory, command_spec
@@ -239,10 +239,10 @@ def _host_here(
     problem = settings_problem(factory, settings)
     if problem:
         raise EvaluationError(problem)
-    takes_tools = "tools" in signature(factory).parameters
+    takes_tools = TOOLS in signature(factory).parameters
 
     def made(tools: MemoryTools) -> object:
-        return factory(**settings, **({"tools": tools} if takes_tools else {}))
+        return factory(**settings, **({TOOLS: tools} if takes_tools else {}))
 
     asynchronous = is_asynchronous(factory)
     return MemoryHost.in_thread(spec.name, made, tools, deadline=deadline, asynchronous=asynchronous, settle=settle)

@@ -319,3 +319,11 @@ def test_scores_are_one_table_of_eighty_columns_and_full_prints_the_others(data:
     assert max(map(len, table)) <= 80
     assert told.count("Asks the embedded model in this process. Models: ") == 1
     assert ("Isolated scores" in told, "Isolated scores" in whole) == (False, True)
+
+
+def test_json_leaves_the_warnings_to_standard_error(data: Path) -> None:
+    words = ("evaluate", str(data), "--users", "1", "--memory", "window-2k?most_tokens=1", "--json")
+    found = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert found.exit_code == 0
+    assert len(json.loads(found.stdout)["runs"]) == 1
+    assert "gave back nothing for any of" in found.stderr

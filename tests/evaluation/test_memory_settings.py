@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import EvaluationError
+from pipelines.memories.code_thread import settings_problem
 from pipelines.memories.hosting import MemoryFailed
 from pipelines.memories.registry import LISTED_MEMORIES, Confinement, check_listed, find_memory, host_memory
 from pipelines.memories.settings import swept_memories
@@ -100,6 +101,13 @@ def test_settings_that_cannot_be_used_are_one_sentence(source: str, words: str) 
     with pytest.raises(EvaluationError, match=words) as caught:
         host_memory(find_memory(source), tools(HonestModel()))
     assert "w4lrus" not in str(caught.value)
+
+
+def test_the_tools_that_the_runner_gives_are_no_setting() -> None:
+    class Asking:
+        def __init__(self, tools: object, *, topk: int = 5, **more: object) -> None: ...
+
+    assert settings_problem(Asking, {"tools": 5}) == "Asking has no setting 'tools'; its settings are: topk, more."
 
 
 @pytest.mark.parametrize("in_process", [True, False])

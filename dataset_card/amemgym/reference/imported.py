@@ -127,7 +127,8 @@ class _ItemReader:
         own = Counter[str]()
         mended = mend(self._item, ItemSchema, own)
         _add_starts(mended, own)
-        mended = _with_one_id(_with_counts(mended, own), own)
+        _add_counts(mended, own)
+        _unify_ids(mended, own)
         with errors_at(""):
             item = ItemSchema.model_validate(mended)
         episode_of(item)  # so that what is wrong with the user is not laid to a question
@@ -178,7 +179,7 @@ def _add_starts(item: Any, mended: Counter[str]) -> None:
     """Give each period that says no start the end of the period before. The initial one has none."""
     periods = _objects(item, "periods")
     for initial in periods[:1]:
-        if initial.get("period_start", "") is not None:
+        if initial.setdefault("period_start", None) is not None:
             initial["period_start"] = None
             mended["The initial period has no start; what stands there is not kept"] += 1
     for before, period in pairwise(periods):
@@ -200,35 +201,29 @@ def _add_types(question: Any, item: ItemSchema, mended: Counter[str]) -> None:
             mended["An option has no type; it is taken from the states that the user lives through"] += 1
 
 
-def _with_counts(item: Any, mended: Counter[str]) -> Any:
-    """Return the item with the number of updates so far in periods that do not say it."""
-    periods = cast(dict[str, Any], item).get("periods") if isinstance(item, dict) else None
-    if not isinstance(periods, list):
-        return cast(Any, item)
+def _add_counts(item: Any, mended: Counter[str]) -> None:
+    """Give each period that does not say it the number of updates so far."""
     counts = Counter[str]()
-    for number, period in enumerate(cast(list[Any], periods)):
-        content = cast(dict[str, Any], period) if isinstance(period, dict) else {}
-        updates = content.get("updates")
-        state = content.get("state")
+    for number, period in enumerate(_objects(item, "periods")):
+        updates = period.get("updates")
+        state = period.get("state")
         if not isinstance(updates, dict) or not isinstance(state, dict):
             break
         # The initial period sets all values, and changes none.
         if number > 0:
             counts.update(cast(dict[str, Any], updates).keys())
-        if "update_cnts" not in content:
-            content["update_cnts"] = {name: counts[name] for name in cast(dict[str, Any], state)}
+        if "update_cnts" not in period:
+            period["update_cnts"] = {name: counts[name] for name in cast(dict[str, Any], state)}
             mended["A period did not count its updates"] += 1
-    return cast(Any, item)
 
 
-def _with_one_id(item: Any, mended: Counter[str]) -> Any:
-    """Return the item with its own id as that of its profile."""
+def _unify_ids(item: Any, mended: Counter[str]) -> None:
+    """Give the profile the item's own id."""
     content = cast(dict[str, Any], item) if isinstance(item, dict) else {}
     profile = content.get("user_profile")
     if isinstance(profile, dict) and cast(dict[str, Any], profile).get("uuid") != content.get("id"):
         profile["uuid"] = content.get("id")
         mended["A user has another id in the profile, which is not kept"] += 1
-    return cast(Any, item)
 
 
 def mend(value: Any, shape: Any, mended: Counter[str]) -> Any:

@@ -125,7 +125,7 @@ def run_warnings(runs: Sequence[FinishedRun]) -> list[str]:
     for run in runs:
         warnings = [unread_answers(run), nothing_recalled(run)]
         found += [f"{run.manifest.run_id}: {warning}" for warning in warnings if warning]
-        found += error_list(run)
+        found += [f"{run.manifest.run_id}: {errors}" for errors in error_list(run)]
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assets.amemgym.records.report import LeftOut
-from dataset_card.amemgym.reference.data_json import ReferenceError, data_json, to_reference
+from dataset_card.amemgym.reference.data_json import OTHER_BENCHMARKS, ReferenceError, data_json, to_reference
 from dataset_card.amemgym.reference.imported import ImportedData, import_data_json
 from tests.dataset_card.reference.foreign_data import foreign_users, write_foreign_data
 from tests.support import scenario
@@ -120,7 +120,7 @@ MENDED: dict[str, tuple[Change, str]] = {
         "A period has no start; it is taken as the end of the period before: 3 times.",
     ),
     "no starts": (
-        lambda one: [period.pop("period_start") for period in one["periods"][1:]],
+        lambda one: [period.pop("period_start") for period in one["periods"]],
         "A period has no start; it is taken as the end of the period before: 3 times.",
     ),
     "a start of the initial period": (
@@ -159,7 +159,15 @@ OTHERS: dict[str, str] = {
     "LoCoMo": '[{"sample_id": "c", "conversation": {}, "qa": []}]',
     "LongMemEval": '[{"question_id": "1", "question": "?", "answer": "a", "haystack_sessions": [[]]}]',
     "MemoryAgentBench": '{"context": "c", "questions": ["?"], "answers": [["a"]]}\n{}',
+    "PersonaMem": '[{"persona_id": 1, "shared_context_id": "c", "user_question_or_message": "?"}]',
+    "HotpotQA": '[{"_id": "5a", "question": "?", "answer": "a", "supporting_facts": [["Title", 0]], "context": []}]',
+    "tau2-bench": '[{"id": "0", "user_scenario": {}, "evaluation_criteria": {}}]',
+    "SWE-bench": '{"instance_id": "a__b-1", "base_commit": "c0ffee", "patch": ""}\n{}',
 }
+
+
+def test_every_benchmark_that_is_known_has_a_file_here() -> None:
+    assert OTHERS.keys() == OTHER_BENCHMARKS.keys()
 
 
 @pytest.mark.parametrize(("benchmark", "content"), OTHERS.items())
