@@ -19,7 +19,7 @@ settings.load_profile("house")
 os.environ.setdefault("AMEMGYM_TRUST_PACKAGES", "1")
 
 # It sets what numpy and Arrow read when they are first imported, which a test may do before it imports ours.
-import pipelines  # noqa: E402, F401
+import pipelines  # noqa: E402, F401 # pyright: ignore[reportUnusedImport]
 
 # readline, which pytest imports, sets them for the workers' processes, and tables would be as narrow as a terminal.
 for _name in ("COLUMNS", "LINES"):
