@@ -103,6 +103,7 @@ class SchemaReader:
             state_schema=rng.shuffled_lists(choices),
             questions=numbered(judged["questions"].values()),
             variable_sets=numbered([name for name in choices if name in one] for one in sets),
+            reworded=vote.reworded,
         )
 
         def convert(reply: dict[str, Any]) -> SchemaFindings:

@@ -39,7 +39,7 @@ class VoteContext:
 
     @property
     def reworded(self) -> bool:
-        """True for every second vote on a text; queries and answers are then asked about in other words.
+        """True for every second vote on a text, which is asked about in other words.
 
         A judge that misread a text may not do so again.
         """

@@ -96,6 +96,7 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
         texts=numbered(texts),
         judged=positions,
         periods=numbered(_numbers_of(changes[position], options) for position in order),
+        reworded=first.vote.reworded,
     )
 
     def convert(reply: dict[str, dict[str, Any]]) -> dict[int, dict[str, str]]:

@@ -4,9 +4,13 @@ from typing import Any
 
 import pytest
 
+from assets.amemgym.events import elaborate_events
+from assets.amemgym.state_schema import pass_judges
 from assets.llm.ports import ModelRequest
 from pipelines.resources.cache.reply_cache import request_key
 from tests.assets.amemgym import answer_sets, session_sets
+from tests.support import scenario
+from tests.support.coroutines import run
 from tests.support.honest_replies import honest, material
 from tests.support.scripted_model import ScriptedModel
 
@@ -15,16 +19,25 @@ VOTES: dict[str, Any] = {"votes": 2, "votes_needed": 2, "unexposed": True, "text
 
 def asked_twice(prompt: str) -> tuple[ModelRequest, ModelRequest]:
     """The first two votes on the texts of one call."""
-    model: ScriptedModel
+    model = ScriptedModel({})
+    recipe = scenario.recipe(gates=VOTES)
     if prompt.startswith("answers/"):
         _, model = answer_sets.written(**VOTES, reverse=True)
-    else:
+    elif prompt.startswith("session_queries/"):
         _, model = session_sets.written(**VOTES)
+    elif prompt.startswith("state_schema/"):
+        run(pass_judges(scenario.profile(), scenario.schema(), recipe=recipe, model=model))
+    else:
+        parts = (scenario.profile(), scenario.schema(), scenario.trajectory())
+        run(elaborate_events(*parts, recipe=recipe, model=model))
     first, second, *_ = model.asked(prompt)
     return first, second
 
 
-@pytest.mark.parametrize("prompt", ["answers/check", "answers/choose", "session_queries/check_exposure"])
+PROMPTS = ("answers/check", "answers/choose", "session_queries/check_exposure", "state_schema/check", "state_trajectory/check")
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
 def test_a_second_vote_asks_the_same_in_other_words(prompt: str) -> None:
     first, second = asked_twice(prompt)
     instructions = [request.messages[0].content.splitlines() for request in (first, second)]

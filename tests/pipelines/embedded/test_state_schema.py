@@ -120,6 +120,7 @@ def judged(
         "state_schema": schema,
         "questions": numbered(questions),
         "variable_sets": numbered(sets),
+        "reworded": False,
     }
     return ask("state_schema/check", values)
 

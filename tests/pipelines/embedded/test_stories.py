@@ -24,6 +24,7 @@ def read(*texts: str, judged: list[int], changes: Sequence[str] = ()) -> Any:
     choices = {name: [f"{next(numbers)} {choice}" for choice in own] for name, own in SCHEMA.items()}
     periods = {str(number): [int(choices[name][0].split()[0])] for number, name in enumerate(changes, start=1)}
     values = {"user_profile": PROFILE, "state_choices": choices, "texts": shown, "judged": judged, "periods": periods}
+    values["reworded"] = False
     reply = ask("state_trajectory/check", values)
     told = {int(one.split()[0]): (name, one.split()[1]) for name, own in choices.items() for one in own}
     readings = {text: dict(told[one] for one in own) for text, own in reply["readings"].items()}
@@ -73,7 +74,7 @@ def test_a_summary_told_anew_is_another_one_and_says_nothing_of_what_was_read() 
 
 def test_the_pairs_of_a_schema_that_exclude_each_other_are_named() -> None:
     schema = {"home_type": SCHEMA["home_type"], "usual_birdwatching_spot": ["own_garden_feeder", "city_park_pond"]}
-    values = {"user_profile": PROFILE, "state_schema": schema, "questions": {}, "variable_sets": {}}
+    values = {"user_profile": PROFILE, "state_schema": schema, "questions": {}, "variable_sets": {}, "reworded": False}
     reply = ask("state_schema/check", values)
     assert reply["denied"] == []
     assert reply["exclusive"] == [{"home_type": "small_apartment", "usual_birdwatching_spot": "own_garden_feeder"}]
