@@ -23,8 +23,8 @@ def read(*texts: str, judged: list[int], changes: Sequence[str] = ()) -> Any:
     numbers = itertools.count(1)
     choices = {name: [f"{next(numbers)} {choice}" for choice in own] for name, own in SCHEMA.items()}
     periods = {str(number): [int(choices[name][0].split()[0])] for number, name in enumerate(changes, start=1)}
-    values = {"user_profile": PROFILE, "state_choices": choices, "texts": shown, "judged": judged, "periods": periods}
-    values["reworded"] = False
+    values: dict[str, object] = {"user_profile": PROFILE, "state_choices": choices, "texts": shown, "judged": judged}
+    values |= {"periods": periods, "reworded": False}
     reply = ask("state_trajectory/check", values)
     told = {int(one.split()[0]): (name, one.split()[1]) for name, own in choices.items() for one in own}
     readings = {text: dict(told[one] for one in own) for text, own in reply["readings"].items()}
