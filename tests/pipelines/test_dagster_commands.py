@@ -1,6 +1,7 @@
 """Dagster's own commands on this project, each in a process of its own: `dagster` and `dg`, with and without work units."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,10 +29,10 @@ def installation(folder: Path, **recipes: dict[str, object]) -> dict[str, str]:
     return clean_environment(folder, **places)
 
 
-def output_of(environment: dict[str, str], command: str, *words: str) -> str:
+def output_of(environment: dict[str, str], command: str, *words: str, project: Path = ROOT) -> str:
     """What the command prints on its first output; it has to succeed."""
     line = [str(Path(sys.executable).with_name(command)), *words]
-    done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(line, cwd=project, env=environment, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     return done.stdout
 
@@ -43,10 +44,25 @@ def test_everything_is_materialized_by_one_command(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()  # an evaluation is asked for by itself
 
 
-def test_dg_lists_checks_and_launches(tmp_path: Path) -> None:
+def copied_project(folder: Path) -> Path:
+    """A copy of the project's code, into which a test may write."""
+    for name in ("assets", "dataset_card", "pipelines", "prompts", "validation"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "guide", "bank"))
+    shutil.copytree(ROOT / "pipelines" / "embedded" / "bank", folder / "pipelines" / "embedded" / "bank")
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+def test_dg_scaffolds_an_asset_into_the_project_and_lists_it_beside_ours(tmp_path: Path) -> None:
+    project = copied_project(tmp_path / "project")
+    environment = installation(tmp_path, demo={}) | {"PYTHONPATH": str(project)}
+    output_of(environment, "dg", "scaffold", "defs", "dagster.asset", "mine.py", project=project)
+    listed = json.loads(output_of(environment, "dg", "list", "defs", "--json", project=project))
+    assert {"recipe", "release", "hub_release", "mine"} <= {asset["asset_key"] for asset in listed["assets"]}
+
+
+def test_dg_checks_and_launches(tmp_path: Path) -> None:
     environment = installation(tmp_path, demo={})
-    listed = json.loads(output_of(environment, "dg", "list", "defs", "--json"))
-    assert {"recipe", "release", "hub_release"} <= {asset["asset_key"] for asset in listed["assets"]}
     assert "All definitions loaded successfully" in output_of(environment, "dg", "check", "defs")
     config = json.dumps({"ops": {"recipe": {"config": {"seed": 5}}}})
     output_of(environment, "dg", "launch", "--assets", "recipe,personas", "--partition", "demo", "--config-json", config)
