@@ -1,1 +1,1 @@
-"""Definitions of your own: every module in this folder is loaded beside ours. `dg scaffold defs dagster.asset mine.py` begins one."""
+"""Definitions of your own, loaded beside ours: `dg scaffold defs dagster.asset mine.py` begins one."""
