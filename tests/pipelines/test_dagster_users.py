@@ -121,6 +121,7 @@ ALL, DEMO = "generate_and_release", {"dagster/partition": "demo"}
     [
         (ALL, {}, {}, "This run has no partition, so it is not told what to make; launch it for one, such as demo."),
         (ALL, DEMO, {"recipe": {"num_users": 0}}, "num_users is 0, and has to be 1 or more"),
+        (ALL, DEMO, {"recipe": {"num_users": 900}}, "but the persona pool offers only 400"),
         (
             ALL,
             DEMO,
@@ -156,6 +157,7 @@ ALL, DEMO = "generate_and_release", {"dagster/partition": "demo"}
     ids=[
         "no partition",
         "impossible field",
+        "more than the pool",
         "impossible together",
         "version",
         "memory",
