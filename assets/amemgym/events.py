@@ -154,7 +154,9 @@ def event_gate(reader: StoryReader, period: TrajectoryPeriod, event: Event, *, s
 def event_in_context(event: Event, new: Mapping[str, str], *, recipe: AMemGymRecipe) -> TextInContext:
     """Return an event as the style check sees it; `new`: variable to value, for all that the period changes."""
     values = [new[name] for name in event.states if name in new]
-    return TextInContext("event", event.text, recipe.language, others=values, finder=recipe.gates.contact_data)
+    return TextInContext(
+        "event", event.text, recipe.language, others=values, finder=recipe.gates.contact_data, variables=event.states
+    )
 
 
 def _reply_schema(changed: Collection[str], *, most: int) -> ReplySchema[dict[str, list[dict[str, Any]]]]:

@@ -13,8 +13,9 @@ from assets.llm.structured_output import NAME, PROSE, ReplySchema, SchemaPart, a
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.asset_description import AssetDescription, Metadata, Row
 from assets.reporting.histogram import histogram
+from assets.text.languages import FORMS
 from assets.text.text_checks import StyleCheck, TextInContext, near_duplicates
-from assets.text.words import count_tokens
+from assets.text.words import count_tokens, words_of
 from prompts.catalogue import load_prompt
 
 
@@ -35,6 +36,9 @@ async def draft_questions(profile: UserProfile, *, recipe: AMemGymRecipe, model:
         questions = tuple(map(_question, itertools.count(1), reply["questions"]))
         drafted = QuestionSet(user_id=profile.user_id, questions=questions)
         check_questions_apart(one.text for one in questions)
+        for one in questions:
+            for info in one.required_info:
+                check_choices_can_show(info.info_type, info.info_choices, recipe=recipe)
         style.check(question_in_context(one.text, choices_of(one), recipe=recipe) for one in questions)
         return drafted
 
@@ -45,6 +49,22 @@ def check_questions_apart(texts: Iterable[str]) -> None:
     """Raise ValueError, with a sentence for the model, where two questions of a user ask nearly the same."""
     for first, second in near_duplicates(list(texts)):
         raise ValueError(f"Questions {first + 1} and {second + 1} share nearly all their words; ask something else.")
+
+
+def check_choices_can_show(name: str, choices: Iterable[str], *, recipe: AMemGymRecipe) -> None:
+    """Raise ValueError, with a sentence for the model, where choices of a variable only say how much of it there is.
+
+    No message could show such a value without saying it, so that the user would be lost at a gate much later.
+    """
+    forms = FORMS.get(recipe.language)
+    degrees = forms.degrees if forms else frozenset[str]()
+    bare = [choice for choice in choices if degrees and degrees.issuperset(set(words_of(choice)) - set(words_of(name)))]
+    # One of them may stand for nothing at all, as in none, dog, cat.
+    if len(bare) > 1:
+        raise ValueError(
+            f"The choices {bare} of {name!r} are bare levels, which no message can show without saying them. Put a fact of "
+            "this person's life in place of each, in two to five words: what is there, what happens, with whom, when or where."
+        )
 
 
 def choices_of(question: Question) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from assets.amemgym.questions import QUESTIONS, check_questions_apart, question_in_context
+from assets.amemgym.questions import QUESTIONS, check_choices_can_show, check_questions_apart, question_in_context
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import QuestionSet, RequiredInfo
 from assets.amemgym.records.state import JudgedSchema, SchemaQuestion, StateSchema, StateVariable, selected
@@ -181,6 +181,7 @@ async def _unify(
             repeated = list(alike(values))
             if repeated:
                 raise ValueError(f"The choices of {name!r} must differ; these read the same: {repeated}.")
+            check_choices_can_show(name, values, recipe=recipe)
             still_denied = set(map(folded, values)).intersection(map(folded, refused.get(name, ())))
             if still_denied:
                 raise ValueError(

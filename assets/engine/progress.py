@@ -85,7 +85,8 @@ class ProgressLog:
     def _calls_left(self, progress: StageProgress) -> float:
         """Estimated from the items that are done, which are those with the most calls; 0 where nothing is known.
 
-        Never less than the replies awaited, also where items take more calls than was expected.
+        Where items take more calls than was expected, as many are taken to be left as they are beyond it: nobody knows when
+        rewrites end, and those that went on for long mostly go on. Never less than the replies awaited.
         """
         if progress.done == progress.total:
             return 0.0
@@ -95,7 +96,7 @@ class ProgressLog:
         each = sorted(calls, reverse=True)[: progress.done]
         typical = sum(each) / len(each) if each else self._expected
         items = progress.total + len(progress.given_up)  # a failed item took calls too, and has a replacement
-        return max(typical * items - progress.calls, self._meter.waiting) if typical else 0.0
+        return max(abs(typical * items - progress.calls), self._meter.waiting) if typical else 0.0
 
 
 def progress_line(progress: StageProgress) -> str:

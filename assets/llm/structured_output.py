@@ -5,6 +5,7 @@ reply cannot be sent; where it does not, the objection names what is wrong. Such
 pydantic class for every call, or a JSON schema derived from one, would cost milliseconds, and memory that is never freed.
 """
 
+import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
@@ -20,10 +21,13 @@ from assets.llm.usage import MeteredModel, Usage
 from assets.recipe.model_policy import AskSettings
 from assets.records.base import FailureReason, ItemFailed, Name, Prose, Text
 from assets.records.readable import unreadable_in
-from assets.text.words import runs_of_words
+from assets.text.languages import FORMS
+from assets.text.words import runs_of_words, words_of
 from prompts.template import Message, RenderedPrompt
 
 COPIED_WORDS = 6  # in a row, which two texts hardly share by chance
+RETOLD_WORDS = 3  # of an example's sentence, beside small words, in one sentence
+SENTENCE = re.compile(r'[^.!?。！？"\n]+')
 MOST_CHARACTERS = 200_000  # of a reply, ten times what any prompt asks for: a release has a limit for each item
 # Keys under which models explain an answer beside it.
 COMMENTS = {"reasoning", "reason", "explanation", "thought", "thoughts", "thinking", "analysis", "rationale"}
@@ -237,12 +241,43 @@ def _converted(reply: ModelReply, schema: ReplySchema[T], convert: Callable[[T],
 
 def _refuse_copied_words(text: str, prompt: RenderedPrompt) -> None:
     """Raise UnusableReply where the reply repeats words of the prompt's example: small models paste them into other lives."""
-    copied = _runs_of_examples(prompt.examples) & runs_of_words(text, COPIED_WORDS) if prompt.examples else ()
+    if not prompt.examples:
+        return
+    runs = _runs_of_examples(prompt.examples) & runs_of_words(text, COPIED_WORDS)
+    copied = " ".join(min(runs)) if runs else _retold_sentence(text, prompt)
     if copied:
-        words = " ".join(min(copied))
         raise UnusableReply(
-            "rule_violated", f"It repeats the example ({words!r}), which is about another matter; use your own words."
+            "rule_violated",
+            f"It repeats the example ({copied!r}), which is about another person and another matter. Leave all of that out, "
+            "and write about this person alone.",
         )
+
+
+def _retold_sentence(text: str, prompt: RenderedPrompt) -> str:
+    """Return a sentence of the example of which most words that count are in one sentence of the reply; "" without one.
+
+    Words of this call's own data do not count.
+    """
+    own = words_of(prompt.messages[-1].content)
+    for sentence in _sentences_of(prompt.examples):
+        telling = _telling_words(sentence).difference(own)
+        for written in SENTENCE.findall(text):
+            if len(telling & _telling_words(written)) >= max(RETOLD_WORDS, len(telling) * 0.6):
+                return sentence
+    return ""
+
+
+def _telling_words(sentence: str) -> set[str]:
+    common = FORMS["en"].common
+    return {word for word in words_of(sentence) if len(word) > 3 and word not in common}
+
+
+@lru_cache(maxsize=64)
+def _sentences_of(examples: tuple[str, ...]) -> tuple[str, ...]:
+    sentences: list[str] = []
+    for example in examples:
+        sentences.extend(map(str.strip, SENTENCE.findall(example)))
+    return tuple(sentences)
 
 
 @lru_cache(maxsize=64)  # as many as there are prompts with examples, and more

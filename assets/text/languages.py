@@ -34,11 +34,13 @@ class LanguageForms:
     """Patterns of one language; `script` is a class of letters, `common` the words by which it is told from its neighbours.
 
     `never`: letters that show another language of the same script; `always`: letters of which a longer text has some;
-    `task_talk`: a model's remark to whoever asked it, or words that name an answer as the right one.
+    `task_talk`: a model's remark to whoever asked it, or words that name an answer as the right one. `degrees`: words, folded,
+    that say how much of something there is.
     """
 
     script: str
     common: frozenset[str] = frozenset()
+    degrees: frozenset[str] = frozenset()
     never: str = ""
     always: str = ""
     first_person: re.Pattern[str] | None = None
@@ -80,6 +82,12 @@ FORMS: Mapping[str, LanguageForms] = {
             "what how should when where which can could would not so if from by as but before after until while each every "
             "then them they"
         ),
+        degrees=_common(
+            "low lower medium moderate mid middle average high higher very extremely somewhat slightly little much "
+            "some none no few many minimal maximal limited extensive small large big short long weak strong mild "
+            "severe poor fair good bad great basic normal rare rarely seldom sometime often frequent infrequent never "
+            "always significant significantly"
+        ),
         first_person=_words("i|me|my|mine|myself|we|us|our|ours"),
         request=re.compile(
             r"\?|\b(?:please|help|suggest|recommend|advise|explain|tell me|give me|show me|find me|let me know|advice|ideas?"
@@ -108,6 +116,7 @@ FORMS: Mapping[str, LanguageForms] = {
     ),
     "zh": LanguageForms(
         HAN,
+        degrees=frozenset("低中高等度很较非常极少多无大小长短弱强轻重差好坏程"),
         never="ぁ-ヿ가-힣",
         first_person=_parts("[我咱俺]"),
         request=_parts("[?？吗呢请帮]|怎么|如何|什么|哪|建议|推荐|想知道"),

@@ -62,7 +62,8 @@ NEAR_DUPLICATE = 0.9  # share of their words that two options, or two questions,
 class TextInContext:
     """A generated text, and what decides whether it is fit.
 
-    `own`: the values that it is about; `others`: values that it should not spell either. `name`: the user's.
+    `own`: the values that it is about; `others`: values that it should not spell either. `name`: the user's. `variables`: the
+    names of what changes in it.
     """
 
     kind: TextKind
@@ -72,6 +73,7 @@ class TextInContext:
     others: Sequence[str] = ()
     name: str = ""
     finder: ContactFinder = "patterns"
+    variables: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,17 @@ def _spelled(one: TextInContext) -> str:
     values = dict.fromkeys((*one.own, *filter(is_distinctive, one.others)))
     copied = [value for value in values if spells(one.text, value)]
     if copied:
-        return f"spells the values {copied}; let circumstances show them, in other words."
+        where = next((part for part in SENTENCE_END.split(one.text) if spells(part, copied[0])), one.text)
+        return f"spells the values {copied}, as in {where.strip()!r}; let circumstances show them, in other words."
     forms = FORMS.get(one.language)
     common = forms.common if forms else frozenset[str]()
     nearly = [value for value in values if nearly_spells(one.text, value, ignored=common)]
     return f"nearly spells the values {nearly}; let circumstances show them, in other words." if nearly else ""
+
+
+def _names_variable(one: TextInContext) -> str:
+    named = [name for name in one.variables if is_distinctive(name) and spells(one.text, name)]
+    return f"only says that {named} changed; tell what happened, to whom or what, in other words." if named else ""
 
 
 def _found(pattern: re.Pattern[str], told: str) -> Callable[[TextInContext], str]:
@@ -249,7 +257,11 @@ CHECKS: dict[TextKind, tuple[TextCheck, ...]] = {
         ),
     ),
     "question": (SPELLS_NOTHING, *PROSE),
-    "event": (SPELLS_NOTHING, *PROSE),
+    "event": (
+        SPELLS_NOTHING,
+        *PROSE,
+        TextCheck("names_no_variable", "tell what happened, and name no variable", _names_variable, blocking=False),
+    ),
     # Whatever else stands in a persona's texts is data, and condensing keeps it.
     "profile": (CONTACT, OWN_LANGUAGE),
     "summary": (SPELLS_NOTHING, *PROSE),
@@ -268,12 +280,15 @@ def blocking_faults(one: TextInContext) -> list[str]:
     return [fault for check, fault in faults(one) if check.blocking]
 
 
-def near_duplicates(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of options or questions, by index, that share nearly all their words: no reader could tell them apart."""
+def near_duplicates(texts: Sequence[str], *, share: float = NEAR_DUPLICATE) -> Iterator[tuple[int, int]]:
+    """Yield pairs of options or questions, by index, that share nearly all their words: no reader could tell them apart.
+
+    `share`: of all words of the two, those that both have.
+    """
     sets = [frozenset(words_of(text)) for text in texts]
     for (first, one), (second, other) in combinations(enumerate(sets), 2):
         # Of short texts one more word is a larger share, and says as little.
-        if len(one ^ other) <= 1 or len(one & other) >= NEAR_DUPLICATE * len(one | other):
+        if len(one ^ other) <= 1 or len(one & other) >= share * len(one | other):
             yield first, second
 
 

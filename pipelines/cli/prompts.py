@@ -1,4 +1,4 @@
-"""`amemgym prompts`: try a prompt on finished users, two versions or two models side by side; measure a judge."""
+"""`amemgym prompts`: try a prompt on finished users, measure a judge, and say what a run's prompts brought about."""
 
 from collections.abc import Sequence
 from itertools import chain, pairwise
@@ -9,12 +9,14 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from assets.engine.provenance import ResolvedRecipe
 from assets.llm.async_calls import run_to_end
 from assets.llm.usage import Usage
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
-from pipelines.cli.options import command_group, json_option
-from pipelines.cli.recipe import checked_recipe
+from pipelines.benchmarks import benchmark_of
+from pipelines.cli.options import RecipeArgument, command_group, json_option
+from pipelines.cli.recipe import checked_recipe, recipe_to_follow
 from pipelines.cli.terminal import print_json, print_plain, print_table, stdout_console
 from pipelines.errors import Problem
 from pipelines.experiments.prompt_trials.judging import Verdict, calibration, judge_cases, load_cases, wilson_interval
@@ -28,11 +30,13 @@ from pipelines.experiments.prompt_trials.trial import (
     stage_of_prompt,
     with_model,
 )
+from pipelines.experiments.prompt_trials.yields import Yields, variant_sources, yields_of
 from pipelines.home import home
 from pipelines.opening.models import open_run_context
 from pipelines.resources.ledger.prices import Prices, read_prices
 from pipelines.resources.ledger.queries import dollars
 from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.storage.io_manager import open_asset_values
 from prompts.catalogue import load_prompt
 from prompts.template import Prompt, PromptError, parse_prompt
 
@@ -97,6 +101,57 @@ def judge(
     for line in calibration(verdicts):
         print_plain(console, line)
     show_misses(console, verdicts, count=misses)
+
+
+@app.command("yield")
+def show_yield(
+    variant: RecipeArgument,
+    as_json: Annotated[bool, json_option("prompts", "gates", "begun", "finished", "given_up")] = False,
+) -> None:
+    """Say of each prompt of a run how many replies passed, at once or sent back, and why; and of each gate, what it took.
+
+    Made anew in memory from the reply cache: nothing is asked, and nothing is stored.
+    """
+    yields = yields_of_run(variant)
+    if as_json:
+        print_json(yields)
+        return
+    print_yields(stdout_console(), yields, variant=variant)
+
+
+def yields_of_run(variant: str) -> Yields:
+    """Return the yields of the variant's last run. Raises Problem where nothing was drawn."""
+    recipe = recipe_to_follow(variant)
+    benchmark = benchmark_of(recipe)
+    resolved = open_asset_values(home()).find(benchmark.key("recipe"), variant)
+    sources = variant_sources(home(), benchmark, variant)
+    if not isinstance(resolved, ResolvedRecipe) or not sources:
+        raise Problem(f"Nothing of {variant!r} is made yet; make it with: amemgym generate {variant}")
+
+    async def replay() -> Yields:
+        with open_run_context(home(), mode="replay") as run_context:
+            return await yields_of(benchmark, resolved.recipe, sources, model=run_context.model)
+
+    return run_to_end(replay())
+
+
+def print_yields(console: Console, yields: Yields, *, variant: str) -> None:
+    """Print prompts, the objections to their replies, gates, and who was given up where."""
+    head = ("prompt", "asked", "at once", "after objections", "never")
+    rows = [
+        (name, str(one.asked), str(one.at_once), str(one.after_objections), str(one.never))
+        for name, one in yields.prompts.items()
+    ]
+    print_table(console, head, rows, title=f"{variant}: {yields.finished} of {yields.begun} begun are finished")
+    for name, one in yields.prompts.items():
+        for reason, count in one.objections.most_common():
+            print_plain(console, f"{name}, sent back {counted(count, 'time')}: {reason}")
+    gates = [
+        (name, str(one.texts), str(one.at_once), str(one.after_rewrites), str(one.never)) for name, one in yields.gates.items()
+    ]
+    print_table(console, ("gate", "texts", "at once", "after rewrites", "never"), gates, title="Gates")
+    for where, count in yields.given_up.items():
+        print_plain(console, f"given up at {where}: {count}")
 
 
 def _sides(name: str, recipe: AMemGymRecipe, *, models: Sequence[str], against: Path | None) -> list[Side]:

@@ -22,7 +22,7 @@ from tests.validation.clean_set import clean_set
 QUOTED = re.compile(r'"([^"{}\[\]\n]+)"')
 NAME = re.compile(r'"([a-z]+(?:_[a-z]+)+)"')
 RUN = 6  # words in a row that no two texts share by chance
-IN_INSTRUCTIONS = ("questions/draft", "state_schema/refine")  # their example stands in the first part
+IN_INSTRUCTIONS = ("state_schema/refine",)  # its example stands in the first part
 KEYS = {"exposed_states", "instead_of", "state_transition", "info_type", "info_choices", "required_info"}  # no state has these
 WITH_EXAMPLES = [
     name

@@ -1,6 +1,6 @@
 """The gates of an answer: a judge recovers its variant from it, and chooses it for its variant (section 3.1, App. C.3)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import starmap
@@ -12,6 +12,8 @@ from assets.llm.gate import Gate, ReadingTask
 from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, integer_between, numbered, object_of
 from assets.text.text_checks import StyleCheck, near_duplicates
 from prompts.catalogue import load_prompt
+
+ALIKE_IN_DRAFT = 0.75  # share of common words from which two drafted answers go back; the last check allows up to 0.9
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,17 @@ async def _redraft(asked: QuestionVariants, variant: Variant, draft: int) -> str
     return answer
 
 
+def _alike_answers(answers: Sequence[str], variants: Sequence[Variant]) -> Iterator[str]:
+    """Yield a sentence for the model on every two answers that share most of their words."""
+    for first, second in near_duplicates(answers, share=ALIKE_IN_DRAFT):
+        one, other = variants[first].assignment, variants[second].assignment
+        apart = [f"{name} is {one[name]} in one, {other[name]} in the other" for name in one if one[name] != other[name]]
+        yield (
+            f"Answers {first + 1} and {second + 1} say nearly the same, {answers[second]!r}, although {'; '.join(apart)}. "
+            "Advise another thing to do in each."
+        )
+
+
 async def draft_answers(asked: QuestionVariants, variants: Sequence[Variant], *, sample: int) -> list[str]:
     """Return one answer for each variant, in their order; faults that block are left in one of several answers at most."""
     variant_of: dict[str, dict[str, str]] = {}
@@ -162,9 +175,8 @@ async def draft_answers(asked: QuestionVariants, variants: Sequence[Variant], *,
     def convert(reply: dict[str, str]) -> list[str]:
         answers = [reply[key] for key in variant_of]
         # Answers that stay alike go on to the gates, where each is rewritten by itself.
-        repeated = [answers[first] for first, _ in near_duplicates(answers)]
-        objection = f"Every variant needs an answer of its own; these are repeated: {repeated}."
-        style.check(map(asked.in_context, variants, answers), also=objection if repeated else "")
+        also = " ".join(_alike_answers(answers, variants))
+        style.check(map(asked.in_context, variants, answers), also=also)
         return answers
 
     reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(variant_of, PROSE)))

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from assets.amemgym.answers.gates import (
+    ALIKE_IN_DRAFT,
     AnswerSubject,
     choice_gate,
     choose_answers,
@@ -80,14 +81,19 @@ async def write_answers(
 
 async def _draft_question(asked: QuestionVariants) -> WrittenQuestion:
     drafts = await draft_answers(asked, asked.variants, sample=0)
-    attempts = await gather_all(*map(_in_style, repeat(asked), asked.variants, drafts))
+    repeated = {second for _, second in near_duplicates(drafts, share=ALIKE_IN_DRAFT)}
+    alone = [number in repeated for number in range(len(drafts))]
+    attempts = await gather_all(*map(_in_style, repeat(asked), asked.variants, drafts, alone))
     return WrittenQuestion(asked, dict(zip(asked.variants, attempts, strict=True)))
 
 
-async def _in_style(asked: QuestionVariants, variant: Variant, draft: str) -> GateAttempt:
-    """Return the draft, or one written by itself where a call of several left a fault in it that a rule would block."""
+async def _in_style(asked: QuestionVariants, variant: Variant, draft: str, repeats: bool) -> GateAttempt:
+    """Return the draft, or one written by itself where a call of several left a fault in it that a rule would block.
+
+    Likewise where it `repeats` another: a writer that says one thing for all variants sees a single one then.
+    """
     item_id = asked.item_id(variant)
-    if not blocking_faults(asked.in_context(variant, draft)):
+    if not repeats and not blocking_faults(asked.in_context(variant, draft)):
         return GateAttempt(item_id, draft)
     (answer,) = await draft_answers(asked, [variant], sample=1)
     return GateAttempt(item_id, answer, draft=1)

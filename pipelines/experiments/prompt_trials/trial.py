@@ -1,7 +1,7 @@
 """One prompt on finished users: its stage is made anew with a model that records every call of the prompt."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from assets.amemgym.pipeline import AMEMGYM, STAGES
@@ -99,9 +99,14 @@ class Trial:
         return sum(map(self._failed, self.tries))
 
     def _failed(self, tries: list[Exchange]) -> bool:
-        prefix = f"{tries[0].request.labels.prompt}: "
-        last = tries[-1].reply.text
-        return any(failed.last_reply == last and str(failed).startswith(prefix) for failed in self.failures)
+        return never_accepted(tries, self.failures)
+
+
+def never_accepted(tries: Sequence[Exchange], failures: Iterable[ItemFailed]) -> bool:
+    """Return True where an item was given up for the last reply to this question."""
+    prefix = f"{tries[0].request.labels.prompt}: "
+    last = tries[-1].reply.text
+    return any(failed.last_reply == last and str(failed).startswith(prefix) for failed in failures)
 
 
 async def run_trial(

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from assets.amemgym.answers.stage import write_answers
 from assets.amemgym.answers.variants import lived_variants, variants_of
+from assets.llm.ports import ModelRequest
 from tests.assets.amemgym.answer_sets import DRAFT, FIRST_QUESTION, REFINE, of_first, written
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import decoded, honest
+from tests.support.honest_replies import decoded, honest, material
 from tests.support.scenario import CHOICES, DIET
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import START, excluding, schema_of, small_recipe, trajectory_of
@@ -106,7 +107,7 @@ def written_place(seed: int) -> str:
 
 MORE = "Run more often before you eat, on roads that you know well, and rest in between for a day or"
 BAD = {
-    "equal answers": ({"variant_1": "Run more.", "variant_2": " run  MORE."}, "these are repeated: ['Run more.']"),
+    "equal answers": ({"variant_1": "Run more.", "variant_2": " run  MORE."}, "say nearly the same, 'run MORE.', although diet is"),
     "blank answer": ({"variant_1": "Run.", "variant_2": " "}, "variant_2: String should have at least 1"),
     "no answer": ({"variant_1": "Run.", "variant_2": ""}, "variant_2: String should have at least 1"),
     "left out": ({"variant_1": "Run."}, "variant_2: Field required"),
@@ -117,6 +118,17 @@ BAD = {
 }
 
 
+def test_an_answer_that_stays_like_another_is_written_by_itself() -> None:
+    def same_for_all(request: ModelRequest) -> object:
+        first, *_ = dict[str, str](honest(request)).values()  # pyright: ignore[reportArgumentType, reportCallIssue]
+        return dict.fromkeys(material(request, "variants"), first)
+
+    record, model = written({DRAFT: [same_for_all]})
+    for choice in record.questions[0].choices:
+        assert decoded(choice.answer) == dict(zip(FIRST_QUESTION.required_info, choice.state, strict=True))
+    assert [len(material(request, "variants")) for request in model.asked(DRAFT)].count(1) == 3
+
+
 @pytest.mark.parametrize(("reply", "told"), BAD.values(), ids=BAD)
 def test_answers_that_do_not_serve_each_variant_are_sent_back(reply: dict[str, str], told: str) -> None:
     record, model = written({DRAFT: [of_first(reply, honest)]})
@@ -125,7 +137,9 @@ def test_answers_that_do_not_serve_each_variant_are_sent_back(reply: dict[str, s
 
 
 def test_answers_that_stay_equal_are_told_apart_by_the_gate() -> None:
-    equal = {"variant_1": f"{MORE} now.", "variant_2": f"{MORE.upper()}  NOW."}
+    def equal(request: ModelRequest) -> object:
+        return dict(zip(reversed(material(request, "variants")), (f"{MORE.upper()}  NOW.", f"{MORE} now."), strict=False))
+
     record, model = written({DRAFT: [of_first(equal)]})
     assert len({choice.answer for choice in record.questions[0].choices}) == 2
     assert len(model.objections(DRAFT)) == 1

@@ -68,6 +68,10 @@ BAD = {
         "events.0.states.2: Input should be 'diet' or",
     ),
     "update with two events": (events(([DIET, GOAL], "A talk."), ([GOAL], "A race.")), "in several: ['training_goal']"),
+    "event that only names what changed": (
+        events(([DIET, GOAL], "The training goal became another one after a talk with the coach.")),
+        "only says that ['training_goal'] changed; tell what happened",
+    ),
     "event of nothing": (events(([DIET, GOAL], "A talk."), ([], "Rain.")), "events.1.states: List should have at least 1"),
     "event without words": (events(([DIET, GOAL], " ")), "events.0.event: String should have at least 1"),
 }

@@ -68,6 +68,8 @@ BAD = {
     "equal types": (f"{FIRST}.1.info_type", "diet", r"requires ['diet'] twice"),
     "equal questions": ("questions.1.question", "what to  EAT?", "questions occur twice"),
     "nearly equal questions": ("questions.1.question", "What to eat now?", "Questions 1 and 2 share nearly all their words"),
+    "bare levels": (f"{FIRST}.0.info_choices", ["low", "very_high"], "['low', 'very_high'] of 'diet' are bare levels"),
+    "levels of what the type is called": (f"{FIRST}.0.info_choices", ["no_diet", "strong_diet"], "of 'diet' are bare levels"),
     "no words": ("questions.1.question", " ", "questions.1.question: String should have at least 1"),
     "an endless name": (f"{FIRST}.0.info_type", "x" * 201, "at most 200 characters"),
 }
@@ -83,3 +85,8 @@ def test_a_reply_that_breaks_a_rule_is_sent_back_with_the_rule(path: str, value:
 def test_a_user_whose_questions_never_come_out_right_is_given_up() -> None:
     with pytest.raises(ItemFailed, match="questions/draft: questions: List should have at least 2"):
         drafted(changed("questions", GOOD["questions"][:1]))
+
+
+def test_a_level_beside_facts_may_stand_for_nothing_at_all() -> None:
+    _, model = drafted(changed(f"{FIRST}.0.info_choices", ["none", "a_dog"]))
+    assert model.objections(PROMPT) == []

@@ -43,10 +43,13 @@ def test_before_the_first_user_is_done_the_time_left_follows_from_the_calls_expe
     assert watch.line().endswith("about 45 s left")
 
 
-def test_where_users_take_more_calls_than_expected_the_time_left_is_that_of_the_replies_awaited() -> None:
-    watch = watched(expected=2.0, a=300)
+def test_where_users_take_more_calls_than_expected_the_time_left_grows_with_what_is_beyond() -> None:
+    watch = watched(expected=10.0, a=300)
     watch.update(replace(PROGRESS, done=0, given_up=(), seconds=200.0))
-    assert watch.line().endswith("about 3 s left")
+    assert watch.line().endswith("about 2 min left")
+    nearly = watched(expected=15.0, a=300)
+    nearly.update(replace(PROGRESS, done=0, given_up=(), seconds=200.0))
+    assert nearly.line().endswith("about 3 s left")
 
 
 def test_no_time_is_promised_where_nothing_is_known_or_nothing_moves() -> None:
