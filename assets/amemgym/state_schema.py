@@ -17,7 +17,7 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.gate import Gate, GateAttempt, first_vote_number, pass_gates
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import NAME, PROSE, ReplySchema, ask_structured, list_of, object_of
+from assets.llm.structured_output import NAME, PROSE, VALUE, ReplySchema, ask_structured, list_of, object_of
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import duplicates
 from assets.reporting.asset_description import AssetDescription, Metadata, Row
@@ -189,7 +189,7 @@ async def _unify(
                 )
         return choices
 
-    values = list_of(NAME, min_items=recipe.num_choices_per_state, max_items=recipe.num_choices_per_state)
+    values = list_of(VALUE, min_items=recipe.num_choices_per_state, max_items=recipe.num_choices_per_state)
     reply_schema: ReplySchema[dict[str, list[str]]] = ReplySchema(object_of(dict.fromkeys(conflicts, values)))
     return await ask_structured(
         model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, settings=recipe.asking

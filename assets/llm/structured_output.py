@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Annotated, Any, Generic, TypeVar, cast
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, StringConstraints, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
@@ -86,6 +86,8 @@ def _part(core: CoreSchema) -> SchemaPart:
 TEXT = _part(TypeAdapter(Text).core_schema)
 PROSE = _part(TypeAdapter(Prose).core_schema)
 NAME = _part(TypeAdapter(Name).core_schema)
+# A value is a few words; without an end a small model counts on in it.
+VALUE = _part(TypeAdapter(Annotated[Name, StringConstraints(max_length=80)]).core_schema)
 
 
 @cache
@@ -156,9 +158,10 @@ async def ask_structured(
     sample: int = 0,
     model_name: str | None = None,
 ) -> R:
-    """Ask until a reply passes. Raises ItemFailed after `max_reasks` further tries, the last of which starts afresh.
+    """Ask until a reply passes. Raises ItemFailed after `max_reasks` further tries.
 
-    Likewise where the endpoint serves others but not this request.
+    The last of them starts afresh, and so does one after a reply that came twice. An item fails likewise where the endpoint
+    serves others but not this request.
 
     `reply` is the schema: a fixed pydantic model, or one made for this call. `convert` turns a valid reply into what the
     stage needs and raises ValueError, with a sentence for the model, when the reply breaks a rule. `sample` tells equal
@@ -169,6 +172,7 @@ async def ask_structured(
     reasks = settings.max_reasks
     sent: set[tuple[Message, ...]] = set()
     messages = prompt.messages
+    before = ""  # the last refused reply
     for attempt in range(reasks + 1):
         labels = replace(request.labels, attempt=attempt)
         try:
@@ -182,8 +186,10 @@ async def ask_structured(
                 remedy = f" {problem.remedy}" if problem.remedy else ""
                 raise ItemFailed(problem.reason, f"{prompt.name}: {problem}{remedy}", last_reply=answer.text) from problem
             is_last = reasks > 1 and attempt + 1 == reasks
-            messages = _asked_again(prompt, answer, str(problem), afresh=is_last, sent=sent)
+            # A model that sees its own words and says them again would go on so.
+            messages = _asked_again(prompt, answer, str(problem), afresh=is_last or answer.text == before, sent=sent)
             sent.add(messages)
+            before = answer.text
             if isinstance(model, MeteredModel):
                 model.meter.add(Usage(reasks=1))
     raise AssertionError("unreachable: the loop returns or raises")

@@ -87,6 +87,22 @@ def test_a_reply_in_which_the_recorded_model_pasted_the_example_is_sent_back() -
     assert "It repeats the example" in objection
 
 
+@pytest.mark.parametrize(
+    ("written", "sent_back"),
+    [
+        ("Marta's Oona pulls my jib tight on every outing, in an oilskin of Marta's. Which knot is next?", True),
+        ("My daughter wears her own boots on our outings now. Which path should I show her?", False),
+    ],
+)
+def test_an_example_told_again_in_part_is_sent_back(written: str, sent_back: bool) -> None:
+    prompt = load_prompt("session_queries/update")
+    data = dict.fromkeys(prompt.variables, "") | {"context": [], "state_schema": {}, "user_profile": "Marta bakes."}
+    schema = ReplySchema[dict[str, str]](object_of({"query": TEXT}))
+    model = ScriptedModel({prompt.name: [json.dumps({"query": written}), '{"query": "How do I bake?"}']})
+    run(ask_structured(model, prompt=prompt.render(**data), reply=schema, convert=str, settings=small_recipe().asking))
+    assert bool(model.objections(prompt.name)) == sent_back
+
+
 def test_every_example_speaks_of_another_subject() -> None:
     counts = Counter(name for prompt in map(load_prompt, WITH_EXAMPLES) for name in names_in(prompt))
     assert [name for name, count in counts.items() if count > 1] == []

@@ -107,7 +107,10 @@ def written_place(seed: int) -> str:
 
 MORE = "Run more often before you eat, on roads that you know well, and rest in between for a day or"
 BAD = {
-    "equal answers": ({"variant_1": "Run more.", "variant_2": " run  MORE."}, "say nearly the same, 'run MORE.', although diet is"),
+    "equal answers": (
+        {"variant_1": "Run more.", "variant_2": " run  MORE."},
+        "say nearly the same, 'run MORE.', although diet is",
+    ),
     "blank answer": ({"variant_1": "Run.", "variant_2": " "}, "variant_2: String should have at least 1"),
     "no answer": ({"variant_1": "Run.", "variant_2": ""}, "variant_2: String should have at least 1"),
     "left out": ({"variant_1": "Run."}, "variant_2: Field required"),

@@ -168,6 +168,11 @@ def test_the_last_try_starts_afresh_with_the_problem_alone() -> None:
     )
 
 
+def test_a_reply_that_came_twice_is_not_shown_to_the_model_again() -> None:
+    _, model = asked('{"n": 3}', '{"n": 3}', '{"n": 5}', '{"n": 6}', max_reasks=5)
+    assert [len(request.messages) for request in model.requests] == [2, 4, 2, 4]
+
+
 @pytest.mark.parametrize(
     ("bad", "reason", "message"),
     [
