@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint ui bench docs clean clean-data test-browser test-extras test-cluster test-sandbox test-faults cluster lock
+.PHONY: help setup demo test lint ui record bench docs clean clean-data test-browser test-extras test-cluster test-sandbox test-faults cluster lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ lint: $(READY)  ## style, types, import contracts
 
 ui: $(READY)  ## open the Dagster UI on http://127.0.0.1:3000
 	@$(BIN)/amemgym ui
+
+record: $(READY)  ## record the real model of tests/recorded anew, at AMEMGYM_BASE_URL (FOLDER=... to go on)
+	@$(BIN)/python -m tests.recorded $(FOLDER)
 
 bench: $(READY)  ## measure speed and memory as ratios in one run
 	@$(BIN)/python -m tests.bench

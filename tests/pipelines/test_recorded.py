@@ -1,10 +1,7 @@
 """A real model's words go through every stage, gate and check as far as they got, without the model.
 
-The model recorded now, of 1.5 billion parameters, finishes no user under the rules on texts: what is pinned are the rows that
-it came to and the refusals. The recording is older than the judges of choices, summaries and events, which its recipe leaves
-out, and than the words of most prompts now: it is replayed with the prompts of its time, and its outcome lists those that
-were reworded since. What a real model makes of the present ones is not recorded. A recording that finishes one has its
-release and its score in the outcome as well.
+Pinned are rows, refusals, what each prompt and gate yielded and, where a user was finished, the release and its score. A reply
+belongs to what was asked: it is replayed with the prompts of its time.
 """
 
 import json
@@ -16,7 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from assets.text.words import runs_of_words
-from tests.recorded.recording import OUTCOME, recorded_prompts
+from tests.recorded.recording import OUTCOME, recorded_prompts, reworded
 from tests.support.commands import clean_environment
 
 NOBODY = {"AMEMGYM_BASE_URL": "http://127.0.0.1:9/v1", "AMEMGYM_API_KEY": "any"}
@@ -29,7 +26,7 @@ def test_the_recorded_words_come_to_the_same_rows_and_refusals_with_no_model_to_
     done = subprocess.run(line, cwd=ROOT, env=around, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     told = done.stdout[done.stdout.rindex("\n{\n") :]
-    assert json.loads(told) == json.loads(OUTCOME.read_text(encoding="utf-8"))
+    assert json.loads(told) == json.loads(OUTCOME.read_text(encoding="utf-8")), f"{reworded()} differ from their recording"
     kept = [row for path in tmp_path.rglob("part-*.parquet") for row in rows_in(path)]
     assert kept
     assert not examples() & runs(kept)
@@ -47,3 +44,9 @@ def runs(values: Iterable[object]) -> set[tuple[str, ...]]:
 def examples() -> set[tuple[str, ...]]:
     """What the examples of the recorded prompts say."""
     return runs(part.text for prompt in recorded_prompts() for part in prompt.parts[1:-1])
+
+
+def test_the_prompts_of_the_recording_are_those_of_today() -> None:
+    others = reworded()
+    known = json.loads(OUTCOME.read_text(encoding="utf-8"))["reworded"]
+    assert others == known, f"{others} have other words than their recording; `make record` renews it, with a model to ask."

@@ -1,4 +1,4 @@
-"""`AMEMGYM_BASE_URL=... AMEMGYM_API_KEY=any python -m tests.recorded [FOLDER]`: record the real model anew.
+"""`AMEMGYM_BASE_URL=... AMEMGYM_API_KEY=any make record [FOLDER=...]`: record the real model anew.
 
 Asks the endpoint whatever it has not answered yet in that data folder (a new one without FOLDER), and puts the replies
 that a replay needs beside this file, with the prompts. The model's name stands in recipes/real.yaml. `--replay` takes all
@@ -32,9 +32,9 @@ def main(place: Path, *, replay: bool) -> None:
                 print(problem, file=sys.stderr)
             if status:
                 sys.exit(f"amemgym {' '.join(words)} did not end well; mend the cause and give {place} to go on.")
-    if not replay:
-        keep_prompts(place)
-    told = json.dumps(outcome(place), indent=2)
+        if not replay:
+            keep_prompts(place)
+        told = json.dumps(outcome(place), indent=2)
     if replay:
         print(told)
     else:

@@ -1,12 +1,13 @@
 """A recording of a real model: the prompts as they were asked, the replies to them, and what these came to.
 
-It is of one small variant and its evaluation. `python -m tests.recorded` makes it anew; `tests/pipelines/test_recorded.py`
+It is of one small variant and its evaluation. `make record` makes it anew; `tests/pipelines/test_recorded.py`
 replays it with no model at all, with the recorded prompts in place of the shipped ones: a reply belongs to what was asked.
 """
 
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -55,27 +56,36 @@ def commands(place: Path, *, replay: bool) -> Iterator[list[str]]:
     if release := _release(place):
         yield ["verify", str(release)]
         models = ["--model", model, "--user-model", model]
-        yield ["evaluate", VARIANT, "--memory", "full-history", "--concurrency", "1", *models, *offline]
+        memories = ["--memory", "full-history", "--memory", "bm25"]
+        yield ["evaluate", VARIANT, *memories, "--concurrency", "1", *models, *offline]
     if not replay:
         yield ["cache", "export", str(REPLIES)]
 
 
 def outcome(place: Path) -> dict[str, Any]:
-    """What the replies came to: who was replaced and why, the rows of each stage by digest; then release and score, if any."""
+    """What the replies came to: who was replaced and why, the rows of each stage by digest, what prompts and gates yielded.
+
+    Then release and score, if any.
+    """
     # Imported when the recipes' folder is set, which is read once.
     from assets.engine.provenance import ReportValue
+    from pipelines.cli.prompts import yields_of_run
     from pipelines.home import Home
     from pipelines.resources.storage.io_manager import open_asset_values
 
     value = open_asset_values(Home(place)).find("quality_report", VARIANT)
     assert isinstance(value, ReportValue)
     stages = value.provenance.snapshots[VARIANT]
+    yields = yields_of_run(VARIANT)
     made = {
         "reworded": reworded(),
         "finished": value.report.finished,
         "replaced": value.report.replaced,
         "calls": {name: ref.usage.calls for name, ref in stages.items()},
         "rows": {name: ref.digest[:16] for name, ref in stages.items()},
+        "prompts": {name: asdict(one) for name, one in yields.prompts.items()},
+        "gates": {name: asdict(one) for name, one in yields.gates.items()},
+        "given_up": yields.given_up,
     }
     release = _release(place)
     return {**made, **_released(place, release)} if release else made
@@ -87,12 +97,15 @@ def _released(place: Path, release: Path) -> dict[str, Any]:
     from pipelines.evaluation.folder import read_run
 
     manifest = read_manifest(release)
-    run = read_run(next(path.name for path in (place / "runs").iterdir() if path.is_dir()), runs=place / "runs")
+    overall: dict[str, float | None] = {}
+    for folder in sorted(path.name for path in (place / "runs").iterdir() if path.is_dir()):
+        run = read_run(folder, runs=place / "runs")
+        overall[run.manifest.memory.name] = run.results.metrics["overall"].value
     return {
         "version": release.name,
         "data_digest": manifest.data_digest,
         "counts": dict(manifest.counts),
-        "overall": run.results.metrics["overall"].value,
+        "overall": overall,
     }
 
 
