@@ -36,9 +36,7 @@ async def draft_questions(profile: UserProfile, *, recipe: AMemGymRecipe, model:
         questions = tuple(map(_question, itertools.count(1), reply["questions"]))
         drafted = QuestionSet(user_id=profile.user_id, questions=questions)
         check_questions_apart(one.text for one in questions)
-        for one in questions:
-            for info in one.required_info:
-                check_choices_can_show(info.info_type, info.info_choices, recipe=recipe)
+        check_choices_can_show(((info.info_type, info.info_choices) for info in drafted.infos), recipe=recipe)
         style.check(question_in_context(one.text, choices_of(one), recipe=recipe) for one in questions)
         return drafted
 
@@ -51,18 +49,23 @@ def check_questions_apart(texts: Iterable[str]) -> None:
         raise ValueError(f"Questions {first + 1} and {second + 1} share nearly all their words; ask something else.")
 
 
-def check_choices_can_show(name: str, choices: Iterable[str], *, recipe: AMemGymRecipe) -> None:
+def check_choices_can_show(choices: Iterable[tuple[str, Sequence[str]]], *, recipe: AMemGymRecipe) -> None:
     """Raise ValueError, with a sentence for the model, where choices of a variable only say how much of it there is.
 
-    No message could show such a value without saying it, so that the user would be lost at a gate much later.
+    No message could show such a value without saying it, so that the user would be lost at a gate much later. `choices`:
+    those of each variable, with its name.
     """
     forms = FORMS.get(recipe.language)
     degrees = forms.degrees if forms else frozenset[str]()
-    bare = [choice for choice in choices if degrees and degrees.issuperset(set(words_of(choice)) - set(words_of(name)))]
-    # One of them may stand for nothing at all, as in none, dog, cat.
-    if len(bare) > 1:
+    found: list[str] = []
+    for name, values in choices:
+        bare = [value for value in values if degrees and degrees.issuperset(set(words_of(value)) - set(words_of(name)))]
+        # One of them may stand for nothing at all, as in none, dog, cat.
+        if len(bare) > 1:
+            found.append(f"{bare} of {name!r}")
+    if found:
         raise ValueError(
-            f"The choices {bare} of {name!r} are bare levels, which no message can show without saying them. Put a fact of "
+            f"The choices {' and '.join(found)} are bare levels, which no message can show without saying them. Put a fact of "
             "this person's life in place of each, in two to five words: what is there, what happens, with whom, when or where."
         )
 

@@ -175,13 +175,13 @@ async def _unify(
     )
 
     def convert(reply: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
+        check_choices_can_show(reply.items(), recipe=recipe)
         choices: dict[str, tuple[str, ...]] = {}
         for name, values in reply.items():
             choices[name] = tuple(values)
             repeated = list(alike(values))
             if repeated:
                 raise ValueError(f"The choices of {name!r} must differ; these read the same: {repeated}.")
-            check_choices_can_show(name, values, recipe=recipe)
             still_denied = set(map(folded, values)).intersection(map(folded, refused.get(name, ())))
             if still_denied:
                 raise ValueError(

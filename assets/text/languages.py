@@ -85,8 +85,9 @@ FORMS: Mapping[str, LanguageForms] = {
         degrees=_common(
             "low lower medium moderate mid middle average high higher very extremely somewhat slightly little much "
             "some none no few many minimal maximal limited extensive small large big short long weak strong mild "
-            "severe poor fair good bad great basic optimal normal rare rarely seldom sometime often frequent infrequent never "
-            "always significant significantly"
+            "severe poor fair good bad great basic optimal normal rare rarely seldom sometime often frequent "
+            "infrequent never always significant significantly lot slight enough sufficient regular irregular sparse "
+            "minor major intense adequate excellent not too more less most least"
         ),
         first_person=_words("i|me|my|mine|myself|we|us|our|ours"),
         request=re.compile(

@@ -96,7 +96,9 @@ def test_a_reply_in_which_the_recorded_model_pasted_the_example_is_sent_back() -
 )
 def test_an_example_told_again_in_part_is_sent_back(written: str, sent_back: bool) -> None:
     prompt = load_prompt("session_queries/update")
-    data = dict.fromkeys(prompt.variables, "") | {"context": [], "state_schema": {}, "user_profile": "Marta bakes."}
+    data: dict[str, object] = {}
+    for name in prompt.variables:
+        data[name] = () if name in ("context", "state_schema") else "Marta bakes."
     schema = ReplySchema[dict[str, str]](object_of({"query": TEXT}))
     model = ScriptedModel({prompt.name: [json.dumps({"query": written}), '{"query": "How do I bake?"}']})
     run(ask_structured(model, prompt=prompt.render(**data), reply=schema, convert=str, settings=small_recipe().asking))
