@@ -83,6 +83,7 @@ class EvaluateOptions:
     reply_tokens: int = option("Tokens that a reply may have, a model's thoughts included.", MAX_REPLY_TOKENS, least=1)
     curve: str = option("Further budgets at which to ask all questions, as in 500,1000,4000.", metavar="TOKENS,...")
     conditions: str = option("Conditions of isolated scores beside the memory's own; '' for none.", ",".join(CONDITIONS[1:]))
+    arms: bool = option("Ask with chance, stale, foreign and buried texts too: a placebo control, and the harm done.", False)
     probes: Literal["question", "variable", "all", "none"] = option(
         "How states are probed: by question (as the reference does), each variable alone, all at once, or not at all.",
         "question",
@@ -286,6 +287,7 @@ def evaluation_request(
         reply_tokens=options.reply_tokens,
         curve=_numbers("--curve", options.curve),
         conditions=tuple(_words(options.conditions)),
+        arms=options.arms,
         seed=options.seed,
         probes=options.probes,
         wording=options.wording,

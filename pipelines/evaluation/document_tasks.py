@@ -20,6 +20,7 @@ from assets.text.words import count_tokens, spells
 from dataset_card.card.header import nested_path
 from dataset_card.release.manifest import read_manifest
 from pipelines.errors import EvaluationError
+from pipelines.evaluation.arms import TextsAtHand
 from pipelines.evaluation.folder import FinishedRun, read_table
 from pipelines.evaluation.forecast import ItemSize
 from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory, answer_in_conditions, recall_and_answer
@@ -250,8 +251,7 @@ class DocumentTasks:
                 task,
                 ReasonerWithMemory(run.reasoner("interview", item_id=task_id), memory),
                 run.bare(task_id),
-                facts=item.facts,
-                everything=lines_of(item.events),
+                texts=self._texts_at_hand(run.manifest, item),
                 manifest=run.manifest,
             )
             controls = await self._asked_controls(run, item, memory)
@@ -261,6 +261,18 @@ class DocumentTasks:
             await host.close()
         rows = [*(item.row(one, asked=task.task.text) for one in given), *controls]
         return AnswersStep(answers=tuple(rows), seconds=(given[0].seconds,), usage=StepUsage(lost_writes=host.lost_writes))
+
+    def _texts_at_hand(self, manifest: RunManifest, item: DocumentItem) -> TextsAtHand:
+        stranger = self._stranger_of(item)
+        documents = list(item.sized.documents)
+        return TextsAtHand(
+            item.facts,
+            lines_of(item.events),
+            others=[one.perceived for one in documents if one.role != "support"],
+            stale=[one.perceived for one in documents if one.role == "superseded"],
+            another=stranger.facts if stranger else (),
+            path=(manifest.seed, item.item_id),
+        )
 
     async def _asked_controls(self, run: Run, item: DocumentItem, memory: HostedMemory) -> list[AnswerRow]:
         """Ask the memory what is asked of another task, if this run has such a control."""

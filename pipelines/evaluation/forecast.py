@@ -67,7 +67,9 @@ class ItemSize:
         replying = _recalled(self.replies, manifest.tokens) + INSTRUCTIONS
         # Each message of the simulated user is written, and then checked against the schema.
         simulating = INSTRUCTIONS + 2 * self.schema_tokens + REPLY
-        baselines = calls_of(self.bounds + asked * len(manifest.conditions), reading=task, writing=CHOICE)
+        baselines = calls_of(
+            self.bounds + asked * (len(manifest.conditions) + len(manifest.arms)), reading=task, writing=CHOICE
+        )
         if "everything" in manifest.conditions:
             baselines += Usage(input_tokens=sum(self.questions))
         return {

@@ -5,7 +5,7 @@ task is asked and graded, which facts it needs, and who shares an episode, such 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, Protocol, TypeVar, get_args
@@ -17,6 +17,8 @@ from assets.llm.ports import RequestFailed
 from assets.records.base import Record
 from assets.records.estimate import LEAST_ROOM, Estimate
 from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Sums, Tallies, divided, share
+from assets.text.words import count_tokens
+from pipelines.evaluation.arms import TextsAtHand
 from pipelines.evaluation.reasoning import CONTEXT_TOKENS, Answer, ReadableTask, Reasoner, ask, gather_or_cancel
 from pipelines.evaluation.records import CALL_FAILED, AskKind, RunManifest
 from pipelines.evaluation.spending import memory_call
@@ -104,12 +106,13 @@ async def answer_in_conditions(
     subject: Recalling,
     bare: Recalling,
     *,
-    facts: Sequence[str],
-    everything: Sequence[str],
+    texts: TextsAtHand,
     manifest: RunManifest,
 ) -> list[Answer[T]]:
-    """Return the answer from the memory first, then those in the run's other conditions, and at the budgets of its curve."""
-    contents = contents_of(facts=facts, everything=everything, tokens=manifest.tokens)
+    """Return the answer from the memory first, then those in the run's other conditions, at the budgets of its curve, and in
+    its arms.
+    """
+    contents = contents_of(facts=texts.facts, everything=texts.everything, tokens=manifest.tokens)
     # The memory's own is the first, which callers tell apart by its place.
     asked = [recall_and_answer(task, subject, tokens=manifest.tokens)]
     for condition in manifest.conditions:
@@ -117,7 +120,15 @@ async def answer_in_conditions(
         asked.append(_answer_in(task, bare, contents[condition], kind=kind, budget=manifest.tokens))
     for tokens in manifest.curve:
         asked.append(recall_and_answer(task, subject, tokens=tokens, kind="at_budget"))
-    return await gather_or_cancel(asked)
+    answers = await gather_or_cancel(asked)
+    # Chance texts are as long as what was recalled, which is known only now.
+    recalled = sum(map(count_tokens, answers[0].recalled))
+    controls: list[Awaitable[Answer[T]]] = []
+    for arm in manifest.arms:
+        own = cut_to_budget(texts.of_arm(arm, tokens=recalled), manifest.tokens)
+        if own:
+            controls.append(answer_from(task, bare, own, kind=arm, budget=manifest.tokens))
+    return [*answers, *await gather_or_cancel(controls)]
 
 
 async def _answer_in(task: ReadableTask[T], bare: Recalling, texts: Sequence[str], *, kind: AskKind, budget: int) -> Answer[T]:

@@ -35,8 +35,9 @@ class EvaluationOptions:
     Models that are "" are the paper's (section 4.1), or the embedded one without endpoint. `extra_body`: further fields of
     their requests, each text as JSON for all chat models or ROLE=JSON for one. `tokens`: what a memory may give back for one
     question, None for the benchmark's own; `curve`: further budgets to ask at. `reply_tokens`: those of a reply, the model's
-    thoughts included. `conditions`: those of isolated scores beside the memory's own. `attempt` tells repetitions apart. The
-    others are of dialogues alone. `replayed_run`: id of the run whose dialogues are replayed (off-policy), "" for on-policy.
+    thoughts included. `conditions`: those of isolated scores beside the memory's own; `arms`: the controls too. `attempt`
+    tells repetitions apart. The others are of dialogues alone. `replayed_run`: id of the run whose dialogues are replayed
+    (off-policy), "" for on-policy.
     `wording`: our questions, or the paper's form and order of options. `recall_query`: what the memory is asked with.
     `settle`: seconds that writes of a memory of others take until they can be recalled. `in_process`: its code runs in our own
     process, for debugging.
@@ -52,6 +53,7 @@ class EvaluationOptions:
     reply_tokens: int = MAX_REPLY_TOKENS
     curve: tuple[int, ...] = ()
     conditions: tuple[str, ...] = CONDITIONS[1:]
+    arms: bool = False
     seed: int = 42
     attempt: int = 0
     probes: Probes = "question"

@@ -10,6 +10,7 @@ from assets.recipe.recipe import Budget
 from assets.records.base import Name, Record
 from dataset_card.release.digests import canonical_digest
 from pipelines.errors import EvaluationError
+from pipelines.evaluation.arms import ARMS
 from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.records import RunManifest
@@ -111,6 +112,10 @@ def _unusual_options(options: EvaluationOptions, *, spec: MemorySpec, models: Ma
         raise EvaluationError("--settle waits before a memory is asked; a whole agent waits itself, before it answers.")
     if options.settle and not is_ours(spec.kind):
         fields["settle"] = options.settle
+    if options.arms:
+        if "none" not in options.conditions or spec.whole:
+            raise EvaluationError("--arms compares with no memory: it needs the condition none, and our reasoner.")
+        fields["arms"] = ARMS
     if options.reply_tokens != MAX_REPLY_TOKENS:
         fields["reply_tokens"] = options.reply_tokens
     return fields

@@ -13,9 +13,22 @@ from pipelines.evaluation.spending import Checkpoint
 from pipelines.memories.contract import MAX_REPLY_TOKENS, MemorySpec, RecallQuery, Wording
 
 AskKind = Literal[
-    "question", "at_budget", "state", "upper_bound", "options_only", "no_memory", "facts", "everything", "permuted"
+    "question",
+    "at_budget",
+    "state",
+    "upper_bound",
+    "options_only",
+    "no_memory",
+    "facts",
+    "everything",
+    "permuted",
+    "placebo",
+    "stale",
+    "another",
+    "noise",
 ]
 OF_MEMORY: tuple[AskKind, ...] = ("question", "at_budget")  # questions that were answered from the memory
+Arm = Literal["placebo", "stale", "another", "noise"]  # what stands in the memory's place, as a control
 Status = Literal["right", "wrong", "unknown", "unscored"]
 Failure = Literal["", "write", "read", "utilization", "undiagnosed"]
 Mode = Literal["on-policy", "off-policy", "documents"]
@@ -161,6 +174,8 @@ class RunManifest(Record):
     recall_query: RecallQuery = "question-and-options"
     # By role; runs without any have the manifest, and the id, from before there were such fields.
     extra_body: dict[str, ExtraBody] = extra_body_field()
+    # Controls in the memory's place, likewise.
+    arms: tuple[Arm, ...] = Field(default=(), exclude_if=lambda arms: not arms)
     # Tokens that a reply may have, likewise.
     reply_tokens: int = Field(default=MAX_REPLY_TOKENS, exclude_if=_is_usual_room)
 

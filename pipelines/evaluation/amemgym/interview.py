@@ -8,6 +8,7 @@ from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
 from pipelines.evaluation.amemgym.questions import choice_question, ordered_options, states_question
+from pipelines.evaluation.arms import TextsAtHand
 from pipelines.evaluation.isolated import Recalling, answer_from, answer_in_conditions, recall_and_answer
 from pipelines.evaluation.metrics.evidence import Evidence, PerceivedTexts
 from pipelines.evaluation.reasoning import Answer, ReadableTask, gather_or_cancel, value_in_reply
@@ -19,8 +20,8 @@ from pipelines.memories.contract import MemoryEvent, lines_of
 class Interview:
     """All that is asked about one user at the end of one period. `bare` answers from what it is given alone.
 
-    `events`: all that was perceived so far, for the condition in which everything is laid open. `stranger`: another user, whose
-    questions are asked as a control.
+    `events`: all that was perceived so far, for the condition in which everything is laid open. `other`: another user, whose
+    facts stand in the memory's place in one of the arms; `asks_other`: this user's questions are asked too, as a control.
     """
 
     subject: Recalling
@@ -29,7 +30,8 @@ class Interview:
     period: int
     manifest: RunManifest
     events: Sequence[MemoryEvent] = ()
-    stranger: Episode | None = None
+    other: Episode | None = None
+    asks_other: bool = False
 
     @cached_property
     def perceived(self) -> PerceivedTexts:
@@ -44,8 +46,8 @@ async def hold_interview(asked: Interview) -> AnswersStep:
         work.append(_ask_question(asked, question))
     for names, probe in _probe_sets(asked):
         work.append(_probe_states(asked, names, probe))
-    if asked.stranger:
-        for put in control_questions(asked.episode, asked.stranger, manifest=asked.manifest):
+    if asked.other and asked.asks_other:
+        for put in control_questions(asked.episode, asked.other, manifest=asked.manifest):
             work.append(_ask_control(asked, put))
     # At once, because recalling changes nothing.
     answers = list[AnswerRow]()
@@ -149,11 +151,41 @@ async def _ask_question(asked: Interview, question: EpisodeQuestion) -> AnswersS
         put.task,
         asked.subject,
         asked.bare,
-        facts=lines_of(needed_events(episode, question, period=asked.period)),
-        everything=lines_of(asked.events),
+        texts=_texts_at_hand(asked, question),
         manifest=asked.manifest,
     )
     return AnswersStep(answers=tuple(map(put.row, answers)), seconds=(answers[0].seconds,))
+
+
+def _texts_at_hand(asked: Interview, question: EpisodeQuestion) -> TextsAtHand:
+    """Return the texts for the conditions; those for arms only where the run has any."""
+    episode = asked.episode
+    needed = needed_events(episode, question, period=asked.period)
+    everything = lines_of(asked.events)
+    if not asked.manifest.arms:
+        return TextsAtHand(lines_of(needed), everything)
+    told = {event.text for event in needed}
+    another: list[MemoryEvent] = []
+    if asked.other:
+        place = episode.questions.index(question) % len(asked.other.questions)
+        last = min(asked.period, len(asked.other.periods) - 1)
+        another = needed_events(asked.other, asked.other.questions[place], period=last)
+    return TextsAtHand(
+        lines_of(needed),
+        everything,
+        others=lines_of(event for event in asked.events if event.text not in told),
+        stale=lines_of(_stale_events(episode, question, period=asked.period)),
+        another=lines_of(another),
+        path=(asked.manifest.seed, episode.user_id, asked.period, question.question_id),
+    )
+
+
+def _stale_events(episode: Episode, question: EpisodeQuestion, *, period: int) -> list[MemoryEvent]:
+    """Return what told the needed values when another option was last right; nothing where none ever was."""
+    for earlier in range(period - 1, -1, -1):
+        if question.golden[earlier] != question.golden[period]:
+            return needed_events(episode, question, period=earlier)
+    return []
 
 
 def control_questions(own: Episode, stranger: Episode, *, manifest: RunManifest) -> list[InterviewQuestion]:

@@ -102,7 +102,8 @@ class AMemGymTasks:
         user = self.user_run(run, self._episode(item_id), item_id)
         baselines = asyncio.create_task(user.baselines())
         interviews = list[asyncio.Task[AnswersStep]]()
-        stranger = self._stranger_of(item_id) if asks_control(run.manifest) else None
+        other = self._stranger_of(item_id)
+        controlled = asks_control(run.manifest)
         period = 0
         last = len(user.episode.periods) - 1
         try:
@@ -110,7 +111,8 @@ class AMemGymTasks:
                 # No later period is paid for where a question has ended the run.
                 _raise_failure([*interviews, baselines])
                 rows.add(await user.live(period))
-                interviews.append(await user.begin_interview(period, stranger=stranger if period == last else None))
+                asks_other = controlled and period == last
+                interviews.append(await user.begin_interview(period, other=other, asks_other=asks_other))
             for step in [*await gather_or_cancel(interviews), await baselines]:
                 rows.add(step)
         except ENDS_ITEM as error:

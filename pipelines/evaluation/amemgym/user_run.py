@@ -88,13 +88,17 @@ class UserRun:
         if self.host is not None:
             await self.host.close()
 
-    async def begin_interview(self, period: int, *, stranger: Episode | None = None) -> asyncio.Task[AnswersStep]:
-        """Begin to ask a copy as it is now; the questions of a `stranger` too, as a control."""
+    async def begin_interview(
+        self, period: int, *, other: Episode | None = None, asks_other: bool = False
+    ) -> asyncio.Task[AnswersStep]:
+        """Begin to ask a copy as it is now; where `asks_other`, the questions of the other user too, as a control."""
         bare = self.run.bare(self.episode.user_id)
         events = events_of(self.turns)
 
         async def interview(copy: Subject) -> AnswersStep:
-            return await hold_interview(Interview(copy, bare, self.episode, period, self.run.manifest, events, stranger))
+            manifest = self.run.manifest
+            asked = Interview(copy, bare, self.episode, period, manifest, events, other=other, asks_other=asks_other)
+            return await hold_interview(asked)
 
         return await self.begin(f"{period}/asked", AnswersStep, interview)
 

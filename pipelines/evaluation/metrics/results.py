@@ -8,6 +8,7 @@ from assets.records.base import Record
 from assets.records.estimate import LEAST_ROOM, Estimate
 from assets.reporting.intervals import UNIT, Sample, Tallies
 from assets.text.words import count_tokens
+from pipelines.evaluation.arms import ArmScore, arm_scores
 from pipelines.evaluation.isolated import KIND_OF, IsolatedScores, MemoryRow, isolated_scores
 from pipelines.evaluation.metrics.control import PermutationControl, permutation_control
 from pipelines.evaluation.metrics.metrics import METRICS, TABLE, tally_answers
@@ -54,8 +55,9 @@ class IsolatedGroup(Record):
 class Results(Record):
     """`results.json`. Estimates by name; lists run over the periods; groups are keyed by their value as text.
 
-    `control`: None where no question of another user was asked. `isolated`: S, N, O, F; none for a whole agent, or where a
-    condition was not asked; `isolated_by`: the same over documents by length and by needed facts. `curve`: score by budget.
+    `control`: None where no question of another user was asked; `arms`: other controls, where the run has any.
+    `isolated`: S, N, O, F; none for a whole agent, or where a condition was not asked; `isolated_by`: the same over documents
+    by length and by needed facts. `curve`: score by budget.
     `probes_and_answers`: counts of questions by known or not, and right or not; `evidence_and_answers`: the same by how much of
     what told the needed values was recalled word for word, none where the memory rewrites most of it. `no_memory_score`: why
     there is none, else empty. `errors`: items not evaluated to the end, whose questions count as wrong.
@@ -71,6 +73,7 @@ class Results(Record):
     costs: dict[str, Estimate]
     isolated: IsolatedScores | None
     control: PermutationControl | None
+    arms: tuple[ArmScore, ...] = ()
     isolated_by: tuple[IsolatedGroup, ...]
     curve: tuple[BudgetPoint, ...]
     probes_and_answers: dict[str, int]
@@ -120,6 +123,7 @@ def score(
         costs=found["cost"],
         isolated=_isolated(answers, manifest),
         control=permutation_control(answers, seed=manifest.seed),
+        arms=arm_scores(answers, manifest),
         isolated_by=() if dialogues else tuple(_isolated_groups(answers, manifest)),
         curve=_curve(answers, manifest),
         probes_and_answers=_probes_and_answers(questions),

@@ -6,6 +6,7 @@ from operator import attrgetter
 
 from assets.records.estimate import Estimate
 from assets.reporting.plurals import counted
+from pipelines.evaluation.arms import MEANINGS
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.isolated import CONDITIONS, IsolatedScores
 from pipelines.evaluation.metrics.metrics import TABLE
@@ -91,6 +92,8 @@ def run_contents(run: FinishedRun) -> Iterator[ReportSection]:
     yield ReportSection("scores", "Scores", [metric_table(results.metrics)])
     if results.isolated:
         yield ReportSection("isolated", "Isolated scores", [isolated_rows(own)])
+    if results.arms:
+        yield ReportSection("arms", "Controls in the memory's place", [_arms(results)])
     if results.isolated_by:
         yield ReportSection("lengths", "By length, and by needed facts", [_isolated_groups(results), *_group_charts(results)])
     if results.evidence_and_answers:
@@ -141,6 +144,13 @@ def isolated_rows(named: Mapping[str, Results]) -> ReportTable:
             rows.append([f"{name}{_unasked(results.isolated)}", *_isolated_cells(results.isolated)])
             users.append(results.users)
     return ReportTable(["memory system", *ISOLATED_HEAD], rows, users=users)
+
+
+def _arms(results: Results) -> ReportTable:
+    rows = list[Sequence[str | Estimate]]()
+    for arm in results.arms:
+        rows.append([arm.name, MEANINGS[arm.name], f"{arm.items:,}", arm.right, arm.gain, arm.harm])
+    return ReportTable(["arm", "in place of recalled text", "questions", "right", "minus none", "harm"], rows)
 
 
 def _unasked(scores: IsolatedScores) -> str:
