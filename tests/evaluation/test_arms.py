@@ -50,8 +50,8 @@ def test_what_is_drawn_follows_from_seed_and_question() -> None:
 
 
 def test_a_run_with_arms_scores_each_beside_no_memory_and_says_what_harm_it_does(tmp_path: Path) -> None:
-    asked = {"arms": True, "probes": "none", "baselines": False}
-    run = finish(run_of(tmp_path, HonestModel(), spec=find_memory("full-history"), **asked))
+    memory = find_memory("full-history")
+    run = finish(run_of(tmp_path, HonestModel(), spec=memory, arms=True, probes="none", baselines=False))
     scores = {one.name: one for one in run.results.arms}
     assert list(scores) == ["memory", *ARMS]
     assert (scores["memory"].right.value, scores["memory"].harm.value) == (1.0, 0.0)
