@@ -1,6 +1,6 @@
 """Verify that a release folder still is what its manifest says."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +8,14 @@ import pyarrow.parquet as pq
 from pyarrow import ArrowException
 
 from assets.records.limits import TooMuch, bounded_rows, check_links
-from assets.reporting.plurals import counted
+from assets.reporting.plurals import counted, is_or_are
 from dataset_card.card.header import expectations_path
 from dataset_card.release.digests import RowDigest, file_sha256, with_sorted_keys
 from dataset_card.release.loadable import configuration_problems
 from dataset_card.release.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, read_manifest
 from dataset_card.release.writers import array_items
 
+MOST_NAMED = 5  # files in one sentence
 # What the Hub and its client put beside a release.
 ADDED_BY_THE_HUB = {".gitattributes", ".cache", ".git"}
 
@@ -37,9 +38,28 @@ def _verify(folder: Path, problems_of: Callable[[ManifestFile, Path], Iterable[s
     except ManifestError as error:
         return [str(error)]
     problems: list[str] = []
+    missing: list[str] = []
     for file in manifest.files:
-        problems += problems_of(file, folder)
-    return [*problems, *_extra(folder, manifest)]
+        path = folder / file.path
+        # A link is refused by the file's own check.
+        if path.exists() or path.is_symlink():
+            problems += problems_of(file, folder)
+        else:
+            missing.append(file.path)
+    return [*problems, *_of_all(missing, "missing"), *_of_all(_extra(folder, manifest), "not in the manifest")]
+
+
+def _of_all(names: Sequence[str], what: str) -> list[str]:
+    """Return one sentence on all of these files, however many; none where there are none. What steers a terminal is escaped."""
+    if not names:
+        return []
+    shown = ", ".join(map(_escaped, names[:MOST_NAMED]))
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return [f"{shown}{more} {is_or_are(len(names))} {what}."]
+
+
+def _escaped(name: str) -> str:
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in name)
 
 
 def logical_digest(path: Path) -> str:
@@ -66,7 +86,7 @@ def _problems(file: ManifestFile, folder: Path) -> Iterator[str]:
         yield f"{file.path} {problem}."
         return
     if not path.is_file():
-        yield f"{file.path} is missing."
+        yield f"{file.path} is no file."
         return
     size = path.stat().st_size
     # Sizes come first, because they cost nothing.
@@ -129,8 +149,9 @@ def _extra(folder: Path, manifest: Manifest) -> list[str]:
     for path in folder.rglob("*"):
         inside = path.relative_to(folder)
         name = inside.as_posix()
-        if path.is_dir() or inside.parts[0] in ADDED_BY_THE_HUB or name.startswith(results):
+        # A link to a folder counts: it would lead out of the release.
+        if (path.is_dir() and not path.is_symlink()) or inside.parts[0] in ADDED_BY_THE_HUB or name.startswith(results):
             continue
         if name not in known:
             names.append(name)
-    return [f"{name} is not in the manifest." for name in sorted(names)]
+    return sorted(names)

@@ -55,6 +55,23 @@ def test_verify_finds_what_differs_is_missing_or_is_extra(release: Release) -> N
         assert told in problem
 
 
+def test_verify_tells_of_many_files_in_one_sentence_and_escapes_what_steers_a_terminal(release: Release) -> None:
+    for number in range(60):
+        (release.folder / f"more-{number:02}").touch()
+    (release.folder / "evil\x1b[2J\nname").touch()
+    (release.folder / "linked").symlink_to("/usr")
+    assert verify_release(release.folder) == [
+        r"evil\x1b[2J\nname, linked, more-00, more-01, more-02 and 57 more are not in the manifest."
+    ]
+
+
+def test_verify_tells_of_many_missing_files_in_one_sentence(release: Release) -> None:
+    lost = [f"tables/demo/lost-{number}.parquet" for number in range(7)]
+    first = release.manifest.files[0]
+    rewrite(release, [*release.manifest.files, *(first.model_copy(update={"path": name}) for name in lost)])
+    assert verify_release(release.folder) == [f"{', '.join(lost[:5])} and 2 more are missing."]
+
+
 def test_verify_finds_rows_that_the_manifest_misstates(release: Release) -> None:
     files = tuple(
         file.model_copy(update={"rows": 7}) if file.path in {"demo/data.json", "tables/demo/users.parquet"} else file
