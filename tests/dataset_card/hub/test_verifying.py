@@ -128,7 +128,7 @@ def test_every_problem_of_a_folder_is_told_and_the_exit_status_is_one(tmp_path: 
     folder = shutil.copytree(a_release().folder, tmp_path / "copy")
     (folder / "LICENSE").unlink()
     (folder / "recipe.yaml").write_text("seed: 43\n")
-    assert [line.split()[0] for line in told(str(folder))] == ["LICENSE", "recipe.yaml"]
+    assert [line.split()[0] for line in told(str(folder))] == ["recipe.yaml", "LICENSE"]
     (folder / "manifest.json").unlink()
     assert told(str(folder)) == ["manifest.json cannot be read: No such file or directory."]
     result = run(str(folder), "--json")
