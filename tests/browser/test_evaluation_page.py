@@ -15,6 +15,9 @@ from tests.browser.pages import Visit, visit
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 
 pytestmark = pytest.mark.browser
+# A table beside the board's, which has one rival.
+SORTABLE = """document.querySelector("#leaderboard").append(
+  sortable(table(["name", "score"], [["b", ".5"], ["a", "-"], ["c", "1,000"]])))"""
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><b>Noted</b>"
 
 
@@ -133,7 +136,8 @@ def test_intervals_over_few_users_bear_a_mark_and_users_are_counted(reader: Visi
 def test_the_board_compares_and_leads_to_each_run(reader: Visit, home: Path) -> None:
     [board] = (home / "boards").glob("*.html")
     page = reader.open(f"/boards/{board.name}", height=1400)
-    expect(page.locator("#leaderboard tbody tr")).to_have_count(2 + 8)
+    expect(page.locator("#leaderboard table.sortable tbody tr")).to_have_count(1)  # a memory that keeps nothing is a reference
+    expect(page.locator("#leaderboard table").nth(1).locator("tbody tr")).to_have_count(1 + 8)
     choice(page, "Shown").select_option("write_failure")
     expect(page.locator("#periods caption")).to_contain_text("write failure")
     line = page.locator("#periods svg polyline").first
@@ -142,6 +146,42 @@ def test_the_board_compares_and_leads_to_each_run(reader: Visit, home: Path) -> 
     reader.shoot(page, "22_evaluation_board")
     page.locator("#leaderboard a").first.click()
     expect(page.get_by_role("heading", name="Every answer")).to_be_visible()
+
+
+def test_each_bar_of_outcomes_adds_up_to_one(reader: Visit, home: Path) -> None:
+    [board] = (home / "boards").glob("*.html")
+    page = reader.open(f"/boards/{board.name}")
+    shares: list[list[float]] = page.locator("#losses .bar").evaluate_all(
+        "bars => bars.map((bar) => [...bar.children].map((part) => parseFloat(part.style.width)))"
+    )
+    assert len(shares) == 2
+    for bar in shares:
+        assert sum(bar) == pytest.approx(100, abs=0.01)
+
+
+def test_a_column_sorts_by_keyboard(reader: Visit, home: Path) -> None:
+    [board] = (home / "boards").glob("*.html")
+    page = reader.open(f"/boards/{board.name}")
+    page.evaluate(SORTABLE)
+    sorted_table = page.locator("#leaderboard table").last
+    head = sorted_table.get_by_role("button", name="score")
+    head.focus()
+    page.keyboard.press("Enter")
+    assert sorted_table.locator("tbody th").all_inner_texts() == ["c", "b", "a"]
+    page.keyboard.press("Enter")
+    assert sorted_table.locator("tbody th").all_inner_texts() == ["b", "c", "a"]
+    expect(sorted_table.locator("th[aria-sort=ascending]")).to_have_text("score")
+
+
+def test_a_life_shows_values_and_what_the_memory_held_of_them(reader: Visit, home: Path) -> None:
+    page = opened(reader, home, "none")
+    life = page.locator("#life")
+    expect(life.locator(".tick").first).to_be_visible()
+    page.locator("#life").screenshot(path=reader.shots / "23_evaluation_life.png")
+    assert life.locator(".track .held.missed").count() > 0
+    life.locator(".track .held").first.click()
+    expect(choice(page, "Asked")).to_have_value("state")
+    expect(page.locator("#detail")).to_contain_text("state")
 
 
 def test_nothing_but_the_pages_themselves_was_asked_for(reader: Visit, home: Path) -> None:

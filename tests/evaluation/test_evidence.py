@@ -74,7 +74,8 @@ def test_evidence_stands_in_the_report_and_beside_each_answer_of_the_page(tmp_pa
     assert "## Evidence and answers" in report
     assert "| evidence recall |" in report
     page = blocks((work.folder.path / "report.html").read_text("utf-8"))
-    shown = {tuple(row[-1]) for row in page["user-0"]["rows"] if row[1] == "question"}
+    columns = page["user-0"]["columns"]
+    shown = {tuple(evidence) for kind, evidence in zip(columns["kind"], columns["evidence"], strict=True) if kind == "question"}
     assert {needed for needed, _, _ in shown} == {row.evidence for row in finished.answers if row.kind == "question"}
     assert any(recalled < needed for needed, recalled, _ in shown)
 

@@ -1,13 +1,18 @@
 """The pages hold everything of a run, whatever its texts say, and ask nothing of the network."""
 
+import base64
 import json
+import random
 import re
+import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipelines.evaluation.report.page import embedded, run_page
+from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.report.page import Json, PageItem, embedded, item_data, packed, run_page
 from pipelines.experiments.scoring.compare import compare_runs
 from pipelines.experiments.scoring.leaderboard import runs_by_dataset, write_leaderboard
 from pipelines.memories.contract import MemorySpec
@@ -18,8 +23,11 @@ BLOCK = re.compile(r'<script type="application/json" id="([^"]+)">(.*?)</script>
 
 
 def blocks(page: str) -> dict[str, Any]:
-    """The page's data by the name of its block."""
-    return {name: json.loads(content) for name, content in BLOCK.findall(page)}
+    """The page's data by the name of its block; of users, as the browser unpacks them."""
+    found = {name: json.loads(content) for name, content in BLOCK.findall(page)}
+    for name in [name for name in found if name.startswith("user-")]:
+        found[name] = json.loads(zlib.decompress(base64.b64decode(found[name])))
+    return found
 
 
 @pytest.fixture
@@ -37,8 +45,44 @@ def test_every_answer_memory_and_message_is_on_the_page(page: str) -> None:
     assert [one["id"] for one in embedded["data"]["users"]] == ["ada", "ben"]
     assert len(turns) == 6
     assert {turn["reply"] for turn in turns} == {HOSTILE}
-    assert any(HOSTILE.partition("\u2028")[0] in text for text in user["texts"])  # a memory, with its blanks made one
-    assert len(user["rows"]) == len({(*map(str, row[:3]), row[11]) for row in user["rows"]})
+    assert any(HOSTILE.partition("\u2028")[0] in line for line in user["lines"])  # a memory, with its blanks made one
+    asked = {"\n".join(user["lines"][line] for line in user["texts"][number]) for number in user["columns"]["sent"]}
+    assert any(text.count("\n") > 3 and '{"' in text for text in asked)
+    assert {len(column) for column in user["columns"].values()} == {len(user["columns"]["period"])}
+
+
+def test_scores_are_shown_by_how_often_the_needed_values_had_changed(tmp_path: Path) -> None:
+    work = run_of(tmp_path, HonestModel(), spec=MemorySpec(name="none", kind="none"))
+    finished = finish(work)
+    data = blocks(run_page(finished, work.tasks.page_items(finished)))["data"]
+    [section] = [section for section in data["sections"] if section["key"] == "changes"]
+    [table, chart] = section["blocks"]
+
+    assert [number for number, _ in table["rows"]] == ["0", "1", "2"]
+    assert chart["lines"]["overall"][0][1] == table["rows"][0][1]
+
+
+def test_one_of_twenty_users_of_base_takes_a_twentieth_of_two_megabytes_at_most(tmp_path: Path) -> None:
+    """A user as `base` has them: 10 questions of 4 options in 11 periods, of which a search lays 28 messages beside each."""
+    finished = finish(run_of(tmp_path, HonestModel(), data=tasks("ada")))
+    chance = random.Random(1)
+    vocabulary = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(2000)]
+    messages = [" ".join(chance.choices(vocabulary, k=25)) for _ in range(150)]
+    first = next(answer for answer in finished.answers if answer.kind == "question")
+    answers = list[AnswerRow]()
+    for number in range(10):
+        options = [" ".join(chance.choices(vocabulary, k=50)) for _ in range(4)]
+        for period in range(11):
+            for kind in ("question", "no_memory", "facts", "everything", "upper_bound", "options_only", "state"):
+                recalled = tuple(chance.sample(messages, 28)) if kind == "question" else ()
+                asked = "\n".join(chance.sample(options, 4))
+                row = {"kind": kind, "item": f"q{number}", "period": period, "memories": recalled, "asked": asked}
+                answers.append(first.model_copy(update=row))
+    turns: list[Json] = [{"message": text, "reply": text[::-1], "breaches": []} for text in messages]
+    whole: Json = {"end": "2020-10-01", "state": {}, "sessions": [{"at": "", "event": "", "exposed": {}, "turns": turns}]}
+    user = PageItem("ada", "Ada", questions=[], periods=[whole])
+
+    assert len(packed(item_data(replace(finished, answers=answers), user))) <= 2_000_000 / 20
 
 
 def test_no_text_can_end_its_block_or_begin_markup(page: str) -> None:

@@ -81,7 +81,7 @@ def test_seconds_of_the_memorys_own_calls_stand_beside_the_latency_alone(tmp_pat
     }
     assert all(0 < one.median <= one.slowest for one in calls.values())
     assert "fork" not in finished.results.model_dump_json()
-    assert "Seconds of the memory's calls, p50 (p95)" in board_sections([finished])
+    assert "Seconds of answers and of the memory's calls, p50 (p95)" in board_sections([finished])
 
 
 def test_calls_of_the_memory_that_the_reply_cache_helped_are_not_measured(tmp_path: Path) -> None:

@@ -34,6 +34,14 @@ class Latency(Record):
     slowest: float | None
     memory: dict[MemoryCall, CallSeconds] = Field(default_factory=dict[MemoryCall, CallSeconds])
 
+    @property
+    def by_call(self) -> dict[str, CallSeconds]:
+        """Return the seconds of an `answer` and of the memory's calls, of those that were measured."""
+        found: dict[str, CallSeconds] = {**self.memory}
+        if self.median is not None and self.slowest is not None:
+            found["answer"] = CallSeconds(measured=self.timed, median=self.median, slowest=self.slowest)
+        return found
+
 
 def latency_of(
     users: Sequence[Sequence[float | None]], *, memory: Mapping[MemoryCall, Sequence[float]] | None = None, seed: int

@@ -118,8 +118,8 @@ def score(
         metrics=metrics,
         baselines=found["baseline"],
         periods=_by_period(sample, without_memory=bool(problem)) if dialogues else {},
-        by_required=_grouped(questions, lambda answer: answer.required, manifest),
-        by_age=_grouped(questions, lambda answer: answer.age, manifest) if dialogues else {},
+        by_required=grouped_scores(questions, lambda answer: answer.required, manifest),
+        by_age=grouped_scores(questions, lambda answer: answer.age, manifest) if dialogues else {},
         costs=found["cost"],
         isolated=_isolated(answers, manifest),
         control=permutation_control(answers, seed=manifest.seed),
@@ -329,7 +329,10 @@ def sample_of(answers: Sequence[AnswerRow], manifest: RunManifest) -> Sample:
     return Sample.of(tally_users(answers, users=manifest.users), seed=manifest.seed)
 
 
-def _grouped(questions: Sequence[AnswerRow], key: Callable[[AnswerRow], int], manifest: RunManifest) -> dict[str, Estimate]:
+def grouped_scores(
+    questions: Sequence[AnswerRow], key: Callable[[AnswerRow], int], manifest: RunManifest
+) -> dict[str, Estimate]:
+    """Return overall of each group of questions, by its key as text."""
     return {str(value): _overall(group, manifest) for value, group in _groups(questions, key).items()}
 
 

@@ -1,16 +1,18 @@
 """The report of a run as one HTML page.
 
-The page holds everything it needs and asks nothing of the network. No text of a run is taken for markup. Texts that come
-again and again, such as memories, stand once in the page's JSON and are referred to by number.
+The page holds everything it needs and asks nothing of the network. No text of a run is taken for markup. Each user's answers
+are a compressed block, unpacked when they are looked at. In it, equal texts and lines stand once and are referred to by number.
 """
 
 import base64
 import hashlib
 import json
+import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,23 +25,25 @@ from assets.reporting.page_style import NARROW_TABLES, page_style
 from assets.reporting.plurals import counted
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import TABLE
+from pipelines.evaluation.metrics.results import grouped_scores
 from pipelines.evaluation.records import AnswerRow, RunManifest
-from pipelines.evaluation.report.contents import ReportSection, run_contents, run_notes
+from pipelines.evaluation.report.contents import LineChart, ReportSection, ReportTable, run_contents, run_notes
 from pipelines.evaluation.report.formatting import RED, interval_note, mode_label, recall_label, settings_line
 
 FILES = Path(__file__).parent / "page_files"
 # In this order: each uses those before it, and the last one starts.
-SCRIPTS = ("base", "charts", "board", "run", "browse", "start")
+SCRIPTS = ("base", "charts", "bars", "board", "life", "run", "browse", "start")
 # What could end a script element, or a line of JavaScript.
 ESCAPED = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 Json = dict[str, Any]
 SECTIONS = TypeAdapter(list[ReportSection])
-# The results that runHero in run.js draws; all others stand in the sections.
+LOSSES = ("write_failure", "read_failure", "utilization_failure", "undiagnosed", "unscored")
+# The results that are drawn first, in run.js; all others stand in the sections.
 AT_THE_TOP: Json = {
     "users": True,
-    "metrics": {"overall", "memory", "unscored"},
+    "metrics": {"overall", "memory", *LOSSES},
     "baselines": {"random", "upper_bound", "everything"},
-    "isolated": {"gain"},
+    "isolated": {"none", "memory", "facts", "gain"},
 }
 
 
@@ -69,13 +73,10 @@ class PageItem:
 
 
 def run_page(run: FinishedRun, items: Sequence[PageItem]) -> str:
-    """Return one run with everything perceived, recalled and answered.
-
-    Each item's texts are a block, parsed when it is looked at.
-    """
+    """Return one run with everything perceived, recalled and answered."""
     blocks: dict[str, object] = {"data": run_data(run, items)}
     for index, item in enumerate(items):
-        blocks[f"user-{index}"] = item_data(run, item)
+        blocks[f"user-{index}"] = packed(item_data(run, item))
     return render_blocks(f"{run.manifest.memory.name} on {run.manifest.dataset}", blocks)
 
 
@@ -99,6 +100,12 @@ def render_blocks(title: str, blocks: Mapping[str, object], *, scripts: tuple[st
 def embedded(content: object) -> str:
     """Return JSON that can stand in a script element, whatever texts it holds."""
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(ESCAPED)
+
+
+def packed(content: object) -> str:
+    """Return the content as JSON, compressed by zlib and written in base64, as `unpacked` in base.js reads it."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def _hash(text: str) -> str:
@@ -140,7 +147,8 @@ def run_data(run: FinishedRun, items: Sequence[PageItem]) -> Json:
         "title": f"{manifest.memory.name} on {manifest.dataset}",
         "subtitle": f"Run {manifest.run_id}, {mode_label(manifest)}.",
         "facts": _facts(manifest),
-        "sections": SECTIONS.dump_python(list(run_contents(run)), mode="json"),
+        "sections": SECTIONS.dump_python([*run_contents(run), *_by_changes(run, items)], mode="json"),
+        "label": manifest.memory.name,
         "results": run.results.model_dump(mode="json", include=AT_THE_TOP),
         "meanings": {entry.name: entry.meaning for entry in TABLE},
         "notes": _notes(run),
@@ -154,6 +162,28 @@ def run_data(run: FinishedRun, items: Sequence[PageItem]) -> Json:
         "kinds": list(dict.fromkeys(answer.kind for answer in run.answers)),
         "items": sorted({answer.item for answer in run.answers}),
     }
+
+
+def _by_changes(run: FinishedRun, items: Sequence[PageItem]) -> Iterator[ReportSection]:
+    """Yield the scores by how often the needed values had changed when they were asked for; nothing where none has a state."""
+    changes = dict[tuple[str, int, str], int]()
+    for item in items:
+        for question in item.questions:
+            for period in range(len(item.periods)):
+                count = sum(_changes(item, name, period) for name in question["required"])
+                changes[item.user_id, period, question["id"]] = count
+    if not any(changes.values()):
+        return
+    asked = [answer for answer in run.answers if answer.kind == "question"]
+    groups = grouped_scores(asked, lambda row: changes[row.user_id, row.period, row.item], run.manifest)
+    chart = LineChart("changes so far", "overall", {"overall": [(float(number), one) for number, one in groups.items()]}, top=1)
+    title = "By changes of the needed values until then"
+    yield ReportSection("changes", title, [ReportTable(["changes", "overall"], list(groups.items())), chart])
+
+
+def _changes(item: PageItem, name: str, period: int) -> int:
+    values = [one["state"].get(name) for one in item.periods[: period + 1]]
+    return sum(before != after for before, after in pairwise(values))
 
 
 def plain(record: Record) -> Any:
@@ -199,27 +229,35 @@ def _user(run: FinishedRun, item: PageItem) -> Json:
 
 
 def item_data(run: FinishedRun, item: PageItem) -> Json:
-    """Return everything about one item: questions, periods with what was perceived, and a row for each answer."""
+    """Return everything about one item: questions, periods with what was perceived, and its answers in columns.
+
+    A text in a column is a number of `texts`, where a text is a list of numbers of `lines`.
+    """
     texts = Texts()
-    rows = [_row(answer, texts) for answer in run.answers if item.has(answer)]
-    return {"questions": item.questions, "periods": item.periods, "rows": rows, "texts": texts.all()}
+    columns = dict[str, list[Any]]()
+    for answer in run.answers:
+        if item.has(answer):
+            for name, value in _cells(answer, texts).items():
+                columns.setdefault(name, []).append(value)
+    lines = Texts()
+    shared = [list(map(lines.number, text.split("\n"))) for text in texts.all()]
+    return {"questions": item.questions, "periods": item.periods, "columns": columns, "texts": shared, "lines": lines.all()}
 
 
-def _row(answer: AnswerRow, texts: Texts) -> list[Any]:
-    """Return the answer in the order of FIELDS in browse.js."""
-    return [
-        answer.period,
-        answer.kind,
-        answer.item,
-        texts.number(answer.expected),
-        texts.number(answer.given),
-        answer.status,
-        texts.number(answer.reason),
-        texts.number(answer.reply),
-        answer.tries,
-        answer.age,
-        answer.failure,
-        texts.number(answer.asked),
-        list(map(texts.number, answer.memories)),
-        [answer.evidence, answer.evidence_recalled, answer.recalled_events],
-    ]
+def _cells(answer: AnswerRow, texts: Texts) -> Json:
+    return {
+        "period": answer.period,
+        "kind": answer.kind,
+        "item": answer.item,
+        "expected": texts.number(answer.expected),
+        "given": texts.number(answer.given),
+        "status": answer.status,
+        "reason": texts.number(answer.reason),
+        "reply": texts.number(answer.reply),
+        "tries": answer.tries,
+        "age": answer.age,
+        "failure": answer.failure,
+        "sent": texts.number(answer.asked),
+        "memories": list(map(texts.number, answer.memories)),
+        "evidence": [answer.evidence, answer.evidence_recalled, answer.recalled_events],
+    }

@@ -141,8 +141,9 @@ def _board_run(run: FinishedRun) -> Json:
     return {
         **plain(results),
         "mode": run.manifest.mode,
+        "kind": run.manifest.memory.kind,
         "tokens": results.costs["input_tokens_per_answer"].value,
         "seconds": plain(run.latency.mean),
-        "calls": plain(run.latency)["memory"],
+        "calls": {name: plain(seconds) for name, seconds in run.latency.by_call.items()},
         "unscored": unscored_share(run),
     }

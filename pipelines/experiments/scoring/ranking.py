@@ -202,20 +202,21 @@ def board_sections(runs: Sequence[FinishedRun]) -> dict[str, str]:
     sections: dict[str, str] = {}
     if any(results.isolated for results in named.values()):
         sections["Isolated scores"] = table_text(isolated_rows(named))
-    if any(one.latency.memory for one in runs):
-        sections["Seconds of the memory's calls, p50 (p95)"] = _seconds_of_calls(runs)
+    if any(one.latency.by_call for one in runs):
+        sections["Seconds of answers and of the memory's calls, p50 (p95)"] = _seconds_of_calls(runs)
     if any(results.curve for results in named.values()):
         sections["Overall against budget"] = table_text(curve_rows(named))
     return sections
 
 
 def _seconds_of_calls(runs: Sequence[FinishedRun]) -> str:
-    calls = get_args(MemoryCall)
+    calls = ("answer", *get_args(MemoryCall))
     rows: list[list[str]] = []
     for one in ranked(runs):
+        measured = one.run.latency.by_call
         row = [one.label]
         for call in calls:
-            seconds = one.run.latency.memory.get(call)
+            seconds = measured.get(call)
             row.append(f"{seconds.median:.3f} ({seconds.slowest:.3f})" if seconds else "-")
         rows.append(row)
     return headed_table(["memory system", *calls], rows)

@@ -1,6 +1,11 @@
 "use strict";
 // Everything that is shown goes through textContent; no text of a run is ever parsed as markup.
 const read = (name) => JSON.parse(document.getElementById(name).textContent);
+// A block that page.py packed, unpacked by the browser itself.
+async function unpacked(name) {
+  const bytes = Uint8Array.from(atob(read(name)), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+}
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(node, attributes, children) {
@@ -44,6 +49,25 @@ function table(head, rows, caption) {
     el("thead", {}, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, place) =>
       place ? el("td", { class: typeof cell === "string" && cell.length < 32 ? "tight" : null, "data-head": head[place] }, cell) : el("th", { scope: "row" }, cell)))))));
+}
+
+// A head's button sorts the rows by its column, up or down; what is no number among numbers stands last.
+function sortable(holder) {
+  const body = holder.querySelector("tbody"), heads = [...holder.querySelectorAll("thead th")];
+  holder.querySelector("table").classList.add("sortable");
+  const sort = (head, place) => {
+    const text = (row) => row.cells[place].textContent.replaceAll(",", "");
+    const rows = [...body.rows], numeric = place > 0 && rows.some((row) => !Number.isNaN(parseFloat(text(row))));
+    const value = (row) => (numeric ? parseFloat(text(row)) : text(row));
+    const order = head.getAttribute("aria-sort") === (numeric ? "descending" : "ascending") ? -1 : 1;
+    const known = rows.filter((row) => !Number.isNaN(value(row))).sort((a, b) => (value(a) < value(b) ? -1 : 1));
+    if ((order > 0) === numeric) known.reverse();
+    for (const other of heads) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", (order > 0) === numeric ? "descending" : "ascending");
+    body.append(...known, ...rows.filter((row) => !known.includes(row)));
+  };
+  heads.forEach((head, place) => head.replaceChildren(el("button", { type: "button", click: () => sort(head, place) }, head.textContent)));
+  return holder;
 }
 
 function section(id, title, ...content) {

@@ -3,17 +3,43 @@ const FAILURES = ["write_failure", "read_failure", "utilization_failure"];
 const points = (list) => list.map((estimate, place) => [place, estimate]);
 const grouped = (groups) => Object.entries(groups).map(([value, estimate]) => [Number(value), estimate]);
 
-function boardTable(data) {
+// Memories that are references, not rivals: they keep nothing, or everything.
+const REFERENCES = ["none", "full-history"];
+const CONDITIONS = [["no_memory", "N: no memory"], ["needed_facts", "O: needed messages"], ["everything", "F: full history"]];
+const LABEL_ROOM = 0.06; // of the score: what a label of a line is high
+const rivals = (data) => data.runs.filter((run) => !REFERENCES.includes(run.kind));
+const linked = (run) => (run.page ? el("a", { href: run.page }, run.label) : run.label);
+
+function boardTable(data, runs) {
   const scores = data.metric === "memory" ? ["memory", "", "overall"] : ["overall", ""];
-  const head = ["memory system", "rank", "mode", ...scores, "gain over none", "unscored"];
-  const rows = data.runs.map((run) => [
-    run.page ? el("a", { href: run.page }, run.label) : run.label, run.rank, run.mode,
+  const head = ["memory system", "rank", "mode", ...scores, "gain over none", "unscored", "tokens/answer", "$/1000 answers"];
+  const rows = runs.map((run) => [
+    linked(run), run.rank, run.mode,
     ...scores.map((name) => name ? shown(run.metrics[name]) : whisker(run.metrics[data.metric])),
     shown(run.isolated?.gain), el("span", { class: run.unscored > data.red ? "bad" : "good" }, percent(run.unscored)),
+    figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"),
   ]);
-  const baselines = data.baselines.map((one) => [one.label, "", "baseline", ...scores.map((name) => name === "overall" ? shown(one.estimate) : "")]);
-  return table(head, [...rows, ...baselines.map((row) => [...row, ...Array(head.length - row.length).fill("")])],
-    "The best memory first; equal scores share a rank. Unscored answers count as wrong; with more than a tenth there is no rank.");
+  return sortable(table(head, rows, "The best memory first; a column's name sorts by it. Unscored answers count as wrong; with more than a tenth there is no rank."));
+}
+
+function referenceTable(data, references) {
+  const runs = references.map((run) => [linked(run), "a run", shown(run.metrics.overall), whisker(run.metrics.overall)]);
+  return table(["reference", "is", "overall", ""], [...runs, ...data.baselines.map((one) => [one.label, "a baseline", shown(one.estimate), whisker(one.estimate)])]);
+}
+
+// Overall against what an answer takes; N, O and F are lines.
+function scatters(data) {
+  const ends = Object.fromEntries(data.baselines.map((one) => [one.name, one.estimate.value]));
+  const references = [];
+  for (const [name, label] of CONDITIONS.filter(([one]) => typeof ends[one] === "number").sort(([a], [b]) => ends[b] - ends[a])) {
+    // Where lines lie on each other, they share a label.
+    const near = references.find(({ value }) => Math.abs(value - ends[name]) < LABEL_ROOM);
+    if (near) near.label += `, ${label}`;
+    else references.push({ label, value: ends[name] });
+  }
+  const takes = [["tokens sent for an answer", (run) => run.tokens], ["$ for 1000 answers", (run) => run.costs.usd_per_1000_answers?.value]];
+  const drawn = takes.map(([x, of]) => [x, rivals(data).filter((run) => of(run)).map((run) => ({ label: run.label, points: [[of(run), run.metrics.overall]] }))]).filter(([, series]) => series.length);
+  return el("div", { class: "charts" }, drawn.map(([x, series]) => el("div", {}, el("h3", {}, `Score against ${x}`), lineChart(series, { x, y: "overall", top: 1, scatter: true, references }))));
 }
 
 function lossTable(data) {
@@ -21,7 +47,7 @@ function lossTable(data) {
 }
 
 function priceTable(data) {
-  const calls = ["write", "recall", "fork"], seconds = (one) => (one ? `${one.median.toFixed(3)} (${one.slowest.toFixed(3)})` : "-");
+  const calls = ["answer", "write", "recall", "fork"], seconds = (one) => (one ? `${one.median.toFixed(3)} (${one.slowest.toFixed(3)})` : "-");
   return table(["memory system", "tokens/answer", "$/1000 answers", "seconds/answer", "lost writes", ...calls.map((name) => `s/${name}, p50 (p95)`)], data.runs.map((run) =>
     [run.label, figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.lost_writes), ...calls.map((name) => seconds(run.calls[name]))]));
 }
@@ -53,16 +79,19 @@ function periodSection(data) {
 
 function dialogueBoards(data) {
   section("periods", "By period", ...periodSection(data));
-  section("failures", "Failures over the periods", FAILURES.map((name) => el("div", {}, el("h3", {}, words(name)),
-    lineChart(data.runs.map((run) => ({ label: run.label, points: points(run.periods[name]) })), { x: "period", y: words(name) }))));
+  section("failures", "Failures over the periods", el("div", { class: "charts" }, FAILURES.map((name) => el("div", {}, el("h3", {}, words(name)),
+    lineChart(data.runs.map((run) => ({ label: run.label, points: points(run.periods[name]) })), { x: "period", y: words(name) })))));
   section("age", "By age of the needed value", el("p", { class: "quiet" }, "Share of right answers by periods since the oldest value that the question needs was told."),
     lineChart(data.runs.map((run) => ({ label: run.label, points: grouped(run.by_age) })), { x: "periods since told", y: "overall", top: 1 }));
 }
 
 function boardPage(data) {
-  section("leaderboard", "Leaderboard", data.notes.map((note) => el("p", { class: "quiet" }, note)), boardTable(data));
-  if (data.columns.length) section("losses", "Where answers are lost", lossTable(data));
-  section("price", "What an answer takes", priceTable(data));
+  const runs = rivals(data), references = data.runs.filter((run) => !runs.includes(run));
+  section("losses", "What became of each answer", outcomeBars(data.runs), rangeLines(data.runs.map((run) => ({ label: run.label, ...run.isolated }))));
+  section("leaderboard", "Leaderboard", data.notes.map((note) => el("p", { class: "quiet" }, note)),
+    runs.length ? boardTable(data, runs) : null, el("h3", {}, "References, which are no rivals"), referenceTable(data, references));
+  section("price", "What an answer takes", scatters(data), el("details", {}, el("summary", {}, "Tokens, money and seconds"), priceTable(data)));
+  if (data.columns.length) section("stages", "Where answers are lost", el("details", {}, el("summary", {}, "By stage, with what was recalled"), lossTable(data)));
   if (data.runs[0].periods.overall) dialogueBoards(data);
   section("required", "By number of needed values",
     table(["memory system", ...Object.keys(data.runs[0].by_required)], data.runs.map((run) => [run.label, ...Object.values(run.by_required).map((one) => shown(one))])));

@@ -1,30 +1,32 @@
-// Every answer, with its options, memories and dialogue. A user's texts are parsed when they are first asked for.
+// Every answer, with its options, memories and dialogue. A user's block is unpacked when it is first asked for.
 const MOST_ROWS = 200;
 const opened = new Map();
-const FIELDS = ["period", "kind", "item", "expected", "given", "status", "reason", "reply", "tries", "age", "failure", "sent", "memories", "evidence"];
+const TEXTS = ["expected", "given", "reply", "sent", "reason"];
 let PAGE = null;
+let latest = 0; // of the lists that were asked for: only the last is shown
 
-function life(id) {
-  if (!opened.has(id)) {
-    const place = PAGE.users.findIndex((user) => user.id === id);
-    const told = read(`user-${place}`);
-    const text = (number) => told.texts[number];
-    told.answers = told.rows.map((row) => {
-      const answer = Object.fromEntries(FIELDS.map((name, column) => [name, row[column]]));
-      return { ...answer, user: id, expected: text(answer.expected), given: text(answer.given), reply: text(answer.reply), sent: text(answer.sent), reason: text(answer.reason), memories: answer.memories.map(text) };
+const life = (id) => opened.get(id);
+
+async function openLives(ids) {
+  await Promise.all(ids.filter((id) => !opened.has(id)).map(async (id) => {
+    const told = await unpacked(`user-${PAGE.users.findIndex((user) => user.id === id)}`);
+    const text = (number) => told.texts[number].map((line) => told.lines[line]).join("\n");
+    told.answers = (told.columns.period ?? []).map((_, place) => {
+      const answer = Object.fromEntries(Object.entries(told.columns).map(([name, column]) => [name, column[place]]));
+      for (const name of TEXTS) answer[name] = text(answer[name]);
+      return { ...answer, user: id, memories: answer.memories.map(text) };
     });
     opened.set(id, told);
-  }
-  return opened.get(id);
+  }));
 }
 
 const form = () => document.getElementById("filters");
 const field = (name) => form().elements.namedItem(name);
 const wanted = () => Object.fromEntries(new FormData(form()));
 
-function browse(filters) {
+async function browse(filters) {
   for (const [name, value] of Object.entries({ item: "", words: "", ...filters })) field(name).value = value;
-  showList();
+  await showList();
   document.getElementById("browse").scrollIntoView();
   document.querySelector(".list button")?.focus({ preventScroll: true });
 }
@@ -40,9 +42,11 @@ function asked(answer) {
   return question ? question.query : words(answer.item);
 }
 
-function showList({ link = true } = {}) {
-  const filters = wanted();
+async function showList({ link = true } = {}) {
+  const filters = wanted(), mine = ++latest;
   const users = filters.user ? [filters.user] : PAGE.users.map((user) => user.id);
+  await openLives(users);
+  if (mine !== latest) return;
   const found = users.flatMap((id) => life(id).answers.filter((answer) => matches(answer, filters)));
   const body = el("tbody", {});
   const more = el("button", { type: "button", class: "plain", click: () => add() }, "Show more");
@@ -135,8 +139,7 @@ function sessionTurns(session) {
       el("div", { class: "turn assistant" }, el("div", { class: "who" }, "assistant"), el("div", { class: "text" }, turn.reply))])];
 }
 
-function startBrowsing(data) {
-  PAGE = data;
+async function startBrowsing(data) {
   const values = (list, all) => [["", all], ...list.map((value) => [value, words(String(value))])];
   const change = () => showList();
   section("browse", "Every answer",
@@ -156,6 +159,6 @@ function startBrowsing(data) {
   for (const [name, value] of linked) if (field(name)) field(name).value = value;
   if (!linked.has("user") && !linked.has("period")) field("user").value = data.users[0].id;
   const jump = location.hash.includes("=");
-  showList({ link: false });
+  await showList({ link: false });
   if (jump) document.getElementById("browse").scrollIntoView();
 }

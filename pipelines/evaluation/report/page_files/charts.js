@@ -1,22 +1,16 @@
 // The palette of Okabe and Ito, which colour-blind readers tell apart.
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#7f7f7f"];
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "var(--ink)", "#7f7f7f"];
 const colour = (place) => COLOURS[place % COLOURS.length];
 
-function shade(value) {
-  const share = Math.max(0, Math.min(1, value));
-  const mix = [[247, 251, 255], [8, 48, 107]];
-  const rgb = mix[0].map((from, place) => Math.round(from + (mix[1][place] - from) * share));
-  return { back: `rgb(${rgb.join(",")})`, ink: share > 0.5 ? "#fff" : "#1b1f24" };
-}
+// Half of the accent at most, so that the page's ink is read on it in light and in dark.
+const shade = (value) => `color-mix(in srgb, var(--accent) ${(50 * Math.max(0, Math.min(1, value))).toFixed(0)}%, transparent)`;
 
 // rows: [{label, values: [estimate]}]; `pick` is told row and column. Where the window is narrow, a row's cells turn below its name.
 function heatMap(rows, columns, { corner, caption, pick }) {
   const cell = (row, estimate, place) => {
     const told = el("td", { "data-head": columns[place] });
     if (!estimate || estimate.value === null) return fill(told, {}, [el("span", {}, "-")]);
-    const { back, ink } = shade(estimate.value);
-    told.style.background = back;
-    told.style.color = ink;
+    told.style.background = shade(estimate.value);
     const title = `${row.label}, ${corner} ${columns[place]}: ${shown(estimate)}`;
     told.append(pick
       ? el("button", { type: "button", title, "aria-label": title, click: () => pick(row, place) }, figure(estimate.value, 2))
@@ -29,28 +23,42 @@ function heatMap(rows, columns, { corner, caption, pick }) {
       row.values.map((estimate, place) => cell(row, estimate, place)))))));
 }
 
-const SIZE = { width: 760, height: 300, left: 46, right: 12, top: 10, bottom: 38 };
+const SIZE = { widest: 640, height: 300, left: 46, right: 12, top: 10, bottom: 38 };
 
-// series: [{label, points: [[x, estimate]]}]; the legend's buttons hide and show them.
-function lineChart(series, { x: xLabel, y: yLabel, top }) {
+// series: [{label, points: [[x, estimate]]}]; the legend's buttons hide and show them. `references`: [{label, value}], dashed.
+// It is drawn as wide as the window has room for, so that its words are not shrunk.
+function lineChart(series, { x: xLabel, y: yLabel, top, scatter = false, references = [] }) {
+  const width = Math.min(SIZE.widest, document.getElementById("main").clientWidth - 40);
   const present = series.flatMap((one) => one.points).filter(([, estimate]) => estimate && estimate.value !== null);
-  const highest = top ?? Math.max(0.05, ...present.map(([, estimate]) => estimate.high ?? estimate.value));
+  const highest = top ?? Math.max(0.05, ...present.map(([, estimate]) => (mark ? null : estimate.high) ?? estimate.value));
   // A memory that is worse than chance scores below 0.
-  const lowest = Math.max(-1, Math.min(0, ...present.map(([, estimate]) => estimate.low ?? estimate.value)));
-  const xs = [...new Set(present.map(([x]) => x))].sort((a, b) => a - b);
-  const [first, last] = [xs[0] ?? 0, xs.at(-1) ?? 1];
-  const px = (x) => SIZE.left + ((x - first) / Math.max(1, last - first)) * (SIZE.width - SIZE.left - SIZE.right);
+  const lowest = Math.max(-1, Math.min(0, ...present.map(([, estimate]) => (mark ? null : estimate.low) ?? estimate.value)));
+  const found = [...new Set(present.map(([x]) => x))].sort((a, b) => a - b);
+  const last = found.at(-1) ?? 1, first = scatter ? 0 : found[0] ?? 0;
+  const xs = scatter || found.length > 12 ? levels(first, last, width < 500 ? 4 : 6) : found;
+  const px = (x) => SIZE.left + ((x - first) / (last - first || 1)) * (width - SIZE.left - SIZE.right);
   const py = (y) => SIZE.height - SIZE.bottom - ((Math.max(lowest, y) - lowest) / (highest - lowest)) * (SIZE.height - SIZE.top - SIZE.bottom);
   const drawn = series.map((one, place) => drawSeries(one, colour(place), { px, py }));
-  const chart = svg("svg", { viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, width: SIZE.width, role: "img", "aria-label": `${yLabel} by ${xLabel}: ${series.map((one) => one.label).join(", ")}` },
-    axes(xs, [lowest, highest], { px, py, xLabel, yLabel }), drawn);
+  const chart = svg("svg", { viewBox: `0 0 ${width} ${SIZE.height}`, width, role: "img", "aria-label": `${yLabel} by ${xLabel}: ${series.map((one) => one.label).join(", ")}` },
+    axes(xs, [lowest, highest], { px, py, xLabel, yLabel, width }),
+    references.map(({ label, value }) => [
+      svg("line", { class: "reference", x1: SIZE.left, x2: width - SIZE.right, y1: py(value), y2: py(value) }),
+      svg("text", { x: SIZE.left + 4, y: py(value) + (value > 0.9 ? 13 : -4) }, label)]).flat(), drawn);
   const legend = el("ul", { class: "legend" }, series.map((one, place) => el("li", {}, legendButton(one.label, colour(place), drawn[place]))));
   return el("div", {}, legend, chart);
 }
 
+// Round numbers from `lowest` to `highest`, at most so many and one.
+function levels(lowest, highest, most) {
+  const rough = (highest - lowest) / most || 1, power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((one) => one * power >= rough * (1 - 1e-9));
+  const from = Math.ceil(lowest / step - 1e-9), to = Math.floor(highest / step + 1e-9);
+  return Array.from({ length: to - from + 1 }, (_, place) => Number(((from + place) * step).toPrecision(12)));
+}
+
 function drawSeries(one, ink, { px, py }) {
   const points = one.points.filter(([, estimate]) => estimate && estimate.value !== null);
-  const sure = points.filter(([, estimate]) => estimate.low !== null);
+  const sure = mark ? [] : points.filter(([, estimate]) => estimate.low !== null); // a band over few users would look too sure
   const at = ([x, y]) => `${px(x).toFixed(1)},${py(y).toFixed(1)}`;
   const band = [...sure.map(([x, e]) => at([x, e.high])), ...sure.toReversed().map(([x, e]) => at([x, e.low]))];
   return svg("g", {},
@@ -70,26 +78,24 @@ function legendButton(label, ink, drawn) {
   return el("button", { type: "button", "aria-pressed": "true", click: toggle }, swatch, label);
 }
 
-function axes(xs, [lowest, highest], { px, py, xLabel, yLabel }) {
-  const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10].find((one) => (highest - lowest) / one <= 6) ?? (highest - lowest) / 5;
-  const from = Math.ceil(lowest / step - 1e-9), to = Math.floor(highest / step + 1e-9);
-  const levels = Array.from({ length: to - from + 1 }, (_, place) => (from + place) * step);
+function axes(xs, [lowest, highest], { px, py, xLabel, yLabel, width }) {
   return svg("g", {},
-    levels.flatMap((y) => [
-      svg("line", { x1: SIZE.left, x2: SIZE.width - SIZE.right, y1: py(y), y2: py(y), stroke: "#d5dae0" }),
+    levels(lowest, highest, 6).flatMap((y) => [
+      svg("line", { class: "grid", x1: SIZE.left, x2: width - SIZE.right, y1: py(y), y2: py(y) }),
       svg("text", { x: SIZE.left - 6, y: py(y) + 4, "text-anchor": "end" }, figure(y, 2)),
     ]),
-    xs.map((x) => svg("text", { x: px(x), y: SIZE.height - SIZE.bottom + 17, "text-anchor": "middle" }, x)),
-    svg("text", { x: SIZE.width / 2, y: SIZE.height - 4, "text-anchor": "middle" }, xLabel),
+    xs.map((x) => svg("text", { x: px(x), y: SIZE.height - SIZE.bottom + 17, "text-anchor": "middle" }, x.toLocaleString("en"))),
+    svg("text", { x: width / 2, y: SIZE.height - 4, "text-anchor": "middle" }, xLabel),
     svg("text", { x: 12, y: SIZE.height / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${SIZE.height / 2})` }, yLabel));
 }
 
-// A dot with its interval, between 0 and 1.
+// A bar with its interval, between 0 and 1.
 function whisker(estimate) {
   if (!estimate || estimate.value === null) return "";
   const px = (value) => 4 + Math.max(0, Math.min(1, value)) * 112;
   return svg("svg", { class: "whisker", viewBox: "0 0 120 16", width: 120, height: 16, role: "img", "aria-label": shown(estimate) },
-    svg("line", { x1: 4, x2: 116, y1: 8, y2: 8, stroke: "#d5dae0" }),
-    estimate.low === null ? null : svg("line", { x1: px(estimate.low), x2: px(estimate.high), y1: 8, y2: 8, stroke: COLOURS[0], "stroke-width": 4 }),
+    svg("line", { x1: 4, x2: 116, y1: 8, y2: 8, class: "grid" }),
+    svg("line", { x1: 4, x2: px(estimate.value), y1: 8, y2: 8, stroke: COLOURS[0], "stroke-width": 10, "stroke-opacity": 0.35 }),
+    mark || estimate.low === null ? null : svg("line", { x1: px(estimate.low), x2: px(estimate.high), y1: 8, y2: 8, stroke: COLOURS[0], "stroke-width": 4 }),
     svg("circle", { cx: px(estimate.value), cy: 8, r: 4, fill: COLOURS[0] }));
 }

@@ -1,4 +1,4 @@
-// One run: its scores as the report's contents list them, then every answer, memory and message.
+// One run: what became of its answers, a life, charts; then every answer, memory and message, and all numbers.
 function runHero(data) {
   const { metrics, baselines } = data.results;
   const random = baselines.random?.value ?? 0, bound = (baselines.upper_bound ?? baselines.everything)?.value ?? 1;
@@ -11,17 +11,25 @@ function runHero(data) {
     [count(data.results.users), plural(data.results.users, data.noun)]]);
 }
 
+// The result in one sentence: what is right, what the memory brings, where most of the rest is lost.
+function verdict({ label, results: { metrics, isolated } }) {
+  const right = metrics.overall?.value;
+  if (right === null || right === undefined) return `${label} has no score.`;
+  const gain = isolated?.gain?.value;
+  const brings = gain === null || gain === undefined ? "" : `, ${Math.abs(100 * gain).toFixed(1)} points ${gain < 0 ? "below" : "above"} no memory`;
+  const lost = { write: "in writing", read: "in reading", utilization: "in using what is known", unscored: "in answers that could not be read" };
+  const [word, share] = outcomesOf(metrics).slice(1).sort(([, one], [, other]) => other - one)[0];
+  const most = share > 0 && lost[word] ? ` It loses most ${lost[word]}: ${percent(share)} of all answers.` : "";
+  return `${label} answers ${percent(right)} rightly${brings}.${most}`;
+}
+
 function drawCell(cell, { digits, missing, whiskers }) {
   if (typeof cell === "string") return cell;
   return whiskers ? [shown(cell, digits, missing), whisker(cell)] : shown(cell, digits, missing);
 }
 
-function drawBlock(block, data) {
-  if (typeof block === "string") return el("p", {}, block);
-  if (block.rows) return table(block.head, block.rows.map((row) => row.map((cell) => drawCell(cell, block))));
-  if (block.metrics) return [periodTable(block.metrics), userTable(data)];
-  return lineChart(Object.entries(block.lines).map(([label, points]) => ({ label, points })), block);
-}
+const drawTable = (block) => table(block.head, block.rows.map((row) => row.map((cell) => drawCell(cell, block))));
+const drawChart = (block) => lineChart(Object.entries(block.lines).map(([label, points]) => ({ label, points })), block);
 
 function periodTable(metrics) {
   const rows = Object.entries(metrics).map(([name, values]) => ({ name, label: words(name), values }));
@@ -36,10 +44,32 @@ function userTable(data) {
     { corner: "period", caption: "Share of right answers of each user; a cell opens its answers below.", pick: (row, period) => browse({ user: row.id, period: String(period), kind: "question", status: "", failure: "" }) });
 }
 
-function runPage(data) {
-  for (const { key, title, blocks } of data.sections) {
-    const notes = key === "scores" ? data.notes.map((note) => el("p", { class: "quiet" }, note)) : [];
-    section(key, title, notes, ...blocks.map((block) => drawBlock(block, data)));
-  }
-  startBrowsing(data);
+function resultSection(data) {
+  const { metrics, isolated } = data.results, label = data.label;
+  section("result", "What became of each answer", el("p", { class: "verdict same" }, verdict(data)),
+    outcomeBars([{ label, metrics }]), isolated ? rangeLines([{ label, ...isolated }]) : null,
+    data.notes.map((note) => el("p", { class: "quiet" }, note)));
+}
+
+function chartSection(data) {
+  const charts = data.sections.flatMap(({ title, blocks }) => blocks.filter((block) => block.lines).map((block) => el("div", {}, el("h3", {}, title), drawChart(block))));
+  if (charts.length) section("charts", "Score over the life", el("div", { class: "charts" }, charts));
+}
+
+function numberSection(data) {
+  const folded = data.sections.map(({ key, title, blocks }) => [key, title, blocks.filter((block) => typeof block === "string" || block.rows)]).filter(([, , blocks]) => blocks.length);
+  section("numbers", "All numbers", folded.map(([key, title, blocks]) => el("details", { id: key }, el("summary", {}, title),
+    blocks.map((block) => (block.rows ? drawTable(block) : el("p", {}, block))))));
+}
+
+async function runPage(data) {
+  PAGE = data;
+  resultSection(data);
+  const series = data.sections.flatMap(({ blocks }) => blocks).find((block) => block.metrics);
+  const drawn = series ? lifeSection(data) : null;
+  chartSection(data);
+  if (series) section("periods", "By period and user", periodTable(series.metrics), userTable(data));
+  const listed = startBrowsing(data);
+  numberSection(data);
+  await Promise.all([drawn, listed]);
 }
