@@ -46,7 +46,7 @@ def take(visitor: Visit, home: Path) -> None:
     shoot(visitor, "pages", "/pages/")
     shoot(visitor, "quality", "/pages/reports/demo.html")
     shoot(visitor, "diff", "/pages/diff/demo/0.1.0/0.2.0")
-    shoot(visitor, "evaluation", f"/pages/runs/{run}/{PAGE}", at="#browse")
+    shoot(visitor, "evaluation", f"/pages/runs/{run}/{PAGE}", at="#life")
     shoot(visitor, "board", f"/pages/boards/{board}")
     shoot(visitor, "annotation", "/pages/annotation/truth/anna/")
     page = visitor.open("/pages/graph/amemgym", width=WIDTH, height=HEIGHT)

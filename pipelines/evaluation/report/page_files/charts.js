@@ -1,5 +1,5 @@
-// The palette of Okabe and Ito, which colour-blind readers tell apart.
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "var(--ink)", "#7f7f7f"];
+// The palette of Okabe and Ito, which colour-blind readers tell apart, and three more.
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "var(--ink)", "#7f7f7f", "#8b5e34", "#9a4fb8"];
 const colour = (place) => COLOURS[place % COLOURS.length];
 
 // Half of the accent at most, so that the page's ink is read on it in light and in dark.
@@ -23,7 +23,7 @@ function heatMap(rows, columns, { corner, caption, pick }) {
       row.values.map((estimate, place) => cell(row, estimate, place)))))));
 }
 
-const SIZE = { widest: 640, height: 300, left: 46, right: 12, top: 10, bottom: 38 };
+const SIZE = { widest: 640, height: 300, left: 46, right: 24, top: 10, bottom: 38 };
 
 // series: [{label, points: [[x, estimate]]}]; the legend's buttons hide and show them. `references`: [{label, value}], dashed.
 // It is drawn as wide as the window has room for, so that its words are not shrunk.

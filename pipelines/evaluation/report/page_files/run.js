@@ -52,8 +52,11 @@ function resultSection(data) {
 }
 
 function chartSection(data) {
-  const charts = data.sections.flatMap(({ title, blocks }) => blocks.filter((block) => block.lines).map((block) => el("div", {}, el("h3", {}, title), drawChart(block))));
-  if (charts.length) section("charts", "Score over the life", el("div", { class: "charts" }, charts));
+  const charts = data.sections.flatMap(({ title, blocks }) => {
+    const own = blocks.filter((block) => block.lines);
+    return own.map((block) => el("div", {}, el("h3", {}, own.length > 1 ? `By ${block.x}` : title), drawChart(block)));
+  });
+  if (charts.length) section("charts", "What the score depends on", el("div", { class: "charts" }, charts));
 }
 
 function numberSection(data) {
