@@ -8,6 +8,8 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from assets.amemgym.records.audit import GateErrorRate
+from assets.amemgym.records.report import CoverageLine, GroupShare, QualityReport, ShortcutLine
 from assets.memory_items.report import ConditionLine, LengthLine, MemoryItemsReport
 from assets.records.estimate import Estimate
 from dataset_card.diff.page import diff_page
@@ -23,12 +25,15 @@ from tests.dataset_card.diff.test_compare import BOTH, THIRD, diff, retold
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 from tests.experiments.annotation.making import TWO, begin_study
 from tests.support import scenario
-from tests.validation.test_report_page import hostile
+from tests.support.scenario import varied
+from tests.validation.test_report_page import hostile, report
 from validation.amemgym.report.page import render_quality_page
 from validation.memory_items.report import render_document_page
 
 pytestmark = pytest.mark.browser
 WIDTHS = (390, 768, 1400)
+# The most pixels that the quality page of a set of base's size may be high, where nothing is beyond a limit.
+HEIGHTS = {390: 9_000, 768: 9_000, 1400: 5_000}
 LONG_NAME = "a-memory-of-ours-with-a-name-that-says-everything-about-how-it-was-set-and-why"
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 # What of a page has to be scrolled sideways by itself, with everything on it opened. A block of code may be.
@@ -50,6 +55,7 @@ MANY_PERIODS = """document.querySelector("main").append(heatMap(
   [...Array(21).keys()], { corner: "period", caption: "At the end of each period" }))"""
 PAGES = {
     "quality": "quality.html",
+    "base": "base.html",
     "items": "items.html",
     "diff": "diff.html",
     "evaluation": f"runs/*/{PAGE}",
@@ -79,11 +85,37 @@ def report_of_items() -> MemoryItemsReport:
     )
 
 
+def report_of_base() -> QualityReport:
+    """As many shortcuts, gates and groups of people as base has; nothing is beyond a limit."""
+    small = report()
+    shortcuts: list[ShortcutLine] = []
+    for number in range(29):
+        shortcuts.append(varied(small.shortcuts[0], shortcut=f"shortcut {number}", verdict="holds", worst=()))
+    share = Estimate(value=0.01, low=0.0, high=0.04)
+    rates: list[GateErrorRate] = []
+    for gate in ("event", "exposure", "recovery and choice", "summary"):
+        for error in ("false_accept", "false_reject"):
+            rates.append(GateErrorRate(gate=gate, error=error, kind="", decoys=100, errors=1, readings=200, share=share))
+    groups = tuple(GroupShare(group=f"group {number}", users=0.1, pool=0.2) for number in range(8))
+    people = CoverageLine(column="marital_status", distance=0.1, by_chance=0.2, groups=groups)
+    return varied(
+        small,
+        users_wanted=1,
+        replaced={},
+        rules=(),
+        shortcuts=tuple(shortcuts),
+        gates=(small.gates[0],) * 6,
+        gate_errors=tuple(rates),
+        coverage=(people,) * 5,
+    )
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One page of each kind."""
     place = tmp_path_factory.mktemp("pages")
     (place / "quality.html").write_text(render_quality_page(hostile()), encoding="utf-8")
+    (place / "base.html").write_text(render_quality_page(report_of_base()), encoding="utf-8")
     (place / "items.html").write_text(render_document_page(report_of_items()), encoding="utf-8")
     run = finish(run_of(place / "runs", HonestModel()))
     searching = finish(run_of(place / "runs", HonestModel(), spec=MemorySpec(name=LONG_NAME, kind="rag", settings={"topk": 3})))
@@ -134,4 +166,15 @@ def test_many_periods_turn_where_the_window_is_narrow(width: int, reader: Visit,
     page.locator(".heat").last.scroll_into_view_if_needed()
     reader.shoot(page, f"41_many_periods_{width}")
     assert page.evaluate(SCROLLED) == []
+    page.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_quality_page_shows_what_counts_and_folds_the_rest(width: int, reader: Visit) -> None:
+    page = reader.open("/base.html", width=width)
+    expect(page.get_by_text("Nothing stands against a release")).to_be_in_viewport()
+    expect(page.locator("details[open]")).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollHeight") <= HEIGHTS[width]
+    page.goto(f"{reader.url}/quality.html")
+    expect(page.locator("details[open] td.bad").first).to_be_visible()
     page.close()

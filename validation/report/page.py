@@ -58,7 +58,8 @@ def problems(report: BenchmarkReport) -> list[str]:
     for line in report.rules:
         if line.blocking and line.violations:
             times = counted(line.violations, "time")
-            sentences.append(f"The rule {line.stage}.{line.rule} is broken {times}: {line.truth}")
+            stage = line.stage.replace("_", " ")
+            sentences.append(f"A rule of {stage} is broken {times}: {line.truth}")
     for line in report.columns:
         if not line.ok:
             rows = counted(line.unexpected, "row")

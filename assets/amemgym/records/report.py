@@ -376,7 +376,7 @@ class QualityReport(Record):
         return tuple(line for line in self.shortcuts if line.verdict == "unproven")
 
     @property
-    def _denied_promises(self) -> list[str]:
+    def denied_promises(self) -> list[str]:
         """A sentence for each gate that accepted more wrong decoys than calibrated votes may, beyond chance."""
         sentences: list[str] = []
         for line in self.gate_errors:
@@ -405,7 +405,7 @@ class QualityReport(Record):
                 )
         if self.no_memory_score:
             sentences.append(self.no_memory_score)
-        sentences += self._denied_promises
+        sentences += self.denied_promises
         for line in self.crossed:
             accuracy = percents(line.accuracy)
             limit = percent(line.limit)

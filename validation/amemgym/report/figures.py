@@ -16,7 +16,9 @@ Axes = Any
 DARK = "#0b5394"
 BRIGHT = "#e69f00"
 FAINT = "#8a8a8a"
-COLOUR_OF_VERDICT = {"crossed": "#b00020", "unlimited": FAINT}
+CROSSED = "#b00020"
+BAND = "#dddddd"  # behind bars
+COLOUR_OF_VERDICT = {"crossed": CROSSED, "unlimited": FAINT}
 SHADES = ("#0b5394", "#56b4e9", "#e69f00", "#999999", "#009e73", "#cc79a7")
 STYLE: dict[str, Any] = {
     "backend": "agg",  # to find out which one a screen would take, matplotlib imports half of itself
@@ -25,15 +27,19 @@ STYLE: dict[str, Any] = {
     "axes.titlelocation": "left",
     "axes.titlesize": 10,
     "font.size": 9,
+    "legend.columnspacing": 1,
     "legend.fontsize": 8,
+    "legend.handlelength": 1.2,
     "legend.frameon": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "amemgym",
     "text.parse_math": False,
 }
 # In inches. Small enough that the letters can be read on a telephone.
-WIDE = 5.2
-NARROW = 3.4
+WIDE = 4.2
+NARROW = 2.7
+# A page turns dark, so its pictures name the page's colours where a card's have their own.
+PAGE_COLOURS = {"#000000": "var(--ink)", DARK: "var(--chart)", CROSSED: "var(--bad)", BAND: "var(--line)"}
 REFERENCE = re.compile(r'(\bid="|url\(#|href="#)')
 
 
@@ -66,11 +72,11 @@ def figures(report: QualityReport) -> dict[str, Figure]:
         if report.movement:
             alt = "Values held by period, and the share of right options that changed by period."
             shares = partial(draw_choice_shares, report.movement)
-            draw("movement", alt, shares, partial(draw_golden_changes, report.movement), height=2.8)
+            draw("movement", alt, shares, partial(draw_golden_changes, report.movement), height=2.4)
         if report.positions:
             alt = "By position among the options: how often it is right, and how long the texts are."
             right = partial(draw_right_by_position, report.positions)
-            draw("positions", alt, right, partial(draw_lengths_by_position, report.positions), height=2.8)
+            draw("positions", alt, right, partial(draw_lengths_by_position, report.positions), height=2.4)
         if report.gates:
             height = 1.2 + 0.32 * len(report.gates)
             draw("gates", "Items by gate and by what it took to pass.", partial(draw_gates, report.gates), height=height)
@@ -89,6 +95,8 @@ def _panels_as_svg(name: str, panels: Sequence[Panel], height: float) -> Iterato
         stream = io.StringIO()
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         content = stream.getvalue()
+        for colour, of_page in PAGE_COLOURS.items():
+            content = content.replace(colour, of_page)
         # Several pictures share one page, so each gets ids of its own.
         yield REFERENCE.sub(rf"\g<1>{name}-{number}-", content[content.index("<svg") :]).replace("\n", " ")
 
@@ -109,7 +117,7 @@ def draw_shortcut_accuracies(lines: Sequence[ShortcutLine], axes: Axes) -> None:
         # A limit of 1 says that there is none.
         furthest = max(furthest, line.accuracy.value or 0.0, line.accuracy.high or 0.0, line.limit % 1)
     axes.set_yticks(range(len(lines)), [line.shortcut for line in lines])
-    axes.set(xlabel="right, % of (question, period) pairs", xlim=(0, min(100.0, 100 * furthest + 12)))
+    axes.set(xlabel="right, % of (question, period) pairs", xlim=(0, min(102.0, 100 * furthest + 12)))
     axes.invert_yaxis()
     keys: list[Line2D] = []
     for label, colour, marker in (
@@ -132,17 +140,17 @@ def draw_choice_shares(movement: StateMovement, axes: Axes) -> None:
         axes.bar(range(len(rows)), heights, bottom=bottoms, width=0.9, color=shade, label=f"choice {choice + 1}")
         bottoms = list(map(add, bottoms, heights))
     axes.set(title="Choice that variables hold, %", xlabel="period (0: the start)", ylim=(0, 100))
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26), ncols=3)
     _whole_numbers(axes)
 
 
 def draw_golden_changes(movement: StateMovement, axes: Axes) -> None:
     """Draw the share of right options that are others than a period before, with the range of the reference's data."""
     shares = [100 * share for share in movement.golden_changes]
-    axes.axhspan(34, 40, color="#dddddd", zorder=0, label="reference data")
+    axes.axhspan(34, 40, color=BAND, zorder=0, label="reference data")
     axes.bar(range(1, len(shares) + 1), shares, color=DARK)
     axes.set(title="Right options that changed, %", xlabel="period", ylim=(0, max([50.0, *shares]) * 1.1))
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26))
     _whole_numbers(axes)
 
 
@@ -162,7 +170,7 @@ def draw_lengths_by_position(lines: Sequence[OptionPosition], axes: Axes) -> Non
     axes.bar(left, [line.right_length or 0.0 for line in lines], 0.38, color=DARK, label="right at some time")
     axes.bar(right, [line.other_length or 0.0 for line in lines], 0.38, color=BRIGHT, label="never right")
     axes.set(title="Mean length, characters", xlabel="position among the options shown")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26), ncols=2)
     _whole_numbers(axes)
 
 
@@ -188,9 +196,7 @@ def draw_likeness(counts: Sequence[int], axes: Axes) -> None:
     """Draw a histogram of each question's likeness to its most similar other."""
     width = 1 / len(counts)
     axes.bar([width * (step + 0.5) for step in range(len(counts))], counts, width=0.92 * width, color=DARK)
-    axes.set(
-        xlabel="likeness to the most similar other question (1: the same words or meaning)", ylabel="questions", xlim=(0, 1)
-    )
+    axes.set(xlabel="likeness to the most similar other question", ylabel="questions", xlim=(0, 1))
 
 
 def _whole_numbers(axes: Axes) -> None:
