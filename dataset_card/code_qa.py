@@ -6,7 +6,7 @@ from assets.code_qa.pipeline import CODE_QA
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
-from dataset_card.memory_items import COUNTED_BY, METRICS, MemoryItemsExtras
+from dataset_card.memory_items import COUNTED_BY, FIGURES, METRICS, MemoryItemsExtras
 from dataset_card.release.content import ReleaseFormat
 
 CODE_METRICS: dict[str, str] = {
@@ -35,6 +35,7 @@ CODE_QA_RELEASE = ReleaseFormat(
     CODE_QA,
     extras=CodeQaExtras,
     metrics=CODE_METRICS,
+    figures=FIGURES,
     reported=True,
     counted_by=COUNTED_BY,
     card_description="The README of the release: computed facts in a written template, under the header that the Hub reads. It "

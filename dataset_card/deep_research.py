@@ -6,7 +6,7 @@ from assets.deep_research.pipeline import DEEP_RESEARCH
 from assets.recipe.deep_research import DeepResearchRecipe
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
-from dataset_card.memory_items import COUNTED_BY, METRICS, MemoryItemsExtras
+from dataset_card.memory_items import COUNTED_BY, FIGURES, METRICS, MemoryItemsExtras
 from dataset_card.release.content import ReleaseFormat
 
 
@@ -27,6 +27,7 @@ DEEP_RESEARCH_RELEASE = ReleaseFormat(
     DEEP_RESEARCH,
     extras=DeepResearchExtras,
     metrics=METRICS,
+    figures=FIGURES,
     reported=True,
     counted_by=COUNTED_BY,
     card_description="The README of the release: computed facts in a written template, under the header that the Hub reads. It "

@@ -23,6 +23,13 @@ METRICS: dict[str, str] = {
     "share of documents that an answer needs": "SELECT count(*) FILTER (role = 'support') / count(*) FROM {documents}",
 }
 
+FIGURES: dict[str, str] = {
+    "conditions.right": "right readings, given {condition}",
+    "told_apart": "support told from filler by {key}",
+    "arrival.right": "solved by arrival alone: {rule}",
+    "arrival_gap": "the first is right more often than the last",
+}
+
 
 class MemoryItemsExtras(ReleaseExtras):
     """The card and the quality report; a benchmark says in `about` what its items are."""

@@ -54,6 +54,29 @@ METRICS: dict[str, str] = {
     ),
 }
 
+FIGURES: dict[str, str] = {
+    "ceiling": "ceiling: the score of perfect memory",
+    "ceiling_sample.released": "ceiling over the users who stayed",
+    "shortcuts.accuracy": "right without memory, by the shortcut {shortcut}",
+    "recovery.recovered": "recovered: {direction}",
+    "recovery.cannot_tell": "could not tell: {direction}",
+    "gate_errors.share": "gate {gate}: {error}, decoys {kind}",
+    "judge_errors.share": "gate {gate}: {error} of one reading",
+    "promised": "gate {key}: wrong items accepted if readings erred independently",
+    "guessing": "gate {key}: wrong items accepted if the judge guessed",
+    "calls_per_item": "gate {key}: calls per item",
+    "leaks.drafts": "first drafts that tell more than they should",
+    "leaks.accepted": "queries that tell a variable that they should not",
+    "leaks.missed": "queries whose own values were not all read",
+    "movement.choices_reached": "choices that are held at some time",
+    "movement.evenness": "evenness of a variable's time over its choices",
+    "movement.returns": "updates that go back to a value left within two periods",
+    "movement.held_as_asked": "answers whose value was told as long before as the recipe asks",
+    "diversity.near_within": "questions with a near-duplicate of the same user",
+    "diversity.near_across": "questions with a near-duplicate of another user",
+    "coverage.distance": "people beside their pool: distance by {column}",
+}
+
 
 class AMemGymExtras(ReleaseExtras):
     """Files of AMemGym's releases; errata and results of studies in the variant's folder are part of each release."""
@@ -128,6 +151,7 @@ AMEMGYM_RELEASE = ReleaseFormat(
     AMEMGYM,
     extras=AMemGymExtras,
     metrics=METRICS,
+    figures=FIGURES,
     reported=True,
     expectations=TABLE_EXPECTATIONS,
     # Errata may take questions away, so their number is not what the recipe says.

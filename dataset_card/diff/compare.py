@@ -126,7 +126,7 @@ def compare_releases(
         user_names=rows.item_names,
         tables=tuple(one.change for one in rows.tables if one.change.before or one.change.after),
         statistics=metric_changes(_count(before, form), _count(after, form)),
-        quality=metric_changes(report_metrics(before.folder / REPORT), report_metrics(after.folder / REPORT)),
+        quality=metric_changes(_reported(before, form), _reported(after, form)),
         settings=tuple(settings),
         files=tuple(files),
     )
@@ -229,10 +229,14 @@ def _ids_only_in(connection: "DuckDBPyConnection", file: Path, *, other: Path, k
 
 
 def _count(side: ComparedRelease, form: ReleaseFormat) -> dict[str, Measured]:
-    figures = {name: Measured(float(count)) for name, count in side.body.counts.items()}
+    figures = {name.replace("_", " "): Measured(float(count)) for name, count in side.body.counts.items()}
     with _database() as connection:
         figures.update(count_metrics(connection, side.tables, form.metrics))
     return figures
+
+
+def _reported(side: ComparedRelease, form: ReleaseFormat) -> dict[str, Measured]:
+    return report_metrics(side.folder / REPORT, words=form.figures)
 
 
 def _settings(before: ComparedRelease, after: ComparedRelease) -> Iterator[SettingChange]:

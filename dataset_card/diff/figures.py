@@ -1,5 +1,6 @@
 """Figures of two releases, counted in their tables and read from their quality reports, and which of them moved."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ NOT_METRICS = frozenset(
         *("worst", "examples", "similar", "groups", "likeness", "kinds"),
         *("low", "high", "limit", "random", "luck", "by_chance", "threshold"),
         *("counts", "lengths", "turns_per_user", "golden_changes", "parity"),
+        *("max_false_accept", "max_auroc", "length_tolerance"),
     }
 )
 # Sums of floats differ in their last digits with the order of the rows, which is no change.
@@ -60,43 +62,60 @@ def _tables_in(sql: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(sql) if name}
 
 
-def report_metrics(path: Path) -> dict[str, Measured]:
-    """Read the measured figures of a quality report in JSON by dotted name; none where there is no such file."""
+def report_metrics(path: Path, *, words: Mapping[str, str]) -> dict[str, Measured]:
+    """Read the measured figures of a quality report in JSON; none where there is no such file.
+
+    `words` are `ReleaseFormat.figures`.
+    """
     if not path.is_file():
         return {}
     try:
         content: object = parse_json(read_bounded(path, most=MOST_MANIFEST_BYTES))
     except ValueError as error:
         raise DiffError(f"{path} cannot be read as a quality report.") from error
-    return dict(_measured("", content))
+    return dict(_measured("", content, words, {}))
 
 
-def _measured(name: str, value: Any) -> Iterator[tuple[str, Measured]]:
-    """Yield the figures below a name. Estimates go by their value, items of a list by their label."""
+def _measured(path: str, value: Any, words: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[tuple[str, Measured]]:
+    """Yield the figures below a path. `texts`: those that tell apart the items of the lists and mappings on the way."""
     if isinstance(value, float):
-        yield name, Measured(_rounded(value))
+        yield _name(path, words, texts), Measured(_rounded(value))
     elif isinstance(value, dict):
         fields = cast(dict[str, Any], value)
         if {"value", "low", "high"} <= fields.keys():
-            yield name, Measured(_rounded(fields["value"]), _rounded(fields["low"]), _rounded(fields["high"]))
+            estimate = Measured(_rounded(fields["value"]), _rounded(fields["low"]), _rounded(fields["high"]))
+            yield _name(path, words, texts), estimate
             return
         for key, inner in fields.items():
-            if key not in NOT_METRICS:
-                yield from _measured(f"{name}.{key}".lstrip("."), inner)
+            if path in words:
+                yield from _measured(path, inner, words, {**texts, "key": key})
+            elif key not in NOT_METRICS:
+                yield from _measured(f"{path}.{key}".lstrip("."), inner, words, texts)
     elif isinstance(value, list):
         for item in cast(list[Any], value):
-            label = _label(item)
-            if label:
-                yield from _measured(f"{name}.{label}", item)
+            own = _texts(item)
+            # Numbers in a list cannot be paired without one.
+            if own:
+                yield from _measured(path, item, words, {**texts, **own})
 
 
-def _label(item: object) -> str:
-    """Return the first text among the item's fields: numbers in a list cannot be paired without one."""
+def _texts(item: object) -> dict[str, str]:
+    """Return the item's fields that are texts, as words."""
+    texts: dict[str, str] = {}
     if isinstance(item, dict):
-        for value in cast(dict[str, Any], item).values():
+        for name, value in cast(dict[str, Any], item).items():
             if isinstance(value, str):
-                return value
-    return ""
+                texts[name] = value.replace("_", " ")
+    return texts
+
+
+def _name(path: str, words: Mapping[str, str], texts: Mapping[str, str]) -> str:
+    """Return the figure's words; of one without, its path and what tells it apart. Of decoys an empty text is all kinds."""
+    if path in words:
+        found = defaultdict(lambda: "not named", {name: text or "of all kinds" for name, text in texts.items()})
+        return words[path].format_map(found)
+    said = next(iter(texts.values()), "")
+    return " ".join([*path.replace("_", " ").split("."), said]).strip()
 
 
 def metric_changes(before: Mapping[str, Measured], after: Mapping[str, Measured]) -> tuple[MetricChange, ...]:

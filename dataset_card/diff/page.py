@@ -19,6 +19,7 @@ FIGURES_DRAWN = 24
 STYLE = Path(__file__).with_name("page.css")
 # Kinds of rows in the picture of tables, from what stayed to what decides the version.
 KINDS = ("unchanged", "added", "annotated", "reworded", "relabelled", "removed")
+PLACES = ("beyond", "no interval", "inside")
 NAMES = {kind: COUNTS.get(kind, "as before") for kind in KINDS}
 
 
@@ -49,7 +50,7 @@ class Movement:
     after: float
     low: float | None
     high: float | None
-    is_noise: bool
+    place: str
 
 
 def diff_page(diff: ReleaseDiff) -> str:
@@ -88,13 +89,13 @@ def _bars(diff: ReleaseDiff) -> Iterator[Bar]:
 
 
 def _movements(figures: Sequence[MetricChange]) -> Iterator[Movement]:
-    """Yield figures between 0 and 1, news first."""
-    for one in sorted(figures, key=lambda one: one.is_noise):
+    """Yield figures between 0 and 1, those first that moved beyond their intervals."""
+    for one in sorted(figures, key=lambda one: PLACES.index(one.place)):
         if one.before is None or one.after is None or not (0 <= one.before <= 1 and 0 <= one.after <= 1):
             continue
         low = _percent(one.low)
         high = _percent(one.high)
-        yield Movement(one.figure, 100 * one.before, 100 * one.after, low, high, one.is_noise)
+        yield Movement(one.figure, 100 * one.before, 100 * one.after, low, high, one.place)
 
 
 def _percent(end: float | None) -> float | None:

@@ -89,9 +89,11 @@ class MetricChange(Record):
     high: float | None = None
 
     @property
-    def is_noise(self) -> bool:
-        """Return True when the figure now lies inside the interval of the figure before."""
-        return self.after is not None and self.low is not None and self.high is not None and self.low <= self.after <= self.high
+    def place(self) -> Literal["beyond", "inside", "no interval"]:
+        """The place of the figure now, as seen from the interval of the figure before."""
+        if self.after is None or self.low is None or self.high is None:
+            return "no interval"
+        return "inside" if self.low <= self.after <= self.high else "beyond"
 
 
 class SettingChange(Record):
@@ -128,13 +130,9 @@ class ReleaseDiff(Record):
     files: tuple[str, ...] = Field(default=(), description="files without rows that differ, came or went")
 
     @property
-    def news(self) -> list[MetricChange]:
-        """Figures of the rows and of the quality report that moved beyond their intervals."""
-        return [one for one in (*self.statistics, *self.quality) if not one.is_noise]
-
-    @property
-    def noise(self) -> list[MetricChange]:
-        return [one for one in (*self.statistics, *self.quality) if one.is_noise]
+    def figures(self) -> tuple[MetricChange, ...]:
+        """The figures of the rows and of the quality report that moved."""
+        return (*self.statistics, *self.quality)
 
     @property
     def level(self) -> Level:

@@ -13,7 +13,7 @@ from typing import Literal
 from assets.reporting.asset_description import ID
 from assets.reporting.plurals import counted, is_or_are
 from dataset_card.card import markdown
-from dataset_card.diff.records import MetricChange, ReleaseDiff, TableChange
+from dataset_card.diff.records import ReleaseDiff, TableChange
 
 Mark = Literal["same", "gone", "new"]
 HEADING = "## Changes since "
@@ -47,10 +47,11 @@ class DiffTable:
 
 @dataclass(frozen=True)
 class DiffTables:
-    """All tables of a diff: rows by table, figures that moved beyond and inside their intervals, and settings."""
+    """All tables of a diff: rows by table, figures that moved by whether beyond their intervals, and settings."""
 
     rows: DiffTable
     beyond: DiffTable
+    exact: DiffTable
     inside: DiffTable
     settings: DiffTable
 
@@ -65,15 +66,19 @@ def tables_of(diff: ReleaseDiff, *, untouched: bool = False) -> DiffTables:
     settings = tuple((one.name, one.before, one.after) for one in diff.settings)
     return DiffTables(
         rows=DiffTable("Rows by table", ("table", *map(COUNTS.__getitem__, counts)), tuple(rows)),
-        beyond=_moved("Figures that moved beyond their intervals", diff.news),
-        inside=_moved("Figures that moved inside their intervals", diff.noise),
+        beyond=_moved("Figures that moved beyond their intervals", diff, "beyond"),
+        exact=_moved("Figures without an interval that moved", diff, "no interval"),
+        inside=_moved("Figures that moved inside their intervals", diff, "inside"),
         settings=DiffTable("How it was made", ("how it was made", "before", "now"), settings, numbers=False),
     )
 
 
-def _moved(title: str, figures: list[MetricChange]) -> DiffTable:
-    rows = tuple((one.figure, _figure_text(one.before), _figure_text(one.after)) for one in figures)
-    return DiffTable(title, ("figure", "before", "now"), rows)
+def _moved(title: str, diff: ReleaseDiff, place: str) -> DiffTable:
+    rows: list[tuple[str, ...]] = []
+    for one in diff.figures:
+        if one.place == place:
+            rows.append((one.figure, _figure_text(one.before), _figure_text(one.after)))
+    return DiffTable(title, ("figure", "before", "now"), tuple(rows))
 
 
 def verdict(diff: ReleaseDiff) -> str:
@@ -139,9 +144,13 @@ def _paragraphs(diff: ReleaseDiff) -> Iterator[str]:
     yield ""
     tables = tables_of(diff)
     yield from _markdown_table(tables.rows, code=True)
-    yield from _markdown_table(tables.beyond)
-    if diff.noise:
-        yield f"Figures that moved inside the interval they had before: {len(diff.noise)}."
+    for moved in (tables.beyond, tables.exact):
+        if moved.rows:
+            yield f"{moved.title}:"
+            yield ""
+        yield from _markdown_table(moved)
+    if tables.inside.rows:
+        yield f"Figures that moved inside the interval they had before: {len(tables.inside.rows)}."
         yield ""
     yield from _markdown_table(tables.settings, code=True)
     yield f"`amemgym diff {diff.before.variant}@{diff.before.version}` and this release shows the rows themselves."

@@ -25,7 +25,7 @@ def print_diff(diff: ReleaseDiff, console: Console) -> None:
         if table.scored:
             _print_rows(table, console)
     tables = tables_of(diff)
-    for table in (tables.rows, tables.beyond, tables.inside, tables.settings):
+    for table in (tables.rows, tables.beyond, tables.exact, tables.inside, tables.settings):
         if table.rows:
             _print_table(table, console)
 

@@ -108,6 +108,7 @@ def no_counts(_: Any) -> Mapping[str, int]:
 class ReleaseFormat:
     """A benchmark as its releases show it. `metrics`: queries of one number over the tables, which a diff compares.
 
+    `figures`: words for the quality report's figures by dotted path; braces hold texts of a list's item or a mapping's `key`.
     `reported`: its quality report goes into the release. `expectations`: what a project of Great Expectations in the release
     checks beside what follows from the classes of the tables' rows. `counts_per_item`: what a recipe says every item has, as
     in the manifest's counts. The descriptions are those of the assets in the Dagster UI.
@@ -116,6 +117,7 @@ class ReleaseFormat:
     benchmark: Benchmark
     extras: type[ReleaseExtras] = ReleaseExtras
     metrics: Mapping[str, str] = field(default_factory=dict[str, str])
+    figures: Mapping[str, str] = field(default_factory=dict[str, str])
     reported: bool = False
     expectations: TableExpectations = field(default_factory=TableExpectations)
     counts_per_item: Callable[[Any], Mapping[str, int]] = no_counts

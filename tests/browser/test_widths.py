@@ -123,8 +123,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = begin_study(place / "study")
     (place / "annotation.html").write_text(annotation_page(study.study(), study.sheet(TWO[0])), encoding="utf-8")
     (place / "pages.html").write_text(index_page(Home(place), problem="There is a variant 'demo' already."), encoding="utf-8")
-    after = {"items": (retold(), scenario.episode(THIRD)), "recipe": scenario.recipe(num_users=2, seed=7)}
-    changed = diff(place, {"items": BOTH}, after)
+    before = report_of_base()
+    moved = [varied(line, accuracy=Estimate(value=0.7, low=0.6, high=0.8)) for line in before.shortcuts]
+    after = {
+        "items": (retold(), scenario.episode(THIRD)),
+        "recipe": scenario.recipe(num_users=2, seed=7),
+        "report": varied(before, shortcuts=tuple(moved)),
+    }
+    changed = diff(place, {"items": BOTH, "report": before}, after)
     (place / "diff.html").write_text(diff_page(changed), encoding="utf-8")
     return place
 
