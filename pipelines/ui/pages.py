@@ -3,18 +3,23 @@
 Dagster's metadata links here, because browsers follow no link from a served page to the disk.
 """
 
+import os
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from html import unescape
 from http import HTTPStatus
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
+import dagster as dg
+from dagster._core.storage.tags import PARTITION_NAME_TAG  # private: Dagster exports no name for the tag of a run's partition
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -27,15 +32,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assets.recipe.loading import RecipeError, load_recipe, variants
 from assets.recipe.partitions import BENCHMARK_TAG
+from assets.records.estimate import Estimate
 from assets.reporting.page_style import NARROW_TABLES, page_address, page_style
+from assets.reporting.plurals import counted
 from dataset_card.diff.compare import compare_releases, read_compared
 from dataset_card.diff.page import diff_page
 from dataset_card.diff.records import DiffError
-from dataset_card.release.manifest import REPORT_PAGE, ManifestError
+from dataset_card.release.manifest import REPORT_PAGE, ManifestError, ManifestUsage, read_manifest
 from dataset_card.release_store.store import FolderReleaseStore
 from pipelines.benchmarks import BENCHMARKS, entry_named, format_of
-from pipelines.evaluation.folder import PAGE, RESULTS, runs_folder
+from pipelines.evaluation.folder import MANIFEST, PAGE, RESULTS, runs_folder
 from pipelines.evaluation.metrics.results import Results
+from pipelines.evaluation.records import RunManifest
 from pipelines.evaluation.report.formatting import format_estimate
 from pipelines.experiments.annotation.folder import STUDY, StudyFolder
 from pipelines.experiments.annotation.page import study_app
@@ -53,6 +61,9 @@ SANDBOX = {
     "content-security-policy": "sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads",
     "x-content-type-options": "nosniff",
 }
+# In the head of a quality report's page.
+BLOCKED = '<div class="verdict no">'
+REFERENCES = ("none", "full-history")  # kinds of memories that keep nothing or everything, and are no rivals
 TITLE = re.compile(r"<title>([^<]*)</title>")
 COMPARED = re.compile(rf"\.\./runs/([^/\"]+)/{re.escape(PAGE)}")  # the links of a leaderboard to its runs
 # Only where a page is served there is a first page to go back to; the file itself stays as it is.
@@ -69,7 +80,8 @@ def pages_app(home: Home, *, reload: Reload) -> Starlette:
     """The pages of this installation. `reload` has Dagster read the definitions again."""
 
     async def index(_: Request) -> Response:
-        return HTMLResponse(await run_in_threadpool(index_page, home))
+        page = await run_in_threadpool(lambda: index_page(home, last_runs=_last_runs()))
+        return HTMLResponse(page)
 
     async def launchpad(request: Request) -> Response:
         return await _launchpad(request.path_params["variant"], home)
@@ -182,13 +194,51 @@ def _difference(before: Path, after: Path) -> str:
         raise HTTPException(404, f"There is no such release: {error.filename}") from error
 
 
-def index_page(home: Home, *, problem: str = "") -> str:
-    """Return the first page: every variant with its pages, and every evaluation and study."""
+@dataclass(frozen=True)
+class _Run:
+    """An evaluation's page, with its memory and its score where they can be read; `dataset` is variant and version."""
+
+    page: Path
+    dataset: str = ""
+    memory: str = ""
+    kind: str = ""
+    metric: str = ""
+    score: Estimate | None = None
+
+    @property
+    def folder(self) -> Path:
+        return self.page.parent
+
+    @property
+    def scored(self) -> str:
+        """The score with its interval; empty where there is none."""
+        return f"{self.metric} {format_estimate(self.score)}" if self.score else ""
+
+    @classmethod
+    def of(cls, page: Path) -> "_Run":
+        """Read a run by its page. A run is scored by its memory score, or else by its share of right answers."""
+        try:
+            metrics = Results.model_validate_json((page.parent / RESULTS).read_bytes()).metrics
+            manifest = RunManifest.model_validate_json((page.parent / MANIFEST).read_bytes())
+        except (OSError, ValueError):
+            return cls(page)
+        for name in ("memory", "overall"):
+            if name in metrics and metrics[name].value is not None:
+                return cls(page, manifest.dataset, manifest.memory.name, manifest.memory.kind, name, metrics[name])
+        return cls(page, manifest.dataset)
+
+
+def index_page(home: Home, *, problem: str = "", last_runs: Mapping[str, dg.RunRecord] | None = None) -> str:
+    """Return the first page: every variant with what came of it, and every evaluation and study.
+
+    `last_runs`: Dagster's last run of each variant.
+    """
+    evaluations = [_Run.of(path) for path in _newest_first(runs_folder(home).glob(f"*/{PAGE}"))]
     runs: list[tuple[str, str, str]] = []
-    for path in _newest_first(runs_folder(home).glob(f"*/{PAGE}")):
+    for run in evaluations:
         # Score, id and time tell a run from others of its name.
-        words = f"{_score(path.parent)}{path.parent.name}, {_made(path)}"
-        runs.append((*_link(_title(path), "runs", path.parent.name, PAGE), words))
+        score = f"{run.scored}, " if run.score else ""
+        runs.append((*_link(_title(run.page), "runs", run.folder.name, PAGE), f"{score}{run.folder.name}, {_made(run.page)}"))
     boards: list[tuple[str, str, str]] = []
     for path in _newest_first((home.root / LEADERBOARDS_FOLDER).glob("[!.]*.html")):
         boards.append((*_link(_title(path), LEADERBOARDS_FOLDER, path.name), f"{_compared(path)}{_made(path)}"))
@@ -198,11 +248,17 @@ def index_page(home: Home, *, problem: str = "") -> str:
         studies[name] = []
         for sheet in StudyFolder(path.parent).people():
             studies[name].append(_link(sheet.annotator, "annotation", name, sheet.annotator, ""))
+    made: list[Json] = []
+    waiting: list[Json] = []
+    for one in _variants(home, evaluations, last_runs or {}):
+        begun = any(one[key] for key in ("problem", "report", "releases", "last_run"))
+        (made if begun else waiting).append(one)
     template = _templates().get_template("index.html.j2")
     return template.render(
         style=page_style(NARROW_TABLES),
         problem=problem,
-        variants=list(_variants(home)),
+        made=made,
+        waiting=waiting,
         graphs=[_link(name, "graph", name) for name in BENCHMARK_NAMES],
         runs=runs,
         boards=boards,
@@ -222,18 +278,6 @@ def _newest_first(pages: Iterable[Path]) -> list[Path]:
     return sorted(pages, key=lambda path: (-path.stat().st_mtime, path))
 
 
-def _score(run: Path) -> str:
-    """Return the run's memory score, or its share of right answers, with its interval; "" where none can be read."""
-    try:
-        metrics = Results.model_validate_json((run / RESULTS).read_bytes()).metrics
-    except (OSError, ValueError):
-        return ""
-    for name in ("memory", "overall"):
-        if name in metrics and metrics[name].value is not None:
-            return f"{name} {format_estimate(metrics[name])}, "
-    return ""
-
-
 def _made(page: Path) -> str:
     """Return the time at which the page was written."""
     return f"{datetime.fromtimestamp(page.stat().st_mtime, UTC):%Y-%m-%d %H:%M} UTC"
@@ -247,8 +291,20 @@ def _compared(board: Path) -> str:
     return "".join(f"{name}, " for name in runs)
 
 
-def _variants(home: Home) -> Iterator[Json]:
-    """Yield each variant with its addresses. One whose file cannot be read is there with what is wrong."""
+def _last_runs() -> dict[str, dg.RunRecord]:
+    """Return Dagster's last run of each variant; none where this process has no Dagster."""
+    found: dict[str, dg.RunRecord] = {}
+    if "DAGSTER_HOME" in os.environ:
+        with dg.DagsterInstance.get() as instance:
+            for name in variants():
+                of_variant = dg.RunsFilter(tags={PARTITION_NAME_TAG: name})
+                for record in instance.get_run_records(filters=of_variant, limit=1):
+                    found[name] = record
+    return found
+
+
+def _variants(home: Home, evaluations: Iterable[_Run], last_runs: Mapping[str, dg.RunRecord]) -> Iterator[Json]:
+    """Yield each variant with what came of it. One whose file cannot be read is there with what is wrong."""
     releases = FolderReleaseStore(home.releases)
     for name in variants():
         versions = releases.versions(name)
@@ -257,19 +313,63 @@ def _variants(home: Home) -> Iterator[Json]:
             benchmark = load_recipe(name).benchmark
         except RecipeError as error:
             problem = str(error)
-        reports: list[tuple[str, str]] = []
+        pages: list[tuple[str, str]] = []
         for version in versions:
             if (home.releases / name / version / REPORT_PAGE).is_file():
-                reports.append(_link(version, "releases", name, version, REPORT_PAGE))
+                pages.append(_link(version, "releases", name, version, REPORT_PAGE))
+        report = home.reports / f"{name}.html"
         yield {
             "name": name,
             "benchmark": benchmark,
             "problem": problem,
             "launchpad": page_address("launchpad", name),
-            "report": page_address("reports", f"{name}.html") if (home.reports / f"{name}.html").is_file() else "",
-            "releases": reports,
+            "report": page_address("reports", report.name) if report.is_file() else "",
+            "blocked": report.is_file() and BLOCKED in report.read_text(encoding="utf-8"),
+            "releases": pages[::-1],
             "differences": [_link(f"{before} to {after}", "diff", name, before, after) for before, after in pairwise(versions)],
+            "best": _best(evaluations, f"{name} {versions[-1]}") if versions else None,
+            "last_run": _last_run(last_runs[name]) if name in last_runs else None,
+            **(_size(home.releases / name / versions[-1], benchmark) if versions and benchmark else {"size": "", "cost": ""}),
         }
+
+
+def _size(release: Path, benchmark: str) -> dict[str, str]:
+    """Return how many items a release has and what it cost, in words; empty where its manifest cannot be read."""
+    noun = entry_named(benchmark).benchmark.noun
+    try:
+        manifest = read_manifest(release)
+    except (OSError, ManifestError):
+        return {"size": "", "cost": ""}
+    items = manifest.counts.get(f"{noun}s")
+    return {"size": counted(items, noun) if items is not None else "", "cost": _cost(manifest.usage)}
+
+
+def _cost(usage: ManifestUsage | None) -> str:
+    """Return dollars, or tokens where a price is unknown."""
+    if usage is None:
+        return ""
+    if usage.cost_usd is not None:
+        return f"{usage.cost_usd:,.2f} USD"
+    return f"{(usage.input_tokens + usage.output_tokens) / 1000:,.0f}K tokens"
+
+
+def _best(evaluations: Iterable[_Run], dataset: str) -> tuple[str, str, str] | None:
+    """Return name, address and score of the best memory on this data set, references apart; None where none was scored."""
+    rivals: list[_Run] = []
+    for run in evaluations:
+        if run.dataset == dataset and run.kind not in REFERENCES and run.score:
+            rivals.append(run)
+    if not rivals:
+        return None
+    best = max(rivals, key=attrgetter("score.value"))
+    return (*_link(best.memory, "runs", best.folder.name, PAGE), best.scored)
+
+
+def _last_run(record: dg.RunRecord) -> tuple[str, str, str]:
+    """Return status, address and time of a run."""
+    run = record.dagster_run
+    status = run.status.value.replace("_", " ").lower()
+    return status, f"/runs/{run.run_id}", f"{record.create_timestamp:%Y-%m-%d %H:%M} UTC"
 
 
 def _link(words: str, *parts: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from assets.amemgym.records.report import CoverageLine, GroupShare, QualityRepor
 from assets.memory_items.report import ConditionLine, LengthLine, MemoryItemsReport
 from assets.records.estimate import Estimate
 from dataset_card.diff.page import diff_page
+from dataset_card.release_store.folder import write_release
 from pipelines.evaluation.folder import PAGE
 from pipelines.experiments.annotation.page import annotation_page
 from pipelines.experiments.scoring.compare import compare_runs
@@ -25,6 +26,7 @@ from tests.dataset_card.diff.test_compare import BOTH, THIRD, diff, retold
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 from tests.experiments.annotation.making import TWO, begin_study
 from tests.support import scenario
+from tests.support.releases import content
 from tests.support.scenario import varied
 from tests.validation.test_report_page import hostile, report
 from validation.amemgym.report.page import render_quality_page
@@ -122,7 +124,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_leaderboard(compare_runs([run, searching]), runs=place / "runs")
     study = begin_study(place / "study")
     (place / "annotation.html").write_text(annotation_page(study.study(), study.sheet(TWO[0])), encoding="utf-8")
-    (place / "pages.html").write_text(index_page(Home(place), problem="There is a variant 'demo' already."), encoding="utf-8")
     before = report_of_base()
     moved = [varied(line, accuracy=Estimate(value=0.7, low=0.6, high=0.8)) for line in before.shortcuts]
     after = {
@@ -130,7 +131,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "recipe": scenario.recipe(num_users=2, seed=7),
         "report": varied(before, shortcuts=tuple(moved)),
     }
+    (place / "reports").mkdir()
+    (place / "reports" / "demo.html").write_text(render_quality_page(before), encoding="utf-8")
+    write_release(content(report=before), root=place / "releases")
     changed = diff(place, {"items": BOTH, "report": before}, after)
+    (place / "pages.html").write_text(index_page(Home(place), problem="There is a variant 'demo' already."), encoding="utf-8")
     (place / "diff.html").write_text(diff_page(changed), encoding="utf-8")
     return place
 

@@ -11,14 +11,20 @@ import httpx2
 import pytest
 
 import assets.recipe.loading as loading
+from assets.records.estimate import Estimate
+from dataset_card.release_store.folder import write_release
 from pipelines.evaluation.folder import PAGE
 from pipelines.evaluation.report.formatting import format_estimate
 from pipelines.home import Home
+from pipelines.memories.contract import MemorySpec
 from pipelines.ui.pages import index_page, pages_app
 from pipelines.ui.request_guard import RequestGuard
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 from tests.experiments.annotation.making import TWO, begin_study
 from tests.pipelines.llm.scripted_server import on_a_port
+from tests.support.releases import content, report
+from tests.support.scenario import varied
+from validation.amemgym.report.page import render_quality_page
 
 
 @contextmanager
@@ -121,6 +127,31 @@ def test_a_run_stands_with_its_score(tmp_path: Path) -> None:
     run = finish(run_of(tmp_path / "runs", HonestModel()))
     memory = format_estimate(run.results.metrics["memory"])
     assert f"memory {memory}, {run.manifest.run_id}, " in index_page(Home(tmp_path))
+
+
+def test_a_variant_stands_with_verdict_size_cost_newest_release_and_best_memory(tmp_path: Path) -> None:
+    """A memory that keeps everything is no rival, and a run on another release says nothing of this one."""
+    home = Home(tmp_path)
+    for version in ("0.1.0", "1.0.0"):
+        write_release(content(report=report()), root=home.releases, version=version)
+    write(home.reports / "demo.html", f"<header>{render_quality_page(report())}</header>")
+    for name, kind, score, dataset in (
+        ("bm25", "bm25", 0.5, "demo 1.0.0"),
+        ("rag", "rag", 0.6, "demo 1.0.0"),
+        ("all", "full-history", 0.9, "demo 1.0.0"),
+        ("older", "rag", 0.8, "demo 0.1.0"),
+    ):
+        run = finish(run_of(tmp_path / "runs", HonestModel(), spec=MemorySpec(name=name, kind="full-history")))
+        folder = tmp_path / "runs" / run.manifest.run_id
+        manifest = varied(run.manifest, dataset=dataset, memory=MemorySpec(name=name, kind=kind))
+        write(folder / "manifest.json", manifest.model_dump_json())
+        results = varied(run.results, metrics={"memory": Estimate(value=score, low=None, high=None)})
+        write(folder / "results.json", results.model_dump_json())
+    text = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", index_page(home).partition("A variant of your own</h2>")[0]))
+    assert (
+        "demo amemgym not to be released 2 users 4K tokens 1.0.0 what changed earlier releases 0.1.0 rag memory .600 launchpad"
+    ) in text
+    assert "Not made yet, each with its launchpad: base ," in text
 
 
 def test_a_studys_key_is_out_of_reach_and_its_page_saves(tmp_path: Path) -> None:
