@@ -1,7 +1,8 @@
 """The comparison of two releases, read from their files alone: the same two always give the same difference."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -147,7 +148,7 @@ def _compare_rows(before: ComparedRelease, after: ComparedRelease, *, form: Rele
     marked = rewordings(after.folder)
     tables = form.benchmark.tables
     (item_key,) = tables[form.item_table].key
-    with _database() as connection:
+    with _database(f"{before.folder} and {after.folder}") as connection:
         for name, table in tables.items():
             old_file = before.tables / f"{name}.parquet"
             new_file = after.tables / f"{name}.parquet"
@@ -203,11 +204,18 @@ def _beyond_tables(before: ComparedRelease, after: ComparedRelease) -> Iterator[
             yield VersionReason(level="minor", because=f"{path} has more rows")
 
 
-def _database() -> "DuckDBPyConnection":
+@contextmanager
+def _database(folders: str) -> Generator["DuckDBPyConnection"]:
+    """Yield a database for the tables of these releases. Raises DiffError for tables that cannot be read or lack columns."""
     import duckdb
 
-    # Both releases may be a stranger's: their tables get no more memory than this, and no extension is loaded.
-    return duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"})
+    try:
+        # Both releases may be a stranger's: their tables get no more memory than this, and no extension is loaded.
+        with duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"}) as connection:
+            yield connection
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise DiffError(f"The tables of {folders} cannot be compared: {reason}.") from error
 
 
 def _whole_table(name: str, *, gone: bool) -> ComparedTable:
@@ -230,7 +238,7 @@ def _ids_only_in(connection: "DuckDBPyConnection", file: Path, *, other: Path, k
 
 def _count(side: ComparedRelease, form: ReleaseFormat) -> dict[str, Measured]:
     figures = {name.replace("_", " "): Measured(float(count)) for name, count in side.body.counts.items()}
-    with _database() as connection:
+    with _database(str(side.folder)) as connection:
         figures.update(count_metrics(connection, side.tables, form.metrics))
     return figures
 

@@ -149,3 +149,21 @@ def test_a_diff_with_it_ends_in_a_sentence(release: Release, folder: Path, path:
         spoiled = replace(spoiled, body=spoiled.body.model_copy(update={"files": tuple(changed)}))
     with pytest.raises((DiffError, ErrataError), match=words):
         compare_releases(read_compared(release.folder), spoiled, form=format_of(release.folder))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda table: table.drop_columns(["query"]), 'The tables of .* cannot be compared: .*"query"'),
+        (lambda table: table.rename_columns([name.replace("_id", "_no") for name in table.schema.names]), "cannot be compared"),
+    ],
+    ids=["a measured column is gone", "the keys have other names"],
+)
+def test_a_diff_with_foreign_columns_ends_in_a_sentence(
+    release: Release, folder: Path, change: Callable[[pa.Table], pa.Table], words: str
+) -> None:
+    path = "tables/demo/questions.parquet"
+    pq.write_table(change(pq.read_table(folder / path)), folder / path)
+    sign(folder, path)
+    with pytest.raises(DiffError, match=words):
+        compare_releases(read_compared(release.folder), read_compared(folder), form=format_of(release.folder))
