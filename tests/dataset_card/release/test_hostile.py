@@ -16,7 +16,7 @@ from dataset_card.diff.errata_files import ErrataError
 from dataset_card.diff.records import DiffError
 from dataset_card.release.digests import file_sha256
 from dataset_card.release.manifest import MANIFEST, Manifest, ManifestBody, read_manifest
-from dataset_card.release.verify import examine_release, verify_release
+from dataset_card.release.verify import examine_release, file_rows, verify_release
 from dataset_card.release_store.folder import Release
 from pipelines.benchmarks import format_of
 
@@ -152,18 +152,19 @@ def test_a_diff_with_it_ends_in_a_sentence(release: Release, folder: Path, path:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("names", "words"),
     [
-        (lambda table: table.drop_columns(["query"]), 'The tables of .* cannot be compared: .*"query"'),
-        (lambda table: table.rename_columns([name.replace("_id", "_no") for name in table.schema.names]), "cannot be compared"),
+        ({"query": "words"}, 'The tables of .* cannot be compared: .*"query"'),
+        ({"user_id": "user_no", "question_id": "question_no"}, "cannot be compared"),
     ],
-    ids=["a measured column is gone", "the keys have other names"],
+    ids=["a measured column", "the keys"],
 )
 def test_a_diff_with_foreign_columns_ends_in_a_sentence(
-    release: Release, folder: Path, change: Callable[[pa.Table], pa.Table], words: str
+    release: Release, folder: Path, names: dict[str, str], words: str
 ) -> None:
-    path = "tables/demo/questions.parquet"
-    pq.write_table(change(pq.read_table(folder / path)), folder / path)
-    sign(folder, path)
+    path = folder / "tables/demo/questions.parquet"
+    rows: list[dict[str, Any]] = [{names.get(name, name): value for name, value in row.items()} for row in file_rows(path)]
+    pq.write_table(pa.Table.from_pylist(rows), path)  # pyright: ignore[reportUnknownMemberType]
+    sign(folder, "tables/demo/questions.parquet")
     with pytest.raises(DiffError, match=words):
         compare_releases(read_compared(release.folder), read_compared(folder), form=format_of(release.folder))
