@@ -163,7 +163,9 @@ def test_a_diff_with_foreign_columns_ends_in_a_sentence(
     release: Release, folder: Path, names: dict[str, str], words: str
 ) -> None:
     path = folder / "tables/demo/questions.parquet"
-    rows: list[dict[str, Any]] = [{names.get(name, name): value for name, value in row.items()} for row in file_rows(path)]
+    rows: list[dict[str, Any]] = [
+        {names.get(str(name), str(name)): value for name, value in row.items()} for row in file_rows(path)
+    ]
     pq.write_table(pa.Table.from_pylist(rows), path)  # pyright: ignore[reportUnknownMemberType]
     sign(folder, "tables/demo/questions.parquet")
     with pytest.raises(DiffError, match=words):
