@@ -1,6 +1,6 @@
 """Stage 6: from a period's updates, the life events that caused them (section 3.1; App. C.3, elaboration)."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -29,7 +29,7 @@ from assets.llm.gate import Gate, GateAttempt, pass_gates
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, enum_of, list_of, object_of
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.records.base import GateRecord, duplicates
+from assets.records.base import GateRecord, ItemFailed, duplicates
 from assets.reporting.asset_description import AssetDescription, Metadata, Row
 from assets.reporting.histogram import histogram, rounded_mean
 from assets.text.text_checks import StyleCheck, TextInContext
@@ -67,11 +67,24 @@ async def elaborate_events(
 
 
 async def _draft_period(reader: StoryReader, period: TrajectoryPeriod) -> list[GatedEvent]:
-    events = await _draft(reader, period, period.changed, sample=0)
+    events = await _draft_together_or_apart(reader, period)
     gated: list[GatedEvent] = []
     for number, event in enumerate(events, start=1):
         gated.append(GatedEvent(period, event, GateAttempt(f"e{period.index:02d}-{number:02d}", event.text)))
     return gated
+
+
+async def _draft_together_or_apart(reader: StoryReader, period: TrajectoryPeriod) -> Sequence[Event]:
+    """Return events of all changes; each change by itself where a writer cannot tell several in one call."""
+    try:
+        return await _draft(reader, period, period.changed, sample=0)
+    except ItemFailed:
+        if len(period.changed) == 1:
+            raise
+    apart: list[Coroutine[Any, Any, tuple[Event, ...]]] = []
+    for name in period.changed:
+        apart.append(_draft(reader, period, [name], sample=1, whole=True))
+    return list(chain.from_iterable(await gather_all(*apart)))
 
 
 async def _draft(
@@ -162,7 +175,9 @@ def event_in_context(event: Event, new: Mapping[str, str], *, recipe: AMemGymRec
 def _reply_schema(changed: Collection[str], *, most: int) -> ReplySchema[dict[str, list[dict[str, Any]]]]:
     """Return the paper's keys: events, each with the changes that it explains."""
     # Sorted, so that equal requests are equal bytes and are found in the reply cache.
-    event = object_of({"states": list_of(enum_of(sorted(changed))), "event": PROSE})
+    # Without an end a small model names one change for ever.
+    states = list_of(enum_of(sorted(changed)), max_items=len(changed))
+    event = object_of({"states": states, "event": PROSE})
     return ReplySchema(object_of({"events": list_of(event, max_items=most)}))
 
 

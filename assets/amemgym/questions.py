@@ -66,8 +66,7 @@ def check_choices_can_show(choices: Iterable[tuple[str, Sequence[str]]], *, reci
     if found:
         raise ValueError(
             f"The choices {' and '.join(found)} are bare levels, which no message can show without saying them. "
-            "In place of each name what is so in this person's life, in two to five words: two_shifts_a_week, every_night, "
-            "on_call_at_home are better than low, medium, high."
+            "In place of each name in two to five words what is so in this person's life: who, where, when, with what."
         )
 
 

@@ -144,7 +144,7 @@ def print_yields(console: Console, yields: Yields, *, variant: str) -> None:
     ]
     print_table(console, head, rows, title=f"{variant}: {yields.finished} of {yields.begun} begun are finished")
     for name, one in yields.prompts.items():
-        for reason, count in one.objections.most_common():
+        for reason, count in one.objections.items():
             print_plain(console, f"{name}, sent back {counted(count, 'time')}: {reason}")
     gates = [
         (name, str(one.texts), str(one.at_once), str(one.after_rewrites), str(one.never)) for name, one in yields.gates.items()

@@ -90,12 +90,19 @@ async def _draft_question(asked: QuestionVariants) -> WrittenQuestion:
 async def _in_style(asked: QuestionVariants, variant: Variant, draft: str, repeats: bool) -> GateAttempt:
     """Return the draft, or one written by itself where a call of several left a fault in it that a rule would block.
 
-    Likewise where it `repeats` another: a writer that says one thing for all variants sees a single one then.
+    Likewise where it `repeats` another: a writer that says one thing for all variants sees a single one then. Where nothing
+    better comes of that, the gates refine it.
     """
     item_id = asked.item_id(variant)
-    if not repeats and not blocking_faults(asked.in_context(variant, draft)):
+    faults = blocking_faults(asked.in_context(variant, draft))
+    if not repeats and not faults:
         return GateAttempt(item_id, draft)
-    (answer,) = await draft_answers(asked, [variant], sample=1)
+    try:
+        (answer,) = await draft_answers(asked, [variant], sample=1)
+    except ItemFailed:
+        if faults:
+            raise
+        return GateAttempt(item_id, draft)
     return GateAttempt(item_id, answer, draft=1)
 
 

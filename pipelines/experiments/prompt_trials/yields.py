@@ -38,7 +38,7 @@ class PromptYield:
     at_once: int = 0
     after_objections: int = 0
     never: int = 0
-    objections: Counter[str] = field(default_factory=Counter[str])
+    objections: dict[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass
@@ -89,19 +89,22 @@ async def yields_of(benchmark: Benchmark, recipe: Recipe, sources: Iterable[Item
         before = recorder.calls
         made: dict[str, ItemRecord] = {benchmark.source.name: source}
         records: list[GateRecord] = []
-        try:
-            for stage in benchmark.stages[1:]:
+        for stage in benchmark.stages[1:]:
+            # What another stage lost may have gone its way beside it.
+            if any(need.name not in made for need in stage.needs):
+                continue
+            try:
                 made[stage.name] = await _make(stage, made, recipe=recipe, model=recorder)
                 records.extend(getattr(made[stage.name], "gate_records", ()))
-            finished += 1
-        except ItemFailed as failed:
-            failures.append(failed)
-            records.extend(failed.gate_records)
-            # The message begins with the prompt, or tells of the gate.
-            where = failed.gate_records[-1].gate if failed.gate_records else str(failed).partition(":")[0]
-            given_up[f"{where}: {failed.reason}"] += 1
-        except EndpointError:
-            pass  # the run went no further with this item: it was a replacement that nobody needed
+            except ItemFailed as failed:
+                failures.append(failed)
+                records.extend(failed.gate_records)
+                # The message begins with the prompt, or tells of the gate.
+                where = failed.gate_records[-1].gate if failed.gate_records else str(failed).partition(":")[0]
+                given_up[f"{where}: {failed.reason}"] += 1
+            except EndpointError:
+                pass  # the run went no further here
+        finished += len(made) == len(benchmark.stages)
         begun += recorder.calls > before
         gate_records[source.item_id] = records
     prompts: dict[str, PromptYield] = {}
@@ -121,6 +124,7 @@ async def _make(
 
 def _prompt_yield(questions: Sequence[Sequence[Exchange]], failures: Sequence[ItemFailed]) -> PromptYield:
     found = PromptYield(asked=len(questions))
+    objections = Counter[str]()
     for tries in questions:
         if never_accepted(tries, failures):
             found.never += 1
@@ -129,7 +133,8 @@ def _prompt_yield(questions: Sequence[Sequence[Exchange]], failures: Sequence[It
         else:
             found.after_objections += 1
         for again in tries[1:]:
-            found.objections.update(reasons(again.objection or ""))
+            objections.update(reasons(again.objection or ""))
+    found.objections.update(objections.most_common())
     return found
 
 

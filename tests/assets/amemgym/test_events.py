@@ -60,13 +60,14 @@ def test_the_model_sees_what_changed_and_what_did_not() -> None:
 BAD = {
     "update without event": (events(([DIET], "A talk.")), "without event: ['training_goal']"),
     "event for an unchanged state": (
-        events(([DIET, GOAL, EVENINGS], "A talk.")),
-        "events.0.states.2: Input should be 'diet' or",
+        events(([DIET, EVENINGS], "A talk.")),
+        "events.0.states.1: Input should be 'diet' or",
     ),
     "event for an unknown variable": (
-        events(([DIET, GOAL, "mood"], "A talk.")),
-        "events.0.states.2: Input should be 'diet' or",
+        events(([DIET, "mood"], "A talk.")),
+        "events.0.states.1: Input should be 'diet' or",
     ),
+    "more changes than there are": (events(([DIET, GOAL, DIET], "A talk.")), "events.0.states: List should have at most 2"),
     "update with two events": (events(([DIET, GOAL], "A talk."), ([GOAL], "A race.")), "in several: ['training_goal']"),
     "event that only names what changed": (
         events(([DIET, GOAL], "The training goal became another one after a talk with the coach.")),
@@ -85,12 +86,22 @@ def test_events_that_do_not_account_for_the_updates_are_sent_back(reply: dict[st
 
 
 def test_a_change_named_twice_in_one_event_counts_once() -> None:
-    record, model = elaborated(events(([DIET, GOAL, DIET, GOAL], "A talk.")))
-    assert record.periods[0].events[0].states == (DIET, GOAL)
+    record, model = elaborated(events(([DIET, DIET], "A talk."), ([GOAL], "A race.")))
+    assert [event.states for event in record.periods[0].events] == [(DIET,), (GOAL,)]
     assert model.objections(PROMPT) == []
 
 
 def test_of_two_failing_periods_the_first_is_told() -> None:
     model = ScriptedModel({PROMPT: [events(([DIET], "A talk."))]})
-    with pytest.raises(ItemFailed, match=r"without event: \['training_goal'\], in several: \[\]"):
+    with pytest.raises(ItemFailed, match="events/elaborate: events.0.states.0: Input should be 'training_goal'"):
         run(made_with(model))
+
+
+def test_changes_that_a_writer_cannot_tell_in_one_call_are_told_one_by_one() -> None:
+    def one_only(request: ModelRequest) -> object:
+        first, *_ = material(request, "state_changes")
+        return {"events": [{"states": [first], "event": "A long talk with a neighbour."}]}
+
+    model = ScriptedModel({PROMPT: [one_only]})
+    record = run(made_with(model))
+    assert sorted(name for event in record.periods[0].events for name in event.states) == sorted([DIET, GOAL])
