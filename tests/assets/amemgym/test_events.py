@@ -93,7 +93,7 @@ def test_a_change_named_twice_in_one_event_counts_once() -> None:
 
 def test_of_two_failing_periods_the_first_is_told() -> None:
     model = ScriptedModel({PROMPT: [events(([DIET], "A talk."))]})
-    with pytest.raises(ItemFailed, match="events/elaborate: events.0.states.0: Input should be 'training_goal'"):
+    with pytest.raises(ItemFailed, match=r"events/elaborate: events\.0\.states\.0: Input should be 'training_goal'"):
         run(made_with(model))
 
 
