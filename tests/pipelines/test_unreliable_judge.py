@@ -135,7 +135,7 @@ def by_chance(audits: Sequence[UserAudit], reliable: UserAudit) -> list[UserAudi
 def test_measured_error_rates_have_the_truth_in_their_intervals(
     parts: Parts, reliable: UserAudit, reading: Reading, rate: float
 ) -> None:
-    missed: list[str] = []
+    missed: dict[tuple[str, str], str] = {}
     expected = truth(reliable, parts, rate=rate)
     assert expected.keys() == {(gate, error) for gate in ("exposure", "recovery") for error in ("false_accept", "false_reject")}
     for votes in POLICIES:
@@ -144,8 +144,10 @@ def test_measured_error_rates_have_the_truth_in_their_intervals(
             share = found[error]
             assert share.low is not None
             assert share.high is not None
-            missed += [] if share.low <= chance <= share.high else [f"{error} with {votes}: {share}, truth {chance}"]
-    assert len(missed) <= 1, missed  # of eight intervals that hold 19 times in 20
+            if not share.low <= chance <= share.high:
+                missed[error] = f"with {votes}: {share}, truth {chance}"
+    # Of four intervals that hold 19 times in 20. All policies begin with the same first readings, so that one miss is theirs too.
+    assert len(missed) <= 1, missed
 
 
 @pytest.mark.parametrize("rate", [0.15, 0.3])
