@@ -146,7 +146,7 @@ def test_measured_error_rates_have_the_truth_in_their_intervals(
             assert share.high is not None
             if not share.low <= chance <= share.high:
                 missed[error] = f"with {votes}: {share}, truth {chance}"
-    # Of four intervals that hold 19 times in 20. All policies begin with the same first readings, so that one miss is theirs too.
+    # Of four intervals that hold 19 times in 20. All policies begin with the same first readings, and share their misses.
     assert len(missed) <= 1, missed
 
 
