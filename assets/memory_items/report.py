@@ -46,7 +46,7 @@ class MemoryItemsReport(MinimalReport):
     length_tolerance: float
     told_apart: dict[str, Estimate] = Field(
         default_factory=dict[str, Estimate],
-        description="how well support is told from filler, by what it is told from; nothing of few tasks",
+        description="how well support is told from filler at the length where it is told best; nothing of few tasks",
     )
     max_auroc: float
     arrival: tuple[ArrivalLine, ...] = ()

@@ -4,6 +4,8 @@ import pytest
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import ItemDocument, SizedItem, Turn
+from assets.records.estimate import Estimate
+from validation.memory_items.report import worst_areas
 from validation.memory_items.telling_apart import LOOKS, TellingApart
 
 BAG, NAMES, FORM = LOOKS
@@ -122,3 +124,14 @@ def test_form_that_tells_nothing_is_at_chance() -> None:
     value, low = measured([sized(shuffled(item), turns=3) for item in range(60)], FORM)
     assert 0.35 < value < 0.65
     assert low < 0.6
+
+
+def test_the_report_has_each_area_of_the_length_at_which_it_is_largest() -> None:
+    def areas(words: float, names: float) -> dict[str, Estimate]:
+        return {
+            "words": Estimate(value=words, low=words - 0.1, high=words + 0.1),
+            "names": Estimate(value=names, low=names - 0.1, high=names + 0.1),
+        }
+
+    worst = worst_areas([areas(0.6, 0.5), areas(0.5, 0.7), {}])
+    assert {name: area.value for name, area in worst.items()} == {"words": 0.6, "names": 0.7}

@@ -18,7 +18,7 @@ from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord
-from assets.records.estimate import with_interval
+from assets.records.estimate import Estimate, with_interval
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.gate_summary import votes_of
 from assets.reporting.user_share import UserShare
@@ -96,6 +96,17 @@ class LengthCounter:
         )
 
 
+def worst_areas(by_length: Iterable[Mapping[str, Estimate]]) -> dict[str, Estimate]:
+    """Return each area of the length at which support is told from filler best."""
+    worst: dict[str, Estimate] = {}
+    for areas in by_length:
+        for name, area in areas.items():
+            known = worst.get(name)
+            if known is None or (area.value or 0.0) > (known.value or 0.0):
+                worst[name] = area
+    return worst
+
+
 class MemoryItemsReportBuilder(MinimalReportBuilder):
     """Measures ablation, lengths, the order of arrival and how alike support and filler are, beside what every report has."""
 
@@ -103,7 +114,7 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
         super().__init__(recipe, items=items, benchmark=benchmark)
         self._document_recipe = expect_recipe(recipe, DocumentTaskRecipe)
         self._conditions = ConditionCounter()
-        self._apart = TellingApart()
+        self._apart: defaultdict[int, TellingApart] = defaultdict(TellingApart)
         self._arrival = ArrivalCounter()
         self._lengths: defaultdict[int, LengthCounter] = defaultdict(LengthCounter)
         self._answers = Counter[str]()
@@ -130,8 +141,10 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
         self._hops[str(len(task.hops))] += 1
         for sized in task.lengths:
             self._lengths[sized.target_tokens].add(sized)
-        # The shortest length has least filler, and the longest has every document.
-        self._apart.add(task.item_id, task.lengths[0])
+        # The shortest length has least filler to hide among; in the longest more names recur.
+        self._apart[task.lengths[0].target_tokens].add(task.item_id, task.lengths[0])
+        if len(task.lengths) > 1:
+            self._apart[task.lengths[-1].target_tokens].add(task.item_id, task.lengths[-1])
         for document in (*task.lengths[-1].documents, *task.shown_with_question):
             self._licenses[document.license or "invented"] += 1
 
@@ -147,7 +160,7 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
             conditions=tuple(self._conditions.lines(expected)),
             lengths=tuple([counter.line(target) for target, counter in sorted(self._lengths.items())]),
             length_tolerance=self._document_recipe.length_tolerance,
-            told_apart=self._apart.areas(),
+            told_apart=worst_areas(one.areas() for one in self._apart.values()),
             max_auroc=self._document_recipe.max_auroc,
             arrival=tuple(self._arrival.lines()),
             arrival_gap=self._arrival.gap(),
