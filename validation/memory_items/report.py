@@ -142,9 +142,8 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
         for sized in task.lengths:
             self._lengths[sized.target_tokens].add(sized)
         # The shortest length has least filler to hide among; in the longest more names recur.
-        self._apart[task.lengths[0].target_tokens].add(task.item_id, task.lengths[0])
-        if len(task.lengths) > 1:
-            self._apart[task.lengths[-1].target_tokens].add(task.item_id, task.lengths[-1])
+        for sized in (*task.lengths[:1], *task.lengths[1:][-1:]):
+            self._apart[sized.target_tokens].add(task.item_id, sized)
         for document in (*task.lengths[-1].documents, *task.shown_with_question):
             self._licenses[document.license or "invented"] += 1
 
