@@ -17,6 +17,7 @@ from pipelines.docs_site.reference import PAGES
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = Path(__file__).parent / "zensical.toml"
+SEARCH = Path(__file__).parent / "search_from_disk.js"
 LINK = re.compile(r"(?P<words>\[[^\]]*\])\((?P<path>(?!https?:|mailto:|#)[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 NOTEBOOK = ".ipynb"
@@ -33,6 +34,7 @@ def main(folder: Path) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page(), encoding="utf-8")
     shutil.copyfile(CONFIGURATION, folder / CONFIGURATION.name)
+    shutil.copyfile(SEARCH, pages / "iframe-worker.js")
     print("\n".join(dead), file=sys.stderr)
     return 1 if dead else 0
 
