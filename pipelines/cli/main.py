@@ -45,7 +45,7 @@ PANELS = {
         "evaluate": "evaluate:evaluate",
         "compare": "evaluate:compare",
         "leaderboard": "evaluate:leaderboard",
-        "gate": "gate:gate_memory",
+        "gate": "memory:gate_memory",
         "memory": "memory:app",
         "evolve": "memory:evolve_memory",
         "export": "memory:export_release",

@@ -27,7 +27,7 @@ from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory, answer_i
 from pipelines.evaluation.metrics.control import asks_control
 from pipelines.evaluation.metrics.evidence import Evidence, PerceivedTexts
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.reasoning import Answer, ReadableTask, text_of, value_in_reply
+from pipelines.evaluation.reasoning import Answer, ReadableTask, joined_text, value_in_reply
 from pipelines.evaluation.records import OF_MEMORY, AnswerRow, AnswersStep, DialogueTurn, RunManifest, Status
 from pipelines.evaluation.report.page import Json, PageItem
 from pipelines.evaluation.run import ENDS_ITEM, DatasetInfo, ItemRows, ItemStopped, Run
@@ -105,7 +105,7 @@ class DocumentItem:
         for document in self.task.shown_with_question:
             window.append(Message("user", document.perceived))
         task = Task(
-            text=text_of(prompt.messages),
+            text=joined_text(prompt.messages),
             query=self.task.question,
             window=tuple(window),
             schema_name="memory_items_ask",

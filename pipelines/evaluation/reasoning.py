@@ -130,10 +130,10 @@ def value_in_reply(task: ReadableTask[T], row: AnswerRow) -> T | None:
 def repeated_after(task: Task, *, last_answer: str, problem: str) -> Task:
     """Return the task once more, after an answer that could not be read."""
     prompt = load_prompt("evaluation/ask_again").render(question=task.text, last_answer=last_answer, problem=problem)
-    return replace(task, text=text_of(prompt.messages))
+    return replace(task, text=joined_text(prompt.messages))
 
 
-def text_of(messages: Iterable[Message]) -> str:
+def joined_text(messages: Iterable[Message]) -> str:
     """Return the messages as the text of one, because a task is a single message of the user."""
     return "\n\n".join(message.content for message in messages)
 

@@ -19,7 +19,6 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 import dagster as dg
-from dagster._core.storage.tags import PARTITION_NAME_TAG  # private: Dagster exports no name for the tag of a run's partition
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -31,7 +30,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assets.recipe.loading import RecipeError, load_recipe, variants
-from assets.recipe.partitions import BENCHMARK_TAG
+from assets.recipe.partitions import BENCHMARK_TAG, PARTITION_TAG
 from assets.records.estimate import Estimate
 from assets.reporting.page_style import NARROW_TABLES, page_address, page_style
 from assets.reporting.plurals import counted
@@ -297,7 +296,7 @@ def _last_runs() -> dict[str, dg.RunRecord]:
     if "DAGSTER_HOME" in os.environ:
         with dg.DagsterInstance.get() as instance:
             for name in variants():
-                of_variant = dg.RunsFilter(tags={PARTITION_NAME_TAG: name})
+                of_variant = dg.RunsFilter(tags={PARTITION_TAG: name})
                 for record in instance.get_run_records(filters=of_variant, limit=1):
                     found[name] = record
     return found

@@ -19,7 +19,7 @@ from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.answer_text import without_thought
 from assets.llm.structured_output import ReplySchema, UnusableReply, extract_json, object_of_enums
-from pipelines.evaluation.reasoning import ReadableTask, text_of
+from pipelines.evaluation.reasoning import ReadableTask, joined_text
 from pipelines.memories.contract import RecallQuery, Task, Wording
 from prompts.catalogue import load_prompt
 from prompts.template import RenderedPrompt
@@ -102,7 +102,7 @@ def _rendered(name: str, wording: Wording, given: Mapping[str, object]) -> Rende
 def _task(prompt: RenderedPrompt, *, query: str, schema: dict[str, object]) -> Task:
     # One message of the user. The paper's form is all in the last part: there, the question comes first.
     parts = prompt.messages[-1:] if prompt.name.startswith("paper/") else prompt.messages
-    return Task(text=text_of(parts), query=query, schema_name=prompt.name.replace("/", "_"), json_schema=schema)
+    return Task(text=joined_text(parts), query=query, schema_name=prompt.name.replace("/", "_"), json_schema=schema)
 
 
 def _read_choice(reply: str, *, options: Sequence[AnswerChoice]) -> str:

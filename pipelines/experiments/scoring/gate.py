@@ -89,7 +89,7 @@ class GateResult:
         return ""
 
 
-def settings_of(manifest: RunManifest) -> dict[str, str]:
+def comparable_settings(manifest: RunManifest) -> dict[str, str]:
     """Return what two runs must have in common so that only the memory differs."""
     settings = {
         "dataset": manifest.dataset,
@@ -111,7 +111,9 @@ def baseline_of(run: FinishedRun) -> Baseline:
     """Return the run's score as a baseline. Raises EvaluationError for too few users."""
     refuse_few_users(run.manifest)
     users = _scored(run, kind="question")
-    return Baseline(memory=run.manifest.memory.name, noun=run.manifest.noun, settings=settings_of(run.manifest), users=users)
+    return Baseline(
+        memory=run.manifest.memory.name, noun=run.manifest.noun, settings=comparable_settings(run.manifest), users=users
+    )
 
 
 def refuse_few_users(manifest: RunManifest) -> None:
@@ -135,7 +137,7 @@ def read_baseline(path: Path) -> Baseline:
 
 def refuse_other_settings(baseline: Baseline, manifest: RunManifest) -> None:
     """Raise EvaluationError where the baseline was made with other settings than this run has."""
-    own = settings_of(manifest)
+    own = comparable_settings(manifest)
     for name in (*own, *baseline.settings):
         before = baseline.settings.get(name, "none")
         now = own.get(name, "none")
