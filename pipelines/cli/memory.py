@@ -26,7 +26,7 @@ from pipelines.cli.terminal import (
 )
 from pipelines.errors import Problem
 from pipelines.evaluation.command import EvaluationProgress, run_evaluation
-from pipelines.evaluation.folder import PAGE, find_run, runs_folder, write_table
+from pipelines.evaluation.folder import PAGE, RunFolder, find_run, read_run, run_folder_of, runs_folder, write_table
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import MEMORY_CHECK
@@ -50,6 +50,7 @@ from pipelines.experiments.scoring.gate import (
     refuse_other_settings,
 )
 from pipelines.export.documents import export_tasks
+from pipelines.export.every_eval_ever import SCHEMA_VERSION, write_record
 from pipelines.home import home
 from pipelines.memories.check import ContractVerdict, check_memory
 from pipelines.memories.contract import MemoryTools
@@ -125,12 +126,22 @@ async def _checked(source: str, options: EvaluationOptions, *, deadline: float) 
 
 
 def export_release(
-    dataset: DatasetArgument,
+    source: Annotated[
+        str,
+        typer.Argument(metavar="RELEASE|RUN", help="A variant with a release, a release folder, a data.json, or a run."),
+    ],
     out: Annotated[Path, typer.Option(help="Folder to write.")],
-    users: Annotated[Optional[int], typer.Option(min=1, help="Only the first so many users, or tasks.")] = None,
+    users: Annotated[Optional[int], typer.Option(min=1, help="Only the first so many users, or tasks, of a release.")] = None,
 ) -> None:
-    """Write documents and questions of a release of any benchmark for other harnesses: Parquet and JSONL, off-policy."""
-    tasks = open_tasks(dataset, release_store=open_release_store(home())).first(users)
+    """Write a release's documents and questions for other harnesses, or a run as a record of Every Eval Ever with its lines."""
+    run = run_folder_of(source, runs=runs_folder(home()))
+    if run is not None:
+        path = write_record(read_run(str(run), runs=run.parent), out, made_at=RunFolder(run).made_at)
+        print_plain(
+            TextConsole(stderr=True), f"{path} is a record of Every Eval Ever {SCHEMA_VERSION}; its lines lie beside it."
+        )
+        return
+    tasks = open_tasks(source, release_store=open_release_store(home())).first(users)
     export = export_tasks(tasks, out)
     documents = counted(len(export.documents), "document")
     questions = counted(len(export.questions), "question")
