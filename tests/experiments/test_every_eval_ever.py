@@ -17,8 +17,6 @@ AT = datetime(2026, 11, 26, 12, tzinfo=UTC)
 # Where the shared repository keeps the lines: benchmark, developer and model, and a random id of version 4.
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 LINES = re.compile(rf"data/amemgym/unknown/test-model/{UUID}_samples\.jsonl")
-    r"data/amemgym/unknown/test-model/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}_samples\.jsonl"
-)
 
 
 @pytest.fixture(scope="module")
