@@ -1,4 +1,4 @@
-"""Sensors and a schedule. All but the one that looks at recipe files are off until somebody switches them on."""
+"""Sensors and a schedule. Those for recipe files and failed runs are on, the others off until somebody switches them on."""
 
 import logging
 import os
@@ -7,8 +7,10 @@ import dagster as dg
 
 from assets.engine.recipe_asset import observe_recipe_files
 from assets.recipe.partitions import PARTITION_TAG
+from assets.reporting.plurals import counted
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.jobs import GENERATE_AND_RELEASE
+from validation.checks import keep_last_results
 
 WILL_RETRY = "dagster/will_retry"
 ALERT_VARIABLE = "AMEMGYM_ALERT_URL"
@@ -57,6 +59,17 @@ def alert_on_failure(context: dg.RunFailureSensorContext) -> dg.SkipReason | Non
     return None
 
 
+@dg.run_failure_sensor(  # pyright: ignore[reportUnknownMemberType]
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=10,
+    description="Keeps the last results of checks that a failed run never came to. Starts no run.",
+)
+def checks_keep_their_results(context: dg.RunFailureSensorContext) -> dg.SkipReason:
+    """Say how many results were reported anew."""
+    kept = keep_last_results(context.dagster_run, context.instance)
+    return dg.SkipReason(f"{counted(kept, 'check')} of run {context.dagster_run.run_id[:8]} kept what was found last.")
+
+
 def alert_sentence(context: dg.RunFailureSensorContext) -> str:
     """Say in one line that the run failed, of which variant, and why."""
     run = context.dagster_run
@@ -100,5 +113,5 @@ def recipe_files_changed(context: dg.SensorEvaluationContext) -> dg.SkipReason:
     return dg.SkipReason(f"Changed: {', '.join(changed)}." if changed else "No recipe file says anything new.")
 
 
-SENSORS = (recipe_files_changed, release_when_the_report_passes, alert_on_failure)
+SENSORS = (recipe_files_changed, checks_keep_their_results, release_when_the_report_passes, alert_on_failure)
 SCHEDULES = (demo_every_monday,)

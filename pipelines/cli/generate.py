@@ -50,6 +50,7 @@ from pipelines.opening.doctor import check_dagster_storage, sound_dagster_storag
 from pipelines.opening.models import open_run_context
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.io_manager import open_asset_values
+from validation.checks import keep_last_results
 
 # Dagster would send what is printed through processes of its own, which Ctrl-C ends with tracebacks.
 WITHOUT_CAPTURE = {
@@ -282,6 +283,7 @@ def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstanc
         raise_on_error=False,  # `first_problem` says it in one sentence
     )
     if not result.success:
+        keep_last_results(result.dagster_run, instance)
         raise first_problem(result)
     return result
 

@@ -73,7 +73,9 @@ def test_a_prompt_shows_each_users_data_in_its_last_part_only(name: str) -> None
 
 @pytest.mark.parametrize("name", [name for name in GENERATION if len(load_prompt(name).parts) > 2])
 def test_the_answers_of_a_prompts_examples_are_json(name: str) -> None:
-    replies = [json.loads(part.text) for part in load_prompt(name).parts if part.role == "assistant"]
+    messages = load_prompt(name).render(**values(name, mark="x")).messages
+    replies = [json.loads(message.content) for message in messages if message.role == "assistant"]
+    assert replies
     assert all(isinstance(answer, dict) for answer in replies)
 
 
