@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prompts.fence import TAG_CHARACTERS
 from prompts.template import STANDING_RULE, PromptError, parse_prompt
 
 HEAD = "---\npurpose: p\nrole: {role}\nwarmth: {warmth}\nversion: 1\npaper: none\nvariables: {variables}\n---\n"
@@ -195,8 +196,9 @@ def test_time_grows_with_a_text_s_length_alone(unit: str) -> None:
     assert time.process_time() - began < 10
 
 
+# Tag characters are taken out of every text, which a test of its own shows.
 PIECES = st.lists(st.sampled_from(["<", "/", "note", ">", " ", "\n", "{{", "}}", "{%", "%}"]) | st.text(max_size=4)).map(
-    "".join
+    lambda pieces: TAG_CHARACTERS.sub("", "".join(pieces))
 )
 
 
@@ -228,3 +230,8 @@ def test_the_fingerprint_changes_with_any_word(part: str) -> None:
 def test_the_fingerprint_does_not_depend_on_the_data() -> None:
     prompt = parse_prompt("t/t", template())
     assert prompt.render(note="a").fingerprint == prompt.render(note="b").fingerprint == prompt.fingerprint
+
+
+def test_letters_that_no_screen_shows_are_taken_out() -> None:
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+    assert rendered(f"Hello{hidden}.") == "<note>\nHello.\n</note>"
