@@ -94,6 +94,7 @@ class ModelClient:
                 if isinstance(outcome, ModelReply):
                     connection.limit.succeeded()
                     self.compatibility.served(request, sent=compatibility)
+                    self.compatibility.note_reply(request, outcome, sent=compatibility)
                     return await then(outcome)
                 if outcome.kind == "refused":
                     return await then(REFUSAL)

@@ -6,16 +6,23 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
-from assets.llm.ports import ModelRequest
-from pipelines.resources.llm.reply_room import ReplyRoom, RoomLimit
+from assets.llm.ports import ModelReply, ModelRequest
+from pipelines.resources.llm.reply_room import ReplyRoom, RoomLimit, sign_of_short_context
 from prompts.template import Message
 
 Structure = Literal["strict", "schema", "object", "text"]
 LimitName = Literal["max_completion_tokens", "max_tokens"]
+# OpenAI and Azure take the first one from all models, and the second one from models that do not reason. Of everybody else's
+# servers, several ignore the first one without a word (Ollama does), so that a reply would have no end.
+OPENAI_LIMITS: tuple[LimitName, ...] = ("max_completion_tokens", "max_tokens")
+OTHER_LIMITS: tuple[LimitName, ...] = ("max_tokens", "max_completion_tokens")
+OPENAI_HOST = re.compile(r"^https?://(?:[^/@]*\.)?(?:openai|azure)\.com(?=[:/]|$)", re.IGNORECASE)
 
 SCHEMA_INSTRUCTION = "\n\nAnswer with one JSON object alone. It must fit this JSON schema:\n"
 NAMES_STRUCTURE = re.compile(
-    r"response_?format|json_?schema|json_?object|structured.output|guided|grammar|\bschema\b", re.IGNORECASE
+    r"response_?format|json_?schema|json_?object|structured.output|guided|grammar|(?<![a-z])schema\b"
+    r"|requested parameters|contains an invalid argument",  # OpenRouter's and Gemini's words for it
+    re.IGNORECASE,
 )
 # Words that say for sure that a parameter is what an endpoint does not take; others may be of this one request.
 SAYS_UNKNOWN = re.compile(
@@ -23,12 +30,18 @@ SAYS_UNKNOWN = re.compile(
     r"|not (?:permitted|allowed|implemented)|extra (?:inputs|fields)|deprecated",
     re.IGNORECASE,
 )
-NAMES_SYSTEM = re.compile(r"system.{0,3} (?:role|message|prompt|instruction)|role\W+system", re.IGNORECASE)
+NAMES_SYSTEM = re.compile(r"system.{0,3} (?:role|message|prompt|instruction)|\brole\b.{0,30}\bsystem\b", re.IGNORECASE)
+# Of a model that thinks so long that its server hands out nothing but streams.
+NAMES_STREAM = re.compile(
+    r"only supports? (?:\w+ )?stream|non-?stream|\bstream\w*\W{1,3}(?:false|true)\b|\bstream\w*\W+(?:is required|must be)",
+    re.IGNORECASE,
+)
 WORDS_OF_FIELDS = {
     "temperature": "temperature",
     "seed": "seed",
     "cache_key": "prompt_cache_key",
     "system": "messages of the system",
+    "stream": "a stream of events",
     "encoding_format": "encoding_format",
 }
 WORDS_OF_STRUCTURE = {
@@ -54,21 +67,28 @@ class Rejection:
 
 @dataclass(frozen=True)
 class ApiCompatibility:
-    """The parameters of a call that one model at one endpoint accepts. `encoding_format` is one of embeddings."""
+    """The parameters of a call that one model at one endpoint accepts. `encoding_format` is one of embeddings.
+
+    `limit_names`: names of the limit of a reply's tokens that were not rejected yet; the first one is sent. `stream`: the
+    model answers with a stream of events only.
+    """
 
     structure: Structure = "strict"
-    limit_name: LimitName = "max_completion_tokens"
+    limit_names: tuple[LimitName, ...] = OPENAI_LIMITS
     temperature: bool = True
     seed: bool = True
     cache_key: bool = True
     system: bool = True
+    stream: bool = False
     encoding_format: bool = True
     room: ReplyRoom = ALL_ROOM
 
     def body(self, request: ModelRequest) -> dict[str, object]:
         """The request as the JSON body of a chat completion."""
         messages = _without_empty(request.messages if self.system else _without_system(request.messages))
-        body: dict[str, object] = {"model": request.model, self.limit_name: self.room.of(request)}
+        body: dict[str, object] = {"model": request.model, self.limit_names[0]: self.room.of(request)}
+        if self.stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
         if self.temperature and request.temperature is not None:
             body["temperature"] = request.temperature
         if self.seed:
@@ -111,8 +131,8 @@ class ApiCompatibility:
         changes = list[str]()
         if self.structure != other.structure:
             changes.append(f"for {WORDS_OF_STRUCTURE[other.structure]} in place of {WORDS_OF_STRUCTURE[self.structure]}")
-        if self.limit_name != other.limit_name:
-            changes.append(f"with {other.limit_name} in place of {self.limit_name}")
+        if self.limit_names[0] != other.limit_names[0]:
+            changes.append(f"with {other.limit_names[0]} in place of {self.limit_names[0]}")
         for name, word in WORDS_OF_FIELDS.items():
             if getattr(self, name) != getattr(other, name):
                 changes.append(f"with {word}" if getattr(other, name) else f"without {word}")
@@ -130,8 +150,10 @@ class ApiCompatibility:
             better = replace(better, system=False)
         if self.encoding_format and "encoding_format" in text:
             better = replace(better, encoding_format=False)
-        if self.limit_name == "max_completion_tokens" and self.limit_name in text:
-            better = replace(better, limit_name="max_tokens")
+        if not self.stream and NAMES_STREAM.search(text):
+            better = replace(better, stream=True)
+        if len(self.limit_names) > 1 and self.limit_names[0] in text:
+            better = replace(better, limit_names=self.limit_names[1:])
         if self.temperature and request.temperature is not None and "temperature" in text:
             better = replace(better, temperature=False)
         if self.seed and re.search(r"\bseed\b", text):
@@ -167,10 +189,14 @@ class LearnedCompatibility:
     _by_model: dict[str, ApiCompatibility] = field(default_factory=dict[str, ApiCompatibility])
     _lessons: dict[str, Lesson] = field(default_factory=dict[str, Lesson])
     _told: set[str] = field(default_factory=set[str])
+    _short_contexts: set[str] = field(default_factory=set[str])
 
     def of(self, model: str) -> ApiCompatibility:
         """Return what to assume of the model now."""
-        return self._by_model.get(model, ApiCompatibility())
+        known = self._by_model.get(model)
+        if known is not None:
+            return known
+        return ApiCompatibility(limit_names=OPENAI_LIMITS if OPENAI_HOST.match(self.address) else OTHER_LIMITS)
 
     def of_call(self, request: ModelRequest) -> ApiCompatibility:
         """Return what to send a call with; one call checks a doubtful lesson."""
@@ -217,6 +243,13 @@ class LearnedCompatibility:
             self._tell(model, lesson.before, now, opening="rejected a call and took it otherwise")
             if not lesson.doubtful:
                 del self._lessons[model]
+
+    def note_reply(self, request: ModelRequest, reply: ModelReply, *, sent: ApiCompatibility) -> None:
+        """Warn once of a model whose reply gives away that its server cuts off what its context does not hold."""
+        sign = sign_of_short_context(request, reply, asked=sent.room.of(request))
+        if sign and request.model not in self._short_contexts:
+            self._short_contexts.add(request.model)
+            LOG.warning(f"The model endpoint {self.address} {sign}. Give the model {request.model!r} a longer context there.")
 
     def failed(self, request: ModelRequest, *, sent: ApiCompatibility, rejected: bool) -> None:
         """Note a call that got no reply: what it was asked without did not help, or the check has to be made again."""

@@ -9,7 +9,7 @@ import httpx2
 
 from assets.llm.ports import ModelRequest
 from pipelines.bounded_http import BodyTooLarge
-from pipelines.resources.llm.compatibility import SAYS_UNKNOWN, Rejection
+from pipelines.resources.llm.compatibility import NAMES_SYSTEM, SAYS_UNKNOWN, Rejection
 from pipelines.resources.llm.error_body import ErrorBody
 from pipelines.resources.llm.reply_room import room_limit_in
 from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds, says_used_up
@@ -55,6 +55,8 @@ FAILED_GENERATION = re.compile(
 NO_GRAMMAR = re.compile(
     r"pars(?:e|ing) grammar|schema conversion|(?:convert|compil)\w* .{0,30}(?:schema|grammar)", re.IGNORECASE
 )
+# OpenRouter's, where the model is there and no provider of it takes all fields.
+NO_PROVIDER_TAKES_THE_FIELDS = re.compile(r"no (?:endpoints?|providers?) .{0,40}requested parameters", re.IGNORECASE)
 TOO_LONG_FOR_CONTEXT = re.compile(r"context.?(?:length|window|size)|maximum context", re.IGNORECASE)
 ANSWERS_OF_PROXIES = {403, 404, 405, 407, 500, 501, 502, 503, 504}
 TOO_LONG = re.compile(
@@ -105,7 +107,13 @@ class ErrorResponse:
         if self.status >= 500:
             return TOO_LONG_FOR_CONTEXT.search(self.text) is not None
         named = self.status == 413 or "context_length_exceeded" in self.codes
+        if NO_GRAMMAR.search(self.text):
+            return False
         return named or ("response_format" not in self.param and TOO_LONG.search(self.text) is not None)
+
+    def says_fault_of_the_request(self) -> bool:
+        """Return True for words that are of the request, whatever the status is."""
+        return self.says_too_long() or any(pattern.search(self.text) for pattern in (NO_GRAMMAR, NAMES_SYSTEM))
 
     def says_failed_generation(self) -> bool:
         """Return True when the model's own words were no valid reply."""
@@ -128,9 +136,8 @@ class Unfinished:
     reason: str
 
 
-# `unusable`: a reply of this API whose parts cannot be read; `stream`: events, which nobody asked for; `foreign`: something
-# else, so that the address may be wrong.
-NoReply = Literal["unusable", "stream", "foreign"] | Unfinished | ErrorResponse
+# `unusable`: a reply of this API whose parts cannot be read; `foreign`: something else, so that the address may be wrong.
+NoReply = Literal["unusable", "foreign"] | Unfinished | ErrorResponse
 
 
 class FailureClassifier:
@@ -179,11 +186,6 @@ class FailureClassifier:
         remedy = "look at what the server or the proxy before it answers"
         return CallFailure("transient", "answered with a chat completion whose parts cannot be read", remedy)
 
-    def of_stream(self) -> CallFailure:
-        """A stream of events as the answer to a request for a whole reply."""
-        remedy = "turn streaming off in the server or in the proxy before it"
-        return CallFailure("foreign", "answered with a stream of events, though a whole reply was asked for", remedy)
-
     def of_unfinished(self, answer: Unfinished) -> CallFailure:
         """A reply that may be half of one."""
         reason = self._redactor.clean(answer.reason)
@@ -196,8 +198,6 @@ class FailureClassifier:
             return self.of_error(answer, request=request)
         if isinstance(answer, Unfinished):
             return self.of_unfinished(answer)
-        if answer == "stream":
-            return self.of_stream()
         return self.of_unusable_completion() if answer == "unusable" else self.of_unreadable_answer()
 
     def of_status(self, error: "openai.APIStatusError", *, request: ModelRequest) -> CallFailure:
@@ -222,7 +222,7 @@ class FailureClassifier:
             return CallFailure("limited", problem, SLOW_DOWN, retry_after=answer.retry_after, used_up=answer.used_up)
         if answer.says_filtered():
             return CallFailure("refused", f"refused the content{self._quoted(answer)}")
-        if answer.status >= 500 and (answer.says_too_long() or NO_GRAMMAR.search(answer.text)):
+        if answer.status >= 500 and answer.says_fault_of_the_request():
             return self._of_request(answer, request=request)
         if answer.status in (408, 409, 425) or answer.status >= 500:
             return CallFailure(
@@ -248,7 +248,8 @@ class FailureClassifier:
         if answer.status == 403:
             remedy = f"check that the key in {key} may use the model {request.model!r}"
             return CallFailure("fatal", f"denied access{quoted}", remedy)
-        if answer.status in (404, 405):
+        lacks_fields = answer.status == 404 and NO_PROVIDER_TAKES_THE_FIELDS.search(answer.text) is not None
+        if answer.status in (404, 405) and not lacks_fields:
             remedy = f"correct the model's name in the recipe, or the address in {address}"
             if self._settings.transport is not None:  # the embedded model, which plays no other
                 remedy = f"set {VARIABLES[1][1]}, or {' and '.join(VARIABLES[0][:2])}, so that an endpoint is asked which does"
@@ -261,7 +262,10 @@ class FailureClassifier:
             return CallFailure(kind, problem, remedy, rejection=Rejection(room=room))
         problem = f"rejected {named} for the model {request.model!r}{quoted}"
         remedy = "correct the model's settings in the recipe, or choose another model"
-        kind = "rejected" if answer.status in (400, 422) or answer.status >= 500 else "unserved"
+        for name in request.extra_body:
+            if re.search(rf"\b{re.escape(name)}\b", f"{answer.param} {answer.text}"):
+                remedy = f"change {name} in the extra_body of the model's settings, or choose another model"
+        kind = "rejected" if answer.status in (400, 422) or answer.status >= 500 or lacks_fields else "unserved"
         rejection = Rejection(answer.text, answer.param)
         return CallFailure(kind, problem, remedy, rejection=rejection)
 

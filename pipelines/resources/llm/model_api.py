@@ -13,8 +13,8 @@ from assets.llm.usage import prompt_tokens
 from assets.text.words import count_tokens
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.connection import MOST_BYTES
-from pipelines.resources.llm.error_body import is_event_stream
 from pipelines.resources.llm.errors import ErrorResponse, NoReply, Unfinished
+from pipelines.resources.llm.event_stream import is_event_stream, joined_completion
 
 if TYPE_CHECKING:
     import openai
@@ -119,7 +119,6 @@ class OpenAiChat:
 class _CompletionChoice(BaseModel):
     message: dict[str, Any] | None = None
     text: str | None = None  # of servers that answer in the form of the older completions
-    delta: Any = None
     finish_reason: str | int | None = None
     error: Any = None
 
@@ -187,7 +186,10 @@ def read_reply(body: bytes, *, room: int = 0) -> ModelReply | NoReply:
     `room`: the tokens that the reply was allowed, for a server that names no finish reason.
     """
     try:
-        completion = _Completion.model_validate_json(body)
+        if is_event_stream(body):
+            completion = _Completion.model_validate(joined_completion(body))
+        else:
+            completion = _Completion.model_validate_json(body)
     except ValidationError:
         return no_reply(body, listed="choices")
     if not completion.choices:
@@ -198,7 +200,7 @@ def read_reply(body: bytes, *, room: int = 0) -> ModelReply | NoReply:
         return ErrorResponse.of(200, completion.error or choice.error)
     message = {"content": choice.text} if choice.message is None else choice.message
     if choice.message is None and choice.text is None:
-        return "stream" if choice.delta is not None else "unusable"
+        return "unusable"
     usage = completion.usage or _CompletionUsage()
     finish = _finish(choice, tokens=usage.output, room=room)
     refusal = refusal_text(message)
@@ -227,7 +229,7 @@ def no_reply(body: bytes, *, listed: str) -> NoReply:
     except ValidationError:
         if not is_event_stream(body):
             return "foreign"
-        return ErrorResponse.of(200, body.decode(errors="replace")) if ERROR_EVENT.search(body) else "stream"
+        return ErrorResponse.of(200, body.decode(errors="replace")) if ERROR_EVENT.search(body) else "unusable"
     entry = content
     if isinstance(content, list) and content:
         entry = cast(list[object], content)[0]

@@ -4,10 +4,13 @@ import re
 from dataclasses import dataclass, replace
 from math import ceil
 
-from assets.llm.ports import ModelRequest
+from assets.llm.ports import ModelReply, ModelRequest
 from assets.llm.usage import prompt_tokens
 
 LEAST_ROOM = 256  # tokens, or a quarter of what is asked for: a prompt that leaves less is too long
+# Of our estimate of a prompt: no tokenizer that we know makes so few tokens of a text, so that part of it was not read.
+READ_IN_PART = 0.6
+LONG_PROMPT = 1_000  # tokens; the estimate of a short one is rough
 SMALLER = 0.7  # of the room that was rejected, where the error's numbers bring no less
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 NAMES_ROOM = re.compile(
@@ -89,6 +92,23 @@ def _least(request: ModelRequest) -> int:
 def estimated_tokens(request: ModelRequest) -> int:
     """Return the tokens of a request's prompt, by our estimate."""
     return prompt_tokens((message.content for message in request.messages), schema=request.json_schema)
+
+
+def sign_of_short_context(request: ModelRequest, reply: ModelReply, *, asked: int) -> str:
+    """Return what a server does to a prompt or a reply that its context does not hold, by its usage; "" where it shows nothing.
+
+    `asked`: the tokens that the reply was allowed.
+    """
+    texts = prompt_tokens(message.content for message in request.messages)
+    if texts >= LONG_PROMPT and reply.input_tokens < READ_IN_PART * texts:
+        return f"read {reply.input_tokens:,} tokens of a prompt of about {texts:,}, as if its context held no more"
+    counted = reply.input_tokens != estimated_tokens(request)  # else the usage is our own estimate, as the server gave none
+    if reply.finish == "length" and counted and reply.output_tokens < READ_IN_PART * asked:
+        return (
+            f"ended a reply at {reply.output_tokens:,} of {asked:,} tokens, as if its context held "
+            f"{reply.input_tokens + reply.output_tokens:,} tokens of prompt and reply together"
+        )
+    return ""
 
 
 def room_limit_in(text: str, *, asked: int) -> RoomLimit | None:

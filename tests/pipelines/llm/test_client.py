@@ -51,7 +51,7 @@ def test_a_reply_brings_text_and_tokens(settings: EndpointSettings, server: Scri
             "model": "m-1",
             "messages": [{"role": "system", "content": "Answer in JSON."}, {"role": "user", "content": "Who?"}],
             "temperature": 0.2,
-            "max_completion_tokens": 50,
+            "max_tokens": 50,
             "seed": 42,
             "response_format": {
                 "type": "json_schema",
@@ -112,7 +112,7 @@ def test_what_an_endpoint_does_not_take_is_left_out_once_and_for_all(
 ) -> None:
     server.says(
         fault(400, "Unsupported value: 'temperature' does not support 0.2 with this model.", param="temperature"),
-        fault(400, "Unrecognized request argument supplied: max_completion_tokens"),
+        fault(400, "Unrecognized request argument supplied: max_tokens"),
         Answer(422, {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}),
         fault(400, "Invalid schema for response_format", param="response_format"),
         fault(400, "response_format of type json_schema is unavailable"),
@@ -124,7 +124,7 @@ def test_what_an_endpoint_does_not_take_is_left_out_once_and_for_all(
     assert len(server.asked) == 8
     assert server.asked[4]["response_format"] != server.asked[3]["response_format"]
     assert server.asked[5]["response_format"] == {"type": "json_object"}
-    assert server.asked[-1].keys() == {"model", "messages", "max_tokens"}
+    assert server.asked[-1].keys() == {"model", "messages", "max_completion_tokens"}
     assert '"additionalProperties":false' in str(server.asked[-1]["messages"])
 
 
