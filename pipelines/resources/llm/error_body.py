@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from pipelines.resources.llm.event_stream import STREAM
 from pipelines.resources.llm.retry import parse_duration
 
 MESSAGES = ("message", "msg", "error_message", "errorMessage", "error_msg", "status_msg", "faultstring", "description", "title")
@@ -28,6 +27,7 @@ CODES = ("code", "type", "status", "status_code", "statusCode", "error_code", "e
 PAUSES = ("retryDelay", "retry_after", "retryAfter")
 MOST_LEVELS = 8
 MOST_ENTRIES = 20  # of a list, which may repeat the request
+STREAM = re.compile(r"\s*(?::[^\n]*\n\s*)*(?:event|data|id|retry):")
 DATA = re.compile(r"^data:\s*(.+)$", re.MULTILINE)
 ASKED_PAUSE = re.compile(r"(?:try again|retry)\w* (?:in|after) (?:about )?(\d+(?:\.\d+)?) ?(ms|s|m|h)", re.IGNORECASE)
 # What the words of an error stand for, where it comes without a status.
@@ -158,6 +158,11 @@ def _whole(body: object) -> list[str]:
     if isinstance(body, str):
         return [body.strip()] if body.strip().startswith(("{", "[")) else []
     return [json.dumps(body, ensure_ascii=False)] if isinstance(body, dict | list) and body else []
+
+
+def is_event_stream(content: bytes) -> bool:
+    """Return True for the body of a stream of events."""
+    return STREAM.match(content[:4000].decode(errors="replace")) is not None
 
 
 def _listed(value: object) -> list[str]:

@@ -1,20 +1,21 @@
 """A model's API: the three things that differ between providers, and OpenAI's chat completions, which most of them speak."""
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
 from pydantic import AliasChoices, BaseModel, Field, TypeAdapter, ValidationError
 
-from assets.llm.answer_text import message_text, refusal_text
+from assets.llm.answer_text import REASONING_FIELDS, content_text, message_text, refusal_text
 from assets.llm.ports import FinishReason, ModelReply, ModelRequest
 from assets.llm.usage import prompt_tokens
 from assets.text.words import count_tokens
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.connection import MOST_BYTES
+from pipelines.resources.llm.error_body import is_event_stream
 from pipelines.resources.llm.errors import ErrorResponse, NoReply, Unfinished
-from pipelines.resources.llm.event_stream import is_event_stream, joined_completion
 
 if TYPE_CHECKING:
     import openai
@@ -179,6 +180,36 @@ class _Completion(BaseModel):
 
 _BODY: TypeAdapter[Any] = TypeAdapter(Any)
 
+# Of a completion that comes as a stream of events.
+CHUNK = re.compile(rb"^data:[ \t]*(\{.*)$", re.MULTILINE)
+DONE = re.compile(rb"^data:[ \t]*\[DONE\]", re.MULTILINE)
+INTERRUPTED = "interrupted"  # the finish reason of a stream that has no end
+TEXT_FIELDS = ("content", "refusal", *REASONING_FIELDS)
+
+
+class _Function(BaseModel):
+    arguments: str | None = None
+
+
+class _ToolCall(BaseModel):
+    index: int = 0
+    function: _Function = _Function()
+
+
+class _Delta(BaseModel, extra="allow"):
+    tool_calls: list[_ToolCall] | None = None
+
+
+class _ChunkChoice(BaseModel):
+    delta: _Delta | None = None
+    finish_reason: str | int | None = None
+
+
+class _Chunk(BaseModel):
+    choices: list[_ChunkChoice] | None = None
+    usage: dict[str, Any] | None = None
+    error: Any = None
+
 
 def read_reply(body: bytes, *, room: int = 0) -> ModelReply | NoReply:
     """Return the first choice of a chat completion, or the reason why there is none.
@@ -187,7 +218,7 @@ def read_reply(body: bytes, *, room: int = 0) -> ModelReply | NoReply:
     """
     try:
         if is_event_stream(body):
-            completion = _Completion.model_validate(joined_completion(body))
+            completion = _Completion.model_validate(_joined(body))
         else:
             completion = _Completion.model_validate_json(body)
     except ValidationError:
@@ -214,6 +245,34 @@ def read_reply(body: bytes, *, room: int = 0) -> ModelReply | NoReply:
         output_tokens=usage.output,
         cached_input_tokens=min(usage.input, details.cached_tokens or 0) if details else 0,
     )
+
+
+def _joined(content: bytes) -> dict[str, Any] | None:
+    """Return the completion whose chunks stand in a stream; None where there is no chunk, or one that cannot be read."""
+    texts = defaultdict[str, str](str)
+    arguments = defaultdict[int, str](str)
+    completion: dict[str, Any] = {}
+    finish: str | int | None = None
+    try:
+        chunks = [_Chunk.model_validate_json(line) for line in CHUNK.findall(content)]
+    except ValidationError:
+        return None
+    for chunk in chunks:
+        completion["usage"] = chunk.usage or completion.get("usage")
+        completion["error"] = chunk.error or completion.get("error")
+        for choice in (chunk.choices or [])[:1]:
+            finish = choice.finish_reason or finish
+            delta = choice.delta or _Delta()
+            for name in TEXT_FIELDS:
+                texts[name] += content_text((delta.model_extra or {}).get(name))
+            for call in delta.tool_calls or []:
+                arguments[call.index] += call.function.arguments or ""
+    if not any(chunk.choices for chunk in chunks):
+        return None
+    if not finish and not DONE.search(content):
+        finish = INTERRUPTED
+    calls = [{"function": {"arguments": each}} for each in arguments.values()]
+    return {**completion, "choices": [{"message": {**texts, "tool_calls": calls}, "finish_reason": finish}]}
 
 
 def with_tokens(reply: ModelReply, *, request: ModelRequest) -> ModelReply:
