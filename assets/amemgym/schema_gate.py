@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assets.amemgym.numbered_choices import NumberedChoices
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import StateSchema
 from assets.engine.seeded_random import SeededRandom
@@ -22,7 +23,7 @@ from assets.llm.structured_output import (
     list_of,
     numbered,
     object_of,
-    object_of_enums,
+    object_of_alike,
 )
 from assets.recipe.amemgym import AMemGymRecipe
 from prompts.catalogue import load_prompt
@@ -98,9 +99,10 @@ class SchemaReader:
         rng = SeededRandom(self.recipe.world_seed, self.profile.user_id, "schema", vote.number)
         required = {question.question_id: frozenset(question.required_info) for question in self.schema.questions}
         sets = rng.shuffled(list(dict.fromkeys(required.values())))
+        options = NumberedChoices.of(rng.shuffled_lists(choices))
         prompt = load_prompt("state_schema/check").render(
             user_profile=self.profile.formatted_str,
-            state_schema=rng.shuffled_lists(choices),
+            state_choices=options.in_prompt(),
             questions=numbered(judged["questions"].values()),
             variable_sets=numbered([name for name in choices if name in one] for one in sets),
             reworded=vote.reworded,
@@ -109,21 +111,28 @@ class SchemaReader:
         def convert(reply: dict[str, Any]) -> SchemaFindings:
             denied: dict[str, dict[str, str]] = {}
             for one in reply["denied"]:
-                for name, choice in one["state"].items():
-                    denied.setdefault(name, {})[choice] = one["because"]
+                number: int = one["choice"]
+                name, choice = options.pairs[number - 1]
+                denied.setdefault(name, {})[choice] = one["because"]
             undecided: list[str] = []
-            for number, question_id in numbered(required).items():
+            for key, question_id in numbered(required).items():
                 own = sets.index(required[question_id]) + 1
-                if own not in reply["decided_by"][number]:
+                if own not in reply["decided_by"][key]:
                     undecided.append(question_id)
-            # A pair of one variable, or of three, says nothing that could be kept to.
-            exclusive = [pair for pair in reply["exclusive"] if len(pair) == 2]
-            return SchemaFindings(denied, exclusive, reply["stated"], reply["profile"], undecided)
+            exclusive: list[dict[str, str]] = []
+            pairs: list[list[int]] = reply["exclusive"]
+            for numbers in pairs:
+                pair = dict(options.pairs[number - 1] for number in numbers)
+                # Two choices of one variable always exclude each other; that says nothing to keep to.
+                if len(pair) == 2:
+                    exclusive.append(pair)
+            stated = options.values_of(reply["stated"], told_by="The profile")
+            return SchemaFindings(denied, exclusive, stated, reply["profile"], undecided)
 
         return await ask_structured(
             self.model,
             prompt=prompt,
-            reply=_reply_schema(choices, questions=len(required), sets=len(sets)),
+            reply=_reply_schema(options, questions=len(required), sets=len(sets)),
             convert=convert,
             sample=vote.number,
             model_name=vote.judge,
@@ -137,15 +146,13 @@ def judged_text(schema: StateSchema) -> str:
     return json.dumps({"choices": schema.choices, "questions": questions})
 
 
-def _reply_schema(choices: Mapping[str, Sequence[str]], *, questions: int, sets: int) -> ReplySchema[dict[str, Any]]:
-    state = object_of_enums(choices, required=False)
-    finding = object_of({"state": state, "because": TEXT})
+def _reply_schema(options: NumberedChoices, *, questions: int, sets: int) -> ReplySchema[dict[str, Any]]:
     deciding = list_of(integer_between(1, sets), min_items=0)
     parts = {
-        "denied": list_of(finding, min_items=0),
-        "exclusive": list_of(state, min_items=0),
-        "stated": state,
+        "denied": list_of(object_of({"choice": options.number, "because": TEXT}), min_items=0),
+        "exclusive": list_of(list_of(options.number, min_items=2, max_items=2), min_items=0),
+        "stated": options.numbers,
         "profile": list_of(TEXT, min_items=0),
-        "decided_by": object_of(dict.fromkeys(numbered(range(questions)), deciding)),
+        "decided_by": object_of_alike(numbered(range(questions)), deciding),
     }
     return ReplySchema(object_of(parts))

@@ -126,6 +126,24 @@ def object_of(fields: Mapping[str, SchemaPart], *, required: bool = True) -> Sch
     return SchemaPart(core_schema.typed_dict_schema(parts, extra_behavior="forbid"), json_schema)
 
 
+def object_of_alike(keys: Iterable[str], part: SchemaPart, *, required: bool = True) -> SchemaPart:
+    """An object with these keys and no others, all with the same kind of value.
+
+    The JSON schema leaves the keys out: listed, they would take more tokens than the reply.
+    """
+    legal = list(keys)
+
+    def check_keys(reply: dict[str, T]) -> dict[str, T]:
+        missing = [key for key in legal if key not in reply]
+        if missing and required:
+            raise ValueError(f"give an entry for each of {legal}; there is none for {missing}")
+        return reply
+
+    entries = core_schema.dict_schema(core_schema.literal_schema(legal), part.core)
+    core = core_schema.no_info_after_validator_function(check_keys, entries)
+    return SchemaPart(core, {"additionalProperties": part.json_schema, "type": "object"})
+
+
 def object_of_enums(choices: Mapping[str, Sequence[str]], *, required: bool = True) -> SchemaPart:
     """An object that maps every name to one of its choices."""
     return object_of({name: enum_of(values) for name, values in choices.items()}, required=required)

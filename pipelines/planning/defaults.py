@@ -65,10 +65,15 @@ class Defaults(Record):
         """Return the usage of an average user of this size: calls follow the counts, tokens per call stay."""
         _, measured = self.nearest(size)
         usage: dict[str, PromptUsage] = {}
-        for name, mean in measured.prompts.items():
-            per_item = PROMPT_CALLS[name].per_item
-            calls = mean.calls * amount(per_item, size) / amount(per_item, measured.size)
-            usage[name] = PromptUsage(calls, calls * mean.input_tokens, calls * mean.output_tokens)
+        for name, known in PROMPT_CALLS.items():
+            calls = amount(known.per_item, size)
+            mean = measured.prompts.get(name)
+            if mean is not None:
+                calls *= mean.calls / amount(known.per_item, measured.size)
+                usage[name] = PromptUsage(calls, calls * mean.input_tokens, calls * mean.output_tokens)
+            elif known.reading and calls:
+                # No measured variant asks it: the stage says what a call takes.
+                usage[name] = PromptUsage(calls, calls * amount(known.reading, size), calls * amount(known.writing, size))
         return usage
 
 

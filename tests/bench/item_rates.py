@@ -41,7 +41,7 @@ from assets.recipe.policies import GatePolicy
 from assets.records.base import ItemFailed
 from assets.records.estimate import Estimate, percent, percents
 from pipelines.home import home
-from tests.support.honest_replies import material, situations_of
+from tests.support.honest_replies import by_number, material, situations_of
 from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import small_recipe
@@ -69,17 +69,15 @@ class ErringJudge:
     wanted: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        if request.labels.prompt == "session_queries/check_exposure":
+        if request.labels.prompt == "session_queries/probe":
             reply = self._queries(request)
         else:
             reply = {number: self._chosen(request, case) for number, case in material(request, "cases").items()}
         return ModelReply(json.dumps(reply), "stop", 10, 10)
 
     def _queries(self, request: ModelRequest) -> dict[str, Any]:
-        readings: list[dict[str, Any]] = []
-        for number, text in material(request, "messages").items():
-            readings.append({"id": int(number), "tells": self._told(request, text)})
-        return {"readings": readings}
+        texts: dict[str, str] = material(request, "messages")
+        return {key: by_number(request, self._told(request, text)) for key, text in texts.items()}
 
     def _told(self, request: ModelRequest, text: str) -> dict[str, str]:
         return self.wanted.get(text, {}) if self._errs(request, text) else {}

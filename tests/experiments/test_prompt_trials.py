@@ -15,7 +15,7 @@ from pipelines.experiments.prompt_trials.trial import Side, Trial, run_trial
 from prompts.catalogue import load_prompt, override_prompts
 from prompts.template import parse_prompt
 from tests.support.coroutines import run
-from tests.support.honest_replies import Answer, honest, material, reading
+from tests.support.honest_replies import Answer, honest, material
 from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import Script, ScriptedModel
 from tests.support.small import small_recipe
@@ -104,7 +104,7 @@ def test_the_hand_labelled_cases_are_sixty_and_their_labels_are_among_their_choi
 
 def test_a_judge_who_never_knows_is_right_where_the_text_leaves_it_open_and_nowhere_else() -> None:
     script: Script = {
-        "session_queries/check_exposure": [reading({})],
+        "session_queries/probe": [{"1": []}],
         "answers/check": [{"1": 0}],
     }
     verdicts = run(judge_cases(load_cases(), recipe=small_recipe(), model=ScriptedModel(script)))
@@ -113,7 +113,7 @@ def test_a_judge_who_never_knows_is_right_where_the_text_leaves_it_open_and_nowh
 
 
 def test_a_judge_whose_replies_cannot_be_used_is_wrong() -> None:
-    script: Script = {"session_queries/check_exposure": ["?"], "answers/check": ["?"]}
+    script: Script = {"session_queries/probe": ["?"], "answers/check": ["?"]}
     verdicts = run(judge_cases(load_cases(), recipe=small_recipe(), model=ScriptedModel(script)))
     assert not any(verdict.right for verdict in verdicts)
 

@@ -71,7 +71,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
 
 def audited(parts: Parts, rate: float, gates: dict[str, int], *, repeats: int = REPEATS) -> list[UserAudit]:
     """The same decoys, read anew again and again, each time for a user of another name."""
-    model = Unreliable(FaultProfile(wrong_judgements=rate))
+    model = Unreliable(FaultProfile(wrong_judgements=rate, seed=4))
     made = [run(audit_user(*parts, recipe=recipe(sample=sample, gates=gates), model=model)) for sample in range(repeats)]
     return [audit.model_copy(update={"user_id": f"u{number}"}) for number, audit in enumerate(made)]
 

@@ -147,6 +147,17 @@ def _check_exposure(request: ModelRequest) -> object:
     return {"readings": [{"id": number, "tells": tells} for number, tells in told_by_queries(request).items()]}
 
 
+def _probe(request: ModelRequest) -> object:
+    """What the queries spell, by number."""
+    return {key: by_number(request, decoded(text)) for key, text in material(request, "messages").items()}
+
+
+def by_number(request: ModelRequest, tells: Mapping[str, str]) -> list[int]:
+    """The numbers of these values, as far as they are among the choices that a request shows by number."""
+    _, numbers = numbered_choices(request)
+    return [number for (name, choice), number in numbers.items() if tells.get(name) == choice]
+
+
 def told_by_queries(request: ModelRequest) -> dict[int, dict[str, str]]:
     """What the request's queries spell, by number."""
     choices = material(request, "state_choices")
@@ -159,7 +170,7 @@ def nothing_against_schema(request: ModelRequest) -> dict[str, Any]:
     """Nothing is denied, exclusive, stated or contradicted, and every set of variables decides every question."""
     sets = [int(number) for number in material(request, "variable_sets")]
     decided_by = dict.fromkeys(material(request, "questions"), sets)
-    return {"denied": [], "exclusive": [], "stated": {}, "profile": [], "decided_by": decided_by}
+    return {"denied": [], "exclusive": [], "stated": [], "profile": [], "decided_by": decided_by}
 
 
 def _reword(request: ModelRequest) -> object:
@@ -168,10 +179,10 @@ def _reword(request: ModelRequest) -> object:
 
 def _check_story(request: ModelRequest) -> object:
     """What the judged texts spell of the variables; they contradict nothing, and a summary sums up any period."""
-    (choices, numbers), texts = numbered_choices(request), material(request, "texts")
+    texts = material(request, "texts")
     found = {number: decoded(texts[str(number)]) for number in material(request, "judged")}
     told: dict[int, dict[str, str]] = {number: own if isinstance(own, dict) else {} for number, own in found.items()}
-    readings = {str(number): [numbers[name, own[name]] for name in choices if name in own] for number, own in told.items()}
+    readings = {str(number): by_number(request, own) for number, own in told.items()}
     reply: dict[str, object] = {"readings": readings, "contradictions": {}}
     if any("<periods>" in message.content for message in request.messages):
         periods = [int(number) for number in material(request, "periods")]
@@ -255,6 +266,7 @@ HONEST: dict[str, Answer] = {
     "events/refine": _refine_event,
     "session_queries/initial": _initial_queries,
     "session_queries/update": _update_queries,
+    "session_queries/probe": _probe,
     "session_queries/check_exposure": _check_exposure,
     "session_queries/refine": _refine_query,
     "answers/draft": _answers,

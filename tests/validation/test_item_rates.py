@@ -8,7 +8,7 @@ from tests.bench.item_rates import ErringJudge, bench_recipe, item_rates, made_u
 def test_decoys_show_the_real_rate_where_a_judge_misreads_the_same_text_again() -> None:
     users = made_users(bench_recipe(2, decoys=10))
     apart, alike, together = (
-        asyncio.run(item_rates(users, ErringJudge(0.2, again, 0), items=25))[0]
+        asyncio.run(item_rates(users, ErringJudge(0.2, again, 1), items=25))[0]
         for again in ("never", "in the same words", "always")
     )
     # With two of two votes 1 - (1 - .2 ** 2) ** 8 is .28; with votes that err together 1 - (1 - .2) ** 8 is .83.

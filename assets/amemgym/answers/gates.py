@@ -1,19 +1,28 @@
 """The gates of an answer: a judge recovers its variant from it, and chooses it for its variant (section 3.1, App. C.3)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import starmap
+from typing import TypeVar
 
 from assets.amemgym.answers.variants import QuestionVariants, Variant
 from assets.amemgym.records.state import selected
 from assets.amemgym.rewriting import rewrite_text
 from assets.llm.gate import Gate, ReadingTask
-from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, integer_between, numbered, object_of
+from assets.llm.structured_output import (
+    PROSE,
+    ReplySchema,
+    ask_structured,
+    integer_between,
+    numbered,
+    object_of,
+    object_of_alike,
+)
 from assets.text.text_checks import StyleCheck, near_duplicates
 from prompts.catalogue import load_prompt
 
 ALIKE_IN_DRAFT = 0.75  # share of common words from which two drafted answers go back; the last check allows up to 0.9
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -84,10 +93,8 @@ async def _choose(
     asked = tasks[0].subject.asked
     reworded = tasks[0].vote.reworded
     cannot_tell = asked.recipe.gates.cannot_tell
-    lowest = 0 if cannot_tell else 1  # 0 says that the judge cannot tell
     orders: list[list[Variant]] = []
     cases: list[dict[str, object]] = []
-    ranges: list[tuple[int, int]] = []
     # The text that was rewritten most numbers the call, so that no earlier reply is found in the cache.
     sample = 0
     for task in tasks:
@@ -97,21 +104,16 @@ async def _choose(
         if reworded:
             case = dict(reversed(case.items()))
         cases.append(case)
-        ranges.append((lowest, len(order)))
         sample = max(sample, task.vote.number)
     prompt = load_prompt(name).render(cases=numbered(cases), cannot_tell=cannot_tell, reworded=reworded)
 
     def convert(reply: dict[str, int]) -> list[dict[str, str]]:
-        readings: list[dict[str, str]] = []
-        for number, order in numbered(orders).items():
-            chosen = reply[number]
-            readings.append(order[chosen - 1].assignment if chosen else {})
-        return readings
+        return [variant.assignment if variant else {} for variant in chosen_options(orders, reply)]
 
     return await ask_structured(
         asked.model,
         prompt=prompt,
-        reply=choices_schema(ranges),
+        reply=choices_schema(orders, cannot_tell=cannot_tell),
         convert=convert,
         sample=sample,
         model_name=tasks[0].vote.judge,
@@ -119,9 +121,22 @@ async def _choose(
     )
 
 
-def choices_schema(ranges: Sequence[tuple[int, int]]) -> ReplySchema[dict[str, int]]:
-    """Return a schema that has, for each case by its number, the number of the choice, between these bounds."""
-    return ReplySchema(object_of(numbered(starmap(integer_between, ranges))))
+def choices_schema(cases: Sequence[Sequence[object]], *, cannot_tell: bool) -> ReplySchema[dict[str, int]]:
+    """Return a schema that has, for each case by its number, the number of one of its options; 0 where none can be told."""
+    lowest = 0 if cannot_tell else 1
+    most = max(map(len, cases))
+    return ReplySchema(object_of_alike(numbered(cases), integer_between(lowest, most)))
+
+
+def chosen_options(cases: Sequence[Sequence[T]], reply: Mapping[str, int]) -> list[T | None]:
+    """Return the option of each case that the reply chose, None for 0. Raises ValueError, with a sentence for the model."""
+    chosen: list[T | None] = []
+    for number, options in numbered(cases).items():
+        choice = reply[number]
+        if choice > len(options):
+            raise ValueError(f"Case {number} has {len(options)} options; there is no {choice}.")
+        chosen.append(options[choice - 1] if choice else None)
+    return chosen
 
 
 async def _refine(

@@ -7,7 +7,7 @@ from itertools import chain
 from statistics import fmean
 from typing import Any
 
-from assets.amemgym.answers.gates import AnswerSubject, choices_schema, choose_answers, recover_variants
+from assets.amemgym.answers.gates import AnswerSubject, choices_schema, choose_answers, chosen_options, recover_variants
 from assets.amemgym.audits.rates import DIRECTIONS
 from assets.amemgym.audits.user_parts import (
     PAIR_DRAFT,
@@ -242,16 +242,16 @@ class GuessCase:
 async def _guess(user: AuditedUser, group: Sequence[AuditedQuestion], *, probe: Guess, sample: int) -> list[Judgement]:
     cases: list[GuessCase] = []
     shown: list[dict[str, object]] = []
-    ranges: list[tuple[int, int]] = []
     for question in group:
         rng = user.rng(probe, question.answers.question_id, sample)
         case = GuessCase(question, rng.shuffled(question.answers.choices))
         cases.append(case)
         shown.append(case.in_prompt(probe))
-        ranges.append((1, len(case.options)))
+
+    options = [case.options for case in cases]
 
     def convert(reply: dict[str, int]) -> list[str]:
-        return [case.options[reply[number] - 1].choice_id for number, case in numbered(cases).items()]
+        return [option.choice_id for option in chosen_options(options, reply) if option]
 
     # Each prompt declares what it lets the guesser know, and is refused anything else.
     prompt = load_prompt(f"audits/{probe}")
@@ -259,7 +259,7 @@ async def _guess(user: AuditedUser, group: Sequence[AuditedQuestion], *, probe: 
     chosen = await ask_structured(
         user.model,
         prompt=prompt.render(**selected(known, prompt.variables)),
-        reply=choices_schema(ranges),
+        reply=choices_schema(options, cannot_tell=False),
         convert=convert,
         sample=sample,
         model_name=user.judge(sample),

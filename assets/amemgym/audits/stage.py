@@ -97,6 +97,7 @@ AUDITS = Stage(
     prompts=(
         *(f"audits/{probe}" for probe in GUESSES),
         "state_trajectory/check",
+        "session_queries/probe",
         "session_queries/check_exposure",
         "answers/check",
         "answers/choose",

@@ -1,9 +1,10 @@
 """The exposure gate: a query is accepted when judges read its values back out of it, and no others (section 3.1, App. C.3)."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from assets.amemgym.numbered_choices import NumberedChoices
 from assets.amemgym.records.state import selected, without
 from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.session_queries.drafts import QueryDraft, UserContext
@@ -16,6 +17,7 @@ from assets.llm.structured_output import (
     list_of,
     numbered,
     object_of,
+    object_of_alike,
     object_of_enums,
 )
 from assets.recipe.policies import GatePolicy
@@ -73,32 +75,30 @@ async def read_exposure(user: UserContext, tasks: Sequence[ReadingTask[Choices]]
 
     Variables and choices are shuffled; a reading has the variables alone that the judge found settled.
     """
+    if user.recipe.gates.unexposed:
+        return await _probe(user, tasks)
+    (task,) = tasks
+    return [await _read_by_name(user, task)]
+
+
+async def _probe(user: UserContext, tasks: Sequence[ReadingTask[Choices]]) -> list[dict[str, str]]:
+    """Ask for the numbers of all choices that the texts settle."""
     first = tasks[0]
     # The text that was rewritten most numbers the call, so that no earlier reply is found in the cache.
     number = max(task.vote.number for task in tasks)
-    rng = SeededRandom(user.recipe.world_seed, user.profile.user_id, "exposure", first.item_id, number)
-    options = rng.shuffled_lists(first.subject)
-    optional = user.recipe.gates.cannot_tell
-    prompt = load_prompt("session_queries/check_exposure").render(
-        messages=numbered(task.text for task in tasks),
-        state_choices=options,
-        cannot_tell=optional,
-        reworded=first.vote.reworded,
+    options = NumberedChoices.of(_shuffled(user, first, number))
+    messages = numbered(task.text for task in tasks)
+    prompt = load_prompt("session_queries/probe").render(
+        messages=messages, state_choices=options.in_prompt(), reworded=first.vote.reworded
     )
 
-    def convert(reply: dict[str, list[dict[str, Any]]]) -> list[dict[str, str]]:
+    def convert(reply: dict[str, list[int]]) -> list[dict[str, str]]:
         readings: list[dict[str, str]] = []
-        for position, one in enumerate(reply["readings"], start=1):
-            if one["id"] != position:
-                raise ValueError(f"Give one entry for each of the messages 1 to {len(tasks)}, in this order.")
-            # In the schema's order, whatever the reply's: records of equal readings are equal bytes.
-            readings.append({name: one["tells"][name] for name in first.subject if name in one["tells"]})
+        for key in messages:
+            readings.append(_in_order(options.values_of(reply[key], told_by=f"Message {key}"), first.subject))
         return readings
 
-    reading = object_of({"id": integer_between(1, len(tasks)), "tells": object_of_enums(options, required=not optional)})
-    reply_schema: ReplySchema[dict[str, list[dict[str, Any]]]] = ReplySchema(
-        object_of({"readings": list_of(reading, min_items=len(tasks), max_items=len(tasks))})
-    )
+    reply_schema: ReplySchema[dict[str, list[int]]] = ReplySchema(object_of_alike(messages, options.numbers))
     return await ask_structured(
         user.model,
         prompt=prompt,
@@ -108,3 +108,39 @@ async def read_exposure(user: UserContext, tasks: Sequence[ReadingTask[Choices]]
         model_name=first.vote.judge,  # all texts of a call have the same judge
         settings=user.recipe.asking,
     )
+
+
+async def _read_by_name(user: UserContext, task: ReadingTask[Choices]) -> dict[str, str]:
+    """Ask which of the choices asked for the text tells, by their names."""
+    options = _shuffled(user, task, task.vote.number)
+    optional = user.recipe.gates.cannot_tell
+    prompt = load_prompt("session_queries/check_exposure").render(
+        messages=numbered([task.text]), state_choices=options, cannot_tell=optional, reworded=task.vote.reworded
+    )
+
+    def convert(reply: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
+        return _in_order(reply["readings"][0]["tells"], task.subject)
+
+    reading = object_of({"id": integer_between(1, 1), "tells": object_of_enums(options, required=not optional)})
+    reply_schema: ReplySchema[dict[str, list[dict[str, Any]]]] = ReplySchema(
+        object_of({"readings": list_of(reading, min_items=1, max_items=1)})
+    )
+    return await ask_structured(
+        user.model,
+        prompt=prompt,
+        reply=reply_schema,
+        convert=convert,
+        sample=task.vote.number,
+        model_name=task.vote.judge,
+        settings=user.recipe.asking,
+    )
+
+
+def _shuffled(user: UserContext, task: ReadingTask[Choices], number: int) -> Choices:
+    rng = SeededRandom(user.recipe.world_seed, user.profile.user_id, "exposure", task.item_id, number)
+    return rng.shuffled_lists(task.subject)
+
+
+def _in_order(told: Mapping[str, str], choices: Choices) -> dict[str, str]:
+    """Return the values in the schema's order, whatever the reply's: records of equal readings are equal bytes."""
+    return {name: told[name] for name in choices if name in told}

@@ -221,6 +221,14 @@ def _votes(recipe: AMemGymRecipe) -> float:
     return recipe.gates.votes_for("exposure")[1] * (shared + REWRITTEN_QUERIES * _session_count(recipe))
 
 
+def _probes(recipe: AMemGymRecipe) -> float:
+    return _votes(recipe) * recipe.gates.unexposed
+
+
+def _own_readings(recipe: AMemGymRecipe) -> float:
+    return _votes(recipe) * (not recipe.gates.unexposed)
+
+
 SESSION_QUERIES = Stage(
     name="session_queries",
     record=SessionSet,
@@ -229,13 +237,15 @@ SESSION_QUERIES = Stage(
     prompts=(
         "session_queries/initial",
         "session_queries/update",
+        "session_queries/probe",
         "session_queries/check_exposure",
         "session_queries/refine",
     ),
     calls={
         "session_queries/initial": PromptCalls(_initial_calls),
         "session_queries/update": PromptCalls(attrgetter("num_periods")),
-        "session_queries/check_exposure": PromptCalls(_votes),
+        "session_queries/probe": PromptCalls(_probes, always=False),
+        "session_queries/check_exposure": PromptCalls(_own_readings, reading=290, writing=30, always=False),
         "session_queries/refine": PromptCalls(_session_count, always=False),
     },
     version=4,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assets.amemgym.numbered_choices import NumberedChoices
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import StateSchema, TrajectoryPeriod
 from assets.engine.seeded_random import SeededRandom
@@ -22,6 +23,7 @@ from assets.llm.structured_output import (
     list_of,
     numbered,
     object_of,
+    object_of_alike,
 )
 from assets.recipe.amemgym import AMemGymRecipe
 from prompts.catalogue import load_prompt
@@ -87,31 +89,22 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
         texts[task.subject.position] = task.text
         positions.append(task.subject.position + 1)
     rng = SeededRandom(reader.recipe.world_seed, reader.profile.user_id, "story", first.item_id, number)
-    options = _shuffled_choices(reader, rng)
+    options = NumberedChoices.of(rng.shuffled_lists(reader.schema.choices))
     changes = first.subject.changes
     order = rng.shuffled(range(len(changes)))
     prompt = load_prompt("state_trajectory/check").render(
         user_profile=reader.profile.formatted_str,
-        state_choices=_with_numbers(options),
+        state_choices=options.in_prompt(),
         texts=numbered(texts),
         judged=positions,
-        periods=numbered(_numbers_of(changes[position], options) for position in order),
+        periods=numbered(options.numbers_of(changes[position]) for position in order),
         reworded=first.vote.reworded,
     )
 
     def convert(reply: dict[str, dict[str, Any]]) -> dict[int, dict[str, str]]:
         readings: dict[int, dict[str, str]] = {}
         for position in positions:
-            reading: dict[str, str] = {}
-            chosen_numbers: list[int] = reply["readings"][str(position)]
-            for chosen in dict.fromkeys(chosen_numbers):  # a number given twice says nothing new
-                name, choice = options[chosen - 1]
-                if name in reading:
-                    raise ValueError(
-                        f"Text {position} tells one choice of {name!r} at most; leave out what it does not settle."
-                    )
-                reading[name] = choice
-            readings[position] = reading
+            readings[position] = options.values_of(reply["readings"][str(position)], told_by=f"Text {position}")
         for key, why in reply["contradictions"].items():
             readings[int(key)][CONTRADICTION] = str(why)
         for key, told in reply.get("periods", {}).items():
@@ -123,7 +116,7 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
     readings = await ask_structured(
         reader.model,
         prompt=prompt,
-        reply=_reply_schema(len(options), positions, periods=len(order)),
+        reply=_reply_schema(options, positions, periods=len(order)),
         convert=convert,
         sample=number,
         model_name=first.vote.judge,
@@ -137,32 +130,14 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
     return results
 
 
-def _shuffled_choices(reader: StoryReader, rng: SeededRandom) -> list[tuple[str, str]]:
-    """Return every variable with every choice of it, in an order of this vote's own."""
-    options: list[tuple[str, str]] = []
-    for name, choices in rng.shuffled_lists(reader.schema.choices).items():
-        options.extend((name, choice) for choice in choices)
-    return options
-
-
-def _with_numbers(options: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the variables, each with its choices behind their numbers, from 1: a reply in numbers takes few tokens."""
-    choices: dict[str, list[str]] = {}
-    for number, (name, choice) in enumerate(options, start=1):
-        choices.setdefault(name, []).append(f"{number} {choice}")
-    return choices
-
-
-def _numbers_of(values: Mapping[str, str], options: Sequence[tuple[str, str]]) -> list[int]:
-    """Return the numbers of these variables' values."""
-    return [number for number, (name, choice) in enumerate(options, start=1) if values.get(name) == choice]
-
-
-def _reply_schema(choices: int, positions: Sequence[int], *, periods: int) -> ReplySchema[dict[str, dict[str, Any]]]:
+def _reply_schema(
+    options: NumberedChoices, positions: Sequence[int], *, periods: int
+) -> ReplySchema[dict[str, dict[str, Any]]]:
     keys = list(map(str, positions))
-    readings = object_of(dict.fromkeys(keys, list_of(integer_between(1, choices), min_items=0)))
-    contradictions = object_of(dict.fromkeys(keys, TEXT), required=False)
-    parts = {"readings": readings, "contradictions": contradictions}
+    parts = {
+        "readings": object_of_alike(keys, options.numbers),
+        "contradictions": object_of_alike(keys, TEXT, required=False),
+    }
     if periods:
-        parts["periods"] = object_of(dict.fromkeys(keys, list_of(integer_between(1, periods), min_items=0)))
+        parts["periods"] = object_of_alike(keys, list_of(integer_between(1, periods), min_items=0))
     return ReplySchema(object_of(parts))

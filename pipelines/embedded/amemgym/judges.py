@@ -34,6 +34,35 @@ def judge_exposure(task: PromptTask) -> dict[str, Any]:
     return {"readings": readings}
 
 
+def probe_queries(task: PromptTask) -> dict[str, list[int]]:
+    """Say by number what each message settles."""
+    options = NumberedOptions.of(task)
+    return {number: options.numbers_of(read_values(text, options.choices)) for number, text in task.data("messages").items()}
+
+
+@dataclass(frozen=True)
+class NumberedOptions:
+    """The choices of a prompt that shows them by number."""
+
+    choices: Mapping[str, Sequence[str]]
+    numbers: Mapping[tuple[str, str], int]
+
+    @classmethod
+    def of(cls, task: PromptTask) -> "NumberedOptions":
+        choices: dict[str, list[str]] = {}
+        numbers: dict[tuple[str, str], int] = {}
+        for name, shown in task.data("state_choices").items():
+            choices[name] = []
+            for choice in shown:
+                number, _, value = choice.partition(" ")
+                choices[name].append(value)
+                numbers[name, value] = int(number)
+        return cls(choices, numbers)
+
+    def numbers_of(self, values: Mapping[str, str]) -> list[int]:
+        return [self.numbers[pair] for pair in values.items()]
+
+
 def _told_values(text: str, choices: Mapping[str, Sequence[str]], *, every: bool) -> dict[str, str]:
     settled = read_values(text, choices)
     if not every:
@@ -49,28 +78,20 @@ def judge_story(task: PromptTask) -> dict[str, Any]:
 
     What a text contradicts is an earlier one that has the same event.
     """
-    choices: dict[str, list[str]] = {}
-    numbers: dict[tuple[str, str], int] = {}
-    for name, numbered in task.data("state_choices").items():
-        choices[name] = []
-        for choice in numbered:
-            number, _, value = choice.partition(" ")
-            choices[name].append(value)
-            numbers[name, value] = int(number)
+    options = NumberedOptions.of(task)
     texts: dict[str, str] = task.data("texts")
     readings: dict[str, list[int]] = {}
     contradictions: dict[str, str] = {}
     for judged in task.data("judged"):
-        settled = read_values(texts[str(judged)], choices)
-        readings[str(judged)] = [numbers[name, value] for name, value in settled.items()]
+        readings[str(judged)] = options.numbers_of(read_values(texts[str(judged)], options.choices))
         if _happened_before(judged, texts):
             contradictions[str(judged)] = ONCE_ONLY
     reply: dict[str, Any] = {"readings": readings, "contradictions": contradictions}
     periods: dict[str, list[int]] = task.optional_data("periods")
     if periods:
-        names = {number: name for (name, _), number in numbers.items()}
+        names = {number: name for (name, _), number in options.numbers.items()}
         changed = {key: [names[number] for number in own] for key, own in periods.items()}
-        reply["periods"] = {key: _periods_told(texts[key], changed, list(choices)) for key in readings}
+        reply["periods"] = {key: _periods_told(texts[key], changed, list(options.choices)) for key in readings}
     return reply
 
 
@@ -91,7 +112,8 @@ def judge_schema(task: PromptTask) -> dict[str, Any]:
 
     It denies nothing for which it would have no choice to put in its place.
     """
-    choices: dict[str, list[str]] = task.data("state_schema")
+    options = NumberedOptions.of(task)
+    choices = options.choices
     person = parse_profile(task.text("user_profile"))
     denied: list[dict[str, Any]] = []
     stated: dict[str, str] = {}
@@ -101,7 +123,7 @@ def judge_schema(task: PromptTask) -> dict[str, Any]:
         replacements = set(load_bank().values[name]) - {*own, *unfit}
         found = [value for value in own if value in unfit]
         for value in found[: len(replacements)]:
-            denied.append({"state": {name: value}, "because": unfit[value]})
+            denied.append({"choice": options.numbers[name, value], "because": unfit[value]})
     for name, value in fitting_values(person).items():
         if value in choices.get(name, ()) and value not in unfit_of.get(name, {}):
             stated[name] = value
@@ -111,8 +133,8 @@ def judge_schema(task: PromptTask) -> dict[str, Any]:
         decided_by[number] = _deciding_sets(question, sets, choices)
     return {
         "denied": denied,
-        "exclusive": exclusive_pairs(choices),
-        "stated": stated,
+        "exclusive": [options.numbers_of(pair) for pair in exclusive_pairs(choices)],
+        "stated": options.numbers_of(stated),
         "profile": contradictions(person),
         "decided_by": decided_by,
     }

@@ -31,6 +31,7 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     "session_queries/initial": session_queries.write_first_queries,
     "session_queries/update": session_queries.write_update_queries,
     "session_queries/refine": session_queries.rewrite_query,
+    "session_queries/probe": judges.probe_queries,
     "session_queries/check_exposure": judges.judge_exposure,
     "answers/draft": answers.write_variant_answers,
     "answers/refine": answers.rewrite_answer,

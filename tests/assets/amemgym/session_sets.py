@@ -15,7 +15,7 @@ from tests.support.scripted_model import Reply, Script, ScriptedModel
 from tests.support.small import PLAIN_GATES
 
 INITIAL, UPDATE = "session_queries/initial", "session_queries/update"
-CHECK, REFINE = "session_queries/check_exposure", "session_queries/refine"
+CHECK, PROBE, REFINE = "session_queries/check_exposure", "session_queries/probe", "session_queries/refine"
 FIRST = scenario.STATES[0]
 EVENTS = EventSet(
     user_id=scenario.USER_ID,

@@ -1,6 +1,6 @@
 """A query stays when judges read the intended values out of it and no others; else it is refined or redrafted."""
 
-from typing import Any
+from typing import cast
 
 import pytest
 
@@ -8,10 +8,10 @@ from assets.amemgym.records.state import EventSet
 from assets.amemgym.session_queries.stage import write_sessions
 from assets.llm.ports import ModelRequest
 from assets.records.base import ItemFailed
-from tests.assets.amemgym.session_sets import CHECK, FIRST, INITIAL, REFINE, UPDATE, of_period, part, queries, written
+from tests.assets.amemgym.session_sets import CHECK, FIRST, INITIAL, PROBE, REFINE, UPDATE, of_period, part, queries, written
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import decoded, honest, material, query_of, reading
+from tests.support.honest_replies import by_number, decoded, honest, material, numbered_choices, query_of
 from tests.support.scenario import DIET, EVENINGS, GOAL
 from tests.support.scripted_model import Reply, ScriptedModel
 from tests.support.small import START, schema_of, trajectory_of
@@ -86,25 +86,25 @@ def test_each_vote_sees_the_choices_in_another_order() -> None:
 def leaking(request: ModelRequest) -> object:
     """Takes the diet, too, from the query about the evenings."""
     told = query_of(request)
-    return reading({**told, DIET: "vegetarian"}) if list(told) == [EVENINGS] else honest(request)
+    return {"1": by_number(request, {**told, DIET: "vegetarian"})} if list(told) == [EVENINGS] else honest(request)
 
 
 def test_a_query_is_probed_for_every_variable_that_it_must_not_tell() -> None:
     record, model = written({INITIAL: [queries(part(GOAL), part(DIET, EVENINGS))]}, unexposed=True)
-    assert all(set(material(request, "state_choices")) == {DIET, GOAL, EVENINGS} for request in model.asked(CHECK))
+    assert all(set(material(request, "state_choices")) == {DIET, GOAL, EVENINGS} for request in model.asked(PROBE))
     assert [vote.accepted for vote in record.gate_records] == [True] * 4
 
 
 def test_every_vote_on_a_query_sees_the_variables_in_another_order() -> None:
     _, model = written({INITIAL: [queries(part(GOAL), part(DIET, EVENINGS))]}, unexposed=True, votes=4, votes_needed=4)
-    assert len({tuple(material(request, "state_choices")) for request in model.asked(CHECK)}) > 1
+    assert len({tuple(material(request, "state_choices")) for request in model.asked(PROBE)}) > 1
 
 
 def test_a_query_that_tells_more_than_it_should_is_refined_with_what_leaked() -> None:
     def check(request: ModelRequest) -> object:
         return leaking(request) if request.sample == 0 else honest(request)
 
-    record, model = written({CHECK: [check]}, unexposed=True)
+    record, model = written({PROBE: [check]}, unexposed=True)
     (refining,) = model.asked(REFINE)
     assert material(refining, "leaked") == {DIET: "vegetarian"}
     assert material(refining, "reading") == {EVENINGS: "Tue | Thu"}
@@ -115,14 +115,14 @@ def test_a_query_that_tells_more_than_it_should_is_refined_with_what_leaked() ->
 
 def test_a_query_that_keeps_telling_more_gives_the_user_up() -> None:
     with pytest.raises(ItemFailed, match="No draft of s02-01 passed the exposure gate"):
-        written({CHECK: [leaking]}, unexposed=True)
+        written({PROBE: [leaking]}, unexposed=True)
 
 
 def test_whoever_writes_a_query_knows_the_values_that_hold_beside_it() -> None:
     def check(request: ModelRequest) -> object:
         return leaking(request) if request.sample == 0 else honest(request)
 
-    _, model = written({CHECK: [check]}, unexposed=True)
+    _, model = written({PROBE: [check]}, unexposed=True)
     others = {name: value for name, value in scenario.STATES[2].items() if name != EVENINGS}
     assert material(model.asked(UPDATE)[-1], "other_states") == others
     assert material(model.asked(REFINE)[0], "other_states") == others
@@ -131,7 +131,7 @@ def test_whoever_writes_a_query_knows_the_values_that_hold_beside_it() -> None:
 def test_queries_of_all_periods_share_a_call_and_no_more_than_four_are_of_one() -> None:
     alone = [part(name) for name in (GOAL, DIET, EVENINGS)]
     record, model = written({INITIAL: [queries(*alone)]}, unexposed=True, texts_per_call=8)
-    assert [len(material(request, "messages")) for request in model.asked(CHECK)] == [5]
+    assert [len(material(request, "messages")) for request in model.asked(PROBE)] == [5]
     assert {vote.accepted for vote in record.gate_records} == {True}
     names = [f"variable_{number}" for number in range(6)]
     schema = schema_of({name: ["yes", "no"] for name in names})
@@ -140,7 +140,7 @@ def test_queries_of_all_periods_share_a_call_and_no_more_than_four_are_of_one() 
     recipe = scenario.recipe(gates={"texts_per_call": 8, "votes": 1, "votes_needed": 1})
     only = trajectory_of([state], ends=[START])
     run(write_sessions(scenario.profile(), schema, only, EventSet(user_id="u", periods=()), recipe=recipe, model=model))
-    assert [len(material(request, "messages")) for request in model.asked(CHECK)] == [3, 3]
+    assert [len(material(request, "messages")) for request in model.asked(PROBE)] == [3, 3]
 
 
 def test_a_refused_query_is_read_again_without_those_that_passed() -> None:
@@ -148,16 +148,21 @@ def test_a_refused_query_is_read_again_without_those_that_passed() -> None:
         texts: dict[str, str] = material(request, "messages")
         told: dict[int, dict[str, str]] = {int(number): decoded(text) for number, text in texts.items()}
         late = [number for number, own in told.items() if EVENINGS in own and request.sample == 0]
-        readings: list[dict[str, Any]] = [{"id": number, "tells": own} for number, own in told.items()]
-        for one in readings:
-            one["tells"] = {} if one["id"] in late else one["tells"]
-        return {"readings": readings}
+        return {str(number): by_number(request, {} if number in late else own) for number, own in told.items()}
 
-    _, model = written({CHECK: [refused_once]}, unexposed=True, texts_per_call=8)
-    assert [len(material(request, "messages")) for request in model.asked(CHECK)] == [3, 2]
+    _, model = written({PROBE: [refused_once]}, unexposed=True, texts_per_call=8)
+    assert [len(material(request, "messages")) for request in model.asked(PROBE)] == [3, 2]
 
 
 def test_a_reading_that_lacks_a_message_is_sent_back() -> None:
-    twice: dict[str, Any] = {"readings": [{"id": number, "tells": {}} for number in (1, 1, 3)]}
-    _, model = written({CHECK: [twice, honest]}, unexposed=True, texts_per_call=8)
-    assert ["one entry for each of the messages 1 to 3" in told for told in model.objections(CHECK)] == [True]
+    _, model = written({PROBE: [{"1": [], "3": []}, honest]}, unexposed=True, texts_per_call=8)
+    assert ["there is none for ['2']" in told for told in model.objections(PROBE)] == [True]
+
+
+def test_a_reading_of_two_choices_of_one_variable_is_sent_back() -> None:
+    def both(request: ModelRequest) -> object:
+        choices, numbers = numbered_choices(request)
+        return {**dict(cast(dict[str, object], honest(request))), "2": [numbers[DIET, choice] for choice in choices[DIET]]}
+
+    _, model = written({PROBE: [both, honest]}, unexposed=True, texts_per_call=8)
+    assert [f"Message 2 tells one choice of {DIET!r} at most" in told for told in model.objections(PROBE)] == [True]

@@ -34,7 +34,7 @@ def asked_twice(prompt: str) -> tuple[ModelRequest, ModelRequest]:
     return first, second
 
 
-PROMPTS = ("answers/check", "answers/choose", "session_queries/check_exposure", "state_schema/check", "state_trajectory/check")
+PROMPTS = ("answers/check", "answers/choose", "session_queries/probe", "state_schema/check", "state_trajectory/check")
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
@@ -51,7 +51,7 @@ def test_a_second_vote_has_texts_and_parts_of_a_case_in_the_other_order() -> Non
     first, second = (material(request, "cases") for request in asked_twice("answers/choose"))
     assert [one["question"] for one in first.values()] == [one["question"] for one in reversed(second.values())]
     assert list(first["1"]) == list(reversed(second["1"]))
-    first, second = asked_twice("session_queries/check_exposure")
+    first, second = asked_twice("session_queries/probe")
     assert list(material(first, "messages").values()) == list(reversed(material(second, "messages").values()))
 
 

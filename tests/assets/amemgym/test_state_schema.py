@@ -12,7 +12,7 @@ from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import honest, material, nothing_against_schema
+from tests.support.honest_replies import by_number, honest, material, nothing_against_schema
 from tests.support.scripted_model import Reply, ScriptedModel
 from tests.support.small import small_recipe
 from validation.amemgym.state_schema import schema_passed_its_gate
@@ -157,20 +157,25 @@ JUDGE, REWORD = "state_schema/check", "state_schema/reword"
 
 
 def finding(**found: Any) -> Reply:
-    """An honest verdict but for what is given. `undecided`: numbers of questions that no set decides."""
+    """An honest verdict but for what is given, choices by variable. `undecided`: numbers of questions that no set decides."""
     undecided: list[str] = found.pop("undecided", [])
+    denied, exclusive, stated = found.pop("denied", {}), found.pop("exclusive", ()), found.pop("stated", {})
 
     def answer(request: ModelRequest) -> object:
         verdict: dict[str, Any] = {**nothing_against_schema(request), **found}
         for number in undecided:
             verdict["decided_by"][number] = []
+        because = "He is allergic to it."
+        verdict["denied"] = [{"choice": number, "because": because} for number in by_number(request, denied)]
+        verdict["exclusive"] = [by_number(request, pair) for pair in exclusive]
+        verdict["stated"] = by_number(request, stated)
         return verdict
 
     return answer
 
 
 NOTHING = finding()
-DENIED = finding(denied=[{"state": {"diet": "x"}, "because": "He is allergic to it."}])
+DENIED = finding(denied={"diet": "x"})
 
 
 def judged(
@@ -201,12 +206,12 @@ def test_a_denied_choice_that_stays_is_sent_back_to_the_writer() -> None:
 
 def test_a_user_whose_profile_always_denies_something_is_given_up() -> None:
     with pytest.raises(ItemFailed, match="No draft of schema passed the schema gate in 2 readings"):
-        judged(DENIED, finding(denied=[{"state": {"goal": "x"}, "because": "No."}]))
+        judged(DENIED, finding(denied={"goal": "x"}))
 
 
 def test_states_that_any_judge_finds_to_exclude_each_other_are_kept_with_the_schema() -> None:
     pairs = [{"diet": "x", "time": "y"}, {"goal": "x", "food": "y"}]
-    verdicts = [finding(exclusive=[pair, {"diet": "x"}]) for pair in pairs]
+    verdicts = [finding(exclusive=[pair]) for pair in pairs]
     schema, _ = judged(*verdicts, votes=2, votes_needed=2)
     assert list(schema.exclusive) == pairs
     assert schema.excluded({"diet": "x", "goal": "y", "time": "y"}) == [pairs[0]]

@@ -109,9 +109,9 @@ def test_the_users_left_are_the_first_personas_that_pass_whatever_the_concurrenc
     assert len(digests) == 1
 
 
-@pytest.mark.parametrize("prompt", [QUESTION, "events/elaborate", "session_queries/check_exposure", "answers/draft"])
+@pytest.mark.parametrize("prompt", [QUESTION, "events/elaborate", "session_queries/probe", "answers/draft"])
 def test_the_whole_chain_ends_with_the_users_wanted_wherever_one_fails(tmp_path: Path, prompt: str) -> None:
-    by_user = {"answers/draft": refusing_user(0), "session_queries/check_exposure": refusing_user(0)}
+    by_user = {"answers/draft": refusing_user(0), "session_queries/probe": refusing_user(0)}
     results, shop, _ = passed(tmp_path, {prompt: [by_user.get(prompt, refusing(0))]}, *ALL)
     rows = shop.snapshots.read(results["episodes"].ref, "episodes", record=Episode)
     assert {position: episode.user_id for position, episode in rows.items()} == {n: persona(n).user_id for n in (1, 2)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelReply, ModelRequest
-from tests.support.honest_replies import material, nothing_against_schema, numbered_choices
+from tests.support.honest_replies import by_number, material, nothing_against_schema, numbered_choices
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,20 @@ class ScriptedJudge:
         return _misread(told, choices, rng) if rng.bernoulli(self.error) else told
 
     def queries(self, request: ModelRequest) -> object:
-        choices: dict[str, list[str]] = material(request, "state_choices")
+        choices, _ = numbered_choices(request)
         texts: dict[str, str] = material(request, "messages")
-        return {"readings": [{"id": int(one), "tells": self._reads(request, text, choices)} for one, text in texts.items()]}
+        return {key: by_number(request, self._reads(request, text, choices)) for key, text in texts.items()}
 
     def story(self, request: ModelRequest) -> object:
         """A contradiction is what the text itself says that it contradicts."""
-        choices, numbers = numbered_choices(request)
+        choices, _ = numbered_choices(request)
         texts: dict[str, str] = material(request, "texts")
         judged: list[int] = material(request, "judged")
         because = {number: json.loads(texts[str(number)]).get("contradicts", "") for number in judged}
         errs = SeededRandom("judge", request.seed, request.sample, "story").bernoulli(self.error)
         reply: dict[str, object] = {
             "readings": {
-                str(number): [numbers[pair] for pair in self._reads(request, texts[str(number)], choices).items()]
-                for number in judged
+                str(number): by_number(request, self._reads(request, texts[str(number)], choices)) for number in judged
             },
             "contradictions": {str(number): why for number, why in because.items() if why and not errs},
         }
@@ -65,14 +64,14 @@ class ScriptedJudge:
     def schema(self, request: ModelRequest) -> object:
         """The profile is the JSON of what it denies, excludes, states and contradicts; a question's text, its variables."""
         known: dict[str, Any] = json.loads(material(request, "user_profile")["facts"])
-        choices: dict[str, list[str]] = material(request, "state_schema")
+        choices, numbers = numbered_choices(request)
         rng = SeededRandom("judge", request.seed, request.sample, *choices)
         if rng.bernoulli(self.error):
             name = rng.choice(sorted(choices))
-            invented = [{"state": {name: rng.choice(sorted(choices[name]))}, "because": "it cannot be"}]
+            invented = [{"choice": numbers[name, rng.choice(sorted(choices[name]))], "because": "it cannot be"}]
             return {**nothing_against_schema(request), "denied": [] if known["denied"] else invented}
         denied = [
-            {"state": {name: value}, "because": "the profile says so"}
+            {"choice": numbers[name, value], "because": "the profile says so"}
             for name, value in known["denied"].items()
             if value in choices[name]
         ]
@@ -83,8 +82,8 @@ class ScriptedJudge:
         }
         return {
             "denied": denied,
-            "exclusive": known["exclusive"],
-            "stated": known["stated"],
+            "exclusive": [pair for pair in (by_number(request, own) for own in known["exclusive"]) if len(pair) == 2],
+            "stated": by_number(request, known["stated"]),
             "profile": known["contradicts"],
             "decided_by": decided_by,
         }
@@ -111,7 +110,7 @@ def _keep_what_is_denied(_: ScriptedJudge, request: ModelRequest) -> object:
 
 
 JUDGEMENTS: dict[str, Callable[[ScriptedJudge, ModelRequest], object]] = {
-    "session_queries/check_exposure": ScriptedJudge.queries,
+    "session_queries/probe": ScriptedJudge.queries,
     "state_trajectory/check": ScriptedJudge.story,
     "state_schema/check": ScriptedJudge.schema,
     "state_schema/reword": _keep_questions,

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assets.amemgym.numbered_choices import NumberedChoices
 from pipelines.embedded.app import write_reply
 from pipelines.embedded.reader import read_value
 from pipelines.embedded.task import OBJECTION, recognise
@@ -39,6 +40,12 @@ def ask(name: str, values: Mapping[str, object], *, objection: str = "", seed: i
         messages += [{"role": "assistant", "content": "{}"}, {"role": "user", "content": content}]
     text = write_reply(recognise(messages, schema_name=name.replace("/", "_"), seed=seed))
     return json.loads(text) if text.startswith("{") else text
+
+
+def by_number(choices: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str]], dict[int, tuple[str, str]]]:
+    """The choices as judges are shown them, and what each number means."""
+    options = NumberedChoices.of(choices)
+    return options.in_prompt(), dict(enumerate(options.pairs, start=1))
 
 
 def readings(text: str, names: Sequence[str]) -> dict[str, str | None]:

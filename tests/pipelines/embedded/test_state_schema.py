@@ -11,7 +11,7 @@ from pipelines.embedded.bank import load_bank
 from pipelines.embedded.task import recognise
 from prompts.catalogue import load_prompt, prompt_names
 from tests.pipelines.embedded.bank_rules import CONCEPTS
-from tests.pipelines.embedded.embedded_requests import PROFILE, ask
+from tests.pipelines.embedded.embedded_requests import PROFILE, ask, by_number
 
 
 def draft_questions(*, questions: int = 10, states: int = 2, choices: int = 3, profile: str = PROFILE, seed: int = 1) -> Any:
@@ -114,15 +114,18 @@ def judged(
     questions: Sequence[str] = (),
     sets: Sequence[Sequence[str]] = ((),),
 ) -> Any:
-    """What the judge says of the schema; questions and sets have numbers from 1."""
+    """What the judge says of the schema; questions and sets have numbers from 1, and choices stand with their variables."""
+    choices, told = by_number(schema)
     values = {
         "user_profile": profile,
-        "state_schema": schema,
+        "state_choices": choices,
         "questions": numbered(questions),
         "variable_sets": numbered(sets),
         "reworded": False,
     }
-    return ask("state_schema/check", values)
+    reply = ask("state_schema/check", values)
+    denied = [(*told[one["choice"]], one["because"]) for one in reply["denied"]]
+    return {**reply, "denied": denied, "stated": dict(told[number] for number in reply["stated"])}
 
 
 def test_a_question_hinges_on_the_variables_of_its_topic_and_on_no_others() -> None:
@@ -169,10 +172,10 @@ def test_the_sea_is_denied_to_people_far_from_it_and_another_choice_takes_its_pl
         return judged({"usual_swimming_place": choices}, profile=profile)["denied"]
 
     ((one,), others) = denied(drafted), [denied(drafted, profile=PROFILE.replace("Dayton, OH", "Salem, OR")), denied(water)]
-    assert one["state"] == {"usual_swimming_place": "ocean_beach"}
+    assert one[:2] == ("usual_swimming_place", "ocean_beach")
     assert others == [[], []]
     conflicts = {"usual_swimming_place": [{"question": "?", "info_choices": drafted}]}
     values = {"user_profile": PROFILE, "start_date": "2020-10-01", "num_total_months": 30, "language": "English"}
-    refused = {"usual_swimming_place": {"ocean_beach": one["because"]}}
+    refused = {"usual_swimming_place": {"ocean_beach": one[2]}}
     unified = ask("state_schema/unify", {**values, "conflicts": conflicts, "denied": refused, "num_choices_per_state": 3})
     assert set(unified["usual_swimming_place"]) == set(water) - {"ocean_beach"}

@@ -1,6 +1,5 @@
 """The embedded model reads stories and schemas, and tells events and summaries anew."""
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from assets.text.words import spells
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import read_value
-from tests.pipelines.embedded.embedded_requests import COMMON, PROFILE, SCHEMA, STATE, ask, events
+from tests.pipelines.embedded.embedded_requests import COMMON, PROFILE, SCHEMA, STATE, ask, by_number, events
 
 PERIOD = {"from": "2020-10-01", "to": "2021-01-01"}
 TROUBLE = {
@@ -20,13 +19,11 @@ TROUBLE = {
 def read(*texts: str, judged: list[int], changes: Sequence[str] = ()) -> Any:
     """The judge's reply, readings by variable. `changes`: by period, a variable that takes its first choice."""
     shown = {str(number): text for number, text in enumerate(texts, start=1)}
-    numbers = itertools.count(1)
-    choices = {name: [f"{next(numbers)} {choice}" for choice in own] for name, own in SCHEMA.items()}
+    choices, told = by_number(SCHEMA)
     periods = {str(number): [int(choices[name][0].split()[0])] for number, name in enumerate(changes, start=1)}
     values: dict[str, object] = {"user_profile": PROFILE, "state_choices": choices, "texts": shown, "judged": judged}
     values |= {"periods": periods, "reworded": False}
     reply = ask("state_trajectory/check", values)
-    told = {int(one.split()[0]): (name, one.split()[1]) for name, own in choices.items() for one in own}
     readings = {text: dict(told[one] for one in own) for text, own in reply["readings"].items()}
     return {**reply, "readings": readings}
 
@@ -74,10 +71,12 @@ def test_a_summary_told_anew_is_another_one_and_says_nothing_of_what_was_read() 
 
 def test_the_pairs_of_a_schema_that_exclude_each_other_are_named() -> None:
     schema = {"home_type": SCHEMA["home_type"], "usual_birdwatching_spot": ["own_garden_feeder", "city_park_pond"]}
-    values = {"user_profile": PROFILE, "state_schema": schema, "questions": {}, "variable_sets": {}, "reworded": False}
+    choices, told = by_number(schema)
+    values = {"user_profile": PROFILE, "state_choices": choices, "questions": {}, "variable_sets": {}, "reworded": False}
     reply = ask("state_schema/check", values)
     assert reply["denied"] == []
-    assert reply["exclusive"] == [{"home_type": "small_apartment", "usual_birdwatching_spot": "own_garden_feeder"}]
+    (pair,) = reply["exclusive"]
+    assert dict(map(told.__getitem__, pair)) == {"home_type": "small_apartment", "usual_birdwatching_spot": "own_garden_feeder"}
 
 
 def test_a_first_state_holds_no_values_that_exclude_each_other() -> None:

@@ -99,6 +99,19 @@ def _wrong_values(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom)
     return {"readings": readings}
 
 
+def _wrong_probes(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any]:
+    """The readings with one variable of each message read as another of its numbered choices, or left out."""
+    numbers = [{int(choice.partition(" ")[0]) for choice in own} for _, own in sorted(task.data("state_choices").items())]
+    wrong: dict[str, Any] = {}
+    for key, told in given.items():
+        own = rng.choice(numbers)
+        others = [[number] for number in sorted(own.difference(told))]
+        rest = [number for number in told if number not in own]
+        left_out: list[list[int]] = [[]] if len(rest) < len(told) else []
+        wrong[key] = [*rest, *rng.choice([*others, *left_out])]
+    return wrong
+
+
 def _wrong_numbers(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any]:
     """The replies with another legal number in every case."""
     cases = cast(Mapping[str, Mapping[str, Any]], task.data("cases"))
@@ -112,6 +125,7 @@ def _wrong_numbers(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom
 
 
 WRONG = {
+    "session_queries/probe": _wrong_probes,
     "session_queries/check_exposure": _wrong_values,
     "answers/check": _wrong_numbers,
     "answers/choose": _wrong_numbers,
