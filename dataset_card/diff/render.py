@@ -17,7 +17,7 @@ from dataset_card.diff.records import ReleaseDiff, TableChange
 
 Mark = Literal["same", "gone", "new"]
 HEADING = "## Changes since "
-LABELS = "Whatever an assistant reads or is scored on counts as a label."
+LABELS = "Everything that an assistant reads or is scored on counts as a label."
 SECTION = re.compile(rf"^{HEADING}.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 # The section comes before these, or else at the end.
 FOLLOWING = re.compile(r"^## (Intended use|License)", re.MULTILINE)
@@ -138,7 +138,7 @@ def by_interest(diff: ReleaseDiff) -> list[TableChange]:
 def _paragraphs(diff: ReleaseDiff) -> Iterator[str]:
     compare = {"major": "Scores do not compare", "minor": "Scores on rows that both have compare"}
     yield f"{compare.get(diff.level, 'Scores compare')} with those on {diff.before.version}."
-    yield f"This asks for a new {diff.level} number: {markdown.text(diff.reason)}."
+    yield f"This needs a new {diff.level} number: {markdown.text(diff.reason)}."
     yield ""
     yield f"{_users(diff)} {LABELS}"
     yield ""

@@ -58,8 +58,8 @@ def release(
 ) -> None:
     """Freeze a variant's current users into an immutable release folder, without making any of them again.
 
-    The version's rule: whatever an assistant reads or is scored on asks for a new major number when it changed or is gone, new
-    rows for a minor one, card and notes for a patch; the same content keeps its version.
+    A change to anything read or scored, or a row that is gone, needs a new major version. New rows need a minor one, another
+    card or other notes a patch. The same content keeps its version.
     """
     # Loads all Dagster definitions, which no other command of this module needs.
     from pipelines.cli.generate import freeze_variant

@@ -23,7 +23,7 @@ ARMS: tuple[Arm, ...] = get_args(Arm)
 MEANINGS: dict[str, str] = {
     "memory": "what the memory recalled",
     "placebo": "as many tokens of other texts that were perceived, drawn by chance",
-    "stale": "what told the needed values as they were before; asked where they changed",
+    "stale": "the messages that stated the needed values before they changed; asked where they changed",
     "another": "what another user, or another task, would need",
     "noise": "the needed facts among chance texts, at least as many tokens as the facts have",
 }
@@ -33,8 +33,8 @@ MEANINGS: dict[str, str] = {
 class TextsAtHand:
     """The texts that conditions and arms are made from, each a sequence in order of time.
 
-    `facts`: those that the answer takes. `others`: all that was perceived without what states these facts. `stale`: what told
-    the needed values as they were before. `another`: the facts of another user or task. `path` seeds what is drawn.
+    `facts`: those that the answer takes. `others`: all that was perceived without what states these facts. `stale`: those that
+    state the needed values as they were before. `another`: the facts of another user or task. `path` seeds what is drawn.
     """
 
     facts: Sequence[str]

@@ -85,7 +85,7 @@ class AnswerRow(Record):
     written_tokens: int = Field(default=0, description="tokens of these, where they are documents")
     length: int = Field(default=0, description="length that was wanted of all documents, in tokens; 0 where there is none")
     fact_recall: float = Field(default=0.0, description="share of a document task's needed values in what was recalled")
-    evidence: int = Field(default=0, description="messages or documents that told the needed values")
+    evidence: int = Field(default=0, description="messages or documents that state the needed values")
     evidence_recalled: int = Field(default=0, description="of these, how many stand word for word in what was recalled")
     recalled_events: int = Field(
         default=0, description="all messages or documents of which something stands word for word in what was recalled"

@@ -181,7 +181,7 @@ def _texts_at_hand(asked: Interview, question: EpisodeQuestion) -> TextsAtHand:
 
 
 def _stale_events(episode: Episode, question: EpisodeQuestion, *, period: int) -> list[MemoryEvent]:
-    """Return what told the needed values when another option was last right; nothing where none ever was."""
+    """Return the messages that stated the needed values when another option was last right; nothing where none ever was."""
     for earlier in range(period - 1, -1, -1):
         if question.golden[earlier] != question.golden[period]:
             return needed_events(episode, question, period=earlier)

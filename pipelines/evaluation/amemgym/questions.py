@@ -69,7 +69,7 @@ def choice_question(
         "required": ["answer"],
         "additionalProperties": False,
     }
-    # Options share words with what told the values: they help a search which would not see them in use.
+    # Options share words with the messages that state the values: they help a search which would not see them in use.
     asked = query if recall_query == "question" else f"{query}\n{choices}"
     task = _task(_rendered(name, wording, given), query=asked, schema=schema)
     return ReadableTask(task, partial(_read_choice, options=options))

@@ -1,4 +1,4 @@
-"""Evidence: the messages or documents that told the needed values, looked for word for word in what a memory gave back."""
+"""Evidence: the messages or documents that state the needed values, looked for word for word in what a memory gave back."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -202,7 +202,7 @@ def test_the_section_has_no_empty_table_and_is_undone(tmp_path: Path) -> None:
     found = diff(tmp_path, {}, {"items": [retold(), scenario.episode(SECOND)]})
     section = changes_section(found)
     assert section.startswith(
-        "## Changes since 0.1.0\n\nScores do not compare with those on 0.1.0.\nThis asks for a new major number: "
+        "## Changes since 0.1.0\n\nScores do not compare with those on 0.1.0.\nThis needs a new major number: "
         "1 row of sessions is changed in what an assistant reads or is scored on (query of user\\_id 5f0c-zoë-001"
     )
     assert "quality report" not in section

@@ -92,7 +92,7 @@ function showDetail(answer, row) {
     conversation(told, answer.period));
 }
 
-// How much of what told the needed values the memory gave back, word for word.
+// The share of the messages with the needed values that the memory gave back, word for word.
 function evidenceOf(answer) {
   const [needed, recalled, all] = answer.evidence;
   return needed ? [["evidence", `${count(recalled)} of ${count(needed)} recalled word for word, among ${count(all)}`]] : [];
