@@ -207,7 +207,9 @@ def _evidence(results: Results) -> ReportTable:
     rows = list[list[str]]()
     for recalled in ("all", "some", "none"):
         rows.append([recalled, f"{found[f'{recalled}, right']:,}", f"{found[f'{recalled}, not right']:,}"])
-    return ReportTable(["of the messages that state the needed values, recalled word for word", "answered rightly", "not"], rows)
+    return ReportTable(
+        ["of the messages that state the needed values, recalled word for word", "answered rightly", "not"], rows
+    )
 
 
 def _probes(results: Results) -> ReportTable:
