@@ -7,9 +7,10 @@ import os
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from ipaddress import ip_address, ip_network
+from pathlib import Path
 from socket import gaierror
 from typing import Any
 from urllib.parse import urlsplit
@@ -93,16 +94,18 @@ class NetworkRoute:
         raise NoRoute(problem)
 
     def _tls(self) -> ssl.SSLContext:
+        """Return what is trusted, the same for all clients until the environment names others. Raises NoRoute."""
         variable = _certificates()
-        if variable and not os.path.exists(os.environ[variable]):  # noqa: PTH110 (Path raises where a folder cannot be searched)
-            raise NoRoute(f"The variable {variable} names {os.environ[variable]}, which does not exist; correct or unset it.")
+        place = os.environ.get(variable, "")
+        if variable and not os.path.exists(place):  # noqa: PTH110 (Path raises where a folder cannot be searched)
+            raise NoRoute(f"The variable {variable} names {place}, which does not exist; correct or unset it.")
         try:
-            return httpx2.create_ssl_context()
+            return _context(variable, place, changed=Path(place).stat().st_mtime_ns if variable else 0)
         except OSError as error:  # an SSLError too
             reason = (
                 "has no certificate in PEM form" if isinstance(error, ssl.SSLError) else f"cannot be read ({error.strerror})"
             )
-        raise NoRoute(f"The variable {variable} names {os.environ.get(variable, '')}, which {reason}; correct or unset it.")
+        raise NoRoute(f"The variable {variable} names {place}, which {reason}; correct or unset it.")
 
     def obstacle(self, error: BaseException, *, setting: str) -> Obstacle | None:
         """Return what was in the way of a call without answer; None for what nobody knows. `setting` holds the address."""
@@ -198,6 +201,12 @@ def _name_of(scheme: str) -> str:
 def _certificates() -> str:
     """Return the variable that says which certificates are trusted; "" where none does."""
     return next((name for name in CERTIFICATES if os.environ.get(name)), "")
+
+
+@lru_cache(maxsize=4)
+def _context(variable: str, place: str, *, changed: int) -> ssl.SSLContext:
+    # Reading hundreds of certificates takes longer than all else that opens a client.
+    return httpx2.create_ssl_context()
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -72,7 +72,7 @@ class RetryingCalls:
         self._endpoint = endpoint
         self._route = NetworkRoute.to(endpoint)
         try:
-            self._route.client_options()  # which the library would only crash for
+            self._certificates = self._route.client_options()["verify"]  # for what is wrong here, the library would only crash
         except NoRoute as error:
             raise HubError(f"{endpoint} cannot be asked. {error}") from error
         # The library's own hooks, which keep offline mode: the client made before this one has them.
@@ -109,6 +109,7 @@ class RetryingCalls:
             most_bytes=MOST_BYTES,
             event_hooks=self._event_hooks,
             follow_redirects=True,
+            verify=self._certificates,
             timeout=httpx2.Timeout(self._settings.timeout, connect=self._settings.connect_timeout),
         )
 
