@@ -325,8 +325,8 @@ def _numbers(option: str, text: str) -> tuple[int, ...]:
 def _latency(run: FinishedRun) -> str:
     """Return sentences on how long answers and the memory's own calls took."""
     latency = run.latency
-    calls = ", ".join(f"{call} {one.median:.3f} s ({one.slowest:.3f} s)" for call, one in latency.memory.items())
-    memory = f" Of the memory, at p50 (p95): {calls}." if calls else ""
+    calls = ", ".join(f"{call} {one.quantiles} s" for call, one in latency.memory.items())
+    memory = f" Of the memory, at p50 / p95 / p99: {calls}." if calls else ""
     if not latency.timed:
         return f"How long answers took was not measured: the reply cache gave them.{memory}"
     return (

@@ -247,14 +247,16 @@ class DocumentTasks:
                 with memory_call("write"):
                     await memory.write(batch)
             place = "the question"
+            subject = ReasonerWithMemory(run.reasoner("interview", item_id=task_id), memory)
             given = await answer_in_conditions(
                 task,
-                ReasonerWithMemory(run.reasoner("interview", item_id=task_id), memory),
+                subject,
                 run.bare(task_id),
                 texts=self._texts_at_hand(run.manifest, item),
                 manifest=run.manifest,
             )
             controls = await self._asked_controls(run, item, memory)
+            await subject.count_stored()
         except ENDS_ITEM as error:
             raise ItemStopped(place, error) from error
         finally:

@@ -21,7 +21,7 @@ from assets.text.words import count_tokens
 from pipelines.evaluation.arms import TextsAtHand
 from pipelines.evaluation.reasoning import CONTEXT_TOKENS, Answer, ReadableTask, Reasoner, ask, gather_or_cancel
 from pipelines.evaluation.records import CALL_FAILED, AskKind, RunManifest
-from pipelines.evaluation.spending import memory_call
+from pipelines.evaluation.spending import MemoryWork, count_work, memory_call
 from pipelines.memories.contract import Task, cut_to_budget, newest_within
 from pipelines.memories.hosting import HostedMemory
 
@@ -93,12 +93,29 @@ class ReasonerWithMemory:
         if self.memory is None:
             return []
         # Only the first recall after a write waits for it, which is no time of a search.
-        await self.memory.settle()
+        await settled(self.memory)
         with memory_call("recall"):
             return await self.memory.recall(query, tokens=tokens)
 
+    async def count_stored(self) -> None:
+        """Count what the memory was given and what it holds, when its item ends."""
+        if self.memory is None:
+            return
+        texts = [event.text for batch in self.memory.written for event in batch]
+        source = sum(len(text.encode()) for text in texts)
+        count_work(MemoryWork(events=len(texts), source_bytes=source, stored_bytes=await self.memory.stored_bytes()))
+
     async def answer(self, recalled: Sequence[str], task: Task) -> str:
         return await self.reasoner.answer(recalled, task)
+
+
+async def settled(memory: HostedMemory) -> None:
+    """Return when all that was written can be recalled; measured for a memory that has to finish something."""
+    if memory.settled or not memory.settles:
+        await memory.settle()
+        return
+    with memory_call("settle"):
+        await memory.settle()
 
 
 async def answer_in_conditions(

@@ -1,4 +1,4 @@
-"""Usage of model calls, and seconds of the memory's own: counted for the step and for the answer that the task works for."""
+"""Usage of model calls, and what a memory does and takes: counted for the step and for the answer that the task works for."""
 
 import time
 from collections.abc import Generator, Mapping
@@ -25,7 +25,7 @@ ROLE_OF_PURPOSE: Mapping[Purpose, str] = {
     "improvement": "memory",
     "embeddings": "embedding",
 }
-MemoryCall = Literal["write", "recall", "fork"]
+MemoryCall = Literal["write", "settle", "recall", "fork"]
 STAGE = "evaluation"
 
 
@@ -43,11 +43,43 @@ def priced_fields(usage: Usage) -> dict[str, Any]:
 PricedUsage = Annotated[Usage, PlainSerializer(priced_fields)]
 
 
+class MemoryWork(Record):
+    """Counts of what a memory did, and of what it holds at the end of its item.
+
+    `write_calls`: model calls inside its writes. `source_bytes`: of the texts of all `events`, in UTF-8. `stored_bytes`: of its
+    texts and its index; None where one of the memories does not tell. `sent` and `kept`: characters of the prompts of its
+    dialogue, each but a period's first, and of these the ones at the start that the prompt before it had too.
+    """
+
+    writes: int = 0
+    write_calls: int = 0
+    events: int = 0
+    source_bytes: int = 0
+    stored_bytes: int | None = 0
+    sent: int = 0
+    kept: int = 0
+
+    def __add__(self, other: "MemoryWork") -> "MemoryWork":
+        stored = None
+        if self.stored_bytes is not None and other.stored_bytes is not None:
+            stored = self.stored_bytes + other.stored_bytes
+        return MemoryWork(
+            writes=self.writes + other.writes,
+            write_calls=self.write_calls + other.write_calls,
+            events=self.events + other.events,
+            source_bytes=self.source_bytes + other.source_bytes,
+            stored_bytes=stored,
+            sent=self.sent + other.sent,
+            kept=self.kept + other.kept,
+        )
+
+
 class StepUsage(Record):
-    """Usage of a step by purpose, the number of its lost writes, and the seconds of each measured call of the memory."""
+    """Usage of a step by purpose, its lost writes, the memory's work, and the seconds of each measured call of the memory."""
 
     spending: dict[str, PricedUsage] = Field(default_factory=dict[str, Usage])
     lost_writes: int = 0
+    work: MemoryWork = MemoryWork()
     memory_seconds: dict[MemoryCall, tuple[float, ...]] = Field(default_factory=dict[MemoryCall, tuple[float, ...]])
 
     def __add__(self, other: "StepUsage") -> "StepUsage":
@@ -58,7 +90,12 @@ class StepUsage(Record):
         seconds = dict(self.memory_seconds)
         for call, own in other.memory_seconds.items():
             seconds[call] = (*seconds.get(call, ()), *own)
-        return StepUsage(spending=spending, lost_writes=self.lost_writes + other.lost_writes, memory_seconds=seconds)
+        return StepUsage(
+            spending=spending,
+            lost_writes=self.lost_writes + other.lost_writes,
+            work=self.work + other.work,
+            memory_seconds=seconds,
+        )
 
 
 class Checkpoint(Record):
@@ -71,14 +108,16 @@ class Checkpoint(Record):
 class UsageCounter:
     """A running count by purpose. Time is that of chat completions; `untimed`: those that a cache answered unmeasured.
 
-    `repeated`: calls of every kind that a cache answered.
+    `repeated`: calls of every kind that a cache answered. `last_prompt`: that of the dialogue.
     """
 
     by_purpose: dict[str, Usage] = field(default_factory=dict[str, Usage])
     seconds: float = 0.0
     untimed: int = 0
     repeated: int = 0
+    work: MemoryWork = field(default_factory=MemoryWork)
     memory_seconds: dict[MemoryCall, list[float]] = field(default_factory=dict[MemoryCall, list[float]])
+    last_prompt: str = ""
 
     def add(self, purpose: Purpose, usage: Usage, *, reply: ModelReply) -> None:
         self.by_purpose[purpose] = self.by_purpose.get(purpose, Usage()) + usage
@@ -86,6 +125,12 @@ class UsageCounter:
         if purpose != "embeddings":
             self.seconds += reply.seconds
             self.untimed += reply.repeated
+
+    def add_prompt(self, prompt: str) -> None:
+        """Compare a prompt of the dialogue with the one before it: what a provider's cache of prefixes could keep."""
+        if self.last_prompt:
+            self.work += MemoryWork(sent=len(prompt), kept=shared_start(self.last_prompt, prompt))
+        self.last_prompt = prompt
 
     @property
     def usage(self) -> Usage:
@@ -95,7 +140,7 @@ class UsageCounter:
     def stored(self) -> StepUsage:
         """Return the count as a step stores it."""
         seconds: dict[MemoryCall, tuple[float, ...]] = {call: tuple(own) for call, own in self.memory_seconds.items()}
-        return StepUsage(spending=dict(self.by_purpose), memory_seconds=seconds)
+        return StepUsage(spending=dict(self.by_purpose), work=self.work, memory_seconds=seconds)
 
     @property
     def measured(self) -> float | None:
@@ -123,14 +168,35 @@ def count_usage(*, alone: bool = False) -> Generator[UsageCounter, None, None]:
 
 @contextmanager
 def memory_call(call: MemoryCall) -> Generator[None, None, None]:
-    """Measure a call of the memory by the clock, waiting for its models included; none that the reply cache helped."""
+    """Count a write, and measure a call of the memory by the clock, its models included; none that the reply cache helped."""
     with count_usage() as count:
         began = time.perf_counter()
         yield
         seconds = round(time.perf_counter() - began, 6)
+    if call == "write":
+        count_work(MemoryWork(writes=1, write_calls=count.usage.calls))
     if not count.repeated:
         for outer in _COUNTERS.get():
             outer.memory_seconds.setdefault(call, []).append(seconds)
+
+
+def count_work(work: MemoryWork) -> None:
+    """Add to the work of everything that this task works for."""
+    for count in _COUNTERS.get():
+        count.work += work
+
+
+def shared_start(before: str, after: str) -> int:
+    """Return how many characters the texts have in common at their start."""
+    same, most = 0, min(len(before), len(after))
+    # Halving is much faster than looking at each character.
+    while same < most:
+        middle = (same + most + 1) // 2
+        if before[same:middle] == after[same:middle]:
+            same = middle
+        else:
+            most = middle - 1
+    return same
 
 
 @dataclass(frozen=True)
@@ -161,4 +227,6 @@ class CountedModel:
         usage = Usage(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens, nano_usd=nano_usd)
         for count in _COUNTERS.get():
             count.add(self.purpose, usage, reply=reply)
+            if self.purpose == "dialogue":
+                count.add_prompt("\n".join(message.content for message in request.messages))
         return reply

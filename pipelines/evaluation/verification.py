@@ -17,7 +17,7 @@ from pipelines.evaluation.isolated import KIND_OF, MemoryRow
 from pipelines.evaluation.metrics.results import memory_rows, score
 from pipelines.evaluation.records import AnswerRow
 from pipelines.evaluation.run import BenchmarkTasks
-from pipelines.evaluation.spending import StepUsage
+from pipelines.evaluation.spending import MemoryWork, StepUsage
 from pipelines.memories.code_identity import digest_of_code
 from pipelines.memories.contract import cut_to_budget
 
@@ -69,11 +69,13 @@ def known_problems(path: Path) -> tuple[str, ...]:
 def results_problems(run: FinishedRun) -> list[str]:
     """Return a sentence where the results are not those of the rows. What calls took stands in no row, and is taken as told."""
     told = run.results
-    usage = StepUsage(spending=told.spending, lost_writes=told.lost_writes)
+    work = told.operations.work if told.operations else MemoryWork()
+    usage = StepUsage(spending=told.spending, lost_writes=told.lost_writes, work=work)
     found = score(run.manifest, run.answers, run.turns, usage=usage, errors=told.errors)
     differing = list[str]()
     for name in type(told).model_fields:
-        if getattr(found, name) != getattr(told, name):
+        # Older results have no operations.
+        if getattr(found, name) != getattr(told, name) and getattr(told, name) is not None:
             differing.append(name)
     if not differing:
         return []

@@ -288,6 +288,22 @@ class HostedMemory:
             await anew.write(events)
         return anew
 
+    async def stored_bytes(self) -> int | None:
+        """Return the bytes of all that the memory holds; None where it does not tell. Raises MemoryFailed."""
+        if "stored_bytes" not in self.methods:
+            return None
+        given = await self.host.call("stored_bytes", self.methods["stored_bytes"])
+        if given is None or (type(given) is int and given >= 0):
+            return given
+        raise MemoryFailed(
+            f"Memory {self.host.name!r} gave {_type_name(given)} from 'stored_bytes'; it must be bytes from 0 on."
+        )
+
+    @property
+    def settles(self) -> bool:
+        """True for a memory that may finish its writes later."""
+        return "settle" in self.methods or bool(self.host.settle and self.host.place)
+
     async def settle(self) -> None:
         """Let the memory finish what was written since it was last asked. Raises MemoryFailed, and MemoryLags."""
         async with self._settling:

@@ -10,16 +10,23 @@ from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import forecast_run
+from pipelines.evaluation.isolated import ReasonerWithMemory
 from pipelines.evaluation.metrics.latency import latency_of
+from pipelines.evaluation.metrics.operations import operations_of
 from pipelines.evaluation.plan import RunAccount
+from pipelines.evaluation.reasoning import Reasoner
+from pipelines.evaluation.report.contents import run_contents
+from pipelines.evaluation.spending import MemoryWork, StepUsage, count_usage, shared_start
 from pipelines.experiments.scoring.ranking import board_sections
-from pipelines.memories.contract import MemorySpec
+from pipelines.memories.contract import MemorySpec, MemoryTools
+from pipelines.memories.events import MemoryEvent
+from pipelines.memories.hosting import MemoryHost
 from pipelines.opening.models import ModelPorts, ModelStack
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
 from pipelines.resources.ledger.ledger import Ledger
 from pipelines.resources.ledger.queries import sum_calls
 from pipelines.resources.llm.settings import EndpointSettings
-from tests.evaluation.scripted_evaluation import MODELS, PRICES, HonestModel, LetterVectors, finish, run_of
+from tests.evaluation.scripted_evaluation import MODELS, PRICES, HonestModel, LetterEmbedder, LetterVectors, finish, run_of
 from tests.pipelines.ledger.ledger_stores import Paid
 from tests.support.coroutines import run
 
@@ -79,9 +86,73 @@ def test_seconds_of_the_memorys_own_calls_stand_beside_the_latency_alone(tmp_pat
         "recall": len(finished.turns) + 2 * asked,  # each question has a state probe
         "fork": len(periods),
     }
-    assert all(0 < one.median <= one.slowest for one in calls.values())
+    for one in calls.values():
+        assert one.p99 is not None
+        assert 0 < one.median <= one.slowest <= one.p99
     assert "fork" not in finished.results.model_dump_json()
-    assert "Seconds of answers and of the memory's calls, p50 (p95)" in board_sections([finished])
+    assert "Seconds of answers and of the memory's calls, p50 / p95 / p99" in board_sections([finished])
+
+
+def test_operations_follow_from_what_was_written_stored_and_asked(tmp_path: Path) -> None:
+    finished = finish(run_of(tmp_path, HonestModel(), spec=MemorySpec(name="rag", kind="rag", settings={"ns": 0})))
+    found = finished.results.operations
+    assert found is not None
+    texts = [text for turn in finished.turns for text in (turn.message, turn.reply)]
+    source = sum(len(text.encode()) for text in texts)
+    sessions = {(turn.user_id, turn.period, turn.session) for turn in finished.turns}
+
+    assert (found.work.events, found.work.source_bytes) == (len(texts), source)
+    # Each has a line with its text, and a vector of 27 numbers of 4 bytes.
+    assert found.work.stored_bytes is not None
+    assert found.work.stored_bytes > source + len(texts) * 27 * 4
+    assert found.work.writes == len(sessions)
+    # An embedding for every two events.
+    assert found.work.write_calls == len(texts) / 2
+    spent = 12 * finished.results.counts["question.asked"] + finished.results.spending["embeddings"].input_tokens
+    assert found.tokens_per_right == pytest.approx(spent / finished.results.counts["question.right"], abs=1e-3)
+    assert found.prefix_kept is not None
+    assert 0 < found.prefix_kept < 1
+    assert "operations" in {section.key for section in run_contents(finished)}
+
+
+class TellsNoSize:
+    """A memory of one's own without `stored_bytes`, which takes its time to settle."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def write(self, events: list[MemoryEvent]) -> None:
+        self.texts += [event.text for event in events]
+
+    def settle(self) -> None: ...
+
+    def recall(self, query: str, *, tokens: int) -> list[str]:
+        return self.texts
+
+
+def test_the_lag_of_a_memory_that_settles_is_measured_and_an_untold_size_is_unknown() -> None:
+    async def lived() -> tuple[MemoryWork, StepUsage]:
+        tools = MemoryTools(HonestModel(), LetterEmbedder(), "", "", seed=1)
+        host = MemoryHost.in_thread("own", lambda tools: TellsNoSize(), tools)
+        subject = ReasonerWithMemory(Reasoner(HonestModel(), "test-model", 1), await host.new_memory())
+        assert subject.memory is not None
+        with count_usage() as count:
+            await subject.memory.write([MemoryEvent("Tea, please.", "user")])
+            await subject.recall("tea?", tokens=9)
+            await subject.recall("tea?", tokens=9)
+            await subject.count_stored()
+        await host.close()
+        return count.work, count.stored()
+
+    work, usage = run(lived())
+    assert len(usage.memory_seconds["settle"]) == 1  # the second recall waits for nothing
+    assert (work.events, work.stored_bytes) == (1, None)
+    assert operations_of([], usage).stored_per_event is None
+
+
+@pytest.mark.parametrize(("before", "after", "same"), [("", "abc", 0), ("abcd", "abxd", 2), ("ab", "abc", 2), ("é", "é", 1)])
+def test_the_start_that_two_prompts_share(before: str, after: str, same: int) -> None:
+    assert shared_start(before, after) == same
 
 
 def test_calls_of_the_memory_that_the_reply_cache_helped_are_not_measured(tmp_path: Path) -> None:

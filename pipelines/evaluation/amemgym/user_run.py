@@ -94,11 +94,15 @@ class UserRun:
         """Begin to ask a copy as it is now; where `asks_other`, the questions of the other user too, as a control."""
         bare = self.run.bare(self.episode.user_id)
         events = events_of(self.turns)
+        last = period == len(self.episode.periods) - 1
 
         async def interview(copy: Subject) -> AnswersStep:
             manifest = self.run.manifest
             asked = Interview(copy, bare, self.episode, period, manifest, events, other=other, asks_other=asks_other)
-            return await hold_interview(asked)
+            step = await hold_interview(asked)
+            if last and isinstance(copy, MemorySubject):
+                await copy.count_stored()
+            return step
 
         return await self.begin(f"{period}/asked", AnswersStep, interview)
 

@@ -13,11 +13,17 @@ from pipelines.evaluation.spending import MemoryCall
 
 
 class CallSeconds(Record):
-    """Seconds of one kind of call by the clock: `median`, and `slowest`, which a twentieth of the `measured` calls exceed."""
+    """Seconds of one kind of call by the clock; of the `measured` calls a twentieth exceed `slowest`, a hundredth `p99`."""
 
     measured: int
     median: float
     slowest: float
+    p99: float | None = None
+
+    @property
+    def quantiles(self) -> str:
+        """Return p50 / p95 / p99."""
+        return " / ".join(f"{one:.3f}" for one in (self.median, self.slowest, self.p99) if one is not None)
 
 
 class Latency(Record):
@@ -73,6 +79,6 @@ def _seconds_of_calls(memory: Mapping[MemoryCall, Sequence[float]]) -> dict[Memo
     for call in get_args(MemoryCall):
         seconds = memory.get(call)
         if seconds:
-            median, slowest = np.quantile(seconds, [0.5, 0.95])
-            found[call] = CallSeconds(measured=len(seconds), median=round(float(median), 6), slowest=round(float(slowest), 6))
+            median, slowest, p99 = (round(float(one), 6) for one in np.quantile(seconds, [0.5, 0.95, 0.99]))
+            found[call] = CallSeconds(measured=len(seconds), median=median, slowest=slowest, p99=p99)
     return found

@@ -12,6 +12,7 @@ from pipelines.evaluation.arms import ArmScore, arm_scores
 from pipelines.evaluation.isolated import KIND_OF, IsolatedScores, MemoryRow, isolated_scores
 from pipelines.evaluation.metrics.control import PermutationControl, permutation_control
 from pipelines.evaluation.metrics.metrics import METRICS, TABLE, tally_answers
+from pipelines.evaluation.metrics.operations import Operations, operations_of
 from pipelines.evaluation.records import CALL_FAILED, OF_MEMORY, AnswerRow, DialogueTurn, ErrorRow, RunManifest
 from pipelines.evaluation.spending import PricedUsage, StepUsage
 
@@ -58,6 +59,7 @@ class Results(Record):
     `control`: None where no question of another user was asked; `arms`: other controls, where the run has any.
     `isolated`: S, N, O, F; none for a whole agent, or where a condition was not asked; `isolated_by`: the same over documents
     by length and by needed facts. `curve`: score by budget.
+    `operations`: none in results of before there were any.
     `probes_and_answers`: counts of questions by known or not, and right or not; `evidence_and_answers`: the same by how much of
     what told the needed values was recalled word for word, none where the memory rewrites most of it. `no_memory_score`: why
     there is none, else empty. `errors`: items not evaluated to the end, whose questions count as wrong.
@@ -82,6 +84,7 @@ class Results(Record):
     counts: dict[str, int]
     fidelity: Fidelity
     spending: dict[str, PricedUsage]
+    operations: Operations | None = None
     lost_writes: int
     errors: tuple[ErrorRow, ...]
 
@@ -132,6 +135,7 @@ def score(
         counts=_counts(answers),
         fidelity=fidelity_of(turns),
         spending=usage.spending,
+        operations=operations_of(questions, usage),
         lost_writes=usage.lost_writes,
         errors=tuple(errors),
     )

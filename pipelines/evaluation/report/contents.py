@@ -10,6 +10,8 @@ from pipelines.evaluation.arms import MEANINGS
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.isolated import CONDITIONS, IsolatedScores
 from pipelines.evaluation.metrics.metrics import TABLE
+from pipelines.evaluation.metrics.operations import MEANINGS as OPERATIONS
+from pipelines.evaluation.metrics.operations import Operations
 from pipelines.evaluation.metrics.results import Fidelity, Results
 from pipelines.evaluation.report.formatting import (
     beside_the_paper,
@@ -105,6 +107,8 @@ def run_contents(run: FinishedRun) -> Iterator[ReportSection]:
     yield ReportSection("baselines", "Baselines", [metric_table(results.baselines)])
     if results.periods:
         yield from _dialogue_sections(results)
+    if results.operations:
+        yield ReportSection("operations", "Operations of the memory", [_operations(results.operations)])
     counts = [[name, f"{count:,}"] for name, count in results.counts.items()]
     yield ReportSection("counts", "Counts", [ReportTable(["what", "count"], counts)])
     yield ReportSection("took", "What it took", _spending(results))
@@ -227,6 +231,21 @@ def _period_chart(results: Results, names: Iterable[str], *, y: str, top: float 
 
 def _grouped(name: str, groups: Mapping[str, Estimate]) -> ReportTable:
     return ReportTable([name, "overall"], list(groups.items()))
+
+
+def _operations(operations: Operations) -> ReportTable:
+    rows = list[Sequence[str | Estimate]]()
+    for name, meaning in OPERATIONS.items():
+        rows.append([metric_label(name), operation_label(operations, name), meaning])
+    return ReportTable(["", "", "meaning"], rows)
+
+
+def operation_label(operations: Operations | None, name: str) -> str:
+    """Return one of the figures as tables show it; "-" where there is none."""
+    value: float | None = getattr(operations, name, None)
+    if name == "prefix_kept" and value is not None:
+        return f"{100 * value:.1f} %"
+    return format_number(value, digits=0 if name in ("stored_per_event", "tokens_per_right") else 2)
 
 
 def _fidelity(fidelity: Fidelity) -> str:

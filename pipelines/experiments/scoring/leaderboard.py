@@ -11,16 +11,23 @@ from dataset_card.hub.layout import BaselineScore
 from dataset_card.release.digests import canonical_digest
 from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.errors import EvaluationError
+from pipelines.evaluation.arms import MEANINGS as ARMS
 from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, read_run
-from pipelines.evaluation.report.formatting import RED
+from pipelines.evaluation.metrics.operations import MEANINGS as OPERATIONS
+from pipelines.evaluation.report.contents import ReportTable
+from pipelines.evaluation.report.formatting import RED, metric_label
 from pipelines.evaluation.report.page import Json, plain, render_blocks
 from pipelines.evaluation.run import DatasetInfo
 from pipelines.evaluation.verification import problems_seen_without_data
 from pipelines.experiments.scoring.compare import Comparison
 from pipelines.experiments.scoring.ranking import (
+    ARMS_TITLE,
+    OPERATIONS_TITLE,
+    arms_table,
     baseline_labels,
     board_columns,
     board_notes,
+    operations_table,
     ranked,
     ranking_metric,
     unscored_share,
@@ -133,7 +140,25 @@ def leaderboard_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Jso
         "noun": first.manifest.noun,
         "pairs": pairs,
         "policies": list(map(plain, comparison.policies)),
+        "tables": _tables(runs),
     }
+
+
+def _tables(runs: Sequence[FinishedRun]) -> list[Json]:
+    """Return what the page shows as plain tables."""
+    tables = list[Json]()
+    if any(run.results.operations for run in runs):
+        notes = [f"{metric_label(name).capitalize()}: {meaning}." for name, meaning in OPERATIONS.items()]
+        tables.append(_table("operations", OPERATIONS_TITLE, operations_table(runs), notes=notes))
+    if any(run.results.arms for run in runs):
+        notes = [f"{name.capitalize()}: {meaning}." for name, meaning in ARMS.items()]
+        notes.append("Harm: the share of questions that are right with nothing, and wrong with the memory.")
+        tables.append(_table("arms", ARMS_TITLE, arms_table(runs), notes=notes))
+    return tables
+
+
+def _table(key: str, title: str, table: ReportTable, *, notes: Sequence[str]) -> Json:
+    return {"key": key, "title": title, "notes": [" ".join(notes)], "head": table.head, "rows": table.rows}
 
 
 def _board_run(run: FinishedRun) -> Json:

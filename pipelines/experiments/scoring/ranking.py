@@ -7,10 +7,12 @@ from itertools import chain
 from typing import get_args
 
 from assets.reporting.plurals import counted
+from pipelines.evaluation.arms import MEANINGS as ARM_MEANINGS
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import ASKING_BASELINES, BOARD
+from pipelines.evaluation.metrics.operations import MEANINGS as OPERATIONS
 from pipelines.evaluation.records import RunManifest
-from pipelines.evaluation.report.contents import curve_rows, isolated_rows
+from pipelines.evaluation.report.contents import ReportTable, curve_rows, isolated_rows, operation_label
 from pipelines.evaluation.report.formatting import (
     RED,
     boundary_note,
@@ -29,6 +31,8 @@ from pipelines.evaluation.spending import MemoryCall
 from pipelines.memories.registry import IN_PROCESS
 
 Facts = Callable[[RunManifest], Mapping[str, str]]
+OPERATIONS_TITLE = "Operations of the memories"
+ARMS_TITLE = "Right with controls in the memory's place, and harm"
 NO_RANK = 0.1  # the share of unscored answers beyond which there is no rank
 
 
@@ -202,11 +206,37 @@ def board_sections(runs: Sequence[FinishedRun]) -> dict[str, str]:
     sections: dict[str, str] = {}
     if any(results.isolated for results in named.values()):
         sections["Isolated scores"] = table_text(isolated_rows(named))
+    if any(results.operations for results in named.values()):
+        sections[OPERATIONS_TITLE] = table_text(operations_table(runs))
+    if any(results.arms for results in named.values()):
+        sections[ARMS_TITLE] = table_text(arms_table(runs))
     if any(one.latency.by_call for one in runs):
-        sections["Seconds of answers and of the memory's calls, p50 (p95)"] = _seconds_of_calls(runs)
+        sections["Seconds of answers and of the memory's calls, p50 / p95 / p99"] = _seconds_of_calls(runs)
     if any(results.curve for results in named.values()):
         sections["Overall against budget"] = table_text(curve_rows(named))
     return sections
+
+
+def operations_table(runs: Sequence[FinishedRun]) -> ReportTable:
+    """Return what each memory stores and takes, a line for each run."""
+    rows = list[list[str]]()
+    for one in ranked(runs):
+        rows.append([one.label, *(operation_label(one.run.results.operations, name) for name in OPERATIONS)])
+    return ReportTable(["memory system", *map(metric_label, OPERATIONS)], rows)
+
+
+def arms_table(runs: Sequence[FinishedRun]) -> ReportTable:
+    """Return the share right in each arm, a line for each run that has arms, and the memory's own harm."""
+    rows = list[list[str]]()
+    for one in ranked(runs):
+        right = dict[str, str]()
+        harm = "-"
+        for arm in one.run.results.arms:
+            right[arm.name] = format_estimate(arm.right, users=one.run.results.users)
+            if arm.name == "memory":
+                harm = format_estimate(arm.harm, users=one.run.results.users)
+        rows.append([one.label, *(right.get(name, "-") for name in ARM_MEANINGS), harm])
+    return ReportTable(["memory system", *ARM_MEANINGS, "harm of the memory"], rows)
 
 
 def _seconds_of_calls(runs: Sequence[FinishedRun]) -> str:
@@ -217,7 +247,7 @@ def _seconds_of_calls(runs: Sequence[FinishedRun]) -> str:
         row = [one.label]
         for call in calls:
             seconds = measured.get(call)
-            row.append(f"{seconds.median:.3f} ({seconds.slowest:.3f})" if seconds else "-")
+            row.append(seconds.quantiles if seconds else "-")
         rows.append(row)
     return headed_table(["memory system", *calls], rows)
 

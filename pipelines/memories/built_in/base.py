@@ -2,8 +2,10 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Annotated, ClassVar, Self
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Annotated, ClassVar, Self, cast
 
 import numpy as np
 from pydantic import Field
@@ -30,6 +32,33 @@ class CopiedMemory:
 
     async def fork(self) -> Self:
         return copy.deepcopy(self)  # which shares the tools
+
+    def stored_bytes(self) -> int | None:
+        """Return the bytes of all that is remembered: texts in UTF-8, vectors, and eight for a number or a time."""
+        total = 0
+        for value in vars(self).values():
+            # Whole numbers that are not in a collection are settings.
+            if not isinstance(value, MemoryTools | int):
+                total += _bytes_of(value)
+        return total
+
+
+def _bytes_of(value: object) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, str):
+        return len(value.encode(errors="replace"))
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, int | float | datetime):
+        return 8
+    parts: Iterable[object] = vars(value).values() if hasattr(value, "__dict__") else ()
+    if isinstance(value, Mapping):
+        mapping = cast(Mapping[object, object], value)
+        parts = chain(mapping, mapping.values())
+    elif isinstance(value, list | tuple | set):
+        parts = cast(Iterable[object], value)
+    return sum(map(_bytes_of, parts))
 
 
 class BufferedMemory(CopiedMemory, ABC):

@@ -54,6 +54,9 @@ class Mem0Memory(BufferedMemory):
         kept.sort(key=lambda key: (lines[key][:21], self._numbers[key]))
         return [lines[key] for key in kept]
 
+    def stored_bytes(self) -> None:
+        """The library's store does not say."""
+
     async def fork(self) -> Self:
         other = copy(self)
         other.recent = list(self.recent)

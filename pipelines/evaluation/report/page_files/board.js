@@ -47,8 +47,9 @@ function lossTable(data) {
 }
 
 function priceTable(data) {
-  const calls = ["answer", "write", "recall", "fork"], seconds = (one) => (one ? `${one.median.toFixed(3)} (${one.slowest.toFixed(3)})` : "-");
-  return table(["memory system", "tokens/answer", "$/1000 answers", "seconds/answer", "lost writes", ...calls.map((name) => `s/${name}, p50 (p95)`)], data.runs.map((run) =>
+  const calls = ["answer", "write", "settle", "recall", "fork"];
+  const seconds = (one) => (one ? [one.median, one.slowest, one.p99].filter((value) => value != null).map((value) => value.toFixed(3)).join(" / ") : "-");
+  return table(["memory system", "tokens/answer", "$/1000 answers", "seconds/answer", "lost writes", ...calls.map((name) => `s/${name}, p50 / p95 / p99`)], data.runs.map((run) =>
     [run.label, figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.lost_writes), ...calls.map((name) => seconds(run.calls[name]))]));
 }
 
@@ -91,6 +92,7 @@ function boardPage(data) {
   section("leaderboard", "Leaderboard", data.notes.map((note) => el("p", { class: "quiet" }, note)),
     runs.length ? boardTable(data, runs) : null, el("h3", {}, "References, which are no rivals"), referenceTable(data, references));
   section("price", "What an answer takes", scatters(data), el("details", {}, el("summary", {}, "Tokens, money and seconds"), priceTable(data)));
+  for (const one of data.tables) section(one.key, one.title, one.notes.map((note) => el("p", { class: "quiet" }, note)), table(one.head, one.rows));
   if (data.columns.length) section("stages", "Where answers are lost", el("details", {}, el("summary", {}, "By stage, with what was recalled"), lossTable(data)));
   if (data.runs[0].periods.overall) dialogueBoards(data);
   section("required", "By number of needed values",
