@@ -11,10 +11,12 @@ from dataset_card.code_qa import CODE_QA_RELEASE
 from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.manifest import RECIPE, ManifestError, read_recipe_fields
+from dataset_card.tool_dialogue import TOOL_DIALOGUE_RELEASE
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION
 from validation.code_qa.benchmark import CODE_QA_VALIDATION
 from validation.deep_research.benchmark import DEEP_RESEARCH_VALIDATION
 from validation.report.validation import Validation
+from validation.tool_dialogue.benchmark import TOOL_DIALOGUE_VALIDATION
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,15 @@ BENCHMARKS = (
         asks=("evaluation/", "memories/", "memory_items/ask"),
         exported="pipelines.export.views:export_documents",
         writers="pipelines.embedded.code_qa.writers:WRITERS",
+        print_item="pipelines.cli.stories:print_task",
+    ),
+    BenchmarkEntry(
+        TOOL_DIALOGUE_VALIDATION,
+        TOOL_DIALOGUE_RELEASE,
+        tasks="pipelines.evaluation.acted_tasks:read_tool_tasks",
+        asks=("evaluation/", "memories/"),
+        exported="pipelines.export.views:export_documents",
+        writers="pipelines.embedded.tool_dialogue.writers:WRITERS",
         print_item="pipelines.cli.stories:print_task",
     ),
 )

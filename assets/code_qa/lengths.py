@@ -7,10 +7,9 @@ from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.sources import CODE_SOURCES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.documents import ItemDocument
 from assets.memory_items.lengths import at_each_length, length_rows, usable_filler
 from assets.memory_items.tasks import TaskLengths
-from assets.memory_items.turns import as_item_document, facts_by_document, in_turns, rivals_of
+from assets.memory_items.turns import as_item_document, as_needed, in_turns, rivals_of
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.reporting.asset_description import AssetDescription
 
@@ -20,7 +19,7 @@ async def arrange_notes(
 ) -> TaskLengths:
     """Arrange the notes in turns, then add filler up to each length. Raises ItemFailed where a length cannot be met."""
     turns = in_turns(
-        _own_notes(documents, question),
+        as_needed(documents.documents, question.hops),
         question.hops,
         rivals=rivals_of(question.hops, documents.facts),
         rival_first=sources.rival_first,
@@ -30,16 +29,6 @@ async def arrange_notes(
     usable = usable_filler(documents.filler, question.hops, turns=turns)
     filler = [[as_item_document(one, role="filler") for one in group] for group in usable]
     return at_each_length(turns, filler, task_id=question.task_id, recipe=recipe)
-
-
-def _own_notes(documents: CodeDocuments, question: CodeQuestion) -> list[ItemDocument]:
-    """Return the question's notes, each with the facts in it that the answer takes."""
-    needed = facts_by_document(question.hops)
-    notes: list[ItemDocument] = []
-    for document in documents.documents:
-        facts = needed.get(document.document_id, ())
-        notes.append(as_item_document(document, role="support" if facts else document.role, facts=facts))
-    return notes
 
 
 CODE_LENGTHS = Stage(

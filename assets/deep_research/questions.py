@@ -18,7 +18,7 @@ from assets.memory_items.operations import planned_facts
 from assets.memory_items.questions import TaskChain, answer_elsewhere, ask_chain, chain_question_rows
 from assets.memory_items.tasks import TaskQuestion
 from assets.recipe.deep_research import DeepResearchRecipe
-from assets.recipe.document_tasks import Operation
+from assets.recipe.document_tasks import AskedOperation, Operation
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription
 
@@ -42,7 +42,7 @@ async def ask_research_question(
         hops = planned_facts(world.operation, world.chain, facts.facts)
     else:
         hops = _chain_of_real_documents(world, sources, facts, recipe=recipe)
-    chain = TaskChain(world.task_id, hops, facts.facts, sources.documents, world.operation, get_args(Operation))
+    chain = TaskChain(world.task_id, hops, facts.facts, sources.documents, world.operation, get_args(AskedOperation))
     chain.expect_one_answer()
     rules = [RULE] if world.chain else []
     if world.operation in ANSWER_RULES:

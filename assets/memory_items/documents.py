@@ -67,10 +67,14 @@ class SizedItem(Record):
         for turn in self.turns:
             yield from turn.documents
 
-    def digest(self, *, question: str, answer: TypedAnswer, shown: Sequence[ItemDocument] = ()) -> str:
-        """Return the sha256 of all that a certificate stands for: documents, question, answer, what is shown with it."""
+    def digest(self, *, question: str, answer: TypedAnswer, shown: Sequence[ItemDocument] = (), also: str = "") -> str:
+        """Return the sha256 of all that a certificate stands for: documents, question, answer, what is shown with it.
+
+        `also`: what a benchmark adds, such as the rows of a company.
+        """
         lines = [self.model_dump_json(), question, answer.model_dump_json()]
         lines += [one.model_dump_json() for one in shown]
+        lines += [also] if also else []
         return hashlib.sha256("\x1e".join(lines).encode()).hexdigest()
 
 

@@ -71,7 +71,9 @@ async def certify_lengths(
 
 def certified_digest(asked: TaskQuestion | MemoryTask, sized: SizedItem) -> str:
     """Return the digest of all that the certificate of this length stands for."""
-    return sized.digest(question=asked.question, answer=asked.answer, shown=asked.shown_with_question)
+    return sized.digest(
+        question=asked.question, answer=asked.answer, shown=asked.shown_with_question, also=asked.also_certified
+    )
 
 
 def final_conditions(sized: SizedItem, asked: TaskQuestion, *, eviction: Eviction, most: int) -> list[AblationCondition]:

@@ -51,13 +51,15 @@ class AskedFacts:
         """The names that the question tells, one for each part."""
         if self.operation == "count" and not self._leading:
             return (self.hops[-1].value,)
-        return tuple(part[0].subject for part in self.parts)
+        starts = [part[0].subject for part in self.parts]
+        # What an agent acts on was settled with one customer.
+        return tuple(starts[:1] if self.operation == "act" else starts)
 
     @property
     def answer_kind(self) -> AnswerKind:
         if self.operation in ("follow", "most"):
             return self.hops[-1].kind
-        return "list" if self.operation == "order" else "number"
+        return "list" if self.operation in ("order", "act") else "number"
 
     def answer(self, facts: Sequence[Fact], *, settle: Settle = settled) -> str | None:
         """Return what the facts come to; None where they leave it open. `settle` chooses among facts that disagree."""
@@ -163,6 +165,8 @@ class AskedFacts:
         return ends
 
     def _worked_out(self, ends: Sequence[Fact], facts: Sequence[Fact], settle: Settle) -> str | None:
+        if self.operation == "act":
+            return BETWEEN_NAMES.join([end.value for end in ends])
         amounts = list(map(amount_of, ends))
         if self.operation == "sum":
             return str(sum(amounts))

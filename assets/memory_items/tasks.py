@@ -65,6 +65,11 @@ class TaskQuestion(TaskRecord):
         """Documents in sight together with the question, which no memory receives; mostly none."""
         return ()
 
+    @property
+    def also_certified(self) -> str:
+        """What a certificate stands for beside documents, question and answer; mostly nothing."""
+        return ""
+
 
 class TaskTurns(TaskRecord):
     """The documents that a task needs and those beside them, in the turns in which they arrive; no filler yet."""
@@ -110,6 +115,11 @@ class MemoryTask(TaskRecord):
     def shown_with_question(self) -> tuple[ItemDocument, ...]:
         """Documents in sight together with the question, which no memory receives; mostly none."""
         return ()
+
+    @property
+    def also_certified(self) -> str:
+        """What a certificate stands for beside documents, question and answer; mostly nothing."""
+        return ""
 
     def certified_lengths(self) -> Iterator[tuple[SizedItem, Certificate]]:
         """Each length with the certificate of its final bytes."""

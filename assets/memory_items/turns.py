@@ -32,6 +32,16 @@ def facts_by_document(hops: Sequence[Fact]) -> Mapping[str, Sequence[str]]:
     return needed
 
 
+def as_needed(documents: Iterable[SourceDocument], hops: Sequence[Fact]) -> list[ItemDocument]:
+    """Return a task's own documents, each with the needed facts in it; those that have any are its support."""
+    needed = facts_by_document(hops)
+    found: list[ItemDocument] = []
+    for document in documents:
+        facts = needed.get(document.document_id, ())
+        found.append(as_item_document(document, role="support" if facts else document.role, facts=facts))
+    return found
+
+
 def rivals_of(hops: Sequence[Fact], facts: Iterable[Fact]) -> dict[str, str]:
     """Return by document that speaks of a hop as well the document of the fact that counts, in the order of hops."""
     needed = facts_by_document(hops)

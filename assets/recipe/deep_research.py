@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from assets.recipe.document_tasks import FEWEST_FACTS, MOST_HOPS, DocumentTaskRecipe, Operation
+from assets.recipe.document_tasks import FEWEST_FACTS, MOST_HOPS, AskedOperation, DocumentTaskRecipe, Operation
 from assets.records.base import Record, quantity
 from assets.records.public_names import file_name
 
@@ -37,8 +37,8 @@ class DeepResearchRecipe(DocumentTaskRecipe):
     )
     min_hops: int = quantity(3, "facts", ge=2, le=MOST_HOPS, description="facts of a chain at least")
     max_hops: int = quantity(5, "facts", ge=2, le=MOST_HOPS, description="facts of a chain at most")
-    operations: tuple[Operation, ...] = Field(
-        default=get_args(Operation),
+    operations: tuple[AskedOperation, ...] = Field(
+        default=get_args(AskedOperation),
         description="what questions ask of facts of an invented world, in equal numbers: follow a chain, sum, difference, "
         "order, count, most, weigh",
     )

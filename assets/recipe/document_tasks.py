@@ -10,7 +10,9 @@ from assets.records.base import Record, quantity
 
 # What a question asks of its facts: the end of a chain, a sum, a difference, an order, how many there are, something about the
 # one with the most, or how far an unconfirmed source is from the one that counts.
-Operation = Literal["follow", "sum", "difference", "order", "count", "most", "weigh"]
+AskedOperation = Literal["follow", "sum", "difference", "order", "count", "most", "weigh"]
+# In a tool dialogue an agent acts on its facts: each gives an argument of a call.
+Operation = Literal[AskedOperation, "act"]
 FEWEST_FACTS: Mapping[Operation, int] = {
     "follow": 1,
     "sum": 2,
@@ -19,6 +21,7 @@ FEWEST_FACTS: Mapping[Operation, int] = {
     "count": 3,
     "most": 3,
     "weigh": 2,
+    "act": 1,
 }
 MOST_HOPS = 6
 LEAST_TOKENS_PER_HOP = 1200  # of the documents that tell a hop and its siblings

@@ -4,6 +4,7 @@ from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.recipe.deep_research import DeepResearchRecipe
 from assets.recipe.recipe import Recipe
+from assets.recipe.tool_dialogue import ToolDialogueRecipe
 
 # What a recipe that names no benchmark is of.
 DEFAULT_BENCHMARK = "amemgym"
@@ -12,4 +13,5 @@ RECIPE_TYPES: dict[str, type[Recipe]] = {
     DEFAULT_BENCHMARK: AMemGymRecipe,
     "deep_research": DeepResearchRecipe,
     "code_qa": CodeQaRecipe,
+    "tool_dialogue": ToolDialogueRecipe,
 }

@@ -46,6 +46,7 @@ SHARED_WRITERS: dict[str, Writer] = {
     "evaluation/improve_policy": memory_tasks.extend_policy,
     "evaluation/check_memory": memory_tasks.verify_claims,
     "memory_items/answer": memory_questions.answer_from_documents,
+    "memory_items/recover": memory_questions.recover_facts,
     "memory_items/ask": memory_questions.answer_from_recall,
 }
 

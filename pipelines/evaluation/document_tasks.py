@@ -1,10 +1,10 @@
 """Documents in turns for the runner, whatever benchmark they are of: written turn by turn, out of sight, then asked about."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -23,7 +23,7 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.arms import TextsAtHand
 from pipelines.evaluation.folder import FinishedRun, read_table
 from pipelines.evaluation.forecast import ItemSize
-from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory, answer_in_conditions, recall_and_answer
+from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory, Recalling, answer_in_conditions, recall_and_answer
 from pipelines.evaluation.metrics.control import asks_control
 from pipelines.evaluation.metrics.evidence import Evidence, PerceivedTexts
 from pipelines.evaluation.options import EvaluationOptions
@@ -39,6 +39,7 @@ from prompts.catalogue import load_prompt
 from prompts.template import Message
 
 R = TypeVar("R", bound=MemoryTask)
+D = TypeVar("D", bound="DocumentTasks")
 ASK = "memory_items/ask"
 NOUN = "task"
 NEAR = 20  # items among which another one is looked for
@@ -159,13 +160,20 @@ def read_answer(reply: str) -> str:
 
 def read_document_tasks(folder: Path, record: type[MemoryTask]) -> "DocumentTasks":
     """Return the tasks of a verified release; `record` is that of its benchmark's finished items. Raises EvaluationError."""
+    return release_items(folder, record, item=DocumentItem, tasks=DocumentTasks, ask=ASK)
+
+
+def release_items(
+    folder: Path, record: type[R], *, item: Callable[[R, SizedItem], "DocumentItem"], tasks: type[D], ask: str
+) -> D:
+    """Return the tasks of a release, an `item` for each length. `ask`: the prompt that they are asked with."""
     manifest = read_manifest(folder)
     recipe = release_recipe(folder, Recipe)
     rows = read_task_rows(folder / nested_path(manifest.variant), record)
     items = list[DocumentItem]()
     for row in rows:
         for sized in row.lengths:
-            items.append(DocumentItem(row, sized))
+            items.append(item(row, sized))
     info = DatasetInfo(
         benchmark=recipe.benchmark,
         name=f"{manifest.variant} {manifest.version}",
@@ -174,11 +182,11 @@ def read_document_tasks(folder: Path, record: type[MemoryTask]) -> "DocumentTask
         noun=NOUN,
         users=tuple(row.task_id for row in rows),
         roles=("assistant", "memory", "embedding"),
-        prompts=("evaluation/remember", "evaluation/ask_again", "memories/", ASK),
+        prompts=("evaluation/remember", "evaluation/ask_again", "memories/", ask),
         tokens=BUDGET,
     )
     # The shortest first: an endpoint that refuses long texts ends items late.
-    return DocumentTasks(info, tuple(sorted(items, key=lambda item: item.sized.target_tokens)))
+    return tasks(info, tuple(sorted(items, key=lambda one: one.sized.target_tokens)))
 
 
 @dataclass(frozen=True)
@@ -192,7 +200,7 @@ class DocumentTasks:
     def items(self) -> tuple[str, ...]:
         return tuple(item.item_id for item in self.documents)
 
-    def first(self, users: int | None) -> "DocumentTasks":
+    def first(self, users: int | None) -> Self:
         if users is None:
             return self
         known = self.info.users
@@ -202,9 +210,9 @@ class DocumentTasks:
             )
         kept = known[:users]
         items = [item for item in self.documents if item.task.task_id in kept]
-        return DocumentTasks(replace(self.info, users=kept), tuple(items))
+        return replace(self, info=replace(self.info, users=kept), documents=tuple(items))
 
-    def replaying(self, recorded: FinishedRun) -> "DocumentTasks":
+    def replaying(self, recorded: FinishedRun) -> Self:
         raise self._only_in_dialogues("--replay")
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
@@ -250,8 +258,8 @@ class DocumentTasks:
             subject = ReasonerWithMemory(run.reasoner("interview", item_id=task_id), memory)
             given = await answer_in_conditions(
                 task,
-                subject,
-                run.bare(task_id),
+                self.acting(subject, item),
+                self.acting(run.bare(task_id), item),
                 texts=self._texts_at_hand(run.manifest, item),
                 manifest=run.manifest,
             )
@@ -263,6 +271,10 @@ class DocumentTasks:
             await host.close()
         rows = [*(item.row(one, asked=task.task.text) for one in given), *controls]
         return AnswersStep(answers=tuple(rows), seconds=(given[0].seconds,), usage=StepUsage(lost_writes=host.lost_writes))
+
+    def acting(self, subject: Recalling, item: DocumentItem) -> Recalling:
+        """Return the side that is asked about this item: the reasoner answers at once, an agent acts first."""
+        return subject
 
     def _texts_at_hand(self, manifest: RunManifest, item: DocumentItem) -> TextsAtHand:
         stranger = self._stranger_of(item)
@@ -283,7 +295,8 @@ class DocumentTasks:
             return []
         task = stranger.asked(language=self.info.language)
         subject = ReasonerWithMemory(run.reasoner("interview", item_id=item.task.task_id), memory)
-        given = await recall_and_answer(task, subject, tokens=run.manifest.tokens, kind="permuted")
+        asked = self.acting(subject, stranger)
+        given = await recall_and_answer(task, asked, tokens=run.manifest.tokens, kind="permuted")
         return [stranger.row(given, asked=task.task.text)]
 
     def _stranger_of(self, item: DocumentItem) -> DocumentItem | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from assets.memory_items.ablation import Certificate, certificate_problems
-from assets.memory_items.final_ablation import required_conditions, uncertified
+from assets.memory_items.final_ablation import certified_digest, required_conditions, uncertified
 from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskLengths, TaskQuestion
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from validation.rules import OneRowPerItem, Rule, SetRule
@@ -19,7 +19,7 @@ def certificates_stand_for_the_bytes(
         if sized.target_tokens not in certified:
             yield f"{sized.target_tokens} tokens have no certificate"
             continue
-        digest = sized.digest(question=question.question, answer=question.answer, shown=question.shown_with_question)
+        digest = certified_digest(question, sized)
         conditions = required_conditions(question)
         yield from certificate_problems(certified[sized.target_tokens], digest=digest, conditions=conditions)
 

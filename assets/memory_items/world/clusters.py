@@ -113,6 +113,8 @@ class _ClusterMaker:
                 chains.append(self._counted(more=COUNTED_BESIDE[number]))
             elif self._operation == "most":
                 chains.append(self._compared(ends))
+            elif self._operation == "act":
+                chains.append(self._settled(ends))
             else:
                 hops: list[Hop] = []
                 for relations in self._paths:
@@ -140,6 +142,16 @@ class _ClusterMaker:
         for _ in range(len(members) + more):
             chain.append(Hop(subject=self._names.new(relation.subject), relation=relation.name, value=value))
         return chain
+
+    def _settled(self, ends: set[str]) -> list[Hop]:
+        """Return what was settled of several matters with one new subject; no value is among those at the ends so far."""
+        subject = self._names.new(self._relations[0].subject)
+        hops: list[Hop] = []
+        for relation in self._relations:
+            value = self._value(relation, subject, ends)
+            ends.add(value)
+            hops.append(Hop(subject=subject, relation=relation.name, value=value))
+        return hops
 
     def _compared(self, ends: set[str]) -> list[Hop]:
         """Return a number or date of several subjects, and another value of the one with the greatest."""

@@ -12,7 +12,6 @@ from assets.code_qa.team.world import TeamWorld
 from pipelines.embedded.code_qa.sentences import CLAUSES, FRAMES
 from pipelines.embedded.memory_items import questions
 from pipelines.embedded.memory_items.documents import DocumentWordings, clauses_of, documents_of
-from pipelines.embedded.memory_items.reading import answer_by_reading
 from pipelines.embedded.task import PromptTask
 
 NOTES = Path(__file__).with_name("notes.yaml")
@@ -37,20 +36,9 @@ def phrase_decisions(task: PromptTask) -> dict[str, Any]:
     return clauses_of(task, [relation.meaning, *CLAUSES[relation.name]])
 
 
-def recover_facts(task: PromptTask) -> dict[str, str]:
-    """Return what the note states of what is wanted; what it leaves open is missing."""
-    found: dict[str, str] = {}
-    for number, wanted in task.data("wanted").items():
-        value = answer_by_reading([task.text("note")], f"What is {wanted}?")
-        if value is not None:
-            found[number] = value
-    return found
-
-
 WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     **dict.fromkeys(TeamWorld.tell_prompts, tell_notes),
     "code_documents/phrase": phrase_decisions,
-    "code_documents/recover": recover_facts,
     "code_questions/word": questions.word_about_code,
     "code_questions/check": questions.check_questions,
 }

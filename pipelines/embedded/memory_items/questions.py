@@ -125,6 +125,16 @@ def _numbers_of(steps: Sequence[Step], numbers: Mapping[str, int]) -> list[int]:
     return [numbers[step.phrase] for step in steps if step.phrase in numbers]
 
 
+def recover_facts(task: PromptTask) -> dict[str, str]:
+    """Return what the document states of what is wanted; what it leaves open is missing."""
+    found: dict[str, str] = {}
+    for number, wanted in task.data("wanted").items():
+        value = answer_by_reading([task.text("document")], f"What is {wanted}?")
+        if value is not None:
+            found[number] = value
+    return found
+
+
 def answer_from_documents(task: PromptTask) -> dict[str, str | None]:
     """Answer what the documents settle, and nothing where they do not."""
     return {"answer": answer_by_reading(task.data("documents"), task.text("question"))}

@@ -16,10 +16,13 @@ from assets.memory_items.world.relations import Relation, comparable
 from assets.recipe.document_tasks import Operation
 from assets.records.answers import read_date
 from assets.text.words import folded
+from assets.tool_dialogue import desk
+from assets.tool_dialogue.domains import all_domains
 from pipelines.embedded.code_qa import sentences as notes
 from pipelines.embedded.deep_research import sentences as documents_of_fiction
 from pipelines.embedded.deep_research.manuals import manual_facts
 from pipelines.embedded.memory_items.transcripts import DAY, shown_calls_of
+from pipelines.embedded.tool_dialogue import sentences as sessions
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 CELL = " | "  # between the cells of a table's row
@@ -80,9 +83,15 @@ def _all_frames(by_kind: Mapping[str, Sequence[str]]) -> list[str]:
     return frames
 
 
+def _clauses_of_matters() -> Mapping[str, Sequence[str]]:
+    return {name: matter.clauses for domain in all_domains().values() for name, matter in domain.matters.items()}
+
+
+MATTERS = [relation for domain in all_domains().values() for relation in domain.relations]
 WORLDS = (
     KnownWorld(fiction.RELATIONS, documents_of_fiction.CLAUSES, _all_frames(documents_of_fiction.FRAMES), fiction.AS_OF),
     KnownWorld(team.RELATIONS, notes.CLAUSES, _all_frames(notes.FRAMES), team.AS_OF),
+    KnownWorld(MATTERS, _clauses_of_matters(), _all_frames(sessions.FRAMES), desk.AS_OF),
 )
 
 
@@ -184,7 +193,7 @@ def _known_step(relation: str) -> Step:
     return Step(relation, fiction.WORLD.relation(relation).phrase)
 
 
-WORLD_STEPS = tuple(Step(relation.name, relation.phrase) for relation in (*fiction.RELATIONS, *team.RELATIONS))
+WORLD_STEPS = tuple(Step(relation.name, relation.phrase) for relation in (*fiction.RELATIONS, *team.RELATIONS, *MATTERS))
 
 
 def read_question(question: str, steps: Sequence[Step]) -> ReadQuestion | None:
@@ -283,6 +292,14 @@ def answer_by_reading(documents: Sequence[str], question: str) -> str | None:
     return _Answering(facts).answer(read)
 
 
+@lru_cache(maxsize=200)  # an agent reads the same texts before each action
+def settled_facts(text: str, subject: str, relations: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the value of each of the subject's relations that the text settles."""
+    answering = _Answering(list(read_world_facts(text)))
+    values = {relation: answering.settled(subject, relation) for relation in relations}
+    return {relation: value for relation, value in values.items() if value is not None}
+
+
 @dataclass(frozen=True)
 class _Answering:
     """Works out what the facts that were read come to."""
@@ -299,12 +316,12 @@ class _Answering:
         for part in read.parts:
             subject = self._followed(part.name, part.steps[:-1])
             relation = part.steps[-1].relation
-            value = self._settled(subject, relation)
+            value = self.settled(subject, relation)
             if subject is None or value is None:
                 return None
             ends[subject] = comparable(value)
             if read.operation == "weigh":
-                doubted = self._settled(subject, relation, rank=RANK["unconfirmed"])
+                doubted = self.settled(subject, relation, rank=RANK["unconfirmed"])
                 return None if doubted is None else str(abs(ends[subject] - comparable(doubted)))
         if read.operation == "sum":
             return str(sum(ends.values()))
@@ -318,7 +335,7 @@ class _Answering:
     def _followed(self, name: str, steps: Sequence[Step]) -> str | None:
         known: str | None = name
         for step in steps:
-            known = self._settled(known, step.relation)
+            known = self.settled(known, step.relation)
         return known
 
     def _counted(self, part: ReadPart) -> str | None:
@@ -330,11 +347,11 @@ class _Answering:
         subjects = dict.fromkeys(fact.subject for fact in self.facts if fact.relation == last.relation)
         members = 0
         for subject in subjects:
-            value = self._settled(subject, last.relation)
+            value = self.settled(subject, last.relation)
             members += value is not None and folded(value) == folded(wanted)
         return str(members) if members else None
 
-    def _settled(self, subject: str | None, relation: str, *, rank: int | None = None) -> str | None:
+    def settled(self, subject: str | None, relation: str, *, rank: int | None = None) -> str | None:
         """Return the value of the facts that count most, of this rank if given; None where there is none, or they disagree."""
         if subject is None:
             return None

@@ -1,0 +1,101 @@
+"""A task as a dialogue that can be acted in: the customer asks and answers, tools are called, and the end is graded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from assets.text.words import spells
+from assets.tool_dialogue.company import REFUSED, Call, Company, ToolDescription
+from assets.tool_dialogue.domains import Domain, domain_named
+from assets.tool_dialogue.errands import Done, ErrandPlan, MatterMissing, NotFound
+from assets.tool_dialogue.records import ToolRequest, ToolTask
+
+# Where sessions disagree. Part of what every agent is told.
+RULE = (
+    "What was settled with a customer in an earlier session holds, unless the customer now says otherwise. Where sessions "
+    "disagree, what was confirmed in writing counts, then what is not called a thought or left open, and then the latest date."
+)
+REFERENCE_RULE = "In the end tell the customer the reference of what you made, such as V-100001."
+ASKED_AGAIN = "We settled that in an earlier session; please go by what was agreed."
+THANKS = "Thank you, that is all."
+
+
+@dataclass
+class ToolDialogue:
+    """One dialogue about a task. The customer is a program: it says what the request says, and nothing that was settled."""
+
+    task: ToolTask | ToolRequest
+    company: Company = field(init=False)
+    said: list[str] = field(default_factory=list[str])
+    done: list[tuple[Call, str]] = field(default_factory=list[tuple[Call, str]])
+
+    def __post_init__(self) -> None:
+        self.company = Company(self.domain, self.task.rows)
+
+    @property
+    def domain(self) -> Domain:
+        return domain_named(self.task.errand.domain)
+
+    @property
+    def rules(self) -> str:
+        """Return whom the agent works for, and by which rules."""
+        lines = (*self.domain.policy, RULE, REFERENCE_RULE)
+        listed = "\n".join(f"- {line}" for line in lines)
+        return f"You work for {self.domain.company}, which {self.domain.does}.\n{listed}"
+
+    @property
+    def opening(self) -> str:
+        """The customer's first message."""
+        return self.task.question
+
+    @property
+    def tools(self) -> list[ToolDescription]:
+        return self.company.tools
+
+    def call(self, tool: str, arguments: Mapping[str, str]) -> str:
+        """Call a tool, and return what it gives back, or a sentence where it refuses."""
+        call = Call(tool=tool, arguments=dict(arguments))
+        reply = self.company.call(call)
+        self.done.append((call, reply))
+        return reply
+
+    def say(self, text: str) -> str:
+        """Say something to the customer, and return the customer's reply."""
+        self.said.append(text)
+        return ASKED_AGAIN if "?" in text else THANKS
+
+    @property
+    def written(self) -> str:
+        """Every call that changed something, in order; what the grade looks at first."""
+        writes: list[str] = []
+        for call, reply in self.done:
+            if call.tool in self.domain.tools and not reply.startswith(REFUSED):
+                writes.append(call.written)
+        return "; ".join(writes)
+
+    @property
+    def failed_by(self) -> str:
+        """Return why the end is not what was asked for, "" where it is: the rows in the end, and what was said, count."""
+        gold = Company(self.domain, self.task.rows)
+        for call in self.task.calls:
+            gold.call(call)
+        if self.company.state() != gold.state():
+            return "the rows in the end are others"
+        if not any(spells(text, self.task.said) for text in self.said):
+            return f"the customer was not told {self.task.said}"
+        return ""
+
+
+def act_by_program(dialogue: ToolDialogue, values: Mapping[str, str]) -> Done:
+    """Let the program that plans errands act with these values of matters, as far as they carry; then it says what it made."""
+    plan = ErrandPlan(dialogue.domain, dialogue.task.errand)
+    while True:
+        try:
+            call = plan.next_call(values, dialogue.done)
+        except (MatterMissing, NotFound):
+            dialogue.say("I am sorry, I cannot do that yet.")
+            return dialogue.done
+        if call is None:
+            dialogue.say(f"That is done; the reference is {plan.reference(dialogue.done)}.")
+            return dialogue.done
+        if dialogue.call(call.tool, call.arguments).startswith(REFUSED):
+            return dialogue.done

@@ -1,0 +1,124 @@
+"""An errand as calls: what is looked up, what is written, and where each argument is from.
+
+One program plans all of it. It knows the matters that it is told and no others: with all of them it makes the gold calls, with
+one missing it stops before it writes.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from assets.records.answers import normalized
+from assets.records.base import Name, Record, Text
+from assets.tool_dialogue.company import REFUSED, Call, Company
+from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Domain, ErrandSpec
+
+Done = Sequence[tuple[Call, str]]  # calls, and what each gave back
+
+
+class Errand(Record):
+    """What a customer asks for: the row that is named, what the request states, and what earlier sessions settled."""
+
+    domain: Name = Field(description="the company")
+    name: Name = Field(description="the kind of errand")
+    customer: Text = Field(description="the customer's name")
+    item: Text = Field(description="what the customer calls the row that it is about")
+    stated: dict[str, str] = Field(description="matters that the request states, with their values")
+    settled: tuple[Name, ...] = Field(description="matters that earlier sessions settled")
+
+
+class MatterMissing(Exception):
+    """A matter without which the errand cannot be done; `matter` names it."""
+
+    def __init__(self, matter: str) -> None:
+        super().__init__(matter)
+        self.matter = matter
+
+
+class NotFound(Exception):
+    """Nothing, or too much, was found where one row is needed."""
+
+
+@dataclass(frozen=True)
+class ErrandPlan:
+    """The calls of an errand, one after the other, as far as the values that are known allow."""
+
+    domain: Domain
+    errand: Errand
+
+    @property
+    def spec(self) -> ErrandSpec:
+        return self.domain.errands[self.errand.name]
+
+    def next_call(self, values: Mapping[str, str], done: Done) -> Call | None:
+        """Return the next call; None where all are done. Raises MatterMissing before a write, and NotFound.
+
+        `values`: what is known of matters, as a row holds it.
+        """
+        found = {call.written: reply for call, reply in done}
+        if self.written(done):
+            return None
+        customer = Call(tool=self.domain.finder(CUSTOMERS), arguments={NAME: self.errand.customer})
+        if customer.written not in found:
+            return customer
+        key = _one_row(found[customer.written], self.errand.customer)[self.domain.tables[CUSTOMERS].key]
+        item = Call(
+            tool=self.domain.finder(self.spec.item),
+            arguments={KEY_OF_CUSTOMER: key, self.spec.named_by: self.errand.item},
+        )
+        if item.written not in found:
+            return item
+        item_key = self.domain.tables[self.spec.item].key
+        arguments = {KEY_OF_CUSTOMER: key, item_key: _one_row(found[item.written], self.errand.item)[item_key]}
+        columns = self.domain.tables[self.domain.tools[self.spec.tool].table].columns
+        for name, column in columns.items():
+            if not column.matter:
+                continue
+            if column.matter not in values:
+                raise MatterMissing(column.matter)
+            value = values[column.matter]
+            if column.table == STAFF:
+                person = Call(tool=self.domain.finder(STAFF), arguments={NAME: value})
+                if person.written not in found:
+                    return person
+                value = _one_row(found[person.written], value)[self.domain.tables[STAFF].key]
+            arguments[name] = value
+        return Call(tool=self.spec.tool, arguments={name: arguments[name] for name in columns})
+
+    def written(self, done: Done) -> dict[str, str]:
+        """Return the row that was written; empty where none was."""
+        for call, reply in done:
+            if call.tool == self.spec.tool and not reply.startswith(REFUSED):
+                row: dict[str, str] = json.loads(reply)
+                return row
+        return {}
+
+    def reference(self, done: Done) -> str:
+        """Return the key of what was written, which the customer wants to be told; "" where nothing was."""
+        return self.written(done).get(self.domain.tables[self.domain.tools[self.spec.tool].table].key, "")
+
+    def carried_out(self, company: Company, values: Mapping[str, str]) -> list[tuple[Call, str]]:
+        """Make the calls in this company, and return them with what they gave back. Raises MatterMissing and NotFound."""
+        done: list[tuple[Call, str]] = []
+        while True:
+            call = self.next_call(values, done)
+            if call is None:
+                return done
+            reply = company.call(call)
+            done.append((call, reply))
+            if reply.startswith(REFUSED):
+                raise NotFound(f"{call.written} was refused: {reply}")
+
+
+def _one_row(reply: str, name: str) -> dict[str, str]:
+    rows: list[dict[str, str]] = [] if reply.startswith(REFUSED) else json.loads(reply)
+    if len(rows) != 1:
+        raise NotFound(f"{len(rows)} rows are found for {name!r}")
+    return rows[0]
+
+
+def as_argument(domain: Domain, matter: str, value: str) -> str:
+    """Return a matter's value as a call has it: a date in ISO form, anything else as it is spelled."""
+    return normalized("date", value) if domain.matters[matter].value == "date" else value

@@ -1,0 +1,61 @@
+"""Records of a tool dialogue: its part of a company, the sessions, the request, and the accepted task."""
+
+from pydantic import Field
+
+from assets.memory_items.facts import DocumentPlan, Fact, Hop, SourceDocument
+from assets.memory_items.tasks import MemoryTask, TaskQuestion, TaskRecord
+from assets.records.base import GateRecord
+from assets.tool_dialogue.company import Call, Row
+from assets.tool_dialogue.errands import Errand
+
+
+class ToolWorld(TaskRecord):
+    """The company's rows, an errand of one of its customers, and the sessions that have to be told."""
+
+    hops: int = Field(description="how many matters earlier sessions settled")
+    rival_first: bool = Field(description="whether what does not count comes first where sessions disagree")
+    errand: Errand = Field(description="what the customer asks for")
+    rows: tuple[Row, ...] = Field(description="what stands in the company's tables when the request comes")
+    chain: tuple[Hop, ...] = Field(description="what was settled of the matters that the errand takes")
+    plans: tuple[DocumentPlan, ...] = Field(description="the sessions before they are told")
+
+
+class ToolSessions(TaskRecord):
+    """The sessions of a task and those beside them, and the facts that a reader found again in the former."""
+
+    documents: tuple[SourceDocument, ...] = Field(description="the task's own sessions")
+    filler: tuple[SourceDocument, ...] = Field(description="sessions with customers whom the task does not name")
+    facts: tuple[Fact, ...] = Field(description="what the task's own sessions state, with the places where it stands")
+    gate_records: tuple[GateRecord, ...] = Field(description="what readers found in each session")
+
+
+class ToolRequest(TaskQuestion):
+    """The request, the rows that it meets, and the calls that are right."""
+
+    errand: Errand = Field(description="what the customer asks for")
+    rows: tuple[Row, ...] = Field(description="what stands in the company's tables when the request comes")
+    calls: tuple[Call, ...] = Field(description="the calls that do what was asked, in order")
+    said: str = Field(description="what the customer has to be told in the end")
+
+    @property
+    def also_certified(self) -> str:
+        return acted_bytes(self)
+
+
+class ToolTask(MemoryTask):
+    """An accepted task: an agent gets the request, and is graded by the rows in the end and by what it said."""
+
+    errand: Errand = Field(description="what the customer asks for")
+    rows: tuple[Row, ...] = Field(description="what stands in the company's tables when the request comes")
+    calls: tuple[Call, ...] = Field(description="the calls that do what was asked, in order")
+    said: str = Field(description="what the customer has to be told in the end")
+
+    @property
+    def also_certified(self) -> str:
+        return acted_bytes(self)
+
+
+def acted_bytes(task: ToolRequest | ToolTask) -> str:
+    """Return what a certificate of a tool dialogue stands for beside its sessions."""
+    lines = [task.errand.model_dump_json(), *(row.model_dump_json() for row in task.rows)]
+    return "\n".join([*lines, *(call.model_dump_json() for call in task.calls), task.said])

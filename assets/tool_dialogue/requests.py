@@ -1,0 +1,179 @@
+"""Stage `td_requests`: what the customer asks for, which leaves settled matters to memory, and the calls that are right."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from pydantic import BaseModel
+
+from assets.engine.seeded_random import SeededRandom
+from assets.engine.stage import PromptCalls, Stage
+from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
+from assets.llm.ports import LanguageModel
+from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of
+from assets.memory_items.facts import Fact
+from assets.memory_items.operations import planned_facts
+from assets.memory_items.questions import TaskChain, chain_question_rows
+from assets.memory_items.world.relations import spoken
+from assets.recipe.tool_dialogue import ToolDialogueRecipe
+from assets.records.answers import TypedAnswer
+from assets.records.base import ItemFailed, Text
+from assets.reporting.asset_description import AssetDescription
+from assets.text.words import folded, spells
+from assets.tool_dialogue.company import Company
+from assets.tool_dialogue.domains import Domain, domain_named
+from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, NotFound, as_argument
+from assets.tool_dialogue.records import ToolRequest, ToolSessions, ToolWorld
+from assets.tool_dialogue.sessions import TD_SESSIONS
+from assets.tool_dialogue.worlds import TD_WORLDS
+from prompts.catalogue import load_prompt
+
+WORD = "td_requests/word"
+CHECK = "td_requests/check"
+SETTLED = "settled"  # how a judge reads a matter that the request leaves to earlier sessions
+
+
+class RequestReply(BaseModel):
+    """The reply of the writer of a request."""
+
+    request: Text
+
+
+async def ask_for_errand(
+    world: ToolWorld, sessions: ToolSessions, *, recipe: ToolDialogueRecipe, model: LanguageModel
+) -> ToolRequest:
+    """Word the request; judges must read its matters back. Raises ItemFailed where sessions leave a matter open."""
+    domain = domain_named(world.errand.domain)
+    hops = planned_facts("act", world.chain, sessions.facts)
+    chain = TaskChain(world.task_id, hops, sessions.facts, sessions.documents, "act", ("act",))
+    chain.expect_one_answer()
+    plan = ErrandPlan(domain, world.errand)
+    try:
+        done = plan.carried_out(Company(domain, world.rows), arguments_of(world.errand, hops, domain))
+    except (MatterMissing, NotFound) as problem:
+        raise ItemFailed("rule_violated", f"The errand cannot be done as it was settled: {problem}.") from problem
+    attempt = await _Wording(world, domain, hops, recipe, model).accepted()
+    return ToolRequest(
+        task_id=world.task_id,
+        operation="act",
+        hops=tuple(hops),
+        starts=chain.asked.starts,
+        question=attempt.text,
+        answer=_answer(chain, seed=recipe.world_seed),
+        gate_records=tuple(attempt.records),
+        errand=world.errand,
+        rows=world.rows,
+        calls=tuple(call for call, _ in done),
+        said=plan.reference(done),
+    )
+
+
+def _answer(chain: TaskChain, *, seed: int) -> TypedAnswer:
+    """Return the settled values in the order of the facts, and near misses: other values of a matter in one's place."""
+    return chain.typed_answer(seed=seed).model_copy(update={"options": ()})
+
+
+def arguments_of(errand: Errand, facts: Sequence[Fact], domain: Domain) -> dict[str, str]:
+    """Return the values of an errand's matters as calls have them: those that are stated, and those of these facts."""
+    values = {**errand.stated, **{fact.relation: fact.value for fact in facts}}
+    return {matter: as_argument(domain, matter, value) for matter, value in values.items()}
+
+
+def settled_values(hops: Sequence[Fact]) -> list[str]:
+    """Return the values of these facts, dates also as people spell them."""
+    values: list[str] = []
+    for hop in hops:
+        values.append(hop.value)
+        if hop.kind == "date":
+            values.append(spoken(date.fromisoformat(hop.value)))
+    return values
+
+
+@dataclass(frozen=True)
+class _Wording:
+    """Words a request, and reads back which matters it states and which it leaves to earlier sessions."""
+
+    world: ToolWorld
+    domain: Domain
+    hops: Sequence[Fact]
+    recipe: ToolDialogueRecipe
+    model: LanguageModel
+
+    async def accepted(self) -> GateAttempt:
+        """Return a wording that passed the gate, with its votes. Raises ItemFailed."""
+        target = {self._label(matter): folded(value) for matter, value in self.world.errand.stated.items()}
+        target |= {self._label(matter): SETTLED for matter in self.world.errand.settled}
+        gate = Gate("request", target, None, self._reword, self._word)
+        attempt = GateAttempt(self.world.task_id, await self._word(0))
+        await pass_gates([[(gate, attempt)]], self._read, size=1, recipe=self.recipe)
+        return attempt
+
+    def _label(self, matter: str) -> str:
+        return self.domain.matters[matter].label
+
+    async def _word(self, sample: int, reading: dict[str, str] | None = None) -> str:
+        errand = self.world.errand
+        prompt = load_prompt(WORD).render(
+            customer=errand.customer,
+            company=self.domain.company,
+            wants=self.domain.errands[errand.name].wants.format(item=errand.item),
+            stated={self._label(matter): value for matter, value in errand.stated.items()},
+            settled=[self._label(matter) for matter in errand.settled],
+            reading=reading or {},
+            language=self.recipe.language_name,
+        )
+        return await ask_structured(
+            self.model, prompt=prompt, reply=RequestReply, convert=self._checked, settings=self.recipe.asking, sample=sample
+        )
+
+    async def _reword(self, _: str, reading: dict[str, str], sample: int) -> str:
+        return await self._word(sample + 1, reading)
+
+    def _checked(self, reply: RequestReply) -> str:
+        """Return the request. Raises ValueError where it lacks something that it has to say, or says a settled value."""
+        errand = self.world.errand
+        for wanted in (errand.customer, errand.item, *errand.stated.values()):
+            if not spells(reply.request, wanted):
+                raise ValueError(f"The request must say {wanted!r}.")
+        for value in settled_values(self.hops):
+            if spells(reply.request, value):
+                raise ValueError(f"The request tells {value!r}, which the company has to remember.")
+        return reply.request
+
+    async def _read(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
+        """Return for each request what a judge reads of each matter, asked in another order each time."""
+        readings: list[dict[str, str]] = []
+        for task in tasks:
+            rng = SeededRandom(self.recipe.world_seed, task.item_id, "matters", task.vote.number)
+            errand = self.world.errand
+            labels = rng.shuffled([self._label(matter) for matter in (*errand.stated, *errand.settled)])
+            numbered = {str(number): label for number, label in enumerate(labels, start=1)}
+            schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(numbered, TEXT), required=False))
+            reply = await ask_structured(
+                self.model,
+                prompt=load_prompt(CHECK).render(request=task.text, matters=numbered),
+                reply=schema,
+                convert=lambda reply: reply,
+                settings=self.recipe.asking,
+                sample=task.vote.number,
+                model_name=task.vote.judge,
+            )
+            readings.append({numbered[number]: folded(value) for number, value in reply.items()})
+        return readings
+
+
+TD_REQUESTS = Stage(
+    name="td_requests",
+    record=ToolRequest,
+    make=ask_for_errand,
+    needs=(TD_WORLDS, TD_SESSIONS),
+    prompts=(WORD, CHECK),
+    calls={WORD: PromptCalls(reading=320, writing=60), CHECK: PromptCalls(2, reading=260, writing=40)},
+    description=AssetDescription(
+        group="requests",
+        description="The customer's request, which states some matters and leaves the others to what earlier sessions settled, "
+        "and the calls that are right, planned on the company's rows. Judges read back what it states and what it leaves.",
+        rows=chain_question_rows,
+        paper="MemGym",
+    ),
+)

@@ -1,0 +1,79 @@
+"""Stage `td_sessions`: earlier sessions with customers, told by a writer; a reader finds again what each settled."""
+
+from itertools import chain
+
+from assets.engine.stage import PromptCalls, Stage
+from assets.llm.ports import LanguageModel
+from assets.memory_items.recovery import RECOVER, recovered_facts
+from assets.memory_items.world.tellings import ask_tellings, document_rows, placed_facts, told_filler
+from assets.recipe.tool_dialogue import ToolDialogueRecipe
+from assets.reporting.asset_description import AssetDescription, Row
+from assets.tool_dialogue.desk import SESSION_KINDS, ServiceDesk
+from assets.tool_dialogue.domains import domain_named
+from assets.tool_dialogue.records import ToolSessions, ToolWorld
+from assets.tool_dialogue.worlds import TD_WORLDS
+
+MATTERS = 8  # of a company, about
+SESSIONS = 14  # of a task's own, about
+
+
+async def tell_sessions(world: ToolWorld, *, recipe: ToolDialogueRecipe, model: LanguageModel) -> ToolSessions:
+    """Return the task's sessions and filler. Raises ItemFailed for unusable templates, or facts that no reader finds."""
+    desk = ServiceDesk(domain_named(world.errand.domain))
+    tellings = await ask_tellings(desk, task_id=world.task_id, recipe=recipe, model=model)
+    documents = tellings.own_documents(world.plans, seed=recipe.world_seed, task_id=world.task_id)
+    facts = [placed_facts(document, desk) for document in documents]
+    votes = await recovered_facts(documents, facts, recipe=recipe, model=model)
+    return ToolSessions(
+        task_id=world.task_id,
+        documents=documents,
+        filler=tuple(told_filler(tellings, chain=world.chain, task_id=world.task_id, recipe=recipe)),
+        facts=tuple(chain.from_iterable(facts)),
+        gate_records=votes,
+    )
+
+
+def _rows(sessions: ToolSessions) -> list[Row]:
+    return document_rows(sessions.documents)
+
+
+def _share_of_sets(recipe: ToolDialogueRecipe) -> float:
+    """Return a task's share of the sets of tellings, each of which is asked for once in a company."""
+    return min(recipe.num_styles * len(recipe.domains), recipe.num_tasks) / recipe.num_tasks
+
+
+def _tellings_asked(recipe: ToolDialogueRecipe) -> float:
+    return _share_of_sets(recipe) * len(SESSION_KINDS)
+
+
+def _phrases_asked(recipe: ToolDialogueRecipe) -> float:
+    return _share_of_sets(recipe) * MATTERS
+
+
+def _told_tokens(recipe: ToolDialogueRecipe) -> float:
+    return 230.0 * recipe.num_tellings
+
+
+def _phrased_tokens(recipe: ToolDialogueRecipe) -> float:
+    return 9.0 * recipe.num_tellings
+
+
+TD_SESSIONS = Stage(
+    name="td_sessions",
+    record=ToolSessions,
+    make=tell_sessions,
+    needs=(TD_WORLDS,),
+    prompts=(ServiceDesk.tell_prompt, ServiceDesk.phrase_prompt, RECOVER),
+    calls={
+        ServiceDesk.tell_prompt: PromptCalls(_tellings_asked, reading=520, writing=_told_tokens),
+        ServiceDesk.phrase_prompt: PromptCalls(_phrases_asked, reading=180, writing=_phrased_tokens),
+        RECOVER: PromptCalls(SESSIONS, reading=600, writing=30),
+    },
+    description=AssetDescription(
+        group="sessions",
+        description="Earlier sessions: phone calls, chats, letters, visits to the desk, with the lookups that a clerk made, "
+        "which were really carried out. A reader finds all that each session settles again in its final text.",
+        rows=_rows,
+        paper="MemGym",
+    ),
+)

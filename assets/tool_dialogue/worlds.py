@@ -1,0 +1,89 @@
+"""Stage `td_worlds`: for each task a company with its rows, an errand of a customer, and what sessions have to tell."""
+
+from collections.abc import Iterator
+
+from assets.engine.seeded_random import SeededRandom
+from assets.engine.stage import Stage
+from assets.memory_items.tasks import num_hops_at, rival_first_at, task_id_at
+from assets.memory_items.world.clusters import make_cluster
+from assets.memory_items.world.relations import random_value
+from assets.recipe.loading import Unit
+from assets.recipe.tool_dialogue import ToolDialogueRecipe
+from assets.reporting.asset_description import AssetDescription, Row
+from assets.tool_dialogue.company import drawn_rows, owned_rows
+from assets.tool_dialogue.desk import ServiceDesk, staff_and_customers
+from assets.tool_dialogue.domains import NAME, STAFF, Domain, domain_named
+from assets.tool_dialogue.errands import Errand
+from assets.tool_dialogue.records import ToolWorld
+
+
+def draw_companies(recipe: ToolDialogueRecipe, unit: Unit) -> Iterator[tuple[int, ToolWorld]]:
+    """Yield the unit's tasks by position; a task follows from seed and position alone."""
+    for position in unit.positions:
+        yield position, _drawn_world(recipe, position)
+
+
+def _drawn_world(recipe: ToolDialogueRecipe, position: int) -> ToolWorld:
+    path = (recipe.world_seed, "tool dialogue", position)
+    rng = SeededRandom(*path)
+    domain = _domain_at(position, recipe)
+    errand = rng.choice(sorted(domain.errands))
+    matters = domain.matters_of(domain.errands[errand])
+    hops = min(num_hops_at(position, recipe), len(matters))
+    cluster = make_cluster(ServiceDesk(domain, matters), hops, path=(*path, "cluster"), operation="act")
+    staff, customers = staff_and_customers(domain, cluster.plans, path=path)
+    rows = drawn_rows(domain, customers=customers, staff=staff)
+    customer = cluster.chain[0].subject
+    settled = [hop.relation for hop in cluster.chain]
+    spec = domain.errands[errand]
+    owned = owned_rows(domain, rows, table=spec.item, customer=customer)
+    names = [row.values[NAME] for row in rows if row.table == STAFF]
+    stated = {matter: _stated_value(domain, matter, names, rng) for matter in matters if matter not in settled}
+    return ToolWorld(
+        task_id=task_id_at(position, recipe),
+        hops=hops,
+        rival_first=rival_first_at(position, recipe),
+        errand=Errand(
+            domain=domain.name,
+            name=errand,
+            customer=customer,
+            item=rng.choice(owned)[spec.named_by],
+            stated=stated,
+            settled=tuple(settled),
+        ),
+        rows=rows,
+        chain=cluster.chain,
+        plans=cluster.plans,
+    )
+
+
+def _domain_at(position: int, recipe: ToolDialogueRecipe) -> Domain:
+    """Return the company of the task at this position, all companies in equal numbers."""
+    block, place = divmod(position, len(recipe.domains))
+    return domain_named(SeededRandom(recipe.world_seed, "domains", block).shuffled(recipe.domains)[place])
+
+
+def _stated_value(domain: Domain, matter: str, staff: list[str], rng: SeededRandom) -> str:
+    relation = next(one for one in domain.relations if one.name == matter)
+    return rng.choice(staff) if relation.value == "person" else random_value(relation, rng)
+
+
+def _rows(world: ToolWorld) -> list[Row]:
+    errand = world.errand
+    settled = ", ".join(f"{hop.relation}: {hop.value}" for hop in world.chain)
+    row: Row = {"company": errand.domain, "errand": errand.name, "customer": errand.customer, "about": errand.item}
+    return [{**row, "settled": settled, "sessions": len(world.plans)}]
+
+
+TD_WORLDS = Stage(
+    name="td_worlds",
+    record=ToolWorld,
+    draw=draw_companies,
+    description=AssetDescription(
+        group="worlds",
+        description="A company for each task: customers with what they own, staff, an errand of one customer, and the matters "
+        "that sessions have to settle, with superseded values, namesakes and other customers beside.",
+        rows=_rows,
+        paper="MemGym",
+    ),
+)

@@ -1,0 +1,35 @@
+"""The parts of releases of tool dialogues beside items and tables."""
+
+from typing import ClassVar
+
+from assets.tool_dialogue.pipeline import TOOL_DIALOGUE
+from dataset_card.memory_items import COUNTED_BY, FIGURES, METRICS, MemoryItemsExtras
+from dataset_card.release.content import ReleaseFormat
+
+TOOL_METRICS: dict[str, str] = {
+    **METRICS,
+    "calls of a task": "SELECT (SELECT count(*) FROM {calls}) / (SELECT count(*) FROM {tasks})",
+    "rows of a company": "SELECT (SELECT count(*) FROM {companies}) / (SELECT count(*) FROM {tasks})",
+}
+
+
+class ToolDialogueExtras(MemoryItemsExtras):
+    """The card of tool dialogues."""
+
+    about: ClassVar[str] = (
+        "Tool dialogues for testing memory. An agent gets a customer's request, tools that run on a company's tables, and what "
+        "a memory recalls. Some arguments of the right calls were settled in earlier sessions and stand nowhere else. A task "
+        "is graded by the company's rows in the end and by the reference that the customer is told."
+    )
+
+
+TOOL_DIALOGUE_RELEASE = ReleaseFormat(
+    TOOL_DIALOGUE,
+    extras=ToolDialogueExtras,
+    metrics=TOOL_METRICS,
+    figures=FIGURES,
+    reported=True,
+    counted_by=COUNTED_BY,
+    card_description="The README of the release: computed facts in a written template, under the header that the Hub reads. It "
+    "tells how acting by program came out, and what was replaced and why.",
+)

@@ -1,0 +1,1 @@
+"""Agents that act in a world, one action at a time, whatever the world and whoever chooses the actions."""

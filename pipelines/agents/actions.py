@@ -1,0 +1,79 @@
+"""Actions of an agent as typed replies, so that any endpoint can act, and how an episode is kept as text."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from assets.llm.structured_output import extract_json, schema_of_model
+from assets.records.base import Record
+
+RESULT_OF = "Result of "  # how the message with what a tool gave back begins
+MOST_CHARACTERS = 20_000  # of what one call gives back
+
+
+class Argument(BaseModel):
+    """An argument of a call. A number or a truth value is taken as its text."""
+
+    name: str
+    value: str | int | float | bool
+
+
+class Action(BaseModel):
+    """The reply of an agent: a call of a tool, something to say, or the end."""
+
+    action: Literal["call", "say", "finish"]
+    tool: str | None = None
+    arguments: list[Argument] = Field(default_factory=list[Argument])
+    text: str | None = None
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The arguments by name."""
+        return {one.name: str(one.value) for one in self.arguments}
+
+
+ACTION_SCHEMA = schema_of_model(Action).json_schema
+
+
+def read_action(reply: str) -> Action:
+    """Return the action in a reply. Raises ValueError with a sentence for the agent."""
+    content = extract_json(reply, keys=("action",))
+    try:
+        action = Action.model_validate(content)
+    except ValidationError as error:
+        raise ValueError('That is no action: answer with one JSON object whose "action" is call, say or finish.') from error
+    if action.action == "call" and not action.tool:
+        raise ValueError('A call names its "tool".')
+    if action.action == "say" and not (action.text or "").strip():
+        raise ValueError('Give what you say as "text".')
+    return action
+
+
+class Step(Record):
+    """One step of an episode: what the agent replied, and what came of it."""
+
+    reply: str
+    seen: str
+
+
+STEPS: TypeAdapter[list[Step]] = TypeAdapter(list[Step])
+
+
+def written_steps(steps: Sequence[Step]) -> str:
+    """Return an episode as text."""
+    return STEPS.dump_json(list(steps)).decode()
+
+
+def read_steps(text: str) -> list[Step]:
+    """Return the steps of an episode that was written as text. Raises ValueError for another text."""
+    return STEPS.validate_json(text)
+
+
+def actions_of(steps: Sequence[Step]) -> Iterator[Action]:
+    """Yield the actions of an episode that could be read."""
+    for step in steps:
+        try:
+            yield read_action(step.reply)
+        except ValueError:
+            continue  # the agent was told so, and the step counted

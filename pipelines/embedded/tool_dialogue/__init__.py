@@ -1,0 +1,1 @@
+"""What the embedded model writes and does in tool dialogues."""

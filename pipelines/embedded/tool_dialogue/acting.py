@@ -1,0 +1,82 @@
+"""Acts in a dialogue: reads the request, believes what it can read of settled matters, and calls what the errand takes.
+
+It is a program and no judge of people: a request in other words than its own it does not understand, and says so.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from assets.tool_dialogue.company import Call
+from assets.tool_dialogue.domains import Domain, all_domains
+from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, NotFound, as_argument
+from pipelines.agents.actions import RESULT_OF
+from pipelines.embedded.memory_items.reading import settled_facts
+from pipelines.embedded.task import PromptTask, PromptTurn
+from pipelines.embedded.tool_dialogue.requests import read_request
+
+WORKS_FOR = re.compile(r"You work for (?P<company>.+?), which ")
+DONE = "That is done; the reference is {reference}."
+CANNOT = "I am sorry, I cannot do that yet: I do not know {missing}."
+
+
+def act(task: PromptTask) -> dict[str, Any]:
+    """Return the next action of the dialogue that the messages show."""
+    domain = _company(task.user_texts)
+    request = next((read for read in map(read_request, task.user_texts) if read is not None), None)
+    errand = request.errand(domain) if domain and request else None
+    if domain is None or errand is None:
+        return _closing("I do not understand what you need.", task)
+    plan = ErrandPlan(domain, errand)
+    done = list(_done(task.turns))
+    try:
+        call = plan.next_call(_known(task, domain, errand), done)
+    except MatterMissing as missing:
+        return _closing(CANNOT.format(missing=domain.matters[missing.matter].label), task)
+    except NotFound:
+        return _closing(CANNOT.format(missing="which entry you mean"), task)
+    if call is None:
+        return _closing(DONE.format(reference=plan.reference(done)), task)
+    if call in [one for one, _ in done]:
+        return _closing(CANNOT.format(missing="how to go on"), task)
+    arguments = [{"name": name, "value": value} for name, value in call.arguments.items()]
+    return {"action": "call", "tool": call.tool, "arguments": arguments, "text": None}
+
+
+def _closing(words: str, task: PromptTask) -> dict[str, Any]:
+    """Say this, and finish where it was said already."""
+    said = any(turn.role == "assistant" and words in turn.content for turn in task.turns)
+    return {"action": "finish" if said else "say", "tool": None, "arguments": [], "text": None if said else words}
+
+
+def _company(texts: Iterable[str]) -> Domain | None:
+    """Return the company that the agent was told to work for; None for another one than those of this project."""
+    for text in texts:
+        match = WORKS_FOR.search(text)
+        for domain in all_domains().values() if match else ():
+            if match and domain.company == match["company"]:
+                return domain
+    return None
+
+
+def _done(turns: Iterable[PromptTurn]) -> Iterator[tuple[Call, str]]:
+    """Yield the calls in the dialogue with what each gave back, as the messages show them."""
+    asked: Call | None = None
+    for turn in turns:
+        if turn.role == "assistant":
+            try:
+                action = json.loads(turn.content)
+            except ValueError:
+                continue  # what was said in words
+            arguments = {one["name"]: one["value"] for one in action.get("arguments") or ()}
+            asked = Call(tool=action["tool"], arguments=arguments) if action.get("tool") else None
+        elif asked is not None and turn.content.startswith(RESULT_OF):
+            yield asked, turn.content.partition("\n")[2]
+            asked = None
+
+
+def _known(task: PromptTask, domain: Domain, errand: Errand) -> dict[str, str]:
+    """Return the values of matters: those that the request states, and those that the memory's texts settle."""
+    values = {**errand.stated, **settled_facts(task.system, errand.customer, errand.settled)}
+    return {matter: as_argument(domain, matter, value) for matter, value in values.items() if matter in domain.matters}

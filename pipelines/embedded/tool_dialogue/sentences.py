@@ -1,0 +1,49 @@
+"""How this model notes what was settled in a session, and how it words and reads requests."""
+
+import re
+
+# {clause} has customer and value.
+FRAMES: dict[str, tuple[str, ...]] = {
+    "phone call": (
+        "For the file, {as_of}: {clause}.",
+        "{as_of}, {clause}.",
+        "Read back: {clause}, {as_of}.",
+        "It stands there that {clause}, {as_of}.",
+    ),
+    "chat": (
+        "Entered, {as_of}: {clause}.",
+        "{as_of}, {clause}.",
+        "I have it here that {clause}, {as_of}.",
+        "{clause}, {as_of}.",
+    ),
+    "letter": (
+        "Between us it holds that {clause}, {as_of}.",
+        "{as_of}, {clause}.",
+        "I find here that {clause}, {as_of}.",
+        "Let it be repeated, {as_of}: {clause}.",
+    ),
+    "visit to the desk": (
+        "Note, {as_of}: {clause}.",
+        "{as_of}, {clause}.",
+        "{clause}, {as_of}.",
+        "To be kept in mind, {as_of}: {clause}.",
+    ),
+}
+GREETINGS = ("Hello, this is {customer}.", "Good day, my name is {customer}.", "Hello {company}, {customer} here.")
+WISHES = ("I would like to {wants}.", "Please arrange for me to {wants}.", "Could somebody help me to {wants}?")
+STATED = ("As to {label}: {value}.", "For {label} I want this: {value}.")
+SETTLED = ("For {labels} please go by what we settled.", "As to {labels}, what we agreed on earlier holds.")
+CLOSES = ("Thank you.", "Many thanks in advance.", "That is all for now.")
+
+
+def pattern_of(frame: str) -> re.Pattern[str]:
+    """Return the pattern of a frame, with a group for each of its slots."""
+    parts = re.split(r"\{(\w+)\}", frame)
+    words = [f"(?P<{part}>.+?)" if number % 2 else re.escape(part) for number, part in enumerate(parts)]
+    return re.compile("".join(words))
+
+
+GREETING_PATTERNS = tuple(map(pattern_of, GREETINGS))
+WISH_PATTERNS = tuple(map(pattern_of, WISHES))
+STATED_PATTERNS = tuple(map(pattern_of, STATED))
+SETTLED_PATTERNS = tuple(map(pattern_of, SETTLED))

@@ -1,0 +1,48 @@
+"""Rules about requests: their calls do what was asked, and what was settled stands nowhere beside the sessions."""
+
+from collections.abc import Iterator
+
+from assets.recipe.tool_dialogue import ToolDialogueRecipe
+from assets.text.words import spells
+from assets.tool_dialogue.company import REFUSED, Company
+from assets.tool_dialogue.domains import domain_named
+from assets.tool_dialogue.errands import ErrandPlan
+from assets.tool_dialogue.records import ToolRequest
+from assets.tool_dialogue.requests import arguments_of, settled_values
+from validation.rules import Rule, expect
+
+
+def calls_do_the_errand(request: ToolRequest, _: ToolDialogueRecipe) -> Iterator[str]:
+    domain = domain_named(request.errand.domain)
+    company = Company(domain, request.rows)
+    done = [(call, company.call(call)) for call in request.calls]
+    for call, reply in done:
+        yield from expect(not reply.startswith(REFUSED), f"{call.written} is refused: {reply}")
+    plan = ErrandPlan(domain, request.errand)
+    yield from expect(plan.reference(done) == request.said, f"the reference is not {request.said!r}")
+    row = plan.written(done)
+    columns = domain.tables[domain.tools[plan.spec.tool].table].columns
+    for matter, value in arguments_of(request.errand, request.hops, domain).items():
+        for name, column in columns.items():
+            if column.matter == matter and not column.table:
+                yield from expect(row.get(name) == value, f"{name} is {row.get(name)!r}, and {matter} is {value!r}")
+
+
+def settled_values_stand_in_sessions_alone(request: ToolRequest, _: ToolDialogueRecipe) -> Iterator[str]:
+    for value in settled_values(request.hops):
+        yield from expect(not spells(request.question, value), f"the request tells {value!r}")
+    for hop in request.hops:
+        for row in request.rows:
+            # Staff are in the tables by name; which of them serves a customer is not.
+            if hop.kind not in ("name", "option") and hop.value in row.values.values():
+                yield f"a row of {row.table} has {hop.value!r}"
+
+
+RULES = (
+    Rule("calls_do_the_errand", "The right calls are carried out, and give every matter its value.", calls_do_the_errand),
+    Rule(
+        "settled_in_sessions_alone",
+        "What was settled stands neither in the request nor in the company's rows.",
+        settled_values_stand_in_sessions_alone,
+    ),
+)
