@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from assets.engine.seeded_random import SeededRandom
-from assets.records.answers import read_date
+from assets.records.answers import YEAR_FIRST, read_date
 from assets.records.base import Name, Record
 from assets.text.words import folded
 from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Column, Domain
@@ -170,7 +170,7 @@ class Company:
         matter = self.domain.matters.get(column.matter)
         if matter and matter.value == "number" and not value.isdecimal():
             raise CallRefused(f"{name} is a whole number, without a unit.")
-        if matter and matter.value == "date" and (len(value) != len("2031-01-01") or read_date(value) is None):
+        if matter and matter.value == "date" and (read_date(value) is None or not YEAR_FIRST.match(value)):
             raise CallRefused(f"{name} is a date such as 2031-05-04.")
 
     def _row(self, table: str, key: str) -> dict[str, str]:

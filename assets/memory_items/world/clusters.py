@@ -80,6 +80,8 @@ class _ClusterMaker:
     def cluster(self) -> FactCluster:
         """Plan all documents; their order tells nothing."""
         chain, *parallel = self._chains()
+        if self._operation == "act":
+            return self._settled_with_several([chain, *parallel])
         weighed: list[Hop] = []
         if self._operation == "weigh":
             weighed = self._plan_weighed(chain.pop(), [other.pop() for other in parallel])
@@ -104,6 +106,26 @@ class _ClusterMaker:
             self._plan_near_miss(hop, self._world.relation(hop.relation))
         return FactCluster(tuple(asked), tuple(sorted(self._plans, key=lambda plan: plan.document_id)))
 
+    def _settled_with_several(self, customers: Sequence[Sequence[Hop]]) -> FactCluster:
+        """Plan the same documents for each customer. The first is asked about; the last one has a name like the first's.
+
+        A customer whom more documents speak of than of any other would be known as the one who is asked about.
+        """
+        chain = customers[0]
+        superseded = self._rng.sample(range(len(chain)), 1 + len(chain) // 4)
+        for place, hops in enumerate(customers):
+            role: Role = "near_miss" if place == PARALLEL_CHAINS else "sibling"
+            rivals = customers[(place + 1) % len(customers)]
+            for number, hop in enumerate(hops):
+                if number not in superseded:
+                    self._plan_undisputed(role if place else "support", hop)
+                    continue
+                rival = rivals[number].value
+                if rival == hop.value:
+                    rival = self._value(self._world.relation(hop.relation), hop.subject, {hop.value})
+                self._plan_superseded(hop, rival, roles=(role, role) if place else ("support", "superseded"))
+        return FactCluster(tuple(chain), tuple(sorted(self._plans, key=lambda plan: plan.document_id)))
+
     def _chains(self) -> list[list[Hop]]:
         """Return the facts of the question and those of its parallels; values at the ends of parts differ where possible."""
         chains: list[list[Hop]] = []
@@ -114,7 +136,7 @@ class _ClusterMaker:
             elif self._operation == "most":
                 chains.append(self._compared(ends))
             elif self._operation == "act":
-                chains.append(self._settled(ends))
+                chains.append(self._settled(ends, like=chains[0][0].subject if number == PARALLEL_CHAINS else ""))
             else:
                 hops: list[Hop] = []
                 for relations in self._paths:
@@ -143,9 +165,13 @@ class _ClusterMaker:
             chain.append(Hop(subject=self._names.new(relation.subject), relation=relation.name, value=value))
         return chain
 
-    def _settled(self, ends: set[str]) -> list[Hop]:
-        """Return what was settled of several matters with one new subject; no value is among those at the ends so far."""
-        subject = self._names.new(self._relations[0].subject)
+    def _settled(self, ends: set[str], *, like: str) -> list[Hop]:
+        """Return what was settled of several matters with one new subject; no value is among those at the ends so far.
+
+        The subject's name is easily taken for the one that is given, if any.
+        """
+        kind = self._relations[0].subject
+        subject = self._names.alike(kind, like) if like else self._names.new(kind)
         hops: list[Hop] = []
         for relation in self._relations:
             value = self._value(relation, subject, ends)
@@ -214,20 +240,24 @@ class _ClusterMaker:
     def _value(self, relation: Relation, subject: str, other_than: set[str]) -> str:
         return self._names.value(relation, subject=subject, other_than=other_than, rng=self._rng)
 
-    def _plan_superseded(self, hop: Hop, rival: str) -> None:
-        """Two documents that disagree: an earlier day, or a weaker status, loses against the one that counts."""
+    def _plan_superseded(self, hop: Hop, rival: str, *, roles: tuple[Role, Role] = ("support", "superseded")) -> None:
+        """Two documents that disagree: an earlier day, or a weaker status, loses against the one that counts.
+
+        `roles`: those of what counts, and of what does not.
+        """
+        counts, loses = roles
         earlier, later = sorted((random_date(self._rng), random_date(self._rng)))
         while earlier == later:
             later = max(earlier, random_date(self._rng))
         wrong = hop.model_copy(update={"value": rival})
         if self._rng.bernoulli(0.5):
             status = self._rng.choice(self._world.statuses)
-            self._plan("support", hop, day=later, status=status)
-            self._plan("superseded", wrong, day=earlier, status=status)
+            self._plan(counts, hop, day=later, status=status)
+            self._plan(loses, wrong, day=earlier, status=status)
         else:
             stronger: Status = "certified" if self._rng.bernoulli(0.5) else "plain"
-            self._plan("support", hop, day=earlier, status=stronger)
-            self._plan("superseded", wrong, day=later, status="unconfirmed")
+            self._plan(counts, hop, day=earlier, status=stronger)
+            self._plan(loses, wrong, day=later, status="unconfirmed")
 
     def _plan_near_miss(self, hop: Hop, relation: Relation) -> None:
         """The same said of a subject whose name is easily taken for the chain's."""

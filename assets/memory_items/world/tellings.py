@@ -307,8 +307,9 @@ def told_filler(
     for hops, parallel_chains in SMALL_CLUSTERS:
         if hops > recipe.max_hops:
             continue
+        operation: Operation = "act" if "act" in recipe.operations_of(hops) else "follow"
         with suppress(LookupError):  # where entities are used up, lengths are met by fewer clusters, or not at all
-            yield from filler.cluster(number, hops=hops, parallel_chains=parallel_chains)
+            yield from filler.cluster(number, hops=hops, parallel_chains=parallel_chains, operation=operation)
         number += 1
 
 

@@ -37,9 +37,9 @@ CLOSES = ("Thank you.", "Many thanks in advance.", "That is all for now.")
 
 
 def pattern_of(frame: str) -> re.Pattern[str]:
-    """Return the pattern of a frame, with a group for each of its slots."""
+    """Return the pattern of a frame, with a group for each of its slots, none of which goes beyond a sentence."""
     parts = re.split(r"\{(\w+)\}", frame)
-    words = [f"(?P<{part}>.+?)" if number % 2 else re.escape(part) for number, part in enumerate(parts)]
+    words = [f"(?P<{part}>[^.:?]+?)" if number % 2 else re.escape(part) for number, part in enumerate(parts)]
     return re.compile("".join(words))
 
 

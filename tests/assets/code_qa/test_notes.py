@@ -38,7 +38,7 @@ class ForgetfulModel(EmbeddedModel):
 
 def test_notes_of_which_a_fact_is_not_found_again_are_given_up_and_the_votes_are_kept() -> None:
     made = made_question()
-    with pytest.raises(ItemFailed, match="are not found in their notes") as failed:
+    with pytest.raises(ItemFailed, match="are not found in their documents") as failed:
         run(write_notes(made.sources, made.behaviours, made.decisions, recipe=code_recipe(), model=ForgetfulModel()))
     assert failed.value.reason == "gate_exhausted"
     assert len(failed.value.gate_records) == len(made.documents.facts)

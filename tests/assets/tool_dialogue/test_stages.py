@@ -1,0 +1,135 @@
+"""Tool dialogues as they are made: the gold calls do the errand, and nothing less than all settled matters does."""
+
+import pytest
+
+from assets.memory_items.final_ablation import uncertified
+from assets.recipe.loading import RecipeError
+from assets.records.base import ItemFailed
+from assets.tool_dialogue.company import Company
+from assets.tool_dialogue.dialogue import ToolDialogue, act_by_program
+from assets.tool_dialogue.domains import domain_named
+from assets.tool_dialogue.errands import ErrandPlan, MatterMissing
+from assets.tool_dialogue.instances import IDLE, SUPERSEDED, certify_dialogues
+from assets.tool_dialogue.lengths import arrange_sessions
+from assets.tool_dialogue.pipeline import with_known_domains
+from assets.tool_dialogue.requests import arguments_of, ask_for_errand
+from tests.support.coroutines import run
+from tests.support.research_tasks import EmbeddedModel
+from tests.support.tool_dialogues import drawn, made_dialogue, make_dialogue, tool_recipe
+
+
+def test_each_condition_of_a_certificate_was_acted_twice_and_came_out_as_it_must() -> None:
+    (certificate,) = made_dialogue().certificates.certificates
+    right = {one.condition: (one.right, one.readings) for one in certificate.outcomes}
+    assert right == {
+        IDLE: (0, 2),
+        "none": (0, 2),
+        "facts": (2, 2),
+        "without hop 1": (0, 2),
+        "without hop 2": (0, 2),
+        "filler only": (0, 2),
+        "last turn only": (0, 2),
+        SUPERSEDED: (0, 2),
+    }
+
+
+def test_all_companies_and_numbers_of_matters_are_made() -> None:
+    recipe = tool_recipe(num_tasks=6, min_hops=1, max_hops=4, domains=("repairs", "deliveries", "travel"), lengths=(8000,))
+    worlds = drawn(recipe)
+    assert {world.errand.domain for world in worlds} == {"repairs", "deliveries", "travel"}
+    assert {world.hops for world in worlds} == {1, 2, 3, 4}
+    for world in worlds:
+        task = run(make_dialogue(world, recipe=recipe, model=EmbeddedModel())).instance
+        assert len(task.hops) == world.hops
+        assert list(uncertified(task)) == []
+
+
+def test_the_same_recipe_makes_the_same_bytes() -> None:
+    recipe = tool_recipe()
+    again = run(make_dialogue(drawn(recipe)[0], recipe=recipe, model=EmbeddedModel()))
+    assert again.instance.model_dump_json() == made_dialogue().instance.model_dump_json()
+
+
+def test_another_salt_makes_another_company() -> None:
+    (world,) = drawn(tool_recipe(salt="another"))
+    assert world.errand.customer != made_dialogue().world.errand.customer
+
+
+def test_the_program_stops_before_it_writes_where_a_matter_is_missing() -> None:
+    task = made_dialogue().instance
+    domain = domain_named(task.errand.domain)
+    company = Company(domain, task.rows)
+    before = company.state()
+    with pytest.raises(MatterMissing) as missing:
+        ErrandPlan(domain, task.errand).carried_out(company, arguments_of(task.errand, task.hops[:1], domain))
+    assert missing.value.matter == task.hops[1].relation
+    assert company.state() == before
+
+
+def test_an_end_counts_only_with_the_reference_said() -> None:
+    task = made_dialogue().instance
+    dialogue = ToolDialogue(task)
+    for call in task.calls:
+        dialogue.call(call.tool, call.arguments)
+    assert dialogue.failed_by == f"the customer was not told {task.said}"
+    dialogue.say(f"Done, {task.said}.")
+    assert dialogue.failed_by == ""
+
+
+def test_one_write_too_many_fails() -> None:
+    task = made_dialogue().instance
+    dialogue = ToolDialogue(task)
+    act_by_program(dialogue, arguments_of(task.errand, task.hops, dialogue.domain))
+    assert dialogue.failed_by == ""
+    dialogue.call(task.calls[-1].tool, task.calls[-1].arguments)
+    assert dialogue.failed_by == "the rows in the end are others"
+
+
+def test_the_customer_tells_nothing_that_was_settled() -> None:
+    dialogue = ToolDialogue(made_dialogue().instance)
+    reply = dialogue.say("Which technician was it?")
+    assert "settled" in reply
+    assert not [hop.value for hop in made_dialogue().request.hops if hop.value in reply]
+
+
+def test_a_certificate_is_void_where_a_row_was_changed_after_it() -> None:
+    task = made_dialogue().instance
+    first = task.rows[0]
+    changed = first.model_copy(update={"values": {**first.values, "name": "Somebody Else"}})
+    assert list(uncertified(task.model_copy(update={"rows": (changed, *task.rows[1:])})))
+
+
+def test_bytes_in_which_a_settled_value_no_longer_stands_get_no_certificate() -> None:
+    made = made_dialogue()
+    (sized,) = made.lengths.lengths
+    hop = made.request.hops[0]
+    turns = [
+        turn.model_copy(update={"documents": tuple(one for one in turn.documents if hop.fact_id not in one.facts)})
+        for turn in sized.turns
+    ]
+    lengths = made.lengths.model_copy(update={"lengths": (sized.model_copy(update={"turns": tuple(turns)}),)})
+    with pytest.raises(ItemFailed, match="facts: 0 of 2 readings right"):
+        run(certify_dialogues(made.sessions, made.request, lengths, recipe=tool_recipe(), model=EmbeddedModel()))
+
+
+def test_sessions_that_leave_a_matter_open_make_no_task() -> None:
+    made = made_dialogue()
+    hop = made.request.hops[0]
+    facts = tuple(one for one in made.sessions.facts if (one.subject, one.relation) != (hop.subject, hop.relation))
+    sessions = made.sessions.model_copy(update={"facts": facts})
+    with pytest.raises(ItemFailed, match="The chain is not told"):
+        run(ask_for_errand(made.world, sessions, recipe=tool_recipe(), model=EmbeddedModel()))
+
+
+def test_sessions_with_the_customers_name_are_no_filler() -> None:
+    made = made_dialogue()
+    first = made.sessions.filler[0]
+    leaking = first.model_copy(update={"text": f"{first.text} {made.request.hops[0].subject} asked too."})
+    sessions = made.sessions.model_copy(update={"filler": (leaking, *made.sessions.filler[1:])})
+    lengths = run(arrange_sessions(made.world, sessions, made.request, recipe=tool_recipe(), model=EmbeddedModel()))
+    assert leaking.document_id not in {one.document_id for one in lengths.lengths[0].documents}
+
+
+def test_an_unknown_company_is_refused_with_those_there_are() -> None:
+    with pytest.raises(RecipeError, match="domains names 'repair', which is no company; there are repairs"):
+        with_known_domains(tool_recipe(domains=("repair",)))

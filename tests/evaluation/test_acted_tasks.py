@@ -1,0 +1,90 @@
+"""Memories in tool dialogues, by the runner of all benchmarks: an agent can only use what it reads, and the end is graded."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.agents.actions import read_steps
+from pipelines.evaluation.acted_tasks import ToolItem, ToolTasks
+from pipelines.evaluation.forecast import forecast_run
+from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.run import DatasetInfo
+from pipelines.memories.contract import MemorySpec
+from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
+from tests.support.research_tasks import EmbeddedModel
+from tests.support.tool_dialogues import made_dialogue
+
+
+def tasks(*names: str) -> ToolTasks:
+    """The small task, under each of these names."""
+    made = made_dialogue().instance
+    items = [made.model_copy(update={"task_id": name}) for name in names or (made.task_id,)]
+    info = DatasetInfo(
+        benchmark="tool_dialogue",
+        name="small tools 0.1.0",
+        digest="d" * 64,
+        language="English",
+        noun="task",
+        users=tuple(item.task_id for item in items),
+        roles=("assistant", "memory", "embedding"),
+        prompts=("evaluation/remember", "evaluation/act"),
+        tokens=6000,
+    )
+    return ToolTasks(info, tuple(ToolItem(item, item.lengths[0]) for item in items))
+
+
+def answers(folder: Path, kind: str, **options: object) -> dict[str, AnswerRow]:
+    """The rows of a run with this memory, by kind."""
+    work = run_of(folder, EmbeddedModel(), data=tasks(), spec=MemorySpec(name=kind, kind=kind), **options)  # pyright: ignore[reportArgumentType]
+    return {row.kind: row for row in finish(work).answers}
+
+
+def test_needed_facts_do_the_errand_and_nothing_or_chance_texts_do_not(tmp_path: Path) -> None:
+    found = answers(tmp_path, "none", arms=True)
+    assert {kind: found[kind].status for kind in ("question", "no_memory", "facts", "everything", "stale", "noise")} == {
+        "question": "unknown",
+        "no_memory": "unknown",
+        "facts": "right",
+        "everything": "right",
+        "stale": "unknown",
+        "noise": "right",
+    }
+
+
+def test_a_memory_that_keeps_everything_does_the_errand_and_its_steps_are_kept(tmp_path: Path) -> None:
+    row = answers(tmp_path, "full-history")["question"]
+    assert row.status == "right"
+    assert row.given == row.expected
+    steps = read_steps(row.reply)
+    assert row.calls == len(steps)
+    assert "find_customers" in steps[0].reply
+    assert made_dialogue().instance.said in steps[-2].reply
+
+
+def test_an_answer_is_graded_again_from_its_steps_alone(tmp_path: Path) -> None:
+    data = tasks()
+    work = run_of(tmp_path, EmbeddedModel(), data=data, spec=MemorySpec(name="full-history", kind="full-history"))
+    row = next(row for row in finish(work).answers if row.kind == "question")
+    assert data.graded(work.manifest, row.model_copy(update={"status": "wrong", "given": ""})) == row
+    steps = read_steps(row.reply)
+    unsaid = row.model_copy(update={"reply": row.reply.replace(made_dialogue().instance.said, "V-9", 1)})
+    assert data.graded(work.manifest, unsaid).status == "right"  # what a tool gave back is done again, whatever stands there
+    silent = row.model_copy(update={"reply": "[]" if not steps else f"[{steps[0].model_dump_json()}]"})
+    assert data.graded(work.manifest, silent).status == "unknown"
+
+
+@pytest.mark.parametrize("at_once", [1, 32])
+def test_any_number_of_tasks_at_once_gives_the_same_rows(tmp_path: Path, at_once: int) -> None:
+    def rows(folder: str, items_at_once: int) -> list[AnswerRow]:
+        spec = MemorySpec(name="bm25", kind="bm25")
+        work = run_of(tmp_path / folder, EmbeddedModel(), data=tasks("one", "two", "three"), spec=spec)
+        return finish(replace(work, items_at_once=items_at_once)).answers
+
+    assert rows("some", at_once) == rows("others", 2)
+
+
+def test_the_forecast_counts_several_calls_for_an_episode(tmp_path: Path) -> None:
+    spec = MemorySpec(name="bm25", kind="bm25")
+    work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=spec)
+    assert forecast_run(work.tasks.sizes(work.manifest), work.manifest, prices=PRICES).usage.calls >= 6

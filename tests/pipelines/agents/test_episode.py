@@ -1,0 +1,114 @@
+"""An episode goes on whatever an agent replies: it is told what was wrong, and the step counts."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from assets.llm.structured_output import UnusableReply
+from pipelines.agents.actions import MOST_CHARACTERS, RESULT_OF, read_action, read_steps, written_steps
+from pipelines.agents.episode import MOST_STEPS, WINDOW_TOKENS, in_sight, replayed, run_episode
+from prompts.template import Message
+from tests.support.coroutines import run
+
+FINISH = json.dumps({"action": "finish"})
+
+
+def calling(tool: str, **arguments: object) -> str:
+    listed = [{"name": name, "value": value} for name, value in arguments.items()]
+    return json.dumps({"action": "call", "tool": tool, "arguments": listed})
+
+
+@dataclass
+class Room:
+    """A world that keeps what was done in it; the tool `long` gives back more than anybody reads."""
+
+    opening: str = "Please switch the light on."
+    done: list[str] = field(default_factory=list[str])
+
+    def call(self, tool: str, arguments: Mapping[str, str]) -> str:
+        self.done.append(f"{tool} {dict(arguments)}")
+        return "x" * (2 * MOST_CHARACTERS) if tool == "long" else "ok"
+
+    def say(self, text: str) -> str:
+        self.done.append(f"said {text}")
+        return "Thanks."
+
+
+@dataclass
+class Script:
+    """An agent that replies by a script, and remembers what it saw. An exception in it is raised."""
+
+    replies: Sequence[str | Exception]
+    seen: list[Sequence[Message]] = field(default_factory=list[Sequence[Message]])
+
+    async def ask(self, messages: Sequence[Message]) -> str:
+        self.seen.append(messages)
+        reply = self.replies[min(len(self.seen), len(self.replies)) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+
+def test_an_agent_sees_the_request_then_what_each_action_came_to() -> None:
+    room, agent = Room(), Script([calling("switch", light=1), json.dumps({"action": "say", "text": "It is on."}), FINISH])
+    steps = run(run_episode(room, agent.ask))
+    assert room.done == ["switch {'light': '1'}", "said It is on."]
+    assert [messages[-1].content for messages in agent.seen] == [room.opening, f"{RESULT_OF}switch:\nok", "Thanks."]
+    assert len(steps) == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        ("I would switch it on.", "JSON"),
+        ('{"action": "dance"}', "call, say or finish"),
+        ('{"action": "call"}', 'names its "tool"'),
+        ('{"action": "say", "text": " "}', 'as "text"'),
+    ],
+)
+def test_a_reply_that_is_no_action_is_answered_with_what_is_wrong(reply: str, told: str) -> None:
+    room, agent = Room(), Script([reply, FINISH])
+    steps = run(run_episode(room, agent.ask))
+    assert told in steps[0].seen
+    assert room.done == []
+    assert len(steps) == 2
+
+
+def test_a_reply_that_was_cut_off_counts_as_a_step() -> None:
+    agent = Script([UnusableReply("cut_off", "The answer was cut off."), FINISH])
+    steps = run(run_episode(Room(), agent.ask))
+    assert [step.seen for step in steps] == ["The answer was cut off.", ""]
+
+
+def test_an_agent_that_goes_round_is_stopped_after_three_times() -> None:
+    assert len(run(run_episode(Room(), Script([calling("switch")]).ask))) == 3
+
+
+def test_an_agent_that_never_finishes_is_stopped() -> None:
+    agent = Script([calling("switch", light=number) for number in range(2 * MOST_STEPS)])
+    assert len(run(run_episode(Room(), agent.ask))) == MOST_STEPS
+
+
+def test_a_result_that_is_too_long_is_cut() -> None:
+    agent = Script([calling("long"), FINISH])
+    run(run_episode(Room(), agent.ask))
+    assert len(agent.seen[1][-1].content) < MOST_CHARACTERS + 100
+
+
+def test_the_oldest_messages_leave_the_window_and_the_last_one_never_does() -> None:
+    messages = [Message("user", "first"), Message("assistant", "word " * WINDOW_TOKENS), Message("user", "last")]
+    assert [message.content for message in in_sight(messages)] == ["last"]
+    assert in_sight([Message("user", "word " * (2 * WINDOW_TOKENS))])
+
+
+def test_an_episode_written_down_can_be_done_again() -> None:
+    room, again = Room(), Room()
+    steps = run(run_episode(room, Script([calling("switch", light=True), "what?", calling("long"), FINISH]).ask))
+    replayed(again, read_steps(written_steps(steps)))
+    assert again.done == room.done
+
+
+def test_arguments_that_are_no_texts_are_taken_as_their_texts() -> None:
+    assert read_action(calling("switch", light=2, dim=0.5, on=True)).given == {"light": "2", "dim": "0.5", "on": "True"}

@@ -1,0 +1,73 @@
+"""A small tool dialogue with everything that its stages make of it, told and acted by the embedded model in process."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from assets.llm.ports import LanguageModel
+from assets.memory_items.tasks import TaskAblation, TaskLengths
+from assets.recipe.loading import units
+from assets.recipe.tool_dialogue import ToolDialogueRecipe
+from assets.records.base import ItemRecord
+from assets.tool_dialogue.instances import accept_dialogue, certify_dialogues
+from assets.tool_dialogue.lengths import arrange_sessions
+from assets.tool_dialogue.records import ToolRequest, ToolSessions, ToolTask, ToolWorld
+from assets.tool_dialogue.requests import ask_for_errand
+from assets.tool_dialogue.sessions import tell_sessions
+from assets.tool_dialogue.worlds import draw_companies
+from tests.support.coroutines import run
+from tests.support.research_tasks import EmbeddedModel
+from validation.rules import RecordsByStage
+
+
+def tool_recipe(**fields: Any) -> ToolDialogueRecipe:
+    """One task of two settled matters with a repair company, at one length, unless the fields say otherwise."""
+    given: dict[str, Any] = {"num_tasks": 1, "num_reserve": 0, "min_hops": 2, "max_hops": 2, "lengths": (5000,)}
+    given |= {"num_tellings": 2, "domains": ("repairs",)}
+    return ToolDialogueRecipe.model_validate({"variant": "small tools", **given, **fields})
+
+
+@dataclass(frozen=True)
+class MadeDialogue:
+    """A task's record of every stage."""
+
+    world: ToolWorld
+    sessions: ToolSessions
+    request: ToolRequest
+    lengths: TaskLengths
+    certificates: TaskAblation
+    instance: ToolTask
+
+    @property
+    def records(self) -> RecordsByStage:
+        """By stage and item, as rules read them."""
+        records: dict[str, ItemRecord] = {
+            "td_worlds": self.world,
+            "td_sessions": self.sessions,
+            "td_requests": self.request,
+            "td_lengths": self.lengths,
+            "td_certificates": self.certificates,
+            "td_instances": self.instance,
+        }
+        return {stage: {self.world.task_id: record} for stage, record in records.items()}
+
+
+async def make_dialogue(world: ToolWorld, *, recipe: ToolDialogueRecipe, model: LanguageModel) -> MadeDialogue:
+    """Take a task through all stages."""
+    sessions = await tell_sessions(world, recipe=recipe, model=model)
+    request = await ask_for_errand(world, sessions, recipe=recipe, model=model)
+    lengths = await arrange_sessions(world, sessions, request, recipe=recipe, model=model)
+    certificates = await certify_dialogues(sessions, request, lengths, recipe=recipe, model=model)
+    instance = await accept_dialogue(request, lengths, certificates, recipe=recipe, model=model)
+    return MadeDialogue(world, sessions, request, lengths, certificates, instance)
+
+
+def drawn(recipe: ToolDialogueRecipe) -> list[ToolWorld]:
+    return [world for _, world in draw_companies(recipe, units(recipe)[0])]
+
+
+@cache
+def made_dialogue() -> MadeDialogue:
+    """The one task of the small recipe; made once."""
+    recipe = tool_recipe()
+    return run(make_dialogue(drawn(recipe)[0], recipe=recipe, model=EmbeddedModel()))
