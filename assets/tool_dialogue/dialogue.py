@@ -51,6 +51,10 @@ class ToolDialogue:
     def tools(self) -> list[ToolDescription]:
         return self.company.tools
 
+    def writes(self, tool: str) -> bool:
+        """Return True for a tool that changes something."""
+        return tool in self.domain.tools
+
     def call(self, tool: str, arguments: Mapping[str, str]) -> str:
         """Call a tool, and return what it gives back, or a sentence where it refuses."""
         call = Call(tool=tool, arguments=dict(arguments))
@@ -68,7 +72,7 @@ class ToolDialogue:
         """Every call that changed something, in order; what the grade looks at first."""
         writes: list[str] = []
         for call, reply in self.done:
-            if call.tool in self.domain.tools and not reply.startswith(REFUSED):
+            if self.writes(call.tool) and not reply.startswith(REFUSED):
                 writes.append(call.written)
         return "; ".join(writes)
 

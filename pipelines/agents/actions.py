@@ -1,6 +1,6 @@
 """Actions of an agent as typed replies, so that any endpoint can act, and how an episode is kept as text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
@@ -51,9 +51,13 @@ def read_action(reply: str) -> Action:
 
 
 class Step(Record):
-    """One step of an episode: what the agent replied, and what came of it."""
+    """One step of an episode: what the agent replied, what kind of step that was, and what came of it.
+
+    `did` is nothing where the reply was no action, or a tool refused.
+    """
 
     reply: str
+    did: Literal["looked", "wrote", "said", "finished", "nothing"]
     seen: str
 
 
@@ -68,12 +72,3 @@ def written_steps(steps: Sequence[Step]) -> str:
 def read_steps(text: str) -> list[Step]:
     """Return the steps of an episode that was written as text. Raises ValueError for another text."""
     return STEPS.validate_json(text)
-
-
-def actions_of(steps: Sequence[Step]) -> Iterator[Action]:
-    """Yield the actions of an episode that could be read."""
-    for step in steps:
-        try:
-            yield read_action(step.reply)
-        except ValueError:
-            continue  # the agent was told so, and the step counted

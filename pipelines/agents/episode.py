@@ -9,7 +9,8 @@ from typing import Protocol
 
 from assets.llm.structured_output import UnusableReply
 from assets.text.words import count_tokens
-from pipelines.agents.actions import MOST_CHARACTERS, RESULT_OF, Action, Step, read_action
+from assets.tool_dialogue.company import REFUSED
+from pipelines.agents.actions import MOST_CHARACTERS, RESULT_OF, Step, read_action
 from prompts.template import Message
 
 MOST_STEPS = 24
@@ -17,7 +18,7 @@ WINDOW_TOKENS = 8_000  # of the dialogue that stays in sight, beside the instruc
 SAME_CALL = 3  # times in a row, after which an agent goes round in circles
 CUT = " ... (cut)"
 
-# Asks for the next action: the messages in sight, the oldest first, and whether the action before was a lookup.
+# Asks for the next action; the messages in sight, the oldest first.
 Ask = Callable[[Sequence[Message]], Awaitable[str]]
 
 
@@ -29,8 +30,12 @@ class World(Protocol):
         """The user's first message."""
         ...
 
+    def writes(self, tool: str) -> bool:
+        """Return True for a tool that changes something."""
+        ...
+
     def call(self, tool: str, arguments: Mapping[str, str]) -> str:
-        """Return what a tool gives back, or a sentence where it refuses."""
+        """Return what a tool gives back, or a sentence that begins with `REFUSED`."""
         ...
 
     def say(self, text: str) -> str:
@@ -44,37 +49,37 @@ async def run_episode(world: World, ask: Ask) -> list[Step]:
     steps: list[Step] = []
     while len(steps) < MOST_STEPS and not _goes_round(steps):
         try:
-            reply = await ask(in_sight(messages))
+            step = taken(world, await ask(in_sight(messages)))
         except UnusableReply as unusable:
-            reply = ""
-            seen = str(unusable)
-        else:
-            action, seen = applied(world, reply)
-            if action is not None and action.action == "finish":
-                steps.append(Step(reply=reply, seen=""))
-                break
-        steps.append(Step(reply=reply, seen=seen))
-        messages += [Message("assistant", reply or "(nothing)"), Message("user", seen)]
+            step = Step(reply="", did="nothing", seen=str(unusable))
+        steps.append(step)
+        if step.did == "finished":
+            break
+        messages += [Message("assistant", step.reply or "(nothing)"), Message("user", step.seen)]
     return steps
 
 
-def applied(world: World, reply: str) -> tuple[Action | None, str]:
-    """Do in the world what the reply says. Return the action, None for a reply that is none, and what the agent sees then."""
+def taken(world: World, reply: str) -> Step:
+    """Do in the world what the reply says, and return the step that this was."""
     try:
         action = read_action(reply)
     except ValueError as problem:
-        return None, str(problem)
-    if action.action == "call":
-        result = world.call(action.tool or "", action.given)
-        shown = result if len(result) <= MOST_CHARACTERS else result[:MOST_CHARACTERS] + CUT
-        return action, f"{RESULT_OF}{action.tool}:\n{shown}"
-    return action, world.say(action.text or "") if action.action == "say" else ""
+        return Step(reply=reply, did="nothing", seen=str(problem))
+    if action.action == "finish":
+        return Step(reply=reply, did="finished", seen="")
+    if action.action == "say":
+        return Step(reply=reply, did="said", seen=world.say(action.text or ""))
+    tool = action.tool or ""
+    result = world.call(tool, action.given)
+    shown = result if len(result) <= MOST_CHARACTERS else result[:MOST_CHARACTERS] + CUT
+    did = "nothing" if result.startswith(REFUSED) else "wrote" if world.writes(tool) else "looked"
+    return Step(reply=reply, did=did, seen=f"{RESULT_OF}{tool}:\n{shown}")
 
 
 def replayed(world: World, steps: Sequence[Step]) -> None:
     """Do in a new world what was done in an episode."""
     for step in steps:
-        applied(world, step.reply)
+        taken(world, step.reply)
 
 
 def in_sight(messages: Sequence[Message]) -> list[Message]:

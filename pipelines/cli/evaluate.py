@@ -92,6 +92,10 @@ class EvaluateOptions:
     recall_query: Literal["question-and-options", "question"] = option(
         "What a memory is asked with in dialogues; the reasoner always sees the options.", "question-and-options"
     )
+    recall_at: Literal["start", "step", "write"] = option(
+        "When a memory is asked in a tool dialogue: once, before each action, or again before a call that changes something.",
+        "start",
+    )
     users: Optional[int] = option("Only the first so many users, or tasks at all their lengths.", None, least=1)
     replay: str = option("Off-policy: replay the dialogues of this run.", metavar="RUN")
     seed: int = option("Seed of the order of options, and of all calls.", 42, most=2**63 - 1)
@@ -293,6 +297,7 @@ def evaluation_request(
         wording=options.wording,
         settle=options.settle,
         recall_query=options.recall_query,
+        recall_at=options.recall_at,
         in_process=options.in_process,
     )
     return EvaluationRequest(

@@ -10,13 +10,15 @@ from pathlib import Path
 
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolTask
-from pipelines.agents.actions import ACTION_SCHEMA, read_steps, written_steps
+from pipelines.agents.actions import ACTION_SCHEMA, read_action, read_steps, written_steps
 from pipelines.agents.episode import replayed, run_episode
 from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks, release_items
 from pipelines.evaluation.forecast import ItemSize
-from pipelines.evaluation.isolated import Recalling
+from pipelines.evaluation.isolated import ReasonerWithMemory, Recalling
+from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.reasoning import ReadableTask, joined_text
-from pipelines.evaluation.records import RunManifest
+from pipelines.evaluation.records import RecallAt, RunManifest
+from pipelines.evaluation.run import Run
 from pipelines.memories.contract import Task
 from prompts.catalogue import load_prompt
 from prompts.template import Message
@@ -45,10 +47,16 @@ class ToolItem(DocumentItem):
 
 @dataclass(frozen=True)
 class ActingReasoner:
-    """The reasoner as an agent: it recalls once, for the request, and then acts with what was recalled in its instructions."""
+    """The reasoner as an agent, which acts with what was recalled in its instructions.
 
-    reasoner: Recalling
+    `recall_at`: the memory is asked for the request at the start, and where it says so again: before each step, or before a
+    call that writes. `tokens`: what it may give back then. Where there is no memory, the texts at the start stay.
+    """
+
+    reasoner: ReasonerWithMemory
     task: ToolTask
+    recall_at: RecallAt
+    tokens: int
 
     async def recall(self, query: str, *, tokens: int) -> Sequence[str]:
         return await self.reasoner.recall(query, tokens=tokens)
@@ -58,6 +66,7 @@ class ActingReasoner:
         dialogue = ToolDialogue(self.task)
         tools = [tool.shown() for tool in dialogue.tools]
         instructions = Message("user", joined_text(load_prompt(ACT).render(rules=dialogue.rules, tools=tools).messages))
+        recalls_again = self.reasoner.memory is not None
 
         async def ask(messages: Sequence[Message]) -> str:
             *before, last = messages
@@ -68,17 +77,37 @@ class ActingReasoner:
                 schema_name="evaluation_act",
                 json_schema=ACTION_SCHEMA,
             )
-            return await self.reasoner.answer(recalled, action)
+            known = recalled
+            if recalls_again and self.recall_at == "step" and before:
+                known = await self.recall(f"{task.query}\n{last.content}", tokens=self.tokens)
+            reply = await self.reasoner.answer(known, action)
+            if recalls_again and self.recall_at == "write" and _is_write(dialogue, reply):
+                known = await self.recall(f"{task.query}\n{reply}", tokens=self.tokens)
+                reply = await self.reasoner.answer(known, action)
+            return reply
 
         return written_steps(await run_episode(dialogue, ask))
+
+
+def _is_write(dialogue: ToolDialogue, reply: str) -> bool:
+    try:
+        action = read_action(reply)
+    except ValueError:
+        return False
+    return action.action == "call" and dialogue.writes(action.tool or "")
 
 
 @dataclass(frozen=True)
 class ToolTasks(DocumentTasks):
     """The tool dialogues of a release, at all their lengths, the shortest first."""
 
-    def acting(self, subject: Recalling, item: DocumentItem) -> Recalling:
-        return ActingReasoner(subject, item.task) if isinstance(item, ToolItem) else subject
+    def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
+        return {**super().own_settings(options, whole=whole), "recall_at": options.recall_at}
+
+    def subject(self, run: Run, item: DocumentItem, reasoner: ReasonerWithMemory) -> Recalling:
+        if not isinstance(item, ToolItem):
+            return reasoner
+        return ActingReasoner(reasoner, item.task, run.manifest.recall_at, run.manifest.tokens)
 
     def sizes(self, manifest: RunManifest) -> Iterator[ItemSize]:
         for size in super().sizes(manifest):

@@ -258,8 +258,8 @@ class DocumentTasks:
             subject = ReasonerWithMemory(run.reasoner("interview", item_id=task_id), memory)
             given = await answer_in_conditions(
                 task,
-                self.acting(subject, item),
-                self.acting(run.bare(task_id), item),
+                self.subject(run, item, subject),
+                self.subject(run, item, run.bare(task_id)),
                 texts=self._texts_at_hand(run.manifest, item),
                 manifest=run.manifest,
             )
@@ -272,9 +272,9 @@ class DocumentTasks:
         rows = [*(item.row(one, asked=task.task.text) for one in given), *controls]
         return AnswersStep(answers=tuple(rows), seconds=(given[0].seconds,), usage=StepUsage(lost_writes=host.lost_writes))
 
-    def acting(self, subject: Recalling, item: DocumentItem) -> Recalling:
+    def subject(self, run: Run, item: DocumentItem, reasoner: ReasonerWithMemory) -> Recalling:
         """Return the side that is asked about this item: the reasoner answers at once, an agent acts first."""
-        return subject
+        return reasoner
 
     def _texts_at_hand(self, manifest: RunManifest, item: DocumentItem) -> TextsAtHand:
         stranger = self._stranger_of(item)
@@ -295,7 +295,7 @@ class DocumentTasks:
             return []
         task = stranger.asked(language=self.info.language)
         subject = ReasonerWithMemory(run.reasoner("interview", item_id=item.task.task_id), memory)
-        asked = self.acting(subject, stranger)
+        asked = self.subject(run, stranger, subject)
         given = await recall_and_answer(task, asked, tokens=run.manifest.tokens, kind="permuted")
         return [stranger.row(given, asked=task.task.text)]
 

@@ -11,7 +11,7 @@ from assets.records.json_text import JsonError, parse_json
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.reasoning import CONTEXT_TOKENS
-from pipelines.evaluation.records import Probes
+from pipelines.evaluation.records import Probes, RecallAt
 from pipelines.memories.contract import MAX_REPLY_TOKENS, RecallQuery, Wording
 from pipelines.redaction import variable_told_by
 
@@ -39,6 +39,7 @@ class EvaluationOptions:
     tells repetitions apart. The others are of dialogues alone. `replayed_run`: id of the run whose dialogues are replayed
     (off-policy), "" for on-policy.
     `wording`: our questions, or the paper's form and order of options. `recall_query`: what the memory is asked with.
+    `recall_at`: when it is asked, in tool dialogues.
     `settle`: seconds that writes of a memory of others take until they can be recalled. `in_process`: its code runs in our own
     process, for debugging.
     """
@@ -62,6 +63,7 @@ class EvaluationOptions:
     wording: Wording = "own"
     settle: float = 0.0
     recall_query: RecallQuery = "question-and-options"
+    recall_at: RecallAt = "start"
     in_process: bool = False
 
     def check(self) -> None:

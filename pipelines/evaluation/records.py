@@ -28,6 +28,7 @@ AskKind = Literal[
     "noise",
 ]
 OF_MEMORY: tuple[AskKind, ...] = ("question", "at_budget")  # questions that were answered from the memory
+RecallAt = Literal["start", "step", "write"]  # in an episode: once, before each action, or again before a call that writes
 Arm = Literal["placebo", "stale", "another", "noise"]  # what stands in the memory's place, as a control
 Status = Literal["right", "wrong", "unknown", "unscored"]
 Failure = Literal["", "write", "read", "utilization", "undiagnosed"]
@@ -176,6 +177,8 @@ class RunManifest(Record):
     extra_body: dict[str, ExtraBody] = extra_body_field()
     # Controls in the memory's place, likewise.
     arms: tuple[Arm, ...] = Field(default=(), exclude_if=lambda arms: not arms)
+    # Of tool dialogues: when the memory is asked, likewise.
+    recall_at: RecallAt = Field(default="start", exclude_if=lambda place: place == "start")
     # Tokens that a reply may have, likewise.
     reply_tokens: int = Field(default=MAX_REPLY_TOKENS, exclude_if=_is_usual_room)
 

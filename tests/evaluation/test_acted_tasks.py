@@ -1,17 +1,21 @@
 """Memories in tool dialogues, by the runner of all benchmarks: an agent can only use what it reads, and the end is graded."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.agents.actions import read_steps
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted_tasks import ToolItem, ToolTasks
 from pipelines.evaluation.forecast import forecast_run
-from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.records import AnswerRow, RecallAt
 from pipelines.evaluation.run import DatasetInfo
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
+from tests.evaluation.test_document_tasks import documents
 from tests.support.research_tasks import EmbeddedModel
 from tests.support.tool_dialogues import made_dialogue
 
@@ -74,9 +78,43 @@ def test_an_answer_is_graded_again_from_its_steps_alone(tmp_path: Path) -> None:
     assert data.graded(work.manifest, silent).status == "unknown"
 
 
+@pytest.mark.parametrize("recall_at", ["start", "step", "write"])
+def test_a_memory_is_asked_when_the_run_says_so(tmp_path: Path, recall_at: RecallAt) -> None:
+    asked: list[str] = []
+
+    class Curious(EmbeddedModel):
+        async def complete(self, request: ModelRequest) -> ModelReply:
+            asked.append(request.messages[0].content)
+            return await super().complete(request)
+
+    spec = MemorySpec(name="bm25", kind="bm25")
+    work = run_of(tmp_path, Curious(), data=tasks(), spec=spec, recall_at=recall_at, conditions=())
+    finished = finish(work)
+    (figures,) = finished.results.episodes
+    assert figures.episodes == 1
+    assert figures.fired == 1
+    # A call that writes is chosen twice.
+    assert len(asked) == figures.steps + (recall_at == "write" and figures.writes)
+
+
+def test_recall_at_is_refused_where_nobody_acts(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match="--recall-at is for tool dialogues"):
+        run_of(tmp_path, EmbeddedModel(), data=documents(), spec=MemorySpec(name="bm25", kind="bm25"), recall_at="step")
+
+
+def test_the_figures_of_episodes_count_steps_by_kind(tmp_path: Path) -> None:
+    work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=MemorySpec(name="full-history", kind="full-history"))
+    figures = {one.kind: one for one in finish(work).results.episodes}
+    whole = figures["question"]
+    assert (whole.passed, whole.episodes, whole.writes, whole.useless) == (1, 1, 1, 0)
+    assert whole.steps == whole.lookups + whole.writes + 2
+    alone = figures["no_memory"]
+    assert (alone.passed, alone.fired, alone.writes, alone.tokens_per_pass) == (0, 0, 0, None)
+
+
 @pytest.mark.parametrize("at_once", [1, 32])
 def test_any_number_of_tasks_at_once_gives_the_same_rows(tmp_path: Path, at_once: int) -> None:
-    def rows(folder: str, items_at_once: int) -> list[AnswerRow]:
+    def rows(folder: str, items_at_once: int) -> Sequence[AnswerRow]:
         spec = MemorySpec(name="bm25", kind="bm25")
         work = run_of(tmp_path / folder, EmbeddedModel(), data=tasks("one", "two", "three"), spec=spec)
         return finish(replace(work, items_at_once=items_at_once)).answers

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
+from pydantic import Field
+
 from assets.records.base import Record
 from assets.records.estimate import LEAST_ROOM, Estimate
 from assets.reporting.intervals import UNIT, Sample, Tallies
@@ -11,11 +13,13 @@ from assets.text.words import count_tokens
 from pipelines.evaluation.arms import ArmScore, arm_scores
 from pipelines.evaluation.isolated import KIND_OF, IsolatedScores, MemoryRow, isolated_scores
 from pipelines.evaluation.metrics.control import PermutationControl, permutation_control
+from pipelines.evaluation.metrics.episodes import EpisodeFigures, episode_figures
 from pipelines.evaluation.metrics.metrics import METRICS, TABLE, tally_answers
 from pipelines.evaluation.metrics.operations import Operations, operations_of
 from pipelines.evaluation.records import CALL_FAILED, OF_MEMORY, AnswerRow, DialogueTurn, ErrorRow, RunManifest
 from pipelines.evaluation.spending import PricedUsage, StepUsage
 
+ACTED = ("tool_dialogue",)  # benchmarks whose answers are episodes
 NOTHING = Estimate(value=None, low=None, high=None)
 WIDEST = 1.0  # an interval of a memory score that is wider says nothing: it would hold chance and a perfect memory
 EVIDENCE = ("evidence_recall", "evidence_precision", "right_with_evidence")  # unknown where a memory rewrites
@@ -87,6 +91,7 @@ class Results(Record):
     operations: Operations | None = None
     lost_writes: int
     errors: tuple[ErrorRow, ...]
+    episodes: tuple[EpisodeFigures, ...] = Field(default=(), exclude_if=lambda episodes: not episodes)
 
 
 def score(
@@ -138,6 +143,7 @@ def score(
         operations=operations_of(questions, usage),
         lost_writes=usage.lost_writes,
         errors=tuple(errors),
+        episodes=episode_figures(answers) if manifest.benchmark in ACTED else (),
     )
 
 

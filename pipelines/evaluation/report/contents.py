@@ -96,6 +96,8 @@ def run_contents(run: FinishedRun) -> Iterator[ReportSection]:
         yield ReportSection("isolated", "Isolated scores", [isolated_rows(own)])
     if results.arms:
         yield ReportSection("arms", "Controls in the memory's place", [_arms(results)])
+    if results.episodes:
+        yield ReportSection("episodes", "Episodes", [_episodes(results)])
     if results.isolated_by:
         yield ReportSection("lengths", "By length, and by needed facts", [_isolated_groups(results), *_group_charts(results)])
     if results.evidence_and_answers:
@@ -155,6 +157,17 @@ def _arms(results: Results) -> ReportTable:
     for arm in results.arms:
         rows.append([arm.name, MEANINGS[arm.name], f"{arm.items:,}", arm.right, arm.gain, arm.harm])
     return ReportTable(["arm", "in place of recalled text", "questions", "right", "minus none", "harm"], rows)
+
+
+def _episodes(results: Results) -> ReportTable:
+    rows = list[list[str]]()
+    for one in results.episodes:
+        passed = f"{one.passed:,} of {one.episodes:,}"
+        means = [f"{mean:.1f}" for mean in (one.steps, one.lookups, one.writes, one.useless)]
+        tokens = "-" if one.tokens_per_pass is None else f"{one.tokens_per_pass:,.0f}"
+        rows.append([one.kind.replace("_", " "), passed, f"{one.fired:.0%}", *means, tokens])
+    head = ["asked with", "passed", "memory gave text", "steps", "lookups", "writes", "no action or refused", "tokens per pass"]
+    return ReportTable(head, rows)
 
 
 def _unasked(scores: IsolatedScores) -> str:

@@ -1,0 +1,62 @@
+"""Figures of episodes: how an agent acted with the memory, and with what stood in its place."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from pydantic import ValidationError
+
+from assets.records.base import Record
+from pipelines.agents.actions import Step, read_steps
+from pipelines.evaluation.records import AnswerRow
+
+
+class EpisodeFigures(Record):
+    """The episodes of one kind. Steps, lookups and writes are means over episodes.
+
+    `fired`: the share of episodes in which the memory, or what stood in its place, gave any text. `useless`: steps that were no
+    action, or were refused. `tokens_per_pass`: tokens sent and received for each episode that passed; None where none did.
+    """
+
+    kind: str
+    episodes: int
+    passed: int
+    fired: float
+    steps: float
+    lookups: float
+    writes: float
+    useless: float
+    tokens_per_pass: float | None
+
+
+def episode_figures(answers: Iterable[AnswerRow]) -> tuple[EpisodeFigures, ...]:
+    """Return the figures by kind, in the order in which kinds come; none of rows whose replies are no episodes."""
+    by_kind: dict[str, list[tuple[AnswerRow, Sequence[Step]]]] = {}
+    for row in answers:
+        try:
+            steps = read_steps(row.reply)
+        except ValidationError:
+            continue
+        by_kind.setdefault(row.kind, []).append((row, steps))
+    return tuple(_figures(kind, rows) for kind, rows in by_kind.items())
+
+
+def _figures(kind: str, rows: Sequence[tuple[AnswerRow, Sequence[Step]]]) -> EpisodeFigures:
+    did: Counter[str] = Counter()
+    passed = fired = tokens = 0
+    for row, steps in rows:
+        did.update(step.did for step in steps)
+        passed += row.status == "right"
+        fired += bool(row.memories)
+        tokens += row.input_tokens + row.output_tokens
+    count = len(rows)
+    return EpisodeFigures(
+        kind=kind,
+        episodes=count,
+        passed=passed,
+        fired=round(fired / count, 6),
+        steps=round(did.total() / count, 6),
+        lookups=round(did["looked"] / count, 6),
+        writes=round(did["wrote"] / count, 6),
+        useless=round(did["nothing"] / count, 6),
+        tokens_per_pass=round(tokens / passed, 1) if passed else None,
+    )
