@@ -32,7 +32,7 @@ class ForgetfulModel(EmbeddedModel):
     """The embedded model, but it finds nothing in notes."""
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        forgets = request.schema_name == "code_documents_recover"
+        forgets = request.schema_name == "memory_items_recover"
         return reply("{}") if forgets else await super().complete(request)
 
 

@@ -7,7 +7,7 @@ import pytest
 from assets.memory_items.facts import Fact, Status
 from assets.memory_items.operations import AskedFacts
 from assets.memory_items.tasks import operation_at
-from assets.recipe.document_tasks import FEWEST_FACTS, Operation
+from assets.recipe.document_tasks import FEWEST_FACTS, AskedOperation
 from assets.records.answers import AnswerKind, is_right
 from tests.support.applied_rules import apply_rules
 from tests.support.coroutines import run
@@ -73,7 +73,7 @@ BESIDE = [
     ],
 )
 def test_an_answer_is_worked_out_and_takes_every_fact(
-    operation: Operation, hops: list[Fact], starts: tuple[str, ...], answer: str
+    operation: AskedOperation, hops: list[Fact], starts: tuple[str, ...], answer: str
 ) -> None:
     beside = BESIDE if operation in ("weigh", "count") else BESIDE[2:]
     asked = AskedFacts(operation, hops)
@@ -94,8 +94,8 @@ def test_two_that_are_equal_have_no_order() -> None:
     assert AskedFacts("order", [STAFF[0], fact("D", "staff", "500")]).answer([STAFF[0], fact("D", "staff", "500")]) is None
 
 
-@pytest.mark.parametrize("operation", get_args(Operation))
-def test_a_task_of_every_operation_is_made_certified_and_breaks_no_rule(operation: Operation) -> None:
+@pytest.mark.parametrize("operation", get_args(AskedOperation))
+def test_a_task_of_every_operation_is_made_certified_and_breaks_no_rule(operation: AskedOperation) -> None:
     recipe = small_recipe(min_hops=4, max_hops=4, lengths=(6000,), operations=(operation,))
     task = run(make(worlds(recipe)[0], recipe=recipe, model=EmbeddedModel()))
     records = task.records
@@ -129,9 +129,9 @@ def test_whether_arrival_tells_is_measured_by_what_is_worked_out() -> None:
 
 
 def test_every_operation_is_asked_equally_often_of_tasks_with_as_many_facts() -> None:
-    recipe = small_recipe(min_hops=2, max_hops=3, operations=get_args(Operation))
+    recipe = small_recipe(min_hops=2, max_hops=3, operations=get_args(AskedOperation))
     asked = [operation_at(position, recipe) for position in range(4 * 7 * 2)]
-    assert set(asked) == set(get_args(Operation))
+    assert set(asked) == set(get_args(AskedOperation))
     assert asked.count("order") == 4
     assert asked.count("sum") == 4 + 7
 
