@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.structured_output import SchemaPart, integer_between, list_of
 
 
@@ -18,6 +19,14 @@ class NumberedChoices:
         for name, own in choices.items():
             pairs.extend((name, choice) for choice in own)
         return cls(tuple(pairs))
+
+    @classmethod
+    def shuffled(cls, choices: Mapping[str, Sequence[str]], *, seed: int, user_id: str, vote: int) -> "NumberedChoices":
+        """Return the choices in the order of this vote, which is another for each vote on a text.
+
+        Calls of the same vote have the same order, whatever they read: so they begin alike, and providers cache beginnings.
+        """
+        return cls.of(SeededRandom(seed, user_id, "choices", vote).shuffled_lists(choices))
 
     def in_prompt(self) -> dict[str, list[str]]:
         """Return the variables, each with its choices behind their numbers."""

@@ -25,6 +25,7 @@ from assets.text.languages import FORMS
 from assets.text.words import runs_of_words, words_of
 from prompts.template import Message, RenderedPrompt
 
+MOST_LISTED = 8  # names whose choices a JSON schema lists although a reply may leave them out
 COPIED_WORDS = 6  # in a row, which two texts hardly share by chance
 RETOLD_WORDS = 3  # of an example's sentence, beside small words, in one sentence
 SENTENCE = re.compile(r'[^.!?。！？"\n]+')
@@ -145,8 +146,14 @@ def object_of_alike(keys: Iterable[str], part: SchemaPart, *, required: bool = T
 
 
 def object_of_enums(choices: Mapping[str, Sequence[str]], *, required: bool = True) -> SchemaPart:
-    """An object that maps every name to one of its choices."""
-    return object_of({name: enum_of(values) for name, values in choices.items()}, required=required)
+    """An object that maps every name to one of its choices; where not `required`, any of the names.
+
+    The JSON schema leaves out names and choices where some of many may be given: they stand in the prompt already.
+    """
+    part = object_of({name: enum_of(values) for name, values in choices.items()}, required=required)
+    if required or len(choices) <= MOST_LISTED:
+        return part
+    return SchemaPart(part.core, {"additionalProperties": {"type": "string"}, "type": "object"})
 
 
 class UnusableReply(ValueError):

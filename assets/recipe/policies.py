@@ -46,7 +46,13 @@ class GatePolicy(Record):
     policy: Literal["standard", "paper", "calibrated"] = Field(
         default="standard", description="paper: one forced choice, nothing else; calibrated: the fewest votes that suffice"
     )
-    votes: int = quantity(2, "votes", ge=1, le=MOST_VOTES, description="judgements per draft")
+    votes: int = quantity(
+        2,
+        "votes",
+        ge=1,
+        le=MOST_VOTES,
+        description="judgements per draft; the choice gate, second of an answer's two, takes one less",
+    )
     votes_needed: int = quantity(2, "votes", ge=1, le=MOST_VOTES, description="accepting judgements that a draft needs")
     cannot_tell: bool = Field(default=True, description="judges may say that the text does not settle it")
     unexposed: bool = Field(default=True, description="no judge may be able to read any other variable in a query")
@@ -74,9 +80,13 @@ class GatePolicy(Record):
         return (1 + self.max_refinements) * (1 + self.max_redrafts)
 
     def votes_for(self, gate: str, *, text: int = 0) -> tuple[int, int]:
-        """Return the votes that an item's text of this number gets at most, and how many have to accept it."""
+        """Return the votes that an item's text of this number gets at most, and how many have to accept it.
+
+        The choice gate takes one less of both: an answer has passed the votes of recovery before.
+        """
         if self.policy != "calibrated":
-            return self.votes, self.votes_needed
+            less = int(gate == ANSWER_GATES[-1] and self.votes_needed > 1)
+            return self.votes - less, self.votes_needed - less
         needed = self._calibrated_votes(gate)[min(text, self.texts - 1)]
         return needed, needed
 

@@ -56,7 +56,7 @@ def plan(
         return
     console = stdout_console()
     _print_plan(console, recipe, forecast.stages)
-    console.print(f"From {forecast.source}. Prefix caching is not counted.")
+    console.print(f"From {forecast.source}. {_caching(forecast.whole)}")
     for line in (*forecast.notes, *_sentences(recipe, forecast), *_spent(spent)):
         console.print(line)
     if settings is None:
@@ -122,6 +122,17 @@ def _sentences(recipe: Recipe, forecast: Forecast) -> Iterator[str]:
     dear = budget.max_cost_usd is not None and whole.cost_usd is not None and whole.cost_usd.high > budget.max_cost_usd
     if dear or (budget.max_tokens is not None and high > budget.max_tokens):
         yield "The upper end lies above the recipe's budget: the run may pause before it is finished."
+
+
+def _caching(whole: StageForecast) -> str:
+    cached = whole.cached_tokens.mid
+    if not cached:
+        return "Prefix caching is not counted."
+    share = cached / whole.input_tokens.mid
+    return (
+        f"Of the input, {_thousands(cached)} K tokens ({share:.1%}) are in beginnings of 1,024 tokens or more that an earlier "
+        "call had too: providers cache them, and they have the price of cached input."
+    )
 
 
 def _spent(lines: Sequence[LedgerSums]) -> Iterator[str]:

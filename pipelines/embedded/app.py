@@ -24,6 +24,7 @@ from assets.text.words import count_tokens, text_within
 from pipelines.embedded.assistant import chat, memory_tasks
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
 from pipelines.embedded.memory_items import questions as memory_questions
+from pipelines.embedded.prefix_cache import PrefixCache
 from pipelines.embedded.reader import DIMENSIONS, embedding
 from pipelines.embedded.task import PromptTask, recognise
 
@@ -106,6 +107,13 @@ class ChatRequest(BaseModel):
         return prompt_tokens(texts, schema=self._format.definition if self._format else None)
 
     @property
+    def in_one_text(self) -> str:
+        """The request as a model of OpenAI's reads it: the JSON schema, then the messages."""
+        schema = json.dumps(self._format.definition, separators=(",", ":")) if self._format else ""
+        said = (message.as_text() for message in self.messages)
+        return "\n".join([schema, *(f"{one['role']}: {one['content']}" for one in said)])
+
+    @property
     def _format(self) -> ReplyFormatSchema | None:
         return self.response_format.json_schema if self.response_format else None
 
@@ -144,13 +152,15 @@ def embedded_app(*, api_key: str | None = None, latency: float = 0.0) -> Starlet
 
         return respond
 
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/v1/chat/completions", with_errors(_chat), methods=["POST"]),
             Route("/v1/embeddings", with_errors(_embed), methods=["POST"]),
             Route("/v1/models", with_errors(_models), methods=["GET"]),
         ]
     )
+    app.state.prefixes = PrefixCache()
+    return app
 
 
 @cache
@@ -211,10 +221,12 @@ async def _chat(request: Request) -> Response:
     sent = text
     if limit is not None:
         sent = text_within(text, limit)
-    return JSONResponse(_completion(task, sent, truncated=sent != text, prompt_tokens=body.prompt_tokens))
+    prefixes: PrefixCache = request.app.state.prefixes
+    cached = prefixes.cached_tokens(body.in_one_text)
+    return JSONResponse(_completion(task, sent, truncated=sent != text, prompt_tokens=body.prompt_tokens, cached_tokens=cached))
 
 
-def _completion(task: PromptTask, text: str, *, truncated: bool, prompt_tokens: int) -> dict[str, Any]:
+def _completion(task: PromptTask, text: str, *, truncated: bool, prompt_tokens: int, cached_tokens: int) -> dict[str, Any]:
     completion_tokens = count_tokens(text)
     return {
         "id": f"chatcmpl-{task.identity[:24]}",
@@ -233,6 +245,7 @@ def _completion(task: PromptTask, text: str, *, truncated: bool, prompt_tokens: 
             "prompt_tokens": prompt_tokens,
             "completion_tokens": completion_tokens,
             "total_tokens": prompt_tokens + completion_tokens,
+            "prompt_tokens_details": {"cached_tokens": min(cached_tokens, prompt_tokens)},
         },
         "system_fingerprint": model_name(),
     }

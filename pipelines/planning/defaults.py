@@ -13,11 +13,12 @@ FILE = Path(__file__).parent / "defaults.yaml"
 
 
 class PromptMean(Record):
-    """Means over users: calls per user, tokens per call."""
+    """Means over users: calls per user, tokens per call, and those of the input that a provider has cached."""
 
     calls: float = Field(ge=0)
     input_tokens: float = Field(ge=0)
     output_tokens: float = Field(ge=0)
+    cached_tokens: float = Field(default=0, ge=0)
 
 
 class MeasuredVariant(Record):
@@ -70,7 +71,8 @@ class Defaults(Record):
             mean = measured.prompts.get(name)
             if mean is not None:
                 calls *= mean.calls / amount(known.per_item, measured.size)
-                usage[name] = PromptUsage(calls, calls * mean.input_tokens, calls * mean.output_tokens)
+                read = calls * mean.input_tokens
+                usage[name] = PromptUsage(calls, read, calls * mean.output_tokens, calls * mean.cached_tokens)
             elif known.reading and calls:
                 # No measured variant asks it: the stage says what a call takes.
                 usage[name] = PromptUsage(calls, calls * amount(known.reading, size), calls * amount(known.writing, size))

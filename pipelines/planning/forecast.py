@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.stage import amount
@@ -29,7 +29,10 @@ class Range:
 
 @dataclass(frozen=True)
 class StageForecast:
-    """One stage, or the whole. Cost in US dollars, None where a price is unknown; seconds of wall time."""
+    """One stage, or the whole. Cost in US dollars, None where a price is unknown; seconds of wall time.
+
+    `cached_tokens` are those of the input that stand in providers' prefix caches.
+    """
 
     name: str
     calls: Range
@@ -37,6 +40,7 @@ class StageForecast:
     output_tokens: Range
     cost_usd: Range | None
     seconds: Range
+    cached_tokens: Range
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,7 @@ def _sum(name: str, calls: Sequence[_StageCalls], recipe: Recipe, *, call_time: 
         output_tokens=_widened(use.output_tokens),
         cost_usd=None if math.isnan(cost) else _widened(cost),
         seconds=_widened(work / terms.calls_at_once),
+        cached_tokens=_widened(use.cached_tokens),
     )
 
 
@@ -131,13 +136,16 @@ def _widened(value: float) -> Range:
 def cost_of(prompt: str, use: PromptUsage, *, recipe: Recipe, prices: Prices, model: str | None = None) -> float:
     """Return the cost of all calls, priced as so many average ones; nan where a price is unknown.
 
-    Prefix caching, which makes them cheaper, is not counted. `model` asks in place of those that the recipe names.
+    Cached tokens have their own price, but not in batch jobs. `model` asks in place of those that the recipe names.
     """
     spec = recipe.models.for_role(load_prompt(prompt).role)
     models = recipe.models.judge.panel if spec is recipe.models.judge else (spec.model,)
     if model is not None:
         models = (model,)
-    share = BATCH_SHARE if spec.transport == "batch" else 1.0
+    share = 1.0
+    if spec.transport == "batch":
+        share = BATCH_SHARE
+        use = replace(use, cached_tokens=0.0)
     # Judges take turns, so that each has its share of the calls.
     return share * sum(_price(use, prices=prices, model=each) for each in models) / len(models)
 
@@ -146,7 +154,10 @@ def _price(use: PromptUsage, *, prices: Prices, model: str) -> float:
     if not use.calls:
         return 0.0
     average = Usage(
-        calls=1, input_tokens=round(use.input_tokens / use.calls), output_tokens=round(use.output_tokens / use.calls)
+        calls=1,
+        input_tokens=round(use.input_tokens / use.calls),
+        output_tokens=round(use.output_tokens / use.calls),
+        cached_input_tokens=round(use.cached_tokens / use.calls),
     )
     price = prices.of(model, average).usd
     return math.nan if price is None else price * use.calls

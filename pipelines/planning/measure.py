@@ -39,6 +39,7 @@ def measured(runs: ObservedRuns) -> MeasuredVariant:
                 calls=round(use.calls / len(runs.users), 2),
                 input_tokens=round(use.input_tokens / use.calls),
                 output_tokens=round(use.output_tokens / use.calls),
+                cached_tokens=round(use.cached_tokens / use.calls),
             )
     return MeasuredVariant(size=runs.size, users=len(runs.users), tried=round(runs.tried, 2), prompts=prompts)
 

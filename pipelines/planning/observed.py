@@ -52,7 +52,9 @@ class ObservedRuns:
                 sums[prompt] = sums.get(prompt, NOTHING_USED) + use
         count = len(self.users)
         return {
-            prompt: PromptUsage(use.calls / count, use.input_tokens / count, use.output_tokens / count)
+            prompt: PromptUsage(
+                use.calls / count, use.input_tokens / count, use.output_tokens / count, use.cached_tokens / count
+            )
             for prompt, use in sums.items()
         }
 
@@ -114,17 +116,18 @@ def _uses(connection: Connection, *, rows: str) -> dict[str, dict[str, dict[str,
     current = list(fingerprints().values())
     marks = ", ".join("?" * len(current))
     once = (
-        f"SELECT recipe, user_id, prompt, MAX(input_tokens) AS sent, MAX(output_tokens) AS received FROM {TABLE} "
+        "SELECT recipe, user_id, prompt, MAX(input_tokens) AS sent, MAX(output_tokens) AS received, "
+        f"MAX(cached_input_tokens) AS cached FROM {TABLE} "
         f"WHERE outcome <> 'error' AND fingerprint IN ({marks}) AND {rows} "
         "GROUP BY recipe, user_id, prompt, request"
     )
     query = (
-        f"SELECT recipe, user_id, prompt, COUNT(*), SUM(sent), SUM(received) FROM ({once}) AS c "
+        f"SELECT recipe, user_id, prompt, COUNT(*), SUM(sent), SUM(received), SUM(cached) FROM ({once}) AS c "
         "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
     found: dict[str, dict[str, dict[str, PromptUsage]]] = {}
-    for recipe, user, prompt, calls, sent, received in connection.execute(query, current):
-        found.setdefault(recipe, {}).setdefault(user, {})[prompt] = PromptUsage(calls, sent, received)
+    for recipe, user, prompt, *used in connection.execute(query, current):
+        found.setdefault(recipe, {}).setdefault(user, {})[prompt] = PromptUsage(*used)
     return found
 
 

@@ -50,23 +50,35 @@ class RecipeSize(Record):
 
 @dataclass(frozen=True)
 class PromptUsage:
-    """The calls of one prompt for one user; tokens are those of all its calls."""
+    """The calls of one prompt for one user; tokens are those of all its calls.
+
+    `cached_tokens` are those of the input that a provider has in its prefix cache.
+    """
 
     calls: float
     input_tokens: float
     output_tokens: float
+    cached_tokens: float = 0.0
 
     def __add__(self, other: "PromptUsage") -> "PromptUsage":
         return PromptUsage(
-            self.calls + other.calls, self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
         )
 
     def times(self, taken: "PromptUsage", *, over: "PromptUsage") -> "PromptUsage":
-        """Return this times what was taken over what was expected; what nobody expected changes nothing."""
+        """Return this times what was taken over what was expected; what nobody expected changes nothing.
+
+        Of the input as much is cached as was of what was taken.
+        """
+        input_tokens = self.input_tokens * _ratio(taken.input_tokens, over.input_tokens)
         return PromptUsage(
             self.calls * _ratio(taken.calls, over.calls),
-            self.input_tokens * _ratio(taken.input_tokens, over.input_tokens),
+            input_tokens,
             self.output_tokens * _ratio(taken.output_tokens, over.output_tokens),
+            input_tokens * taken.cached_tokens / max(taken.input_tokens, 1.0),
         )
 
 

@@ -16,7 +16,7 @@ from pipelines.planning.prompt_calls import PROMPT_CALLS, STAGE_OF, RecipeSize, 
 from pipelines.resources.ledger.ledger import Ledger
 
 Figures = NDArray[np.float64]
-FIGURES = ("calls", "input_tokens", "output_tokens", "cost_usd", "work", "chain")
+FIGURES = ("calls", "input_tokens", "output_tokens", "cost_usd", "cached_tokens", "work", "chain")
 STAGES = tuple(dict.fromkeys(STAGE_OF.values()))
 DRAWS = 2000
 # Quantiles of the draws: an interval that covers nine cases in ten.
@@ -75,15 +75,15 @@ def forecast(recipe: AMemGymRecipe, basis: Basis, *, terms: Terms) -> list[Stage
 
     def time(figures: Figures) -> Figures:
         """Return the time of all calls at the limit of calls in flight, or of the users' chains of calls if that is longer."""
-        return np.maximum(figures[..., 4] / terms.calls_at_once, figures[..., 5] * waves)
+        return np.maximum(figures[..., 5] / terms.calls_at_once, figures[..., 6] * waves)
 
     def total(name: str, pick: Callable[[Figures], Figures]) -> StageForecast:
         ranges = [
-            _range(pick(totals[..., index]), mid=float(pick(mean[..., index])), margin=basis.margin) for index in range(4)
+            _range(pick(totals[..., index]), mid=float(pick(mean[..., index])), margin=basis.margin) for index in range(5)
         ]
         seconds = _range(pick(time(totals)), mid=float(pick(time(mean))), margin=basis.margin)
         cost = None if math.isnan(ranges[3].mid) else ranges[3]
-        return StageForecast(name, ranges[0], ranges[1], ranges[2], cost, seconds)
+        return StageForecast(name, ranges[0], ranges[1], ranges[2], cost, seconds, cached_tokens=ranges[4])
 
     stages = [total(name, lambda figures, index=index: figures[..., index]) for index, name in enumerate(STAGES)]
     return [*stages, total(recipe.variant, lambda figures: figures.sum(axis=-1))]
@@ -97,7 +97,10 @@ def _figures(user: UserUsage, *, recipe: AMemGymRecipe, basis: Basis, terms: Ter
         depth = use.calls if PROMPT_CALLS[prompt].in_sequence else min(1.0, use.calls)
         auditor = recipe.audit.model or None if STAGE_OF[prompt] == "audits" else None
         cost = cost_of(prompt, use, recipe=recipe, prices=terms.prices, model=auditor)
-        own = (use.calls, use.input_tokens, use.output_tokens, cost, use.calls * seconds, depth * seconds)
+        own = (
+            *(use.calls, use.input_tokens, use.output_tokens, cost, use.cached_tokens),
+            *(use.calls * seconds, depth * seconds),
+        )
         figures[STAGES.index(STAGE_OF[prompt])] += own
     return figures
 

@@ -32,7 +32,7 @@ def test_independent_readings_promise_what_the_policy_makes_of_their_errors() ->
         of_readings("choice", 0.2),
     ]
     promised = promised_rates(errors, readings, policy=policy)
-    assert promised == {"exposure": 0.0025, "recovery and choice": 0.0004}
+    assert promised == {"exposure": 0.0025, "recovery and choice": 0.002}
 
 
 def test_calibrated_votes_that_decoys_deny_are_beyond_the_limit() -> None:

@@ -19,7 +19,7 @@ from assets.amemgym.audits.labelled_probes import (
 )
 from assets.amemgym.audits.user_parts import DECOY_DRAFT, DRAFTS_APART, AuditedUser, by_source
 from assets.amemgym.records.audit import Decoy
-from assets.amemgym.session_queries.exposure_gate import queries_per_call
+from assets.amemgym.session_queries.exposure_gate import QUERIES_OF_ONE_PERIOD, queries_per_call
 from assets.amemgym.state_trajectory.story_reading import texts_per_call
 from assets.llm.async_calls import gather_all
 from assets.llm.gate import Gate, GateAttempt, Gated, Reader, take_votes
@@ -57,7 +57,13 @@ async def judge_decoys(user: AuditedUser) -> list[Decoy]:
     queries = _trials(query_items(user), lambda probe: [_query_gate(user, probe)], user=user)
     answers = _trials(answer_items(user), lambda probe: _answer_gates(user, probe), user=user)
     calls = [
-        _judge(queries, attrgetter("probe.source"), size=queries_per_call(gates), recipe=user.recipe),
+        _judge(
+            queries,
+            attrgetter("probe.source"),
+            size=queries_per_call(gates),
+            of_one=QUERIES_OF_ONE_PERIOD,
+            recipe=user.recipe,
+        ),
         _judge(answers, attrgetter("probe.source"), size=gates.texts_per_call, recipe=user.recipe),
     ]
     if gates.consistency:
@@ -84,9 +90,14 @@ def _trials(
 
 
 async def _judge(
-    trials: Sequence[ProbeTrial], source: Callable[[ProbeTrial], Hashable], *, size: int, recipe: AMemGymRecipe
+    trials: Sequence[ProbeTrial],
+    source: Callable[[ProbeTrial], Hashable],
+    *,
+    size: int,
+    of_one: int = 1,
+    recipe: AMemGymRecipe,
 ) -> list[Decoy]:
-    """Take all trials through their gates; probes of one source share no call."""
+    """Take all trials through their gates; of one source no more than `of_one` share a call."""
     most_gates = max((len(trial.gates) for trial in trials), default=0)
     for number in range(most_gates):
         # The first text of an item goes to the later gate even when it was refused: else that gate would see too few.
@@ -96,7 +107,8 @@ async def _judge(
         for own in sources:
             texts.append([(trial.gates[number].gate, trial.attempt) for trial in own])
         # Nearly all are wrong, and the first vote refuses most: a second one on each would double the calls.
-        decisions = await take_votes(texts, due[0].gates[number].read, size=size, one_by_one=True, recipe=recipe)
+        read = due[0].gates[number].read
+        decisions = await take_votes(texts, read, size=size, of_one=of_one, one_by_one=True, recipe=recipe)
         for trial, accepted in zip(chain.from_iterable(sources), decisions, strict=True):
             trial.accepted = trial.accepted and accepted
     return list(map(_decoy, trials))

@@ -86,7 +86,9 @@ async def _probe(user: UserContext, tasks: Sequence[ReadingTask[Choices]]) -> li
     first = tasks[0]
     # The text that was rewritten most numbers the call, so that no earlier reply is found in the cache.
     number = max(task.vote.number for task in tasks)
-    options = NumberedChoices.of(_shuffled(user, first, number))
+    options = NumberedChoices.shuffled(
+        first.subject, seed=user.recipe.world_seed, user_id=user.profile.user_id, vote=first.vote.vote
+    )
     messages = numbered(task.text for task in tasks)
     prompt = load_prompt("session_queries/probe").render(
         messages=messages, state_choices=options.in_prompt(), reworded=first.vote.reworded
@@ -112,7 +114,8 @@ async def _probe(user: UserContext, tasks: Sequence[ReadingTask[Choices]]) -> li
 
 async def _read_by_name(user: UserContext, task: ReadingTask[Choices]) -> dict[str, str]:
     """Ask which of the choices asked for the text tells, by their names."""
-    options = _shuffled(user, task, task.vote.number)
+    rng = SeededRandom(user.recipe.world_seed, user.profile.user_id, "exposure", task.item_id, task.vote.number)
+    options = rng.shuffled_lists(task.subject)
     optional = user.recipe.gates.cannot_tell
     prompt = load_prompt("session_queries/check_exposure").render(
         messages=numbered([task.text]), state_choices=options, cannot_tell=optional, reworded=task.vote.reworded
@@ -134,11 +137,6 @@ async def _read_by_name(user: UserContext, task: ReadingTask[Choices]) -> dict[s
         model_name=task.vote.judge,
         settings=user.recipe.asking,
     )
-
-
-def _shuffled(user: UserContext, task: ReadingTask[Choices], number: int) -> Choices:
-    rng = SeededRandom(user.recipe.world_seed, user.profile.user_id, "exposure", task.item_id, number)
-    return rng.shuffled_lists(task.subject)
 
 
 def _in_order(told: Mapping[str, str], choices: Choices) -> dict[str, str]:

@@ -88,8 +88,10 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
         # The task's text, not the story's: a labelled probe is read in place of what stands there.
         texts[task.subject.position] = task.text
         positions.append(task.subject.position + 1)
-    rng = SeededRandom(reader.recipe.world_seed, reader.profile.user_id, "story", first.item_id, number)
-    options = NumberedChoices.of(rng.shuffled_lists(reader.schema.choices))
+    user_id = reader.profile.user_id
+    seed = reader.recipe.world_seed
+    options = NumberedChoices.shuffled(reader.schema.choices, seed=seed, user_id=user_id, vote=first.vote.vote)
+    rng = SeededRandom(seed, user_id, "story", first.item_id, number)
     changes = first.subject.changes
     order = rng.shuffled(range(len(changes)))
     prompt = load_prompt("state_trajectory/check").render(

@@ -67,7 +67,7 @@ def test_answers_that_become_equal_by_refining_give_the_user_up() -> None:
 
 
 def test_an_informed_judge_must_choose_each_answer_for_its_own_variant() -> None:
-    record, model = written(reverse=True, votes=2, votes_needed=2)
+    record, model = written(reverse=True, votes=3, votes_needed=3)
     votes = [vote for vote in record.gate_records if vote.gate == "choice"]
     assert len(votes) == len(model.asked(CHOOSE)) == 2 * sum(len(answers.choices) for answers in record.questions)
     assert all(vote.accepted and vote.reading == vote.target == decoded(vote.text) for vote in votes)

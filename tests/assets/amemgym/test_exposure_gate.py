@@ -100,6 +100,15 @@ def test_every_vote_on_a_query_sees_the_variables_in_another_order() -> None:
     assert len({tuple(material(request, "state_choices")) for request in model.asked(PROBE)}) > 1
 
 
+def test_calls_of_one_vote_begin_alike_whatever_they_read() -> None:
+    def refused_once(request: ModelRequest) -> object:
+        return {"1": [], "2": [], "3": []} if request.sample == 0 else honest(request)
+
+    _, model = written({PROBE: [refused_once]}, unexposed=True, texts_per_call=8)
+    first, again = (request.messages[-1].content.partition("<messages>")[0] for request in model.asked(PROBE)[:2])
+    assert first == again
+
+
 def test_a_query_that_tells_more_than_it_should_is_refined_with_what_leaked() -> None:
     def check(request: ModelRequest) -> object:
         return leaking(request) if request.sample == 0 else honest(request)

@@ -14,7 +14,7 @@ from tests.support.coroutines import run
 from tests.support.honest_replies import honest, material
 from tests.support.scripted_model import ScriptedModel
 
-VOTES: dict[str, Any] = {"votes": 2, "votes_needed": 2, "unexposed": True, "texts_per_call": 8}
+VOTES: dict[str, Any] = {"votes": 3, "votes_needed": 3, "unexposed": True, "texts_per_call": 8}
 
 
 def asked_twice(prompt: str) -> tuple[ModelRequest, ModelRequest]:
@@ -62,7 +62,7 @@ def test_a_judge_that_slips_on_one_wording_accepts_nothing_by_itself() -> None:
             return honest(request)
         return dict.fromkeys(material(request, "cases"), 1)
 
-    made, _ = answer_sets.written({"answers/check": [slipping]}, **VOTES)
+    made, _ = answer_sets.written({"answers/check": [slipping]}, **{**VOTES, "votes": 2, "votes_needed": 2})
     by_text = [(vote.item_id, vote.vote, vote.accepted) for vote in made.gate_records if vote.gate == "recovery"]
     assert all(accepted for _, number, accepted in by_text if number == 1)
     assert not all(accepted for _, number, accepted in by_text if number == 0)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from assets.llm.structured_output import (
+    MOST_LISTED,
     NAME,
     TEXT,
     ReplySchema,
@@ -17,6 +18,7 @@ from assets.llm.structured_output import (
     json_schema_of,
     list_of,
     object_of,
+    object_of_alike,
     object_of_enums,
     schema_of_model,
 )
@@ -53,6 +55,28 @@ def test_a_left_out_variable_is_refused_only_where_it_is_required() -> None:
     with pytest.raises(ValidationError, match="b"):
         schema(object_of_enums(choices)).validate({"a": "x"})
     assert schema(object_of_enums(choices, required=False)).validate({"a": "x"}) == {"a": "x"}
+
+
+def test_keys_of_one_kind_are_all_asked_for_and_the_json_schema_leaves_them_out() -> None:
+    part = object_of_alike(["1", "2"], integer_between(0, 3))
+    assert part.json_schema == {"additionalProperties": integer_between(0, 3).json_schema, "type": "object"}
+    assert schema(part).validate({"1": 0, "2": 3}) == {"1": 0, "2": 3}
+    for reply, told in (
+        ({"1": 0}, r"there is none for \['2'\]"),
+        ({"1": 0, "2": 4}, "less than"),
+        ({"1": 0, "3": 1}, "'1' or '2'"),
+    ):
+        with pytest.raises(ValidationError, match=told):
+            schema(part).validate(reply)
+    assert schema(object_of_alike(["1", "2"], TEXT, required=False)).validate({}) == {}
+
+
+def test_of_many_names_that_may_be_left_out_the_json_schema_lists_none_and_all_are_checked() -> None:
+    many = {f"v{number}": ["low", "high"] for number in range(MOST_LISTED + 1)}
+    part = object_of_enums(many, required=False)
+    assert part.json_schema == {"additionalProperties": {"type": "string"}, "type": "object"}
+    with pytest.raises(ValidationError, match="'low' or 'high'"):
+        schema(part).validate({"v0": "middle"})
 
 
 def test_the_json_schema_has_no_titles_and_none_of_our_own_words() -> None:

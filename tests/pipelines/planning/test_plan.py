@@ -104,6 +104,19 @@ def test_an_unknown_price_leaves_the_cost_open_and_the_tokens_known() -> None:
     assert total.input_tokens.mid == 2 * len(PROMPT_CALLS) * 1000
 
 
+def test_cached_input_has_its_own_price_but_in_batch_jobs() -> None:
+    terms = Terms(Prices({"m-1": OwnPrice(input=1, output=0, cached_input=0.25)}), calls_at_once=64, users_at_once=32)
+    cached = basis({"questions/draft": PromptUsage(1, 2000, 100, 1000)})
+    total = whole(forecast(one_model(num_users=1), cached, terms=terms))
+    assert total.cached_tokens.mid == 1000
+    assert total.cost_usd is not None
+    assert total.cost_usd.mid == pytest.approx((1000 + 1000 * 0.25) / 1e6)
+    batched = {role: {"model": "m-1", "transport": "batch"} for role in ("writer", "judge", "user_simulator")}
+    half = whole(forecast(small_recipe(models=batched, num_users=1), cached, terms=terms)).cost_usd
+    assert half is not None
+    assert half.mid == pytest.approx(2000 / 1e6 / 2)
+
+
 def test_calls_in_batch_jobs_are_counted_at_half_price() -> None:
     batched = {role: {"model": "m-1", "transport": "batch"} for role in ("writer", "judge", "user_simulator")}
     live, half = (
