@@ -61,30 +61,30 @@ test-browser: $(READY)  ## drive the real UI in a headless browser (installs Deb
 	@$(BIN)/pyright --pythonpath $(BIN)/python --project tests/browser
 	@$(BIN)/python -m pytest -m browser tests/browser
 
-test-extras:  ## run the optional extras (Mem0, MCP servers, Agent Memory Benchmark, Inspect) for real, in .venv-extras
+test-extras: $(READY)  ## run the optional extras (Mem0, MCP servers, Agent Memory Benchmark, Inspect) for real, in .venv-extras
 	@tests/extras/install.sh $(PYTHON) $(EXTRAS)
-	@$(EXTRAS)/bin/pyright --pythonpath $(EXTRAS)/bin/python --project tests/extras
+	@$(BIN)/pyright --pythonpath $(EXTRAS)/bin/python --project tests/extras
 	@$(EXTRAS)/bin/python -m pytest -n auto tests/extras
 
-$(CLUSTER)/.ready: tests/cluster/requirements.lock pyproject.toml
+$(CLUSTER)/.ready: $(READY) tests/cluster/requirements.lock
 	@tests/cluster/install.sh $(PYTHON) $(CLUSTER)
 
 cluster: $(CLUSTER)/.ready  ## start Redis, Postgres, two workers and the UI on this machine (pipelines/cluster/README.md)
 	@$(CLUSTER)/bin/amemgym cluster up
 
 test-cluster: $(CLUSTER)/.ready  ## the same bytes from two workers on Redis and Postgres, also when they are killed
-	@$(CLUSTER)/bin/pyright --pythonpath $(CLUSTER)/bin/python --project tests/cluster
+	@$(BIN)/pyright --pythonpath $(CLUSTER)/bin/python --project tests/cluster
 	@$(CLUSTER)/bin/python -m pytest tests/cluster
 
 test-sandbox: $(READY)  ## attack bubblewrap, in which code of packages is run (installs Debian's if it is missing)
 	@tests/assets/isolation/install.sh
 # Where users get no namespaces of their own, as in many containers, it is told that it was not attacked.
-	@AMEMGYM_TEST_BOUNDARIES=bubblewrap $(BIN)/python -m pytest -n auto -rs tests/assets/isolation
+	@AMEMGYM_TEST_BOUNDARIES=bubblewrap $(BIN)/python -m pytest -rs -k "attacks or hold" tests/assets/isolation
 
 test-faults: $(READY)  ## faults, kills and damage, cell by cell, as a table (hours; CELLS="SIGKILL or drops" for some)
 	@AMEMGYM_TEST_EVERY_CELL=1 $(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/faults \
 	  tests/dataset_card/hub/test_faults.py tests/dataset_card/hub/test_concurrent_publishers.py \
-	  tests/pipelines/cli/test_stopped_calls.py tests/pipelines/cli/test_interrupts.py -k "$(or $(CELLS),test)"
+	  tests/pipelines/cli/test_stopped_calls.py tests/pipelines/cli/test_interrupts.py tests/assets/isolation/test_attacks.py -k "$(or $(CELLS),test)"
 
 lock:  ## compile the lock files anew (needs uv)
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \

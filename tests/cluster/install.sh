@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the project with its extra `cluster` in an environment of its own, and Debian's Redis and PostgreSQL if they are missing.
+# Installs the project with its extra `cluster` in an environment over .venv, and Debian's Redis and PostgreSQL if they are missing.
 set -euo pipefail
 python=$1 venv=$2
 missing=()
@@ -15,8 +15,6 @@ if [ "${#missing[@]}" != 0 ]; then
   flock "$lock" apt-get update -qq
   DEBIAN_FRONTEND=noninteractive flock "$lock" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
-test -x "$venv/bin/python" || "$python" -m venv "$venv"
-echo "Installing the extra \`cluster\` into $venv (once; a minute or two) ..."
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --requirement tests/cluster/requirements.lock
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+echo "Installing the extra \`cluster\` into $venv (once) ..."
+tests/support/environment.sh "$python" "$venv" tests/cluster/requirements.lock
 touch "$venv/.ready"

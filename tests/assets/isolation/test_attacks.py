@@ -29,6 +29,7 @@ from tests.assets.isolation.attacks import (
     processes_of,
     run,
 )
+from tests.support.cells import cells
 from tests.support.waiting import LONG
 
 # Those that need no further program; `make test-sandbox` attacks bubblewrap.
@@ -137,11 +138,14 @@ LOOPS = {
 DEAF = "for number in set(range(1, 65)) - {9, 19, 32, 33}:\n    signal.signal(number, signal.SIG_IGN)\n"
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("when", ["when it is imported", "when it is called"])
+IMPORTED, CALLED = "when it is imported", "when it is called"
+OF_IMPORTS, OF_CALLS = [(IMPORTED, loop) for loop in LOOPS], [(CALLED, loop) for loop in LOOPS]
+
+
+@pytest.mark.parametrize(("when", "loop"), cells([*OF_IMPORTS[-1:], *OF_CALLS], [*OF_IMPORTS, *OF_CALLS]))
 def test_nothing_is_left_running_after_the_calls(kind: Kind, loop: str, when: str, temporary: Path) -> None:
     body = DEAF + LOOPS[loop]
-    source = f"def bad(x):\n{indent(body, ' ' * 4)}\n    return x\n" if when == "when it is called" else body
+    source = f"def bad(x):\n{indent(body, ' ' * 4)}\n    return x\n" if when == CALLED else body
     run(f"{DISARMED}\n{source}\n", kind=kind, limits=QUICK)
     assert nothing_is_left(temporary)
 
@@ -178,12 +182,12 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
-@pytest.mark.parametrize("when", ["when it is imported", "when it is called"])
+@pytest.mark.parametrize("when", [IMPORTED, CALLED])
 def test_results_of_another_function_are_not_forged(kind: Kind, forgery: str, when: str) -> None:
     attempt = FORGERIES[forgery]
-    if when == "when it is called":
+    if when == CALLED:
         attempt = "def bad(x):\n    " + attempt.replace("\n", "\n    ") + "\n    return x\n"
-    _, good = run(f"{DISARMED}\n{attempt}\n{'' if when == 'when it is called' else 'def bad(x): return x'}\n", kind=kind)
+    _, good = run(f"{DISARMED}\n{attempt}\n{'' if when == CALLED else 'def bad(x): return x'}\n", kind=kind)
     assert good.model_copy(update={"lines": ()}) == GOOD
 
 
