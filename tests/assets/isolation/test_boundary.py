@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from assets.isolation.boundary import KINDS, NO_BOUNDARY, TRUST, available_kind, holds
 from tests.assets.isolation.attacks import NUMBERS
 
