@@ -14,6 +14,7 @@ from dataset_card.card.header import CardError
 from dataset_card.errors import HubError, HubMissing, HubUnreachable
 from dataset_card.hub.layout import (
     VERSIONS,
+    BaselineScore,
     ReleaseSummary,
     checked_repo,
     folders,
@@ -320,6 +321,22 @@ def repository_problems(hub: Hub, repo: str, *, tag: str, variant: str = "", reg
     else:
         problems.append(f"{repo} has no {CARD} at commit {state.sha[:12]}, so nothing of it can be loaded by name.")
     return problems
+
+
+def published_scores(hub: Hub, repo: str, *, tag: str) -> tuple[tuple[BaselineScore, ...], str]:
+    """Return the scores that the repository's list has of the tag, and the digest of its release; "" without one."""
+    state = hub.repo_state(repo)
+    tagged = hub.repo_state(repo, revision=tag)
+    if state is None or tagged is None or VERSIONS not in hub.files(repo, sha=state.sha):
+        return (), ""
+    path = f"{variant_of_tag(tag)}/{MANIFEST}"
+    if path not in hub.files(repo, sha=tagged.sha):
+        return (), ""
+    digest = ReleaseSummary.model_validate_json(hub.read(repo, sha=tagged.sha, path=path)).digest
+    for version in read_versions(hub.read(repo, sha=state.sha, path=VERSIONS), source=repo):
+        if version.tag == tag:
+            return version.scores, digest
+    return (), digest
 
 
 def _card_problems(card: str, *, repo: str, variant: str, tree: Iterable[str]) -> Iterator[str]:

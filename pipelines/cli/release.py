@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import ENOSPC
+from itertools import chain
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Annotated, get_args
@@ -25,7 +26,7 @@ from dataset_card.hub.layout import BaselineScore, checked_repo
 from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest, publishable
 from dataset_card.hub.port import Visibility
 from dataset_card.hub.publish import Deprecation, Published, Publisher, deprecate_version
-from dataset_card.hub.read import Expected, repository_problems
+from dataset_card.hub.read import Expected, published_scores, repository_problems
 from dataset_card.release.manifest import CARD, MANIFEST, RECIPE, ManifestError, ReleaseError, read_manifest
 from dataset_card.release.verify import examine_release
 from pipelines.benchmarks import benchmark_of, format_of
@@ -35,7 +36,9 @@ from pipelines.cli.terminal import print_json, stdout_console
 from pipelines.errors import Problem, StoreError
 from pipelines.evaluation.folder import read_run, run_folder_of, runs_folder
 from pipelines.evaluation.sources import open_tasks
-from pipelines.evaluation.verification import verify_run
+from pipelines.evaluation.verification import TAKEN_AS_TOLD, verify_run
+from pipelines.experiments.scoring.board_check import board_problems, not_here, published_problems, runs_of_board
+from pipelines.experiments.scoring.leaderboard import runs_by_dataset
 from pipelines.home import home
 from pipelines.opening.hub import open_hub, release_reader, tag_registry
 from pipelines.opening.releases import stored_release, whole_release
@@ -70,7 +73,9 @@ def release(
 
 
 def verify(
-    source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT|URL|OWNER/NAME|RUN", help="A release, repository or run.")],
+    source: Annotated[
+        str, typer.Argument(metavar="FOLDER|VARIANT|URL|OWNER/NAME|RUN|BOARD.html", help="A release, repository, run or board.")
+    ],
     tag: Annotated[str, typer.Option(help="Tag or commit of the repository, as in demo-v0.1.0.")] = "",
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
@@ -78,10 +83,13 @@ def verify(
     endpoint: EndpointOption = "",
     as_json: Annotated[bool, json_option("source", "problems")] = False,
 ) -> None:
-    """Check a release (digests, tables, configurations), or a run: its replies graded again, its results recomputed.
+    """Check a release (digests, tables, configurations), a run (its replies graded again), a board, or published scores.
 
-    One sentence for each problem, and exit status 1.
+    Every number is recomputed from rows, and what cannot be is named. One sentence for each problem, and exit status 1.
     """
+    if source.endswith(".html") and Path(source).is_file():
+        _verify_board(Path(source), as_json=as_json)
+        return
     run = run_folder_of(source, runs=runs_folder(home()))
     if run is not None:
         _verify_run(run, data=data, as_json=as_json)
@@ -112,12 +120,29 @@ def _verify_run(path: Path, *, data: str, as_json: bool) -> None:
     tasks = open_tasks(source, release_store=open_release_store(home())).first(len(manifest.users))
     verdict = verify_run(run, path, tasks)
     if as_json:
-        print_json({"source": manifest.run_id, "problems": verdict.problems})
+        told = {"taken_as_told": verdict.taken_as_told, "repeatable": verdict.repeatable}
+        print_json({"source": manifest.run_id, "problems": verdict.problems, **told})
     else:
         graded = f"{counted(verdict.graded, 'answer')} graded again, and the results recomputed."
         print(*(verdict.problems or (graded,)), sep="\n")
+        print_notice(f"Taken as told: {'; '.join(verdict.taken_as_told)}.")
+        print_notice(f"A repetition {verdict.repeatable}.")
     if verdict.problems:
         raise Problem(f"{manifest.run_id} is not as it was made, and is off the boards: see above.")
+
+
+def _verify_board(page: Path, *, as_json: bool) -> None:
+    """Verify the page of a board by the runs that it is of. Raises Problem where one of its numbers is another."""
+    told, found = runs_of_board(page, runs=runs_folder(home()))
+    problems = list(board_problems(told, found))
+    if as_json:
+        print_json({"source": str(page), "problems": problems, "taken_as_told": TAKEN_AS_TOLD})
+    else:
+        same = f"Every number follows from the rows of {counted(len(found), 'run')}; amemgym verify RUN grades their replies."
+        print(*(problems or (same,)), sep="\n")
+        print_notice(f"Taken as told: {'; '.join(TAKEN_AS_TOLD)}.")
+    if problems:
+        raise Problem(f"{page} does not say what its runs say: see above.")
 
 
 def _folder_problems(source: str, *, version: str) -> list[str]:
@@ -140,6 +165,15 @@ def _repository_problems(repo: str, *, tag: str, variant: str, endpoint: str) ->
     hub = open_hub(HubSettings(endpoint=endpoint or None, notice=print_notice))
     known = tag_registry().find(hub.endpoint, repo=checked_repo(repo), tag=tag)
     problems = repository_problems(hub, repo, tag=tag, variant=variant, registered=known)
+    # Of a damaged release there is nothing to compare with.
+    scores, digest = ((), "") if problems else published_scores(hub, repo, tag=tag)
+    if scores:
+        groups, _ = runs_by_dataset(runs_folder(home()))
+        runs = list(chain.from_iterable(groups))
+        problems += published_problems(scores, digest=digest, runs=runs)
+        unknown = not_here(scores, digest=digest, runs=runs)
+        if unknown:
+            print_notice(f"Published scores that cannot be recomputed, as their runs are not here: {'; '.join(unknown)}.")
     if not problems:
         print_notice(f"{repo}@{tag}: every file is as released{' and where it was' if known else ''}.")
     return problems

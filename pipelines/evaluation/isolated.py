@@ -93,7 +93,7 @@ class ReasonerWithMemory:
         if self.memory is None:
             return []
         # Only the first recall after a write waits for it, which is no time of a search.
-        await settled(self.memory)
+        await wait_until_readable(self.memory)
         with memory_call("recall"):
             return await self.memory.recall(query, tokens=tokens)
 
@@ -109,7 +109,7 @@ class ReasonerWithMemory:
         return await self.reasoner.answer(recalled, task)
 
 
-async def settled(memory: HostedMemory) -> None:
+async def wait_until_readable(memory: HostedMemory) -> None:
     """Return when all that was written can be recalled; measured for a memory that has to finish something."""
     if memory.settled or not memory.settles:
         await memory.settle()

@@ -188,7 +188,8 @@ def count_work(work: MemoryWork) -> None:
 
 def shared_start(before: str, after: str) -> int:
     """Return how many characters the texts have in common at their start."""
-    same, most = 0, min(len(before), len(after))
+    same = 0
+    most = min(len(before), len(after))
     # Halving is much faster than looking at each character.
     while same < most:
         middle = (same + most + 1) // 2

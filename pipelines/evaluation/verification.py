@@ -1,9 +1,11 @@
 """A finished run checked after the fact: its replies are graded again by the data set, and its results follow from its rows.
 
-What nobody can see here: replies that were made up as a whole. The reply cache of whoever ran it has them.
+What nobody can see here is named in `TAKEN_AS_TOLD`. Replies that were made up as a whole would show in the reply cache of
+whoever ran it.
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,25 +14,38 @@ from assets.records.base import Record
 from assets.records.json_text import parse_json
 from assets.reporting.plurals import counted
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.folder import CODE, MANIFEST, RESULTS, VERIFICATION, FinishedRun, RunFolder, read_table
-from pipelines.evaluation.isolated import KIND_OF, MemoryRow
+from pipelines.evaluation.folder import CODE, MANIFEST, PAGE, RESULTS, VERIFICATION, FinishedRun, RunFolder, read_table
+from pipelines.evaluation.isolated import KIND_OF, EventRow, MemoryRow
 from pipelines.evaluation.metrics.results import memory_rows, score
 from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.report.formatting import repeat_label
+from pipelines.evaluation.report.page import Json, results_on_page
 from pipelines.evaluation.run import BenchmarkTasks
 from pipelines.evaluation.spending import MemoryWork, StepUsage
 from pipelines.memories.code_identity import digest_of_code
 from pipelines.memories.contract import cut_to_budget
 
 TOLD = 3  # rows of one kind of problem that are named
+TAKEN_AS_TOLD = (
+    "the replies themselves, and what the judge saw in the simulated user's messages",
+    "calls, tokens and money by purpose, lost writes, errors, and the counts of the memory's operations",
+    "the seconds in latency.json",
+)
+PAGE_BLOCK = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 FILES = (MANIFEST, RESULTS, "answers.parquet", "turns.parquet", "memory.parquet")
 
 
 class Verification(Record):
-    """`verification.json`: a sentence for each problem, the answers that were graded again, and a digest of the files."""
+    """`verification.json`: a sentence for each problem, the answers that were graded again, and a digest of the files.
+
+    `taken_as_told`: what stands in no row and cannot be recomputed. `repeatable`: what a repetition of the run depends on.
+    """
 
     problems: tuple[str, ...]
     graded: int
     files: str
+    taken_as_told: tuple[str, ...] = TAKEN_AS_TOLD
+    repeatable: str = ""
 
 
 def verify_run(run: FinishedRun, path: Path, tasks: BenchmarkTasks) -> Verification:
@@ -38,8 +53,9 @@ def verify_run(run: FinishedRun, path: Path, tasks: BenchmarkTasks) -> Verificat
     problems = [*_data_problems(run, tasks), *_row_problems(run, tasks), *results_problems(run)]
     problems += _rows_for_models_problems(run, path)
     problems += _code_problems(run, path)
+    problems += _shown_problems(run, path, tasks)
     graded = sum(bool(row.tries) for row in run.answers)
-    verdict = Verification(problems=tuple(problems), graded=graded, files=_digest(path))
+    verdict = Verification(problems=tuple(problems), graded=graded, files=_digest(path), repeatable=repeat_label(run.manifest))
     RunFolder(path).write(VERIFICATION, verdict.model_dump_json(indent=2) + "\n")
     return verdict
 
@@ -51,6 +67,27 @@ def _rows_for_models_problems(run: FinishedRun, path: Path) -> Iterator[str]:
         yield "memory.parquet is missing."
     elif read_table(table, kind=MemoryRow) != memory_rows(run.answers):
         yield "memory.parquet does not follow from the answers."
+
+
+def _shown_problems(run: FinishedRun, path: Path, tasks: BenchmarkTasks) -> Iterator[str]:
+    """Yield a sentence where the events are not those of the turns, or the page's numbers are not those of the results."""
+    if read_table(path / "events.parquet", kind=EventRow) != list(tasks.events(run.turns)):
+        yield "events.parquet does not follow from the turns and the data set."
+    try:
+        shown = page_data(path / PAGE)["results"]
+    except (OSError, ValueError, KeyError):
+        yield f"{PAGE} cannot be read."
+        return
+    if shown != results_on_page(run):
+        yield f"{PAGE} does not show the results."
+
+
+def page_data(page: Path) -> Json:
+    """Return the data that a page draws. Raises OSError, and ValueError for a page without any."""
+    block = PAGE_BLOCK.search(page.read_text(encoding="utf-8"))
+    if block is None:
+        raise ValueError(f"{page} holds no data")
+    return parse_json(block[1].encode())
 
 
 def known_problems(path: Path) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """A memory gains nothing outside the contract: by files, by the interpreter, by the runner's code, by texts, or afterwards."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,15 +11,20 @@ import pytest
 
 from assets.amemgym.records.episode import Episode
 from assets.isolation.boundary import available_kind
+from assets.records.estimate import Estimate
 from assets.records.json_text import parse_json
 from assets.text.words import count_tokens
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
-from pipelines.evaluation.folder import RESULTS, FinishedRun, read_run, read_table, write_table
+from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, read_run, read_table, write_table
 from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.report.formatting import repeat_label
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.verification import known_problems, verify_run
-from pipelines.experiments.scoring.leaderboard import runs_by_dataset
+from pipelines.experiments.scoring.board_check import board_problems, not_here, published_problems, runs_of_board
+from pipelines.experiments.scoring.compare import compare_runs
+from pipelines.experiments.scoring.leaderboard import baseline_score, runs_by_dataset, write_leaderboard
 from pipelines.experiments.scoring.ranking import leaderboard_table
 from pipelines.memories.built_in.plain import FullHistory
 from pipelines.memories.contract import MemorySpec
@@ -170,6 +176,56 @@ def test_edited_results_answers_rows_and_code_fail_verification_and_leave_the_bo
     board = leaderboard_table([run_on_board])
     assert "| off |" in board
     assert "is off the board, because it failed verification: results.json does not follow from the rows" in board
+
+
+def test_numbers_on_pages_that_do_not_follow_from_the_rows_fail_verification(tmp_path: Path) -> None:
+    runs = [scored(tmp_path / "runs", MemorySpec(name=kind, kind=kind)) for kind in ("full-history", "none")]
+    folder = tmp_path / "runs" / runs[1].manifest.run_id
+    board = write_leaderboard(compare_runs(runs), runs=tmp_path / "runs")
+    assert list(board_problems(*runs_of_board(board, runs=tmp_path / "runs"))) == []
+
+    text = board.read_text(encoding="utf-8")
+    shown = re.search(r'"overall":\{"value":(0\.\d+)', text)
+    assert shown is not None
+    board.write_text(text.replace(shown[0], '"overall":{"value":0.987'), encoding="utf-8")
+    told = "\n".join(board_problems(*runs_of_board(board, runs=tmp_path / "runs")))
+    assert f"metrics of {runs[1].manifest.run_id} is not what follows from the runs." in told
+    with pytest.raises(EvaluationError, match="is no board"):
+        runs_of_board(folder / PAGE, runs=tmp_path / "runs")
+
+    page = folder / PAGE
+    page.write_text(page.read_text(encoding="utf-8").replace(shown[0], '"overall":{"value":0.987'), encoding="utf-8")
+    verdict = verify_run(runs[1], folder, tasks("ada"))
+    assert verdict.problems == (f"{PAGE} does not show the results.",)
+    assert any("tokens and money" in what for what in verdict.taken_as_told)
+
+
+def test_a_published_score_follows_from_a_run_or_is_named_as_one_that_cannot_be_recomputed(tmp_path: Path) -> None:
+    made = scored(tmp_path, MemorySpec(name="none", kind="none"))
+    digest = made.manifest.dataset_digest
+    own = baseline_score(made)
+    better = own.model_copy(update={"accuracy": Estimate(value=0.9, low=0.8, high=1.0)})
+    foreign = own.model_copy(update={"assistant": "theirs"})
+
+    assert list(published_problems([own, foreign], digest=digest, runs=[made])) == []
+    assert not_here([own, foreign], digest=digest, runs=[made]) == ["theirs with test-model"]
+    [told] = published_problems([better], digest=digest, runs=[made])
+    assert "does not follow from the rows of" in told
+
+
+@pytest.mark.parametrize(
+    ("places", "boundary", "words"),
+    [
+        ((), "", "can be pinned"),
+        (('http://127.0.0.1:8080/v1 {"meta":1}',), "", "can be pinned"),
+        (("http://localhost:8080/v1",), "", "depends on what serves its models"),
+        (("https://api.example.com/v1",), "", "depends on a hosted model at https://api.example.com/v1"),
+        ((), "service", "depends on the service that is its memory"),
+    ],
+)
+def test_a_run_says_what_its_repetition_depends_on(places: tuple[str, ...], boundary: str, words: str, tmp_path: Path) -> None:
+    manifest = run_of(tmp_path, HonestModel()).manifest
+    assert words in repeat_label(manifest.model_copy(update={"places": places, "boundary": boundary}))
 
 
 def two_users() -> AMemGymTasks:

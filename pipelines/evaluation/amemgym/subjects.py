@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.isolated import ReasonerWithMemory, Recalling, settled
+from pipelines.evaluation.isolated import ReasonerWithMemory, Recalling, wait_until_readable
 from pipelines.evaluation.reasoning import Reasoner
 from pipelines.evaluation.spending import memory_call
 from pipelines.memories.code_thread import NEEDED, NEEDED_OF_AGENTS, OPTIONAL
@@ -63,7 +63,7 @@ class MemorySubject(ReasonerWithMemory):
     end_session = observe
 
     async def fork(self) -> "MemorySubject":
-        await settled(self.memory)
+        await wait_until_readable(self.memory)
         with memory_call("fork"):
             return replace(self, memory=await self.memory.fork())
 

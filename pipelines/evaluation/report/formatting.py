@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate, rough_note
 from assets.records.readable import UNREADABLE
@@ -111,6 +113,34 @@ def boundary_note(manifest: RunManifest) -> str:
     if boundary.startswith(PROCESS_ALONE):
         return f"{name} ran in a process of its own, without a boundary of the system: its code could read the release."
     return f"{name} ran in a process of its own, kept in by {boundary}."
+
+
+def repeat_label(manifest: RunManifest) -> str:
+    """Return what a repetition of the run depends on: files that can be kept, a service, or a model that others host."""
+    services = list[str]()
+    for place in manifest.places:
+        address, _, identity = place.partition(" ")
+        host = urlsplit(address).hostname or ""
+        if not is_local(host):
+            return f"depends on a hosted model at {address}, which can change or end"
+        # A server that tells a digest or the like serves a file that can be kept.
+        if not identity:
+            services.append(f"what serves its models at {address}, which does not say which file it reads")
+    if manifest.boundary == "service":
+        services.append("the service that is its memory")
+    elif manifest.boundary.endswith("with network"):
+        services.append("whatever its memory asks in the network")
+    if services:
+        return f"depends on {' and '.join(services)}"
+    return "can be pinned: files and local models decide everything"
+
+
+def is_local(host: str) -> bool:
+    """Return True for a name or number of this machine, or of a private network."""
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".internal"))
 
 
 def beside_the_paper(manifest: RunManifest) -> str:

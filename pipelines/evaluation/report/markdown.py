@@ -20,6 +20,7 @@ from pipelines.evaluation.report.formatting import (
     metric_label,
     mode_label,
     recall_label,
+    repeat_label,
     settings_line,
 )
 
@@ -35,7 +36,7 @@ def run_report(run: FinishedRun) -> str:
     parts = [
         f"# {manifest.memory.name} on {manifest.dataset}",
         f"Run `{manifest.run_id}`, {mode_label(manifest)}; {counted(len(manifest.users), manifest.noun)}; {settings}; answered "
-        f"by {manifest.model_of('assistant')}{simulated}.",
+        f"by {manifest.model_of('assistant')}{simulated}. A repetition {repeat_label(manifest)}.",
         *run_notes(run),
         *error_list(run),
         interval_note(run.results.users, manifest.noun),

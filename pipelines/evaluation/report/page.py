@@ -28,7 +28,7 @@ from pipelines.evaluation.metrics.metrics import TABLE
 from pipelines.evaluation.metrics.results import grouped_scores
 from pipelines.evaluation.records import AnswerRow, RunManifest
 from pipelines.evaluation.report.contents import LineChart, ReportSection, ReportTable, run_contents, run_notes
-from pipelines.evaluation.report.formatting import RED, interval_note, mode_label, recall_label, settings_line
+from pipelines.evaluation.report.formatting import RED, interval_note, mode_label, recall_label, repeat_label, settings_line
 
 FILES = Path(__file__).parent / "page_files"
 # In this order: each uses those before it, and the last one starts.
@@ -149,7 +149,7 @@ def run_data(run: FinishedRun, items: Sequence[PageItem]) -> Json:
         "facts": _facts(manifest),
         "sections": SECTIONS.dump_python([*run_contents(run), *_by_changes(run, items)], mode="json"),
         "label": manifest.memory.name,
-        "results": run.results.model_dump(mode="json", include=AT_THE_TOP),
+        "results": results_on_page(run),
         "meanings": {entry.name: entry.meaning for entry in TABLE},
         "notes": _notes(run),
         "noun": manifest.noun,
@@ -162,6 +162,11 @@ def run_data(run: FinishedRun, items: Sequence[PageItem]) -> Json:
         "kinds": list(dict.fromkeys(answer.kind for answer in run.answers)),
         "items": sorted({answer.item for answer in run.answers}),
     }
+
+
+def results_on_page(run: FinishedRun) -> Json:
+    """Return the results that the page draws first."""
+    return run.results.model_dump(mode="json", include=AT_THE_TOP)
 
 
 def _by_changes(run: FinishedRun, items: Sequence[PageItem]) -> Iterator[ReportSection]:
@@ -210,7 +215,7 @@ def _facts(manifest: RunManifest) -> list[tuple[str, str]]:
     for place in manifest.places:
         facts.append(("served by", place))
     facts.append(("seed", f"{manifest.seed}, attempt {manifest.attempt}"))
-    facts.append(("made by", manifest.generator))
+    facts += [("made by", manifest.generator), ("a repetition", repeat_label(manifest))]
     return facts
 
 

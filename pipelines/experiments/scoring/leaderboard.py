@@ -80,16 +80,20 @@ def publishable_scores(names: Sequence[str], *, data: DatasetInfo, folder: Path)
         reason = _unpublishable(run, data)
         if reason:
             raise EvaluationError(f"The score of {run.manifest.run_id} cannot be published: {reason}. Nothing was sent.")
-        metrics = run.results.metrics
-        score = BaselineScore(
-            assistant=run.manifest.memory.name,
-            model=run.manifest.models["assistant"],
-            users=len(run.manifest.users),
-            accuracy=metrics["overall"],
-            memory=metrics.get("memory", Estimate(value=None, low=None, high=None)),
-        )
-        scores.append(score)
+        scores.append(baseline_score(run))
     return tuple(scores)
+
+
+def baseline_score(run: FinishedRun) -> BaselineScore:
+    """Return the run's score as a card says it."""
+    metrics = run.results.metrics
+    return BaselineScore(
+        assistant=run.manifest.memory.name,
+        model=run.manifest.models["assistant"],
+        users=len(run.manifest.users),
+        accuracy=metrics["overall"],
+        memory=metrics.get("memory", Estimate(value=None, low=None, high=None)),
+    )
 
 
 def _unpublishable(run: FinishedRun, data: DatasetInfo) -> str:

@@ -23,6 +23,7 @@ from pipelines.evaluation.report.formatting import (
     metric_label,
     nothing_recalled,
     plumbing_note,
+    repeat_label,
     setting_labels,
     unread_answers,
 )
@@ -161,7 +162,8 @@ def board_notes(runs: Sequence[FinishedRun]) -> list[str]:
     plumbing = dict.fromkeys(plumbing_note(run.manifest) for run in runs)
     free = dict.fromkeys(boundary_note(run.manifest) for run in runs if run.manifest.boundary == IN_PROCESS)
     off = filter(None, map(off_board, runs))
-    return [*off, *filter(None, plumbing), *free, interval_note(fewest.results.users, fewest.manifest.noun)]
+    repeated = dict.fromkeys(f"A repetition {repeat_label(run.manifest)}." for run in runs)
+    return [*off, *filter(None, plumbing), *free, *repeated, interval_note(fewest.results.users, fewest.manifest.noun)]
 
 
 def baseline_labels(run: FinishedRun, assistant: str) -> dict[str, str]:

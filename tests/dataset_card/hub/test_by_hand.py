@@ -13,6 +13,7 @@ from dataset_card.hub.layout import VERSIONS, BaselineScore, PublishedVersion, R
 from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.port import Hub
 from dataset_card.hub.publish import Deprecation, Publisher, deprecate_version
+from dataset_card.hub.read import published_scores
 from dataset_card.hub.repo_card import (
     MergeConflict,
     RepositoryPage,
@@ -198,6 +199,9 @@ def test_scores_that_were_published_stay_on_the_card(fake: FakeHub, hub: Hub, re
     score = BaselineScore(assistant="llm", model="m-1", users=2, accuracy=half, memory=half)
     published(hub, a_release(), repo=repo, scores=(score,))
     assert "| llm | m-1 | `demo-v0.1.0` | 2 | 50.0" in card(fake, repo)
+    scores, digest = published_scores(hub, repo, tag="demo-v0.1.0")
+    assert (scores, digest) == ((score,), a_release().digest)
+    assert published_scores(hub, repo, tag="demo-v9.9.9") == ((), "")
     published(hub, a_release(variant="base"), repo=repo)
     assert "| llm | m-1 | `demo-v0.1.0` | 2 | 50.0" in card(fake, repo)
 
