@@ -21,6 +21,7 @@ class ToolDialogueRecipe(DocumentTaskRecipe):
         min_length=1,
         description="the companies that the agent works for, in equal numbers",
     )
+    content: str = Field(default="", description="digest of the companies' files, filled in when the recipe is resolved")
     min_hops: int = quantity(2, "facts", ge=1, le=MOST_SETTLED, description="settled matters that a request takes at least")
     max_hops: int = quantity(4, "facts", ge=1, le=MOST_SETTLED, description="settled matters that a request takes at most")
 
@@ -30,6 +31,10 @@ class ToolDialogueRecipe(DocumentTaskRecipe):
         if repeated:
             raise ValueError(f"domains names {repeated[0]} twice; name each once.")
         return self
+
+    @property
+    def source_digest(self) -> str:
+        return self.content
 
     def operations_of(self, hops: int) -> list[Operation]:
         return ["act"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from assets.text.words import spells
 from assets.tool_dialogue.company import REFUSED, Call, Company, ToolDescription
-from assets.tool_dialogue.domains import Domain, domain_named
+from assets.tool_dialogue.domains import Domain, domain_in
 from assets.tool_dialogue.errands import Done, ErrandPlan, MatterMissing, NotFound
 from assets.tool_dialogue.records import ToolRequest, ToolTask
 
@@ -33,7 +33,7 @@ class ToolDialogue:
 
     @property
     def domain(self) -> Domain:
-        return domain_named(self.task.errand.domain)
+        return domain_in(self.task.company)
 
     @property
     def rules(self) -> str:

@@ -1,6 +1,7 @@
 """The companies that agents work for. Each is one file of data: tables, tools, what is settled with customers, errands."""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal, Self
@@ -125,6 +126,18 @@ def all_domains() -> Mapping[str, Domain]:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
         found[path.stem] = Domain(name=path.stem, **content)
     return found
+
+
+@cache
+def domain_in(text: str) -> Domain:
+    """Return the domain that a task holds as text, so that it is acted in with the company that it was made with."""
+    return Domain.model_validate_json(text)
+
+
+def digest_of(names: Iterable[str]) -> str:
+    """Return the sha256 of these domains. Raises RecipeError for a name that is none."""
+    texts = [domain_named(name).model_dump_json() for name in names]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def domain_named(name: str) -> Domain:

@@ -28,7 +28,7 @@ from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription
 from assets.tool_dialogue.dialogue import ToolDialogue, act_by_program
-from assets.tool_dialogue.domains import domain_named
+from assets.tool_dialogue.domains import domain_in
 from assets.tool_dialogue.lengths import TD_LENGTHS
 from assets.tool_dialogue.records import ToolRequest, ToolSessions, ToolTask
 from assets.tool_dialogue.requests import TD_REQUESTS, arguments_of
@@ -103,7 +103,7 @@ def _rivals(hops: Sequence[Fact], facts: Sequence[Fact]) -> list[Fact]:
 
 
 def _acted(condition: str, request: ToolRequest, facts: Sequence[Fact], expected: Expected) -> ConditionOutcome:
-    values = arguments_of(request.errand, facts, domain_named(request.errand.domain))
+    values = arguments_of(request.errand, facts, domain_in(request.company))
     return _outcome(condition, expected, [_passes(request, values) for _ in range(TIMES)])
 
 
@@ -136,6 +136,7 @@ async def accept_dialogue(
         ablation=ablation,
         eviction=recipe.eviction,
         errand=request.errand,
+        company=request.company,
         rows=request.rows,
         calls=request.calls,
         said=request.said,

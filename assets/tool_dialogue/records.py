@@ -15,6 +15,7 @@ class ToolWorld(TaskRecord):
     hops: int = Field(description="how many matters earlier sessions settled")
     rival_first: bool = Field(description="whether what does not count comes first where sessions disagree")
     errand: Errand = Field(description="what the customer asks for")
+    company: str = Field(description="the company's tables, tools, matters and errands, as JSON")
     rows: tuple[Row, ...] = Field(description="what stands in the company's tables when the request comes")
     chain: tuple[Hop, ...] = Field(description="what was settled of the matters that the errand takes")
     plans: tuple[DocumentPlan, ...] = Field(description="the sessions before they are told")
@@ -33,6 +34,7 @@ class ToolRequest(TaskQuestion):
     """The request, the rows that it meets, and the calls that are right."""
 
     errand: Errand = Field(description="what the customer asks for")
+    company: str = Field(description="the company's tables, tools, matters and errands, as JSON")
     rows: tuple[Row, ...] = Field(description="what stands in the company's tables when the request comes")
     calls: tuple[Call, ...] = Field(description="the calls that do what was asked, in order")
     said: str = Field(description="what the customer has to be told in the end")
@@ -46,6 +48,7 @@ class ToolTask(MemoryTask):
     """An accepted task: an agent gets the request, and is graded by the rows in the end and by what it said."""
 
     errand: Errand = Field(description="what the customer asks for")
+    company: str = Field(description="the company's tables, tools, matters and errands, as JSON")
     rows: tuple[Row, ...] = Field(description="what stands in the company's tables when the request comes")
     calls: tuple[Call, ...] = Field(description="the calls that do what was asked, in order")
     said: str = Field(description="what the customer has to be told in the end")
@@ -57,5 +60,5 @@ class ToolTask(MemoryTask):
 
 def acted_bytes(task: ToolRequest | ToolTask) -> str:
     """Return what a certificate of a tool dialogue stands for beside its sessions."""
-    lines = [task.errand.model_dump_json(), *(row.model_dump_json() for row in task.rows)]
+    lines = [task.errand.model_dump_json(), task.company, *(row.model_dump_json() for row in task.rows)]
     return "\n".join([*lines, *(call.model_dump_json() for call in task.calls), task.said])

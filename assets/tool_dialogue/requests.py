@@ -21,7 +21,7 @@ from assets.records.base import ItemFailed, Text
 from assets.reporting.asset_description import AssetDescription
 from assets.text.words import folded, spells
 from assets.tool_dialogue.company import Company
-from assets.tool_dialogue.domains import Domain, domain_named
+from assets.tool_dialogue.domains import Domain, domain_in
 from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, NotFound, as_argument
 from assets.tool_dialogue.records import ToolRequest, ToolSessions, ToolWorld
 from assets.tool_dialogue.sessions import TD_SESSIONS
@@ -43,7 +43,7 @@ async def ask_for_errand(
     world: ToolWorld, sessions: ToolSessions, *, recipe: ToolDialogueRecipe, model: LanguageModel
 ) -> ToolRequest:
     """Word the request; judges must read its matters back. Raises ItemFailed where sessions leave a matter open."""
-    domain = domain_named(world.errand.domain)
+    domain = domain_in(world.company)
     hops = planned_facts("act", world.chain, sessions.facts)
     chain = TaskChain(world.task_id, hops, sessions.facts, sessions.documents, "act", ("act",))
     chain.expect_one_answer()
@@ -62,6 +62,7 @@ async def ask_for_errand(
         answer=_answer(chain, seed=recipe.world_seed),
         gate_records=tuple(attempt.records),
         errand=world.errand,
+        company=world.company,
         rows=world.rows,
         calls=tuple(call for call, _ in done),
         said=plan.reference(done),

@@ -9,7 +9,7 @@ from assets.memory_items.world.tellings import ask_tellings, document_rows, plac
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.reporting.asset_description import AssetDescription, Row
 from assets.tool_dialogue.desk import SESSION_KINDS, ServiceDesk
-from assets.tool_dialogue.domains import domain_named
+from assets.tool_dialogue.domains import domain_in
 from assets.tool_dialogue.records import ToolSessions, ToolWorld
 from assets.tool_dialogue.worlds import TD_WORLDS
 
@@ -19,7 +19,7 @@ SESSIONS = 14  # of a task's own, about
 
 async def tell_sessions(world: ToolWorld, *, recipe: ToolDialogueRecipe, model: LanguageModel) -> ToolSessions:
     """Return the task's sessions and filler. Raises ItemFailed for unusable templates, or facts that no reader finds."""
-    desk = ServiceDesk(domain_named(world.errand.domain))
+    desk = ServiceDesk(domain_in(world.company))
     tellings = await ask_tellings(desk, task_id=world.task_id, recipe=recipe, model=model)
     documents = tellings.own_documents(world.plans, seed=recipe.world_seed, task_id=world.task_id)
     facts = [placed_facts(document, desk) for document in documents]

@@ -24,6 +24,7 @@ class ErrandRow(Record):
     stated: dict[str, str] = same_as(Errand, "stated")
     settled: tuple[str, ...] = same_as(Errand, "settled")
     said: str = same_as(ToolTask, "said")
+    company: str = same_as(ToolTask, "company")
 
 
 class CompanyRow(Record):
@@ -65,7 +66,7 @@ def tool_task_rows(task: ToolTask) -> dict[str, Sequence[Record]]:
         calls.append(CallRow(task_id=task.task_id, position=number, **call.model_dump()))
     return {
         **shared.document_task_rows(task),
-        "errands": [ErrandRow(task_id=task.task_id, said=task.said, **task.errand.model_dump())],
+        "errands": [ErrandRow(task_id=task.task_id, said=task.said, company=task.company, **task.errand.model_dump())],
         "companies": rows,
         "calls": calls,
     }

@@ -51,6 +51,7 @@ def _drawn_world(recipe: ToolDialogueRecipe, position: int) -> ToolWorld:
             stated=stated,
             settled=tuple(settled),
         ),
+        company=domain.model_dump_json(),
         rows=rows,
         chain=cluster.chain,
         plans=cluster.plans,
@@ -81,8 +82,8 @@ TD_WORLDS = Stage(
     draw=draw_companies,
     description=AssetDescription(
         group="worlds",
-        description="A company for each task: customers with what they own, staff, an errand of one customer, and the matters "
-        "that sessions have to settle, with superseded values, namesakes and other customers beside.",
+        description="A company for each task: customers with what they own, staff, and an errand of one customer. Sessions have "
+        "to settle some of its matters, with superseded values, namesakes and other customers beside.",
         rows=_rows,
         paper="MemGym",
     ),

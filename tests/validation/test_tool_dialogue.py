@@ -50,3 +50,14 @@ def test_a_row_that_tells_a_settled_number_is_caught() -> None:
     hop = next(one for one in request.hops if one.kind == "number")
     row = request.rows[0].model_copy(update={"values": {**request.rows[0].values, "note": hop.value}})
     assert broken("td_requests", request.model_copy(update={"rows": (*request.rows, row)})) == {"settled_in_sessions_alone"}
+
+
+def test_an_errand_about_something_that_the_customer_does_not_own_is_caught() -> None:
+    world = made_dialogue().world
+    errand = world.errand.model_copy(update={"item": "submarine"})
+    assert broken("td_worlds", world.model_copy(update={"errand": errand})) == {"errands_can_be_done"}
+
+
+def test_a_matter_that_nobody_settled_is_caught() -> None:
+    world = made_dialogue().world
+    assert broken("td_worlds", world.model_copy(update={"chain": world.chain[:1]})) == {"settled_matters_are_planned"}

@@ -10,6 +10,7 @@ from validation.memory_items.report import document_report
 from validation.memory_items.turns import turn_rules
 from validation.report.validation import Validation, rules_by_stage
 from validation.rules import Rule
+from validation.tool_dialogue.worlds import companies_are_unchanged
 
 SHARED: dict[str, tuple[Rule, ...]] = {
     "td_sessions": (*DOCUMENT_RULES, *fact_rules(sources="td_sessions")),
@@ -23,4 +24,5 @@ TOOL_DIALOGUE_VALIDATION = Validation(
     TOOL_DIALOGUE,
     rules_by_stage(TOOL_DIALOGUE, "validation.tool_dialogue", shared=SHARED),
     report=document_report("facts found in their sessions"),
+    source_check=companies_are_unchanged,
 )

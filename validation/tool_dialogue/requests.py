@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.text.words import spells
 from assets.tool_dialogue.company import REFUSED, Company
-from assets.tool_dialogue.domains import domain_named
+from assets.tool_dialogue.domains import domain_in
 from assets.tool_dialogue.errands import ErrandPlan
 from assets.tool_dialogue.records import ToolRequest
 from assets.tool_dialogue.requests import arguments_of, settled_values
@@ -13,7 +13,7 @@ from validation.rules import Rule, expect
 
 
 def calls_do_the_errand(request: ToolRequest, _: ToolDialogueRecipe) -> Iterator[str]:
-    domain = domain_named(request.errand.domain)
+    domain = domain_in(request.company)
     company = Company(domain, request.rows)
     done = [(call, company.call(call)) for call in request.calls]
     for call, reply in done:

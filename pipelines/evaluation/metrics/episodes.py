@@ -7,20 +7,20 @@ from pydantic import ValidationError
 
 from assets.records.base import Record
 from pipelines.agents.actions import Step, read_steps
-from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.records import OF_MEMORY, AnswerRow
 
 
 class EpisodeFigures(Record):
     """The episodes of one kind. Steps, lookups and writes are means over episodes.
 
-    `fired`: the share of episodes in which the memory, or what stood in its place, gave any text. `useless`: steps that were no
-    action, or were refused. `tokens_per_pass`: tokens sent and received for each episode that passed; None where none did.
+    `fired`: the share of episodes in which the memory gave any text; None where no memory was asked. `useless`: steps that
+    were no action, or were refused. `tokens_per_pass`: tokens sent and received for each episode that passed; None where none did.
     """
 
     kind: str
     episodes: int
     passed: int
-    fired: float
+    fired: float | None
     steps: float
     lookups: float
     writes: float
@@ -53,7 +53,7 @@ def _figures(kind: str, rows: Sequence[tuple[AnswerRow, Sequence[Step]]]) -> Epi
         kind=kind,
         episodes=count,
         passed=passed,
-        fired=round(fired / count, 6),
+        fired=round(fired / count, 6) if kind in OF_MEMORY else None,
         steps=round(did.total() / count, 6),
         lookups=round(did["looked"] / count, 6),
         writes=round(did["wrote"] / count, 6),

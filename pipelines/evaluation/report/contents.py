@@ -165,7 +165,8 @@ def _episodes(results: Results) -> ReportTable:
         passed = f"{one.passed:,} of {one.episodes:,}"
         means = [f"{mean:.1f}" for mean in (one.steps, one.lookups, one.writes, one.useless)]
         tokens = "-" if one.tokens_per_pass is None else f"{one.tokens_per_pass:,.0f}"
-        rows.append([one.kind.replace("_", " "), passed, f"{one.fired:.0%}", *means, tokens])
+        fired = "-" if one.fired is None else f"{one.fired:.0%}"
+        rows.append([one.kind.replace("_", " "), passed, fired, *means, tokens])
     head = ["asked with", "passed", "memory gave text", "steps", "lookups", "writes", "no action or refused", "tokens per pass"]
     return ReportTable(head, rows)
 

@@ -7,11 +7,11 @@ from assets.recipe.loading import RecipeError
 from assets.records.base import ItemFailed
 from assets.tool_dialogue.company import Company
 from assets.tool_dialogue.dialogue import ToolDialogue, act_by_program
-from assets.tool_dialogue.domains import domain_named
+from assets.tool_dialogue.domains import domain_in
 from assets.tool_dialogue.errands import ErrandPlan, MatterMissing
 from assets.tool_dialogue.instances import IDLE, SUPERSEDED, certify_dialogues
 from assets.tool_dialogue.lengths import arrange_sessions
-from assets.tool_dialogue.pipeline import with_known_domains
+from assets.tool_dialogue.pipeline import with_digest_of_companies
 from assets.tool_dialogue.requests import arguments_of, ask_for_errand
 from tests.support.coroutines import run
 from tests.support.research_tasks import EmbeddedModel
@@ -57,7 +57,7 @@ def test_another_salt_makes_another_company() -> None:
 
 def test_the_program_stops_before_it_writes_where_a_matter_is_missing() -> None:
     task = made_dialogue().instance
-    domain = domain_named(task.errand.domain)
+    domain = domain_in(task.company)
     company = Company(domain, task.rows)
     before = company.state()
     with pytest.raises(MatterMissing) as missing:
@@ -132,4 +132,4 @@ def test_sessions_with_the_customers_name_are_no_filler() -> None:
 
 def test_an_unknown_company_is_refused_with_those_there_are() -> None:
     with pytest.raises(RecipeError, match="domains names 'repair', which is no company; there are repairs"):
-        with_known_domains(tool_recipe(domains=("repair",)))
+        with_digest_of_companies(tool_recipe(domains=("repair",)))
