@@ -82,8 +82,8 @@ TD_WORLDS = Stage(
     draw=draw_companies,
     description=AssetDescription(
         group="worlds",
-        description="A company for each task: customers with what they own, staff, and an errand of one customer. Sessions have "
-        "to settle some of its matters, with superseded values, namesakes and other customers beside.",
+        description="A company for each task: customers with what they own, staff, and an errand of one customer. Sessions "
+        "have to settle some of its matters, with superseded values, namesakes and other customers beside.",
         rows=_rows,
         paper="MemGym",
     ),

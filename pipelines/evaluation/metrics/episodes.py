@@ -14,7 +14,8 @@ class EpisodeFigures(Record):
     """The episodes of one kind. Steps, lookups and writes are means over episodes.
 
     `fired`: the share of episodes in which the memory gave any text; None where no memory was asked. `useless`: steps that
-    were no action, or were refused. `tokens_per_pass`: tokens sent and received for each episode that passed; None where none did.
+    were no action, or were refused. `tokens_per_pass`: tokens sent and received for each episode that passed; None where
+    none did.
     """
 
     kind: str
