@@ -89,7 +89,7 @@ BENCHMARKS = (
         asks=("evaluation/", "memories/"),
         exported="pipelines.export.views:export_documents",
         writers="pipelines.embedded.tool_dialogue.writers:WRITERS",
-        print_item="pipelines.cli.stories:print_task",
+        print_item="pipelines.cli.stories:print_tool_task",
     ),
 )
 

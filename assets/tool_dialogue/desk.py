@@ -12,7 +12,8 @@ from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF
 
 SESSION_KINDS = ("phone call", "chat", "letter", "visit to the desk")
 NAME_KINDS: Mapping[str, NameKind] = {"customer": PERSON, "person": PERSON}
-STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
+# A thought that was left open settles nothing, so that it only ever disagrees with what was settled.
+STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified")
 AS_OF: Mapping[Status, tuple[str, ...]] = {
     "plain": ("as was settled on {day}", "by what was settled on {day}", "going by the settlement of {day}"),
     "certified": ("as was confirmed in writing on {day}", "by the written confirmation of {day}"),

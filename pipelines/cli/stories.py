@@ -7,6 +7,7 @@ from pkgutil import resolve_name
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
+from rich.text import Text
 
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.amemgym.records.report import QualityReport
@@ -17,6 +18,7 @@ from assets.recipe.loading import RecipeError, load_recipe, nearest_first
 from assets.records.base import ItemRecord
 from assets.records.estimate import percent, percents, rough_note
 from assets.reporting.plurals import counted
+from assets.tool_dialogue.records import ToolTask
 from pipelines.benchmarks import BenchmarkEntry, entry_of
 from pipelines.cli.terminal import TextConsole, print_table, stdout_console
 from pipelines.errors import Problem
@@ -113,6 +115,17 @@ def print_task(console: Console, task: MemoryTask, *, brief: bool = False) -> No
     misses = ", ".join(task.answer.near_misses) or "none"
     answer = f"{task.answer.value} ({task.answer.kind}; near misses: {misses})"
     console.print(Panel(f"{task.question}\n\n{answer}", title=task.task_id))
+    _print_facts_and_turns(console, task)
+
+
+def print_tool_task(console: Console, task: ToolTask, *, brief: bool = False) -> None:  # brief or not, a task is short
+    """Print a task's request and the right calls, the facts that they take with their documents, and its shortest form."""
+    calls = "\n".join(call.written for call in task.calls)
+    console.print(Panel(Text(f"{task.question}\n\n{calls}\n\nThe customer is told: {task.said}"), title=task.task_id))
+    _print_facts_and_turns(console, task)
+
+
+def _print_facts_and_turns(console: Console, task: MemoryTask) -> None:
     shortest = task.lengths[0]
     documents = list(shortest.documents)
     for number, fact in enumerate(task.hops, start=1):

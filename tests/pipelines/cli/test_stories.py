@@ -9,11 +9,12 @@ from assets.records.estimate import Estimate
 from pipelines.benchmarks import entry_of
 from pipelines.cli.generate import asked_models
 from pipelines.cli.show import print_summary
-from pipelines.cli.stories import choose_item, print_episode, print_task
+from pipelines.cli.stories import choose_item, print_episode, print_task, print_tool_task
 from pipelines.errors import Problem
 from tests.support import scenario
 from tests.support.research_tasks import made_task, small_recipe
 from tests.support.scenario import varied
+from tests.support.tool_dialogues import made_dialogue
 from tests.validation.reports import report_of
 from validation.amemgym.report.builder import FinishedUser
 
@@ -28,6 +29,17 @@ def test_a_task_is_told_with_its_facts_as_the_documents_state_them() -> None:
     assert all(f"Fact {number}" in told and fact.value in told for number, fact in enumerate(task.hops, start=1))
     assert f"turn {len(task.lengths[0].turns) - 1}" in told
     assert "superseded" in told or "near miss" in told
+
+
+def test_a_tool_dialogue_is_told_with_its_right_calls_and_what_was_settled() -> None:
+    task, console = made_dialogue().instance, Console(width=400)
+    with console.capture() as shown:
+        print_tool_task(console, task)
+
+    told = shown.get()
+    assert all(call.written in told for call in task.calls)
+    assert all(fact.value in told for fact in task.hops if fact.kind != "date")
+    assert f"The customer is told: {task.said}" in told
 
 
 @pytest.mark.parametrize("width", [60, 100])
