@@ -25,7 +25,7 @@ from assets.memory_items.tasks import TaskAblation, TaskLengths
 from assets.memory_items.turns import documents_in_view
 from assets.recipe.document_tasks import Eviction
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
-from assets.records.base import ItemFailed
+from assets.records.base import GateRecord, ItemFailed
 from assets.reporting.asset_description import AssetDescription
 from assets.tool_dialogue.dialogue import ToolDialogue, act_by_program
 from assets.tool_dialogue.domains import domain_in
@@ -45,11 +45,15 @@ async def certify_dialogues(
 ) -> TaskAblation:
     """Act on every length as it will be released. Raises ItemFailed where a condition does not come out as it must."""
     certificates: list[Certificate] = []
+    votes: list[GateRecord] = []
     for sized in lengths.lengths:
         outcomes = tuple(_outcomes(sessions.facts, request, sized, eviction=recipe.eviction))
+        for outcome in outcomes:
+            votes += _votes(outcome, request, item_id=f"{sized.target_tokens} tokens")
         wrong = [one.sentence for one in outcomes if one.outcome != "pass"]
         if wrong:
-            raise ItemFailed("rule_violated", f"The dialogue does not come out as it must. {'; '.join(wrong)}.")
+            sentence = f"The dialogue does not come out as it must. {'; '.join(wrong)}."
+            raise ItemFailed("rule_violated", sentence, gate_records=votes)
         certified = Certificate(
             target_tokens=sized.target_tokens,
             digest=certified_digest(request, sized),
@@ -60,7 +64,7 @@ async def certify_dialogues(
             outcomes=outcomes,
         )
         certificates.append(certified)
-    return TaskAblation(task_id=request.task_id, certificates=tuple(certificates), gate_records=())
+    return TaskAblation(task_id=request.task_id, certificates=tuple(certificates), gate_records=tuple(votes))
 
 
 def _outcomes(
@@ -123,6 +127,26 @@ def _outcome(condition: str, expected: Expected, passed: Sequence[bool]) -> Cond
         right=sum(passed),
         errors=0,
     )
+
+
+def _votes(outcome: ConditionOutcome, request: ToolRequest, *, item_id: str) -> list[GateRecord]:
+    """Return each acted dialogue as a vote: the settled values where it passed, nothing where it did not."""
+    votes: list[GateRecord] = []
+    for number in range(outcome.readings):
+        vote = GateRecord(
+            gate=outcome.condition,
+            item_id=item_id,
+            draft=0,
+            refinement=0,
+            vote=number,
+            judge=PROGRAM,
+            text="the dialogue, acted",
+            target={"answer": request.answer.value, "kind": request.answer.kind},
+            reading={"answer": request.answer.value} if number < outcome.right else {},
+            accepted=outcome.outcome == "pass",
+        )
+        votes.append(vote)
+    return votes
 
 
 async def accept_dialogue(

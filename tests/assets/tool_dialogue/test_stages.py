@@ -2,6 +2,7 @@
 
 import pytest
 
+from assets.memory_items.ablation import was_right
 from assets.memory_items.final_ablation import uncertified
 from assets.recipe.loading import RecipeError
 from assets.records.base import ItemFailed
@@ -133,3 +134,12 @@ def test_sessions_with_the_customers_name_are_no_filler() -> None:
 def test_an_unknown_company_is_refused_with_those_there_are() -> None:
     with pytest.raises(RecipeError, match="domains names 'repair', which is no company; there are repairs"):
         with_digest_of_companies(tool_recipe(domains=("repair",)))
+
+
+def test_every_acted_dialogue_is_kept_as_a_vote_that_the_report_counts() -> None:
+    made = made_dialogue()
+    (certificate,) = made.certificates.certificates
+    right = [was_right(vote) for vote in made.certificates.gate_records]
+    assert len(right) == sum(one.readings for one in certificate.outcomes)
+    assert right.count(True) == 2
+    assert None not in right
