@@ -17,11 +17,13 @@ from tests.support.ui_server import UiServer, ui_server
 
 
 @pytest.fixture(scope="session")
-def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where pictures of pages go, for people to look at."""
-    place = Path(os.environ.get("AMEMGYM_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
-    place.mkdir(parents=True, exist_ok=True)
-    return place
+def shots() -> Path | None:
+    """Where pictures of pages go, for people to look at; None where nobody asks for them."""
+    place = os.environ.get("AMEMGYM_SCREENSHOTS")
+    if not place:
+        return None
+    Path(place).mkdir(parents=True, exist_ok=True)
+    return Path(place)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +65,7 @@ def server(lab: Lab, hub: FakeHub, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="module")
-def user(server: UiServer, browser: Browser, shots: Path) -> Generator[Visit]:
+def user(server: UiServer, browser: Browser, shots: Path | None) -> Generator[Visit]:
     """Whoever sits before the UI, for one file of tests."""
     with visit(browser, server.url, shots=shots) as here:
         yield here

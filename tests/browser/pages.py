@@ -36,11 +36,11 @@ FLAGS = (
 
 @dataclass(frozen=True)
 class Visit:
-    """A browser at one server: `seen` lists the hosts it asked, `shots` is where pictures go."""
+    """A browser at one server: `seen` lists the hosts it asked, `shots` is where pictures go, if any are kept."""
 
     context: BrowserContext
     url: str
-    shots: Path
+    shots: Path | None
     seen: set[str] = field(default_factory=set[str])
 
     def open(self, path: str, *, width: int = 1600, height: int = 1000) -> Page:
@@ -51,9 +51,10 @@ class Visit:
         return page
 
     def shoot(self, page: Page, name: str) -> None:
-        """Keep a picture, once the page has come to rest."""
-        page.wait_for_timeout(700)
-        page.screenshot(path=self.shots / f"{name}.png")
+        """Keep a picture, once the page has come to rest, where there is a folder for pictures."""
+        if self.shots is not None:
+            page.wait_for_timeout(700)
+            page.screenshot(path=self.shots / f"{name}.png")
 
 
 @contextmanager
@@ -70,7 +71,7 @@ def chromium() -> Generator[Browser, None, None]:
 
 
 @contextmanager
-def visit(browser: Browser, url: str, *, shots: Path) -> Generator[Visit, None, None]:
+def visit(browser: Browser, url: str, *, shots: Path | None) -> Generator[Visit, None, None]:
     """A visit with a memory of its own, as in a private window."""
     context = browser.new_context()
     context.set_default_timeout(30_000)

@@ -39,7 +39,7 @@ def make_data(home: Path, pictures: Path) -> None:
         assert status == 0, output
 
 
-def take(visitor: Visit, home: Path) -> None:
+def take(visitor: Visit, home: Path, folder: Path) -> None:
     """Visit every page, and keep a picture of each."""
     (run,) = (path.parent.name for path in home.glob(f"runs/*-bm25-*/{PAGE}"))
     (board,) = (path.name for path in home.glob("boards/*.html"))
@@ -61,7 +61,7 @@ def take(visitor: Visit, home: Path) -> None:
     expect(page.get_by_text("Timestamp", exact=True)).to_be_visible()
     picture = opened_markdown(page, "life").locator("img")
     expect(picture).to_be_visible()
-    picture.screenshot(path=visitor.shots / "life.png")
+    picture.screenshot(path=folder / "life.png")
     page.close()
     page = visitor.open("/assets/session_queries?view=checks", width=WIDTH, height=HEIGHT)
     page.get_by_text("Succeeded", exact=True).first.wait_for()
@@ -98,7 +98,7 @@ def main(folder: Path) -> None:
         home = Path(place)
         make_data(home, folder)
         with chromium() as browser, ui_server(home, {}) as server, visit(browser, server.url, shots=folder) as visitor:
-            take(visitor, home)
+            take(visitor, home, folder)
     for path in sorted(folder.glob("*.png")):
         shrink(path)
     for path in sorted(folder.iterdir()):

@@ -127,7 +127,7 @@ def test_two_annotators_answer_twenty_items_by_keyboard_and_a_reload_loses_nothi
     assert reader.seen == {"127.0.0.1"}
 
 
-def test_hostile_texts_are_text_and_run_nothing(study: StudyFolder, browser: Browser, shots: Path) -> None:
+def test_hostile_texts_are_text_and_run_nothing(study: StudyFolder, browser: Browser, shots: Path | None) -> None:
     with served(study) as url, visit(browser, url, shots=shots) as reader:
         page, faults = opened(reader, "/anna/")
         page.keyboard.press("n")
@@ -144,7 +144,7 @@ def test_hostile_texts_are_text_and_run_nothing(study: StudyFolder, browser: Bro
 
 
 def test_a_page_from_the_disk_keeps_answers_and_its_export_is_taken_in(
-    study: StudyFolder, browser: Browser, shots: Path, tmp_path: Path
+    study: StudyFolder, browser: Browser, shots: Path | None, tmp_path: Path
 ) -> None:
     file = tmp_path / "anna.html"
     file.write_text(annotation_page(study.study(), study.sheet("anna")), encoding="utf-8")
@@ -166,7 +166,9 @@ def test_a_page_from_the_disk_keeps_answers_and_its_export_is_taken_in(
     assert all(address.startswith(tmp_path.as_uri()) for address in reader.seen)
 
 
-def test_saved_is_said_when_the_last_answer_is_with_the_server(study: StudyFolder, browser: Browser, shots: Path) -> None:
+def test_saved_is_said_when_the_last_answer_is_with_the_server(
+    study: StudyFolder, browser: Browser, shots: Path | None
+) -> None:
     with served(study) as url, visit(browser, url, shots=shots) as reader:
         page, _ = opened(reader, "/anna/")
         held: list[Route] = []
@@ -183,7 +185,9 @@ def test_saved_is_said_when_the_last_answer_is_with_the_server(study: StudyFolde
         assert len(study.sheet("anna").answers) == 2
 
 
-def test_answers_given_while_the_server_is_away_reach_it_later(study: StudyFolder, browser: Browser, shots: Path) -> None:
+def test_answers_given_while_the_server_is_away_reach_it_later(
+    study: StudyFolder, browser: Browser, shots: Path | None
+) -> None:
     with served(study) as url, visit(browser, url, shots=shots) as reader:
         page, _ = opened(reader, "/anna/")
         reader.context.set_offline(True)

@@ -35,7 +35,7 @@ def _run(place: Path, kind: str, **settings: int) -> FinishedRun:
 
 
 @pytest.fixture(scope="module")
-def reader(home: Path, browser: Browser, shots: Path) -> Generator[Visit]:
+def reader(home: Path, browser: Browser, shots: Path | None) -> Generator[Visit]:
     with visit(browser, home.as_uri(), shots=shots) as here:
         yield here
 
@@ -177,7 +177,8 @@ def test_a_life_shows_values_and_what_the_memory_held_of_them(reader: Visit, hom
     page = opened(reader, home, "none")
     life = page.locator("#life")
     expect(life.locator(".tick").first).to_be_visible()
-    page.locator("#life").screenshot(path=reader.shots / "23_evaluation_life.png")
+    life.scroll_into_view_if_needed()
+    reader.shoot(page, "23_evaluation_life")
     assert life.locator(".track .held.missed").count() > 0
     life.locator(".track .held").first.click()
     expect(choice(page, "Asked")).to_have_value("state")

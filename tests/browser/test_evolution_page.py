@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def reader(folder: Path, browser: Browser, shots: Path) -> Generator[Visit]:
+def reader(folder: Path, browser: Browser, shots: Path | None) -> Generator[Visit]:
     with visit(browser, folder.as_uri(), shots=shots) as here:
         yield here
 

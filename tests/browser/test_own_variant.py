@@ -31,7 +31,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Generator[UiServer]:
         yield running
 
 
-def test_a_variant_of_ones_own_takes_four_clicks_and_no_yaml(own: UiServer, browser: Browser, shots: Path) -> None:
+def test_a_variant_of_ones_own_takes_four_clicks_and_no_yaml(own: UiServer, browser: Browser, shots: Path | None) -> None:
     with visit(browser, own.url, shots=shots) as user:
         page = user.open("/pages/")
         page.get_by_label("Name").click()

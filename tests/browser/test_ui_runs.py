@@ -2,9 +2,7 @@
 
 import json
 import re
-import time
-from datetime import datetime
-from itertools import pairwise
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,13 +14,12 @@ from tests.browser.pages import JOBS, Visit, fill_in, launch, metadata, opened_m
 from tests.support.hub_server.state import FakeHub
 from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.ui_server import UiServer
+from tests.support.waiting import LONG, wait_until
 
 pytestmark = pytest.mark.browser
 SLOW = FaultProfile(latency=2.0)
-BUSY = 4  # times as slow as a quiet machine is one that runs other tests meanwhile; the run would take minutes more
 SMALLER = "num_users: 4\nnum_questions: 6\nnum_periods: 4"
 PROGRESS = re.compile(r"^\w+ of base: \d+ of 4 users, \d+ calls")
-LOGGED = re.compile(r"(\d+:\d\d:\d\d\.\d{3} [AP]M)\s+\w+\s+INFO\s+(\w+ of base: .*)")
 PARTS = (r"\d+ of 4 users", r"\d+ calls \(\d+ from the cache, [\d.]+/s\)", r"\$\d+\.\d{4} so far", r"about \d+ (s|min) left")
 
 
@@ -36,15 +33,11 @@ def impossible(user: Visit) -> Page:
 def test_a_slow_run_tells_how_it_gets_on_stops_when_cancelled_and_resumes_without_asking_twice(user: Visit, lab: Lab) -> None:
     lab.turn(SLOW)
     page = start(user, partition="base", config=SMALLER)
-    lines = _watched(page, seconds=24)
+    _watch_until_all_is_told(page)
     user.shoot(page, "20_progress")
-    gaps = [now - before for (before, one), (now, other) in pairwise(lines) if one.split()[0] == other.split()[0]]
-    assert 0 < max(gaps) <= 5.0 * BUSY, lines
-    for part in PARTS:
-        assert any(re.search(part, line) for _, line in lines), f"{part} is in none of {lines}"
-    seconds, asked = _cancel(page), sum(lab.asked.values())
+    _cancel(page)
+    asked = sum(lab.asked.values())
     user.shoot(page, "21_cancelled")
-    assert seconds < 6 * BUSY, f"it took {seconds:.1f} s"
     lab.turn(FaultProfile())
     page.wait_for_timeout(1000)
     assert sum(lab.asked.values()) == asked
@@ -56,26 +49,24 @@ def test_a_slow_run_tells_how_it_gets_on_stops_when_cancelled_and_resumes_withou
     page.close()
 
 
-def _watched(page: Page, *, seconds: float) -> list[tuple[float, str]]:
-    """The progress lines of so many seconds on the run's page, each with its time of day in seconds."""
+def _watch_until_all_is_told(page: Page) -> None:
+    """Wait until the lines of progress on the run's page had all of the parts, and some stage went on to another line."""
+    seen: set[str] = set()
+
+    def all_is_told() -> bool:
+        page.wait_for_timeout(500)
+        seen.update(page.get_by_text(PROGRESS).all_inner_texts())
+        stages = Counter(line.partition(" of base")[0] for line in seen)
+        return all(any(re.search(part, line) for line in seen) for part in PARTS) and max(stages.values()) > 1
+
     expect(page.get_by_text(PROGRESS).first).to_be_visible(timeout=120_000)
-    found: dict[float, str] = {}
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        page.wait_for_timeout(1000)
-        for moment, line in LOGGED.findall(page.locator("body").inner_text()):
-            clock = datetime.strptime(moment, "%I:%M:%S.%f %p")
-            found[clock.hour * 3600 + clock.minute * 60 + clock.second + clock.microsecond / 1e6] = line
-    return sorted(found.items())
+    wait_until(all_is_told, seconds=5 * LONG)
 
 
-def _cancel(page: Page) -> float:
-    """Seconds from the order to the run's end, of which the page takes up to one to notice."""
+def _cancel(page: Page) -> None:
     page.get_by_role("button", name="Terminate").click()
     page.get_by_role("button", name="Terminate 1 run").click()
-    ordered = time.monotonic()
-    assert outcome(page, seconds=60) == "Canceled"
-    return time.monotonic() - ordered
+    assert outcome(page) == "Canceled"
 
 
 def test_an_impossible_override_fails_with_a_sentence_on_the_run_page(user: Visit, impossible: Page) -> None:

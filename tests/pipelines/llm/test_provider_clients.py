@@ -99,14 +99,15 @@ def test_the_command_serves_the_embedded_model_with_the_latency_asked_for(tmp_pa
 
 
 def _when_up(url: str) -> httpx2.Response:
-    answers = list[httpx2.Response]()
+    client, answers = httpx2.Client(timeout=LONG), list[httpx2.Response]()
 
     def answered() -> bool:
         with suppress(httpx2.ConnectError):
-            answers.append(httpx2.get(url, timeout=LONG))
+            answers.append(client.get(url))
         return bool(answers)
 
-    wait_until(answered, seconds=2 * LONG)
+    with client:
+        wait_until(answered, seconds=2 * LONG)
     return answers[0]
 
 
