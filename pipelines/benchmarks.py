@@ -87,7 +87,6 @@ BENCHMARKS = (
         TOOL_DIALOGUE_RELEASE,
         tasks="pipelines.evaluation.acted_tasks:read_tool_tasks",
         asks=("evaluation/", "memories/"),
-        exported="pipelines.export.views:export_documents",
         writers="pipelines.embedded.tool_dialogue.writers:WRITERS",
         print_item="pipelines.cli.stories:print_tool_task",
     ),

@@ -13,7 +13,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.records.answers import YEAR_FIRST, read_date
 from assets.records.base import Name, Record
 from assets.text.words import folded
-from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Column, Domain
+from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, ColumnSpec, Domain
 
 REFUSED = "Refused: "
 FIRST_KEY = 100_000
@@ -141,15 +141,15 @@ class Company:
                 found.append(row)
         return found
 
-    def _column(self, table: str, name: str) -> Column:
+    def _column(self, table: str, name: str) -> ColumnSpec:
         spec = self.domain.tables[table]
-        return Column(table=table) if name == spec.key else spec.columns[name]
+        return ColumnSpec(table=table) if name == spec.key else spec.columns[name]
 
-    def _options(self, column: Column) -> Sequence[str]:
+    def _options(self, column: ColumnSpec) -> Sequence[str]:
         matter = self.domain.matters.get(column.matter)
         return matter.options if matter else column.options
 
-    def _schema(self, column: Column) -> dict[str, object]:
+    def _schema(self, column: ColumnSpec) -> dict[str, object]:
         options = () if column.table else self._options(column)
         if options:
             return {"type": "string", "enum": list(options)}

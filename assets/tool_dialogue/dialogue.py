@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from assets.text.words import spells
 from assets.tool_dialogue.company import REFUSED, Call, Company, ToolDescription
 from assets.tool_dialogue.domains import Domain, domain_in
-from assets.tool_dialogue.errands import Done, ErrandPlan, MatterMissing, NotFound
+from assets.tool_dialogue.errands import Done, ErrandPlan, MatterMissing, RowMissing
 from assets.tool_dialogue.records import ToolRequest, ToolTask
 
 # Where sessions disagree. Part of what every agent is told.
@@ -95,7 +95,7 @@ def act_by_program(dialogue: ToolDialogue, values: Mapping[str, str]) -> Done:
     while True:
         try:
             call = plan.next_call(values, dialogue.done)
-        except (MatterMissing, NotFound):
+        except (MatterMissing, RowMissing):
             dialogue.say("I am sorry, I cannot do that yet.")
             return dialogue.done
         if call is None:

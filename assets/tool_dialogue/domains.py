@@ -20,7 +20,7 @@ NAME = "name"
 KEY_OF_CUSTOMER = "customer_id"
 
 
-class Column(Record):
+class ColumnSpec(Record):
     """A column of a table: it holds one of `options`, a key of another `table`, the value of a `matter`, or else a name.
 
     One with a table and a matter holds the key of the row that has the matter's value as its name.
@@ -36,7 +36,7 @@ class TableSpec(Record):
 
     key: Name
     prefix: Name
-    columns: dict[Name, Column]
+    columns: dict[Name, ColumnSpec]
     each_customer: int = 0
 
 
@@ -134,7 +134,7 @@ def domain_in(text: str) -> Domain:
     return Domain.model_validate_json(text)
 
 
-def digest_of(names: Iterable[str]) -> str:
+def digest_of_domains(names: Iterable[str]) -> str:
     """Return the sha256 of these domains. Raises RecipeError for a name that is none."""
     texts = [domain_named(name).model_dump_json() for name in names]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()

@@ -37,7 +37,7 @@ class MatterMissing(Exception):
         self.matter = matter
 
 
-class NotFound(Exception):
+class RowMissing(Exception):
     """Nothing, or too much, was found where one row is needed."""
 
 
@@ -53,7 +53,7 @@ class ErrandPlan:
         return self.domain.errands[self.errand.name]
 
     def next_call(self, values: Mapping[str, str], done: Done) -> Call | None:
-        """Return the next call; None where all are done. Raises MatterMissing before a write, and NotFound.
+        """Return the next call; None where all are done. Raises MatterMissing before a write, and RowMissing.
 
         `values`: what is known of matters, as a row holds it.
         """
@@ -100,7 +100,7 @@ class ErrandPlan:
         return self.written(done).get(self.domain.tables[self.domain.tools[self.spec.tool].table].key, "")
 
     def carried_out(self, company: Company, values: Mapping[str, str]) -> list[tuple[Call, str]]:
-        """Make the calls in this company, and return them with what they gave back. Raises MatterMissing and NotFound."""
+        """Make the calls in this company, and return them with what they gave back. Raises MatterMissing and RowMissing."""
         done: list[tuple[Call, str]] = []
         while True:
             call = self.next_call(values, done)
@@ -109,13 +109,13 @@ class ErrandPlan:
             reply = company.call(call)
             done.append((call, reply))
             if reply.startswith(REFUSED):
-                raise NotFound(f"{call.written} was refused: {reply}")
+                raise RowMissing(f"{call.written} was refused: {reply}")
 
 
 def _one_row(reply: str, name: str) -> dict[str, str]:
     rows: list[dict[str, str]] = [] if reply.startswith(REFUSED) else json.loads(reply)
     if len(rows) != 1:
-        raise NotFound(f"{len(rows)} rows are found for {name!r}")
+        raise RowMissing(f"{len(rows)} rows are found for {name!r}")
     return rows[0]
 
 

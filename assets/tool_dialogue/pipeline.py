@@ -3,7 +3,7 @@
 from assets.engine.benchmark import Benchmark
 from assets.memory_items.report import MemoryItemsReport
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
-from assets.tool_dialogue.domains import digest_of
+from assets.tool_dialogue.domains import digest_of_domains
 from assets.tool_dialogue.instances import TD_CERTIFICATES, TD_INSTANCES
 from assets.tool_dialogue.lengths import TD_LENGTHS
 from assets.tool_dialogue.requests import TD_REQUESTS
@@ -14,7 +14,7 @@ from assets.tool_dialogue.worlds import TD_WORLDS
 
 def with_digest_of_companies(recipe: ToolDialogueRecipe) -> ToolDialogueRecipe:
     """Return the recipe with the digest of its companies. Raises RecipeError where it names one that is not there."""
-    return recipe.model_copy(update={"content": digest_of(recipe.domains)})
+    return recipe.model_copy(update={"content": digest_of_domains(recipe.domains)})
 
 
 TOOL_DIALOGUE = Benchmark(

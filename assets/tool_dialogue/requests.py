@@ -22,7 +22,7 @@ from assets.reporting.asset_description import AssetDescription
 from assets.text.words import folded, spells
 from assets.tool_dialogue.company import Company
 from assets.tool_dialogue.domains import Domain, domain_in
-from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, NotFound, as_argument
+from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, RowMissing, as_argument
 from assets.tool_dialogue.records import ToolRequest, ToolSessions, ToolWorld
 from assets.tool_dialogue.sessions import TD_SESSIONS
 from assets.tool_dialogue.worlds import TD_WORLDS
@@ -50,9 +50,9 @@ async def ask_for_errand(
     plan = ErrandPlan(domain, world.errand)
     try:
         done = plan.carried_out(Company(domain, world.rows), arguments_of(world.errand, hops, domain))
-    except (MatterMissing, NotFound) as problem:
+    except (MatterMissing, RowMissing) as problem:
         raise ItemFailed("rule_violated", f"The errand cannot be done as it was settled: {problem}.") from problem
-    attempt = await _Wording(world, domain, hops, recipe, model).accepted()
+    attempt = await _RequestWording(world, domain, hops, recipe, model).accepted()
     return ToolRequest(
         task_id=world.task_id,
         operation="act",
@@ -91,7 +91,7 @@ def settled_values(hops: Sequence[Fact]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Wording:
+class _RequestWording:
     """Words a request, and reads back which matters it states and which it leaves to earlier sessions."""
 
     world: ToolWorld

@@ -50,7 +50,7 @@ def read_action(reply: str) -> Action:
     return action
 
 
-class Step(Record):
+class EpisodeStep(Record):
     """One step of an episode: what the agent replied, what kind of step that was, and what came of it.
 
     `did` is nothing where the reply was no action, or a tool refused.
@@ -61,14 +61,14 @@ class Step(Record):
     seen: str
 
 
-STEPS: TypeAdapter[list[Step]] = TypeAdapter(list[Step])
+STEPS: TypeAdapter[list[EpisodeStep]] = TypeAdapter(list[EpisodeStep])
 
 
-def written_steps(steps: Sequence[Step]) -> str:
+def written_episode(steps: Sequence[EpisodeStep]) -> str:
     """Return an episode as text."""
     return STEPS.dump_json(list(steps)).decode()
 
 
-def read_steps(text: str) -> list[Step]:
+def read_episode(text: str) -> list[EpisodeStep]:
     """Return the steps of an episode that was written as text. Raises ValueError for another text."""
     return STEPS.validate_json(text)

@@ -10,7 +10,7 @@ from typing import Protocol
 from assets.llm.structured_output import UnusableReply
 from assets.text.words import count_tokens
 from assets.tool_dialogue.company import REFUSED
-from pipelines.agents.actions import MOST_CHARACTERS, RESULT_OF, Step, read_action
+from pipelines.agents.actions import MOST_CHARACTERS, RESULT_OF, EpisodeStep, read_action
 from prompts.template import Message
 
 MOST_STEPS = 24
@@ -22,7 +22,7 @@ CUT = " ... (cut)"
 Ask = Callable[[Sequence[Message]], Awaitable[str]]
 
 
-class World(Protocol):
+class EpisodeWorld(Protocol):
     """What an agent acts in. Calls change it; nothing that an agent does may raise."""
 
     @property
@@ -43,15 +43,15 @@ class World(Protocol):
         ...
 
 
-async def run_episode(world: World, ask: Ask) -> list[Step]:
+async def run_episode(world: EpisodeWorld, ask: Ask) -> list[EpisodeStep]:
     """Let the agent act, and return every step."""
     messages = [Message("user", world.opening)]
-    steps: list[Step] = []
+    steps: list[EpisodeStep] = []
     while len(steps) < MOST_STEPS and not _goes_round(steps):
         try:
             step = taken(world, await ask(in_sight(messages)))
         except UnusableReply as unusable:
-            step = Step(reply="", did="nothing", seen=str(unusable))
+            step = EpisodeStep(reply="", did="nothing", seen=str(unusable))
         steps.append(step)
         if step.did == "finished":
             break
@@ -59,24 +59,24 @@ async def run_episode(world: World, ask: Ask) -> list[Step]:
     return steps
 
 
-def taken(world: World, reply: str) -> Step:
+def taken(world: EpisodeWorld, reply: str) -> EpisodeStep:
     """Do in the world what the reply says, and return the step that this was."""
     try:
         action = read_action(reply)
     except ValueError as problem:
-        return Step(reply=reply, did="nothing", seen=str(problem))
+        return EpisodeStep(reply=reply, did="nothing", seen=str(problem))
     if action.action == "finish":
-        return Step(reply=reply, did="finished", seen="")
+        return EpisodeStep(reply=reply, did="finished", seen="")
     if action.action == "say":
-        return Step(reply=reply, did="said", seen=world.say(action.text or ""))
+        return EpisodeStep(reply=reply, did="said", seen=world.say(action.text or ""))
     tool = action.tool or ""
     result = world.call(tool, action.given)
     shown = result if len(result) <= MOST_CHARACTERS else result[:MOST_CHARACTERS] + CUT
     did = "nothing" if result.startswith(REFUSED) else "wrote" if world.writes(tool) else "looked"
-    return Step(reply=reply, did=did, seen=f"{RESULT_OF}{tool}:\n{shown}")
+    return EpisodeStep(reply=reply, did=did, seen=f"{RESULT_OF}{tool}:\n{shown}")
 
 
-def replayed(world: World, steps: Sequence[Step]) -> None:
+def replayed(world: EpisodeWorld, steps: Sequence[EpisodeStep]) -> None:
     """Do in a new world what was done in an episode."""
     for step in steps:
         taken(world, step.reply)
@@ -94,7 +94,7 @@ def in_sight(messages: Sequence[Message]) -> list[Message]:
     return kept[::-1]
 
 
-def _goes_round(steps: Sequence[Step]) -> bool:
+def _goes_round(steps: Sequence[EpisodeStep]) -> bool:
     """Return True where the last replies are all the same."""
     last = [step.reply for step in steps[-SAME_CALL:]]
     return len(last) == SAME_CALL and len(set(last)) == 1

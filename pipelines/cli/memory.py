@@ -134,7 +134,7 @@ def export_release(
     users: Annotated[Optional[int], typer.Option(min=1, help="Only the first so many users, or tasks, of a release.")] = None,
 ) -> None:
     """Write a release's documents and questions for other harnesses, or a run as a record of Every Eval Ever with its lines."""
-    run = run_folder_of(source, runs=runs_folder(home()))
+    run = run_folder_of(source, home=home())
     if run is not None:
         path = write_record(read_run(str(run), runs=run.parent), out, made_at=RunFolder(run).made_at)
         print_plain(

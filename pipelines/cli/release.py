@@ -90,7 +90,7 @@ def verify(
     if source.endswith(".html") and Path(source).is_file():
         _verify_board(Path(source), as_json=as_json)
         return
-    run = run_folder_of(source, runs=runs_folder(home()))
+    run = run_folder_of(source, home=home())
     if run is not None:
         _verify_run(run, data=data, as_json=as_json)
         return

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolTask
-from pipelines.agents.actions import ACTION_SCHEMA, read_action, read_steps, written_steps
+from pipelines.agents.actions import ACTION_SCHEMA, read_action, read_episode, written_episode
 from pipelines.agents.episode import replayed, run_episode
 from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks, release_items
 from pipelines.evaluation.forecast import ItemSize
@@ -39,7 +39,7 @@ class ToolItem(DocumentItem):
 
     def _graded(self, reply: str) -> str:
         dialogue = ToolDialogue(self.task)
-        replayed(dialogue, read_steps(reply))
+        replayed(dialogue, read_episode(reply))
         if not dialogue.failed_by:
             return self.task.answer.value
         return dialogue.written
@@ -86,7 +86,7 @@ class ActingReasoner:
                 reply = await self.reasoner.answer(known, action)
             return reply
 
-        return written_steps(await run_episode(dialogue, ask))
+        return written_episode(await run_episode(dialogue, ask))
 
 
 def _is_write(dialogue: ToolDialogue, reply: str) -> bool:

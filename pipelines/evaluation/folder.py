@@ -175,13 +175,16 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
         raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
 
 
-def run_folder_of(source: str, *, runs: Path) -> Path | None:
-    """Return the folder of the run of this folder or id (its beginning is enough); None for what names no run, or several."""
+def run_folder_of(source: str, *, home: Home) -> Path | None:
+    """Return the folder of the run of this folder or id (its beginning is enough); None for what names no run, or several.
+
+    A variant with a release here names its release, though the ids of its runs begin with it too.
+    """
     if (Path(source) / "answers.parquet").is_file():
         return Path(source)
-    if not source or "/" in source:
+    if not source or "/" in source or (home.releases / source).is_dir():
         return None
-    matching = [path.parent for path in runs.glob(f"{glob.escape(source)}*/{RESULTS}")]
+    matching = [path.parent for path in runs_folder(home).glob(f"{glob.escape(source)}*/{RESULTS}")]
     exact = [path for path in matching if path.name == source]
     found = exact or matching
     return found[0] if len(found) == 1 else None

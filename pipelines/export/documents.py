@@ -76,7 +76,9 @@ def export_tasks(tasks: BenchmarkTasks, folder: Path) -> Export:
     _check_free(folder)
     exported = entry_named(tasks.info.benchmark).exported
     if not exported:
-        raise EvaluationError(f"{tasks.info.name} has neither dialogues nor documents in turns, which an export is made of.")
+        raise EvaluationError(
+            f"{tasks.info.name} cannot be exported: other harnesses only ask questions about dialogues or documents."
+        )
     export: Export = resolve_name(exported)(tasks)
     # Made last, so that nothing is left where an export is refused.
     folder.mkdir(parents=True, exist_ok=True)

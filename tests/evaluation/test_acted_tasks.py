@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import ModelReply, ModelRequest
-from pipelines.agents.actions import read_steps
+from pipelines.agents.actions import read_episode
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted_tasks import ToolItem, ToolTasks
 from pipelines.evaluation.forecast import forecast_run
@@ -60,7 +60,7 @@ def test_a_memory_that_keeps_everything_does_the_errand_and_its_steps_are_kept(t
     row = answers(tmp_path, "full-history")["question"]
     assert row.status == "right"
     assert row.given == row.expected
-    steps = read_steps(row.reply)
+    steps = read_episode(row.reply)
     assert row.calls == len(steps)
     assert "find_customers" in steps[0].reply
     assert made_dialogue().instance.said in steps[-2].reply
@@ -71,7 +71,7 @@ def test_an_answer_is_graded_again_from_its_steps_alone(tmp_path: Path) -> None:
     work = run_of(tmp_path, EmbeddedModel(), data=data, spec=MemorySpec(name="full-history", kind="full-history"))
     row = next(row for row in finish(work).answers if row.kind == "question")
     assert data.graded(work.manifest, row.model_copy(update={"status": "wrong", "given": ""})) == row
-    steps = read_steps(row.reply)
+    steps = read_episode(row.reply)
     unsaid = row.model_copy(update={"reply": row.reply.replace(made_dialogue().instance.said, "V-9", 1)})
     assert data.graded(work.manifest, unsaid).status == "right"  # what a tool gave back is done again, whatever stands there
     silent = row.model_copy(update={"reply": "[]" if not steps else f"[{steps[0].model_dump_json()}]"})

@@ -6,7 +6,7 @@ import dagster as dg
 
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.tool_dialogue.company import owned_rows
-from assets.tool_dialogue.domains import digest_of, domain_in
+from assets.tool_dialogue.domains import digest_of_domains, domain_in
 from assets.tool_dialogue.pipeline import TOOL_DIALOGUE
 from assets.tool_dialogue.records import ToolWorld
 from validation.rules import OneRowPerItem, Rule, SetRule, expect
@@ -39,7 +39,7 @@ def settled_matters_are_planned(world: ToolWorld, _: ToolDialogueRecipe) -> Iter
 )
 def companies_are_unchanged(td_recipe: ToolDialogueRecipe) -> dg.AssetCheckResult:
     """Read the companies' files again."""
-    found = digest_of(td_recipe.domains)
+    found = digest_of_domains(td_recipe.domains)
     unchanged = found == td_recipe.content
     sentence = f"The companies {', '.join(td_recipe.domains)} are as the recipe says."
     if not unchanged:

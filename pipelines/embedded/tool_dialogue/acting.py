@@ -10,7 +10,7 @@ from typing import Any
 
 from assets.tool_dialogue.company import Call
 from assets.tool_dialogue.domains import Domain, all_domains
-from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, NotFound, as_argument
+from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, RowMissing, as_argument
 from pipelines.agents.actions import RESULT_OF
 from pipelines.embedded.memory_items.reading import settled_facts
 from pipelines.embedded.task import PromptTask, PromptTurn
@@ -34,7 +34,7 @@ def act(task: PromptTask) -> dict[str, Any]:
         call = plan.next_call(_known(task, domain, errand), done)
     except MatterMissing as missing:
         return _closing(CANNOT.format(missing=domain.matters[missing.matter].label), task)
-    except NotFound:
+    except RowMissing:
         return _closing(CANNOT.format(missing="which entry you mean"), task)
     if call is None:
         return _closing(DONE.format(reference=plan.reference(done)), task)

@@ -25,7 +25,7 @@ def session_wordings() -> Mapping[str, DocumentWordings]:
     return {kind: DocumentWordings.model_validate(wordings) for kind, wordings in kinds.items()}
 
 
-def tell_sessions(task: PromptTask) -> dict[str, Any]:
+def session_records(task: PromptTask) -> dict[str, Any]:
     """Write as many records of sessions of the kind as asked for, each with some of its frames."""
     kind = task.text("kind")
     return documents_of(task, session_wordings()[kind], frames=FRAMES[kind])
@@ -42,7 +42,7 @@ def phrase_matters(task: PromptTask) -> dict[str, Any]:
 
 
 WRITERS: dict[str, Callable[[PromptTask], Any]] = {
-    ServiceDesk.tell_prompt: tell_sessions,
+    ServiceDesk.tell_prompt: session_records,
     ServiceDesk.phrase_prompt: phrase_matters,
     "td_requests/word": word_request,
     "td_requests/check": check_request,

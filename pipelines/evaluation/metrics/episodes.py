@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import ValidationError
 
 from assets.records.base import Record
-from pipelines.agents.actions import Step, read_steps
+from pipelines.agents.actions import EpisodeStep, read_episode
 from pipelines.evaluation.records import OF_MEMORY, AnswerRow
 
 
@@ -31,17 +31,17 @@ class EpisodeFigures(Record):
 
 def episode_figures(answers: Iterable[AnswerRow]) -> tuple[EpisodeFigures, ...]:
     """Return the figures by kind, in the order in which kinds come; none of rows whose replies are no episodes."""
-    by_kind: dict[str, list[tuple[AnswerRow, Sequence[Step]]]] = {}
+    by_kind: dict[str, list[tuple[AnswerRow, Sequence[EpisodeStep]]]] = {}
     for row in answers:
         try:
-            steps = read_steps(row.reply)
+            steps = read_episode(row.reply)
         except ValidationError:
             continue
         by_kind.setdefault(row.kind, []).append((row, steps))
     return tuple(_figures(kind, rows) for kind, rows in by_kind.items())
 
 
-def _figures(kind: str, rows: Sequence[tuple[AnswerRow, Sequence[Step]]]) -> EpisodeFigures:
+def _figures(kind: str, rows: Sequence[tuple[AnswerRow, Sequence[EpisodeStep]]]) -> EpisodeFigures:
     did: Counter[str] = Counter()
     passed = fired = tokens = 0
     for row, steps in rows:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from assets.llm.structured_output import UnusableReply
-from pipelines.agents.actions import MOST_CHARACTERS, RESULT_OF, read_action, read_steps, written_steps
+from pipelines.agents.actions import MOST_CHARACTERS, RESULT_OF, read_action, read_episode, written_episode
 from pipelines.agents.episode import MOST_STEPS, WINDOW_TOKENS, in_sight, replayed, run_episode
 from prompts.template import Message
 from tests.support.coroutines import run
@@ -109,7 +109,7 @@ def test_the_oldest_messages_leave_the_window_and_the_last_one_never_does() -> N
 def test_an_episode_written_down_can_be_done_again() -> None:
     room, again = Room(), Room()
     steps = run(run_episode(room, Script([calling("switch", light=True), "what?", calling("long"), FINISH]).ask))
-    replayed(again, read_steps(written_steps(steps)))
+    replayed(again, read_episode(written_episode(steps)))
     assert again.done == room.done
 
 
