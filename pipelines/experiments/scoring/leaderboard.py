@@ -9,6 +9,7 @@ from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate
 from assets.reporting.plurals import counted
 from dataset_card.hub.layout import BaselineScore
 from dataset_card.release.digests import canonical_digest
+from dataset_card.release.writers import write_durably
 from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.arms import MEANINGS as ARMS
@@ -20,6 +21,16 @@ from pipelines.evaluation.report.page import Json, plain, render_blocks
 from pipelines.evaluation.run import DatasetInfo
 from pipelines.evaluation.verification import problems_seen_without_data
 from pipelines.experiments.scoring.compare import Comparison
+from pipelines.experiments.scoring.question_worth import (
+    NEGATIVE_TITLE,
+    SHOWN,
+    WORTH_TITLE,
+    negative_table,
+    subset_table,
+    worth_csv,
+    worth_notes,
+    worth_of_questions,
+)
 from pipelines.experiments.scoring.ranking import (
     ARMS_TITLE,
     OPERATIONS_TITLE,
@@ -33,6 +44,7 @@ from pipelines.experiments.scoring.ranking import (
     unscored_share,
 )
 
+QUESTIONS = "questions.csv"  # behind the name of the board
 LEADERBOARDS_FOLDER = "boards"  # beside the runs, so that its links to them are relative
 
 
@@ -50,6 +62,9 @@ def write_leaderboard(comparison: Comparison, *, runs: Path) -> Path:
     data = leaderboard_data(comparison, pages=pages)
     draft.write_text(render_blocks(str(data["title"]), {"data": data}), encoding="utf-8")
     draft.replace(path)
+    worth = worth_of_questions(comparison.runs)
+    if worth:
+        write_durably(path.with_name(f"{path.stem}-{QUESTIONS}"), worth_csv(worth).encode())
     return path
 
 
@@ -158,6 +173,12 @@ def _tables(runs: Sequence[FinishedRun]) -> list[Json]:
         notes = [f"{name.capitalize()}: {meaning}." for name, meaning in ARMS.items()]
         notes.append("Harm: the share of questions that are right with nothing, and wrong with the memory.")
         tables.append(_table("arms", ARMS_TITLE, arms_table(runs), notes=notes))
+    worth = worth_of_questions(runs)
+    if worth:
+        tables.append(_table("worth", WORTH_TITLE, subset_table(worth), notes=worth_notes(worth)))
+        if worth.negative:
+            notes = [f"The {SHOWN} lowest at most; {QUESTIONS} beside this page has every question."]
+            tables.append(_table("negative", NEGATIVE_TITLE, negative_table(worth), notes=notes))
     return tables
 
 

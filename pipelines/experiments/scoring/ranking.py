@@ -29,6 +29,14 @@ from pipelines.evaluation.report.formatting import (
 )
 from pipelines.evaluation.report.markdown import error_list, table_text
 from pipelines.evaluation.spending import MemoryCall
+from pipelines.experiments.scoring.question_worth import (
+    NEGATIVE_TITLE,
+    WORTH_TITLE,
+    negative_table,
+    subset_table,
+    worth_notes,
+    worth_of_questions,
+)
 from pipelines.memories.registry import IN_PROCESS
 
 Facts = Callable[[RunManifest], Mapping[str, str]]
@@ -212,6 +220,11 @@ def board_sections(runs: Sequence[FinishedRun]) -> dict[str, str]:
         sections[OPERATIONS_TITLE] = table_text(operations_table(runs))
     if any(results.arms for results in named.values()):
         sections[ARMS_TITLE] = table_text(arms_table(runs))
+    worth = worth_of_questions(runs)
+    if worth:
+        sections[WORTH_TITLE] = "\n\n".join([*worth_notes(worth), table_text(subset_table(worth))])
+        if worth.negative:
+            sections[NEGATIVE_TITLE] = table_text(negative_table(worth))
     if any(one.latency.by_call for one in runs):
         sections["Seconds of answers and of the memory's calls, p50 / p95 / p99"] = _seconds_of_calls(runs)
     if any(results.curve for results in named.values()):
