@@ -220,7 +220,7 @@ EVENTS = Stage(
         "events/elaborate": PromptCalls(attrgetter("num_periods")),
         "events/refine": PromptCalls(attrgetter("num_periods"), always=False),
     },
-    version=2,
+    version=3,
     description=AssetDescription(
         group="trajectory",
         description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "

@@ -185,24 +185,25 @@ def _draw_items(
 ) -> list[list[AnyProbe]]:
     """Draw as many wrong items as the recipe has and half as many right ones; `wrong` has a list for each kind.
 
-    A wrong item has as many texts as its gates would take. Right ones have one text each, of other periods or questions
-    than the wrong ones where there are any, so that all texts fit into one call.
+    A wrong item has as many texts as its gates would take. Right ones have one text each, of the periods or questions with
+    fewest wrong ones, so that the texts fit into few calls.
     """
     count = user.recipe.num_decoys
     mixed = _mixed(wrong, rng)
     items: list[list[AnyProbe]] = []
-    taken: set[str] = set()
+    taken = Counter[str]()
     if mixed:
         endless = itertools.cycle(mixed)  # a small user has fewer probes than the recipe wants
         for _ in range(count):
             item = list(itertools.islice(endless, user.recipe.gates.texts))
             items.append(item)
-            for probe in item:
-                taken.add(probe.source)
+            taken.update(probe.source for probe in item)
     wanted = -(-count // 2)
-    apart = [probe for probe in right if probe.source not in taken]
-    pool = apart if len(apart) >= wanted else right
-    for probe in rng.sample(pool, wanted):
+    pool = rng.shuffled(right)
+    for _ in range(min(wanted, len(pool))):
+        probe = min(pool, key=lambda one: taken[one.source])
+        pool.remove(probe)
+        taken[probe.source] += 1
         items.append([probe])
     return items
 

@@ -104,7 +104,7 @@ AUDITS = Stage(
     ),
     # The gates' prompts count with the gates.
     calls={f"audits/{probe}": PromptCalls(_guesses, always=False) for probe in GUESSES},
-    version=4,
+    version=5,
     description=AssetDescription(
         group="answers",
         description="What judges say of the finished user, in calls of their own: the check of paper section 3.1 asked again, "

@@ -270,7 +270,7 @@ STATE_TRAJECTORY = Stage(
         "state_trajectory/check": PromptCalls(_story_votes, always=False),
         "state_trajectory/retell": PromptCalls(attrgetter("num_periods"), always=False),
     },
-    version=4,
+    version=5,
     description=AssetDescription(
         group="trajectory",
         description="The state at the start and its changes period by period, with a cap per variable (paper section 3.1, App. "

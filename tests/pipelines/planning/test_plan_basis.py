@@ -9,6 +9,7 @@ import pytest
 
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply
 from assets.recipe.amemgym import AMemGymRecipe
+from pipelines.planning.defaults import load_defaults
 from pipelines.planning.observed import NO_MARGIN, Basis, basis_for, observed_runs
 from pipelines.planning.prompt_calls import PROMPT_CALLS, STAGE_OF, PromptUsage, fingerprints
 from pipelines.resources.ledger.ledger import PaidCallRecorder, UnitLedger
@@ -79,7 +80,8 @@ def test_a_prompt_that_the_runs_nearest_variant_never_asked_is_left_as_it_was(tm
     base = one_model(num_users=20, num_questions=10, num_periods=10, num_changes_per_period=4)
     result = based_on(tmp_path, base, run=one_model(num_users=3, num_questions=4, num_periods=3), users=6)
     (forecast,) = result.users
-    assert forecast.keys() - result.measured == {"events/refine", "state_schema/unify", "state_trajectory/retell"}
+    measured = load_defaults().measured
+    assert forecast.keys() - result.measured == measured["base"].prompts.keys() - measured["demo"].prompts.keys()
 
 
 def test_runs_in_another_language_and_with_another_model_correct_nothing(tmp_path: Path) -> None:
