@@ -148,7 +148,7 @@ class RunContext:
     """Model, stores and limits of one run. `loop`: where stages are made; without it, wherever they are awaited.
 
     `new_salt` draws the salt of a recipe that has none. `report` gets the progress of stages, `report_step` the steps of
-    quality report and release, in which nothing is counted. `stage_names` are in order: the earlier a stage, the more waits for
+    quality report and release, in which nothing is counted, and True where one has ended. `stage_names` are in order: the earlier a stage, the more waits for
     its calls, and the sooner the endpoint gets them.
     """
 
@@ -158,7 +158,7 @@ class RunContext:
     items_at_once: int = 32
     items_per_part: int = 200
     report: Callable[[StageProgress], None] | None = None
-    report_step: Callable[[str], None] | None = None
+    report_step: Callable[[str, bool], None] | None = None
     embedded_model: str | None = None
     open_model: Callable[[Recipe, str], LanguageModel] | None = None
     open_embedder: Callable[[Recipe, str], Embedder] | None = None

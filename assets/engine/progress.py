@@ -56,6 +56,8 @@ class ProgressLog:
 
     def update(self, progress: StageProgress) -> StageProgress:
         """Make the line say this progress; return it with rate, cost and time left."""
+        if progress.seconds < FIRST_SECONDS:
+            self._recent.clear()  # calls made before the stage began are no part of its rate
         self._recent.append((progress.seconds, progress.calls, progress.calls - progress.repeated))
         while len(self._recent) > 2 and self._recent[1][0] <= progress.seconds - RATE_SECONDS:
             self._recent.popleft()
@@ -75,8 +77,13 @@ class ProgressLog:
         """The progress of the last update."""
         return self._line
 
-    def _rates(self) -> tuple[float, float]:
-        """Calls per second over the last while: all, and those that no cache answered, which decide how long the rest takes."""
+    def _rates(self) -> tuple[float | None, float]:
+        """Calls per second over the last while: all, and those that no cache answered, which decide how long the rest takes.
+
+        None and 0 in the first second, when calls that were made ahead are counted.
+        """
+        if len(self._recent) < 2:
+            return None, 0.0
         since, calls_before, fresh_before = self._recent[0]
         now, calls, fresh = self._recent[-1]
         seconds = max(now - since, 0.001)
@@ -100,7 +107,7 @@ class ProgressLog:
 
 
 def progress_line(progress: StageProgress) -> str:
-    """Items done, calls and how many the cache answered, the rate (else that since the start), items failed.
+    """Items done, calls and how many the cache answered, the rate where it is known, items failed.
 
     A finished stage has no rate: many of its calls were made ahead, while earlier stages ran.
     """
@@ -109,11 +116,15 @@ def progress_line(progress: StageProgress) -> str:
     if finished and not progress.calls:
         return line
     about_calls = f"{progress.repeated} from the cache"
-    if not finished:
-        rate = progress.calls / max(progress.seconds, 0.001) if progress.rate is None else progress.rate
-        about_calls += f", {rate:.{0 if rate >= 10 else 1}f}/s"
+    if not finished and progress.rate is not None:
+        about_calls += f", {rate_words(progress.rate)}"
     line += f", {counted(progress.calls, 'call')} ({about_calls})"
     return f"{line}, {len(progress.given_up)} given up" if progress.given_up else line
+
+
+def rate_words(rate: float) -> str:
+    """Return calls per second, as in 30/s or 2.5/s."""
+    return f"{rate:.{0 if rate >= 10 else 1}f}/s"
 
 
 def progress_details(progress: StageProgress) -> list[str]:
@@ -133,14 +144,14 @@ def duration(seconds: float) -> str:
 class Steps:
     """Progress where nothing counts items: the step under way, and how long everything has taken.
 
-    `tell` gets each step when it begins.
+    `tell` gets a sentence on each step when it begins, and False; at the end one on the whole, and True.
     """
 
     def __init__(
-        self, what: str, *, tell: Callable[[str], None] | None = None, clock: Callable[[], float] = time.monotonic
+        self, what: str, *, tell: Callable[[str, bool], None] | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._what = what
-        self._tell = tell
+        self._tell = tell or (lambda _, __: None)
         self._clock = clock
         self._began = clock()
         self._step = "beginning"
@@ -148,8 +159,11 @@ class Steps:
     def begin(self, step: str) -> None:
         """Set the step under way."""
         self._step = step
-        if self._tell is not None:
-            self._tell(f"{self._what}: {step}")
+        self._tell(f"{self._what}: {step}", False)
+
+    def end(self, made: str) -> None:
+        """Tell what was made, as in "3 users", and how long it took."""
+        self._tell(f"{self._what} {made}, {duration(self._clock() - self._began)}", True)
 
     def line(self) -> str:
         """Say which step is under way, and how long everything has taken so far."""

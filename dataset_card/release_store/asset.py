@@ -18,6 +18,7 @@ from assets.recipe.recipe import Recipe
 from assets.records.report import BenchmarkReport
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.definition_metadata import OWNERS, definition
+from assets.reporting.plurals import counted
 from dataset_card.release.content import ReleaseContent, ReleaseFormat, write_contents
 from dataset_card.release.manifest import CARD, REPORT_PAGE, ManifestUsage, ReleaseError
 from dataset_card.release.rows import FinishedRows
@@ -114,10 +115,11 @@ def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         finished = FinishedRows(benchmark, run_context.snapshots, provenance)
         content = release_content(form, recipe, finished=finished, report=reported.report if reported else None)
         try:
-            steps = Steps(f"The release of {recipe.variant}", tell=run_context.report_step)
+            steps = Steps(f"{recipe.variant}: dataset_card and release", tell=run_context.report_step)
             steps.begin("writing tables, card and files")
             with heartbeat(context.log.info, steps.line):
                 released = release_store.write(content, version=config.version)
+            steps.end(f"{released.version}, {counted(len(released.manifest.files), 'file')}")
         except ReleaseError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
         except OSError as error:

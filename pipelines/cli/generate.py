@@ -16,6 +16,7 @@ from sqlalchemy.exc import DatabaseError
 from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import STOPPED
 from assets.engine.ports import VALUES
+from assets.engine.progress import duration
 from assets.engine.provenance import ReportValue, ResolvedRecipe
 from assets.engine.recipe_asset import embedded_model_notice, observe_recipe_files, with_embedded_model
 from assets.isolation.boundary import TRUST
@@ -158,12 +159,23 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
         with dagster_instance() as instance:
             observe_recipe_files(instance, benchmark_of(recipe))
             *earlier, last = runs_of(recipe, version=options.version)
-            for phase in earlier:
-                _run(phase, {"run_context": run_context}, instance=instance)
-            result = _run(last, {"run_context": run_context}, instance=instance)
-        folder = _release_folder(result, benchmark_of(recipe))
+            results = [_run(phase, {"run_context": run_context}, instance=instance) for phase in earlier]
+            results.append(_run(last, {"run_context": run_context}, instance=instance))
+        folder = _release_folder(results[-1], benchmark_of(recipe))
+    if not options.quiet:
+        print_plain(console, f"{recipe.variant}: {checks_sentence(results)}, {duration(progress.seconds_after)}")
     console.print(f"Made [bold]{recipe.variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
     return folder
+
+
+def checks_sentence(results: Sequence[dg.ExecuteInProcessResult]) -> str:
+    """Return how many checks of these runs passed, and the names of those that warn."""
+    checks: list[dg.AssetCheckEvaluation] = []
+    for result in results:
+        checks += result.get_asset_check_evaluations()
+    warning = [check.check_name for check in checks if not check.passed]
+    passed = f"{counted(len(checks) - len(warning), 'check')} passed"
+    return f"{passed}, {len(warning)} warned ({', '.join(warning)})" if warning else passed
 
 
 def check_version_of(recipe: Recipe, *, version: str, embedded: str | None) -> None:

@@ -213,7 +213,10 @@ def run_command(words: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return UNREAD
     except user_errors() as problem:
-        print(f"amemgym: {sentence_of(problem)}", file=sys.stderr)
+        # Late, because it loads rich; most commands that end here have loaded it.
+        from pipelines.cli.terminal import TextConsole, print_plain
+
+        print_plain(TextConsole(stderr=True), f"amemgym: {sentence_of(problem)}")
         if isinstance(problem, Stopped):
             return INTERRUPTED
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
 """`amemgym recipe`: list, print and import recipes; and recipes with overrides, for the other commands."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -18,7 +18,7 @@ from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
 from assets.records.json_text import JsonError, parse_json
 from pipelines.benchmarks import benchmark_of
 from pipelines.cli.options import RecipeArgument, SetOption, command_group, file_errors, json_option, parse_overrides
-from pipelines.cli.terminal import TextConsole, print_json, print_plain, print_table, stdout_console
+from pipelines.cli.terminal import UNBROKEN, TextConsole, print_json, print_plain, print_table, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home
 from pipelines.resources.storage.io_manager import open_asset_values
@@ -102,7 +102,10 @@ def show_recipe(
     overrides: SetOption = None,
     as_json: Annotated[bool, json_option("variant", "seed", "models", "...: the recipe's fields")] = False,
 ) -> None:
-    """Print a recipe with all its fields, as YAML: its file, and what --set lays over it."""
+    """Print a recipe with all its fields, as YAML: its file, and what --set lays over it.
+
+    A comment gives the default of each field that differs from it. The defaults of AMemGym are the paper's base.
+    """
     recipe = recipe_in_file(variant, overrides)
     laid = lay_overrides(open_asset_values(home()), benchmark_of(recipe).key("recipe"), variant, given={})
     if laid.notice:
@@ -110,7 +113,31 @@ def show_recipe(
     if as_json:
         print_json(recipe)
         return
-    print(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True), end="")
+    defaults = build_recipe({"variant": variant, "benchmark": recipe.benchmark})
+    for line in _marked_lines(recipe.model_dump(mode="json"), defaults.model_dump(mode="json")):
+        print(line)
+
+
+def _marked_lines(fields: Mapping[str, Any], defaults: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    """Yield the fields as lines of YAML, with the default as a comment where a field differs from it."""
+    for name, value in fields.items():
+        default = defaults.get(name)
+        if value and isinstance(value, dict) and isinstance(default, dict):
+            yield f"{indent}{name}:"
+            yield from _marked_lines(cast(dict[str, Any], value), cast(dict[str, Any], default), f"{indent}  ")
+            continue
+        lines = _yaml({name: value}).splitlines()
+        if value != default:
+            mark = f"# default: {_yaml(default, flow=True)}"
+            # A comment within the lines of one text would belong to the text.
+            lines = [f"{lines[0]}  {mark}"] if len(lines) == 1 else [mark, *lines]
+        for line in lines:
+            yield indent + line
+
+
+def _yaml(value: object, *, flow: bool = False) -> str:
+    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=flow, width=UNBROKEN)
+    return text.strip().removesuffix("...").strip()
 
 
 @app.command("fields")

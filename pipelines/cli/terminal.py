@@ -23,7 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assets.engine.ports import StageProgress
-from assets.engine.progress import duration, progress_details, progress_line
+from assets.engine.progress import duration, progress_details, progress_line, rate_words
 from assets.records.readable import without_controls
 from assets.reporting.plurals import counted
 from pipelines.resources.llm.batch.settings import BatchProgress, describe_batch
@@ -135,8 +135,8 @@ class ProgressLine:
 class LiveProgress:
     """Shows each stage under way as one line: items done, calls, rate, cost and time left. A finished stage's line stays.
 
-    While no stage is under way, a line tells the step that is, as of the report or the release; `after` is what follows a
-    finished stage.
+    While no stage is under way, a line shows the step of the report or the release. `after` is what follows a finished stage,
+    and `seconds_after` how long that took for all stages so far.
     """
 
     def __init__(
@@ -156,12 +156,16 @@ class LiveProgress:
         self._finished: set[tuple[str, str]] = set()
         self._printed: dict[tuple[str, str], float] = {}
         self._between = self._bars.add_task("starting", total=None, parts=())
+        self._ended_at: float | None = None
+        self.seconds_after = 0.0
 
     def __enter__(self) -> Self:
         self._bars.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._count_after()
+        self._bars.update(self._between, visible=False)
         self._bars.stop()
 
     def show(self, progress: StageProgress) -> None:
@@ -171,7 +175,7 @@ class LiveProgress:
         counts = [f"{progress.done:,}/{counted(progress.total, progress.noun)}"]
         state: list[str] = []
         if progress.calls or progress.awaited:  # not where nothing is asked
-            counts += [counted(progress.calls, "call"), *_rate(progress)]
+            counts += [counted(progress.calls, "call"), *([] if progress.rate is None else [rate_words(progress.rate)])]
             state.append("cost unknown" if progress.cost_usd is None else f"${progress.cost_usd:.4f}")
             if progress.seconds_left is not None:
                 state.append(f"{duration(progress.seconds_left)} left")
@@ -199,10 +203,25 @@ class LiveProgress:
             for given_up in given_up_sentences(progress):
                 print_plain(self._console, given_up)
 
-    def show_step(self, sentence: str) -> None:
-        """Show a step in which nothing is counted, on a terminal."""
-        if not self._quiet:
+    def show_step(self, sentence: str, finished: bool) -> None:
+        """Show a step in which nothing is counted, on a terminal; the sentence of one that is finished stays."""
+        self._count_after()
+        if self._quiet:
+            return
+        if finished:
+            print_plain(self._console, sentence)
+            self._begin_after(sentence.partition(" ")[0])
+        else:
             self._bars.reset(self._between, description=sentence, visible=not self._tasks)
+
+    def _begin_after(self, name: str) -> None:
+        self._ended_at = self._clock()
+        self._bars.reset(self._between, description=f"{name}: {self._after}", visible=not self._tasks)
+
+    def _count_after(self) -> None:
+        if self._ended_at is not None:
+            self.seconds_after += self._clock() - self._ended_at
+            self._ended_at = None
 
     def show_batch(self, progress: BatchProgress) -> None:
         """Show how far a batch job is."""
@@ -224,12 +243,13 @@ class LiveProgress:
         key = line.key
         if self._quiet or key in self._finished:
             return False
+        self._count_after()
         if line.finished:
             self._finished.add(key)
             if key in self._tasks:
                 self._bars.remove_task(self._tasks.pop(key))
             print_plain(self._console, line.sentence)
-            self._bars.reset(self._between, description=f"{line.name}: {self._after}", visible=not self._tasks)
+            self._begin_after(line.name)
         elif self._console.is_terminal:
             self._bars.update(self._between, visible=False)
             if key not in self._tasks:
@@ -239,12 +259,6 @@ class LiveProgress:
             self._printed[key] = self._clock()
             print_plain(self._console, line.sentence)
         return line.finished
-
-
-def _rate(progress: StageProgress) -> list[str]:
-    if progress.rate is None:
-        return []
-    return [f"{progress.rate:.0f}/s" if progress.rate >= 10 else f"{progress.rate:.1f}/s"]
 
 
 def given_up_sentences(progress: StageProgress) -> Iterable[str]:
@@ -258,8 +272,9 @@ def given_up_sentences(progress: StageProgress) -> Iterable[str]:
 
 
 def print_plain(console: Console, sentence: str) -> None:
-    """Print a sentence as it is, without markup or colours."""
-    console.print(sentence, highlight=False, soft_wrap=True, markup=False)
+    """Print a sentence as it is, without markup or colours; on a terminal its lines end between words."""
+    # A path that is longer than a line stays whole, so that it can be copied.
+    console.print(sentence, highlight=False, soft_wrap=not console.is_terminal, overflow="ignore", crop=False, markup=False)
 
 
 def print_json(value: object) -> None:

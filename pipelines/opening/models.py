@@ -225,7 +225,7 @@ def open_run_context(
     *,
     items_at_once: int = 32,
     report: Callable[[StageProgress], None] | None = None,
-    report_step: Callable[[str], None] | None = None,
+    report_step: Callable[[str, bool], None] | None = None,
     on_batch_progress: OnBatchProgress | None = None,
     mode: CacheMode = "use",
     tags: Mapping[str, str] | None = None,

@@ -193,7 +193,7 @@ def test_rounds_and_language_of_a_bare_file_are_told_set_and_taken_from_the_file
     assert kept.settings == beside
     assert given.settings == DataSettings(language="ja", num_rounds_initial=3, num_rounds_update=4)
     assert "By data.settings.json beside it" in kept.notices[0]
-    with pytest.raises(Problem, match=r"num_rounds_update cannot be set so for data\.json"):
+    with pytest.raises(Problem, match=r"data\.json cannot be used: num_rounds_update cannot be set so"):
         output_of("evaluate", data, "--memory", "full-history", "--set", "num_rounds_update=none")
 
 

@@ -18,6 +18,7 @@ from assets.engine.stage_asset import disk_error_message, made_from_one_recipe, 
 from assets.llm.ports import BudgetReached
 from assets.records.report import BenchmarkReport, RuleLine
 from assets.reporting.definition_metadata import OWNERS, definition
+from assets.reporting.plurals import counted
 from validation.expectations.project import DATA_DOCS, SuiteError, project_folder
 from validation.expectations.validate import ExpectationRun
 from validation.finished_items import FinishedItems, ReportedItems
@@ -58,7 +59,7 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
         run_context: RunContext = context.resources.run_context
         provenance = made_from_one_recipe(named_parts(values))
         recipe = current_recipe(context, benchmark, provenance.recipe)
-        steps = Steps(f"The report on {recipe.variant}", tell=run_context.report_step)
+        steps = Steps(f"{recipe.variant}: quality_report", tell=run_context.report_step)
         # Nothing else runs in a process that has come to its report. So nothing here goes to a thread, where the signal of a
         # cancelled run would not reach it.
         with heartbeat(context.log.info, steps.line):
@@ -74,6 +75,7 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
                 raise dg.Failure(description=str(error), allow_retries=False) from error
             except OSError as error:
                 raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
+        steps.end(counted(finished.count, benchmark.noun))
         blocking = problems(report)
         metadata: dict[str, Any] = {"page": page_link("reports", page.name)}
         metadata["release"] = "blocked" if blocking else "may be made"

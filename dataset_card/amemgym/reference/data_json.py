@@ -154,15 +154,17 @@ def read_data_json(path: Path) -> list[Episode]:
 
 def json_items(path: Path) -> list[object]:
     """Return the array's elements. Raises ReferenceError for a file that is no JSON array, OSError when there is none."""
+    if path.exists() and not path.is_file():  # a pipe that nobody writes to would be waited for without an end
+        raise ReferenceError("It is a folder, a pipe or a device; name a file.")
     text = path.read_bytes()
     try:
         content: object = parse_json(text, object_pairs_hook=_object)
     except JsonError as error:
-        _refuse_other_benchmark(path, _first_line(text))
-        raise ReferenceError(f"{path.name} is not readable as JSON ({error}).") from error
-    _refuse_other_benchmark(path, content)
+        _refuse_other_benchmark(_first_line(text))
+        raise ReferenceError(f"It is not readable as JSON ({error}).") from error
+    _refuse_other_benchmark(content)
     if not isinstance(content, list):
-        raise ReferenceError(f"{path.name} must hold one JSON array of items.")
+        raise ReferenceError("It must hold one JSON array of items.")
     return cast(list[object], content)
 
 
@@ -174,7 +176,7 @@ def _first_line(text: bytes) -> object:
         return None
 
 
-def _refuse_other_benchmark(path: Path, content: object) -> None:
+def _refuse_other_benchmark(content: object) -> None:
     """Raise ReferenceError, naming the benchmark, where the first item has the keys of another one's."""
     items = cast(list[object], content) if isinstance(content, list) else [content]
     first = items[0] if items else None
@@ -184,7 +186,7 @@ def _refuse_other_benchmark(path: Path, content: object) -> None:
     for benchmark, own in OTHER_BENCHMARKS.items():
         if own <= keys:
             raise ReferenceError(
-                f"{path.name} is a file of {benchmark} (its items have {', '.join(map(repr, sorted(own)))}), and only the "
+                f"It is a file of {benchmark} (its items have {', '.join(map(repr, sorted(own)))}), and only the "
                 "data.json of AMemGym is read here, whose items have 'user_profile', 'state_schema', 'periods' and 'qas'."
             )
 

@@ -69,7 +69,7 @@ def read_settings(data_json: Path, overrides: Mapping[str, object]) -> tuple[Dat
         problem = error.errors()[0]
         name = ".".join(map(str, problem["loc"]))
         raise SettingsError(
-            f"{name} cannot be set so for {data_json.name}: {problem['msg']}; it has {', '.join(DataSettings.model_fields)}."
+            f"{name} cannot be set so: {problem['msg']}; it has {', '.join(DataSettings.model_fields)}."
         ) from error
     if beside is None:
         source = f"{data_json.name} does not say rounds, language and dates; taken are those of the paper's base"

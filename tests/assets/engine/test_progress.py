@@ -11,14 +11,14 @@ from tests.support.waiting import LONG
 
 GIVEN_UP = Failure(item_id="u7", position=7, stage="answers", reason="refused", message="No.", last_reply="")
 PROGRESS = StageProgress(
-    stage="answers", unit="base", done=5, total=20, given_up=(GIVEN_UP,), calls=300, repeated=100, seconds=10.0, noun="user"
+    stage="answers", unit="base", done=5, total=20, given_up=(GIVEN_UP,), calls=300, repeated=100, seconds=10.0, noun="user", rate=30.0
 )
-NOBODY = replace(PROGRESS, done=0, given_up=(), repeated=0, calls=0, seconds=0.0)
+NOBODY = replace(PROGRESS, done=0, given_up=(), repeated=0, calls=0, seconds=0.0, rate=None)
 
 
 def test_the_line_of_a_stage_tells_users_calls_and_failures() -> None:
     assert progress_line(PROGRESS) == "answers of base: 5 of 20 users, 300 calls (100 from the cache, 30/s), 1 given up"
-    assert progress_line(NOBODY) == "answers of base: 0 of 20 users, 0 calls (0 from the cache, 0.0/s)"
+    assert progress_line(NOBODY) == "answers of base: 0 of 20 users, 0 calls (0 from the cache)"
     assert progress_line(replace(NOBODY, stage="personas", done=20)) == "personas of base: 20 of 20 users"
 
 
@@ -35,6 +35,14 @@ def test_a_watched_stage_tells_cost_replies_awaited_and_the_time_left_by_the_cal
         "answers of base: 2 of 20 users, 300 calls (100 from the cache, 30/s), "
         "3 replies awaited, $1.2500 so far, about 15 s left"
     )
+
+
+def test_calls_that_were_made_before_a_stage_began_are_no_part_of_its_rate() -> None:
+    watch = watched(a=30)
+    watch.update(replace(PROGRESS, done=0, calls=8000, seconds=0.1))
+    assert "/s" not in watch.line()
+    watch.update(replace(PROGRESS, done=0, calls=8030, seconds=10.1))
+    assert "8030 calls (100 from the cache, 3.0/s)" in watch.line()
 
 
 def test_before_the_first_user_is_done_the_time_left_follows_from_the_calls_expected() -> None:
@@ -95,8 +103,11 @@ def test_the_heart_beats_while_nothing_else_happens_and_stops_with_the_work() ->
 
 
 def test_steps_tell_how_long_they_take() -> None:
-    seconds = iter([0.0, 3.0, 120.0])
-    steps = Steps("The report", clock=lambda: next(seconds))
+    seconds = iter([0.0, 3.0, 120.0, 180.0])
+    told = list[tuple[str, bool]]()
+    steps = Steps("The report", tell=lambda *one: told.append(one), clock=lambda: next(seconds))
     assert steps.line() == "The report: beginning, 3 s so far"
     steps.begin("drawing")
     assert steps.line() == "The report: drawing, 2 min so far"
+    steps.end("3 users")
+    assert told == [("The report: drawing", False), ("The report 3 users, 3 min", True)]

@@ -1,5 +1,6 @@
 """Anybody's `data.json`: read as it is, mended where nothing is decided by it, left out by user or question, counted."""
 
+import os
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -174,7 +175,7 @@ def test_every_benchmark_that_is_known_has_a_file_here() -> None:
 def test_a_file_of_another_benchmark_is_named(tmp_path: Path, benchmark: str, content: str) -> None:
     (tmp_path / "data.json").write_text(content)
     with pytest.raises(
-        ReferenceError, match=rf"^data\.json is a file of {benchmark} .* only the data\.json of AMemGym is read"
+        ReferenceError, match=rf"^It is a file of {benchmark} .* only the data\.json of AMemGym is read"
     ):
         import_data_json(tmp_path / "data.json")
 
@@ -196,5 +197,11 @@ def test_what_is_no_user_at_all_is_left_out(tmp_path: Path, item: Any) -> None:
 @pytest.mark.parametrize("content", [b"{}", b"[", b'[{"id": 1, "id": 2}]'])
 def test_a_file_that_is_no_json_array_is_refused_in_one_sentence(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "data.json").write_bytes(content)
-    with pytest.raises(ReferenceError, match=r"^data\.json "):
+    with pytest.raises(ReferenceError, match=r"^It "):
+        import_data_json(tmp_path / "data.json")
+
+
+def test_a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "data.json")
+    with pytest.raises(ReferenceError, match="a pipe or a device; name a file"):
         import_data_json(tmp_path / "data.json")

@@ -36,6 +36,7 @@ UNDER_WAY = StageProgress(
     seconds=4.0,
     noun="user",
     cost_usd=0.0125,
+    rate=3.0,
 )
 PROGRAM = """
 import os
@@ -51,8 +52,8 @@ with LiveProgress(stderr_console()) as live:
 @pytest.mark.parametrize(
     ("columns", "told"),
     [
-        (140, "1/3 users, 12 calls, $0.0125, 45 s left, 0 awaited, 2 from the cache"),
-        (80, "1/3 users, 12 calls, $0.0125, 45 s left, 0 awaited"),
+        (140, "1/3 users, 12 calls, 3.0/s, $0.0125, 45 s left, 0 awaited, 2 from the cache"),
+        (80, "1/3 users, 12 calls, 3.0/s, $0.0125, 45 s left, 0 awaited"),
         (40, "1/3 users, 12 calls"),
     ],
 )
@@ -175,13 +176,27 @@ def test_numbers_stand_to_the_right() -> None:
     assert "               .5   Of all" in table_at(200)[4]
 
 
-def test_steps_of_report_and_release_take_the_place_of_a_finished_stage() -> None:
+def test_report_and_release_have_lines_that_stay_and_the_time_of_checks_is_counted() -> None:
     written = io.StringIO()
-    with LiveProgress(Console(file=written, force_terminal=True, width=120)) as live:
+    seconds = iter([0.0, 2.0, 5.0, 6.0])  # a stage ends; its checks; the release ends; its checks
+    with LiveProgress(Console(file=written, force_terminal=True, width=120), clock=lambda: next(seconds)) as live:
         live.show(replace(UNDER_WAY, done=3))
-        steps = Steps("The release of demo", tell=live.show_step)
+        steps = Steps("demo: release", tell=live.show_step)
         steps.begin("writing tables, card and files")
-    assert "The release of demo: writing tables, card and files" in written.getvalue()
+        steps.end("0.1.0, 31 files")
+    assert "demo: release: writing tables, card and files" in written.getvalue()
+    last = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.getvalue()).splitlines()[-1]
+    assert not last.strip(), "the line of what is under way goes with the command's end"
+    assert "demo: release 0.1.0, 31 files, 0 s" in written.getvalue()
+    assert live.seconds_after == 3.0
+
+
+def test_on_a_terminal_a_sentence_breaks_between_words_and_a_path_stays_whole() -> None:
+    sentence = "The release is in /home/ada/benchmarks/of/lives/demo/0.1.0 and may be published."
+    written = io.StringIO()
+    print_plain(Console(file=written, force_terminal=True, width=30), sentence)
+    lines = written.getvalue().splitlines()
+    assert lines == ["The release is in", "/home/ada/benchmarks/of/lives/demo/0.1.0", "and may be published."]
 
 
 def test_texts_of_others_steer_no_terminal() -> None:
