@@ -147,9 +147,9 @@ def random_salt() -> str:
 class RunContext:
     """Model, stores and limits of one run. `loop`: where stages are made; without it, wherever they are awaited.
 
-    `new_salt` draws the salt of a recipe that has none. `report` gets the progress of stages, `report_step` the steps of
-    quality report and release, in which nothing is counted, and True where one has ended. `stage_names` are in order: the earlier a stage, the more waits for
-    its calls, and the sooner the endpoint gets them.
+    `new_salt` draws the salt of a recipe that has none. `report` gets the progress of stages. `report_step` gets each step of
+    quality report and release, and True where one has ended: nothing is counted in them. `stage_names` are in order: the
+    earlier a stage, the more waits for its calls, and the sooner the endpoint gets them.
     """
 
     model: LanguageModel

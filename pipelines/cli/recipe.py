@@ -126,7 +126,7 @@ def _marked_lines(fields: Mapping[str, Any], defaults: Mapping[str, Any], indent
             yield f"{indent}{name}:"
             yield from _marked_lines(cast(dict[str, Any], value), cast(dict[str, Any], default), f"{indent}  ")
             continue
-        lines = _yaml({name: value}).splitlines()
+        lines = _yaml(cast(object, {name: value})).splitlines()
         if value != default:
             mark = f"# default: {_yaml(default, flow=True)}"
             # A comment within the lines of one text would belong to the text.

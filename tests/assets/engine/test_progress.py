@@ -11,7 +11,16 @@ from tests.support.waiting import LONG
 
 GIVEN_UP = Failure(item_id="u7", position=7, stage="answers", reason="refused", message="No.", last_reply="")
 PROGRESS = StageProgress(
-    stage="answers", unit="base", done=5, total=20, given_up=(GIVEN_UP,), calls=300, repeated=100, seconds=10.0, noun="user", rate=30.0
+    stage="answers",
+    unit="base",
+    done=5,
+    total=20,
+    given_up=(GIVEN_UP,),
+    calls=300,
+    repeated=100,
+    seconds=10.0,
+    noun="user",
+    rate=30.0,
 )
 NOBODY = replace(PROGRESS, done=0, given_up=(), repeated=0, calls=0, seconds=0.0, rate=None)
 
@@ -105,7 +114,11 @@ def test_the_heart_beats_while_nothing_else_happens_and_stops_with_the_work() ->
 def test_steps_tell_how_long_they_take() -> None:
     seconds = iter([0.0, 3.0, 120.0, 180.0])
     told = list[tuple[str, bool]]()
-    steps = Steps("The report", tell=lambda *one: told.append(one), clock=lambda: next(seconds))
+
+    def tell(sentence: str, finished: bool) -> None:
+        told.append((sentence, finished))
+
+    steps = Steps("The report", tell=tell, clock=lambda: next(seconds))
     assert steps.line() == "The report: beginning, 3 s so far"
     steps.begin("drawing")
     assert steps.line() == "The report: drawing, 2 min so far"

@@ -1,7 +1,7 @@
 """Anybody's `data.json`: read as it is, mended where nothing is decided by it, left out by user or question, counted."""
 
-import os
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -174,9 +174,7 @@ def test_every_benchmark_that_is_known_has_a_file_here() -> None:
 @pytest.mark.parametrize(("benchmark", "content"), OTHERS.items())
 def test_a_file_of_another_benchmark_is_named(tmp_path: Path, benchmark: str, content: str) -> None:
     (tmp_path / "data.json").write_text(content)
-    with pytest.raises(
-        ReferenceError, match=rf"^It is a file of {benchmark} .* only the data\.json of AMemGym is read"
-    ):
+    with pytest.raises(ReferenceError, match=rf"^It is a file of {benchmark} .* only the data\.json of AMemGym is read"):
         import_data_json(tmp_path / "data.json")
 
 
