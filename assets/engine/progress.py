@@ -13,7 +13,7 @@ from assets.reporting.plurals import counted
 
 # Lines reach the page within a second, so that a new one is seen every five.
 LOG_SECONDS = 4.0
-FIRST_SECONDS = 1.0  # whoever has just started a run sees that it does something
+FIRST_SECONDS = 1.0  # after a start, so that a user soon sees that something happens
 RATE_SECONDS = 30.0  # several times what a call takes, so that the rate does not jump
 
 

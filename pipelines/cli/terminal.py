@@ -210,7 +210,7 @@ class LiveProgress:
             return
         if finished:
             print_plain(self._console, sentence)
-            self._begin_after(sentence.partition(" ")[0])
+            self._begin_after(sentence.partition(":")[0])
         else:
             self._bars.reset(self._between, description=sentence, visible=not self._tasks)
 
@@ -273,8 +273,11 @@ def given_up_sentences(progress: StageProgress) -> Iterable[str]:
 
 def print_plain(console: Console, sentence: str) -> None:
     """Print a sentence as it is, without markup or colours; on a terminal its lines end between words."""
-    # A path that is longer than a line stays whole, so that it can be copied.
-    console.print(sentence, highlight=False, soft_wrap=not console.is_terminal, overflow="ignore", crop=False, markup=False)
+    if console.is_terminal:
+        # A path that is longer than a line stays whole, so that it can be copied; rich would cut or overflow it.
+        wrapper = textwrap.TextWrapper(console.width, break_long_words=False, break_on_hyphens=False)
+        sentence = "\n".join(wrapper.fill(line) for line in sentence.split("\n"))
+    console.print(sentence, highlight=False, soft_wrap=True, markup=False)
 
 
 def print_json(value: object) -> None:

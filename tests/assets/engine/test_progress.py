@@ -51,7 +51,7 @@ def test_calls_that_were_made_before_a_stage_began_are_no_part_of_its_rate() -> 
     watch.update(replace(PROGRESS, done=0, calls=8000, seconds=0.1))
     assert "/s" not in watch.line()
     watch.update(replace(PROGRESS, done=0, calls=8030, seconds=10.1))
-    assert "8030 calls (100 from the cache, 3.0/s)" in watch.line()
+    assert "8,030 calls (100 from the cache, 3.0/s)" in watch.line()
 
 
 def test_before_the_first_user_is_done_the_time_left_follows_from_the_calls_expected() -> None:

@@ -185,9 +185,10 @@ def test_report_and_release_have_lines_that_stay_and_the_time_of_checks_is_count
         steps.begin("writing tables, card and files")
         steps.end("0.1.0, 31 files")
     assert "demo: release: writing tables, card and files" in written.getvalue()
-    last = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.getvalue()).splitlines()[-1]
+    last = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.getvalue()).split("\r")[-1]
     assert not last.strip(), "the line of what is under way goes with the command's end"
     assert "demo: release 0.1.0, 31 files, 0 s" in written.getvalue()
+    assert "demo: its checks" in written.getvalue()
     assert live.seconds_after == 3.0
 
 
