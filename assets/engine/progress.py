@@ -151,7 +151,7 @@ class Steps:
         self, what: str, *, tell: Callable[[str, bool], None] | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._what = what
-        self._tell = tell or (lambda _, __: None)
+        self._tell = tell
         self._clock = clock
         self._began = clock()
         self._step = "beginning"
@@ -159,11 +159,13 @@ class Steps:
     def begin(self, step: str) -> None:
         """Set the step under way."""
         self._step = step
-        self._tell(f"{self._what}: {step}", False)
+        if self._tell is not None:
+            self._tell(f"{self._what}: {step}", False)
 
     def end(self, made: str) -> None:
         """Tell what was made, as in "3 users", and how long it took."""
-        self._tell(f"{self._what} {made}, {duration(self._clock() - self._began)}", True)
+        if self._tell is not None:
+            self._tell(f"{self._what} {made}, {duration(self._clock() - self._began)}", True)
 
     def line(self) -> str:
         """Say which step is under way, and how long everything has taken so far."""
