@@ -47,7 +47,7 @@ def release_folder(source: str, *, release_store: ReleaseStore, settings: Iterab
     """
     given = ", ".join(settings)
     if given:
-        raise EvaluationError(f"{source} has its own {given}; they are set for a bare data.json only.")
+        raise EvaluationError(f"{source} has its own {given}; only a bare data.json takes them from the command.")
     try:
         return whole_release(source, release_store=release_store)
     except (HubError, ReleaseError, StoreError) as error:

@@ -45,7 +45,7 @@ def split_settings(source: str) -> tuple[str, dict[str, Setting]]:
     for name, several in values.items():
         if len(several) > 1:
             raise EvaluationError(
-                f"The setting {name!r} of {memory} has {len(several)} values here, where one memory is asked for; "
+                f"The setting {name!r} of {memory} has {len(several)} values, and one memory takes one; "
                 "`amemgym evaluate` takes several, and %2C is a comma within one."
             )
         settings[name] = _value(unquote(several[0]))

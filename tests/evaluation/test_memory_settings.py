@@ -84,7 +84,7 @@ def test_the_command_evaluates_a_sweep_side_by_side_and_a_check_takes_one_value(
 
     status, refused = amemgym_here(demo_home, "memory", "check", "bm25?topk=5,10")
     assert status == 1
-    assert "The setting 'topk' of bm25 has 2 values here, where one memory is asked for" in " ".join(refused.split())
+    assert "The setting 'topk' of bm25 has 2 values, and one memory takes one" in " ".join(refused.split())
 
 
 @pytest.mark.parametrize(

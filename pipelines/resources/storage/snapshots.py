@@ -234,7 +234,7 @@ class ParquetSnapshots:
             raise
         except ValidationError as error:
             reason = " ".join(str(error).split())
-            raise SnapshotError(f"Snapshot file {path} holds no {kind} of today; {remedy} ({reason}).") from error
+            raise SnapshotError(f"Snapshot file {path} holds no {kind} that is read today; {remedy} ({reason}).") from error
         except (pa.ArrowInvalid, OSError) as error:
             self.files.raise_store_error(error)
             raise SnapshotError(f"Snapshot file {path} is damaged; delete its folder and {remedy} ({error}).") from error

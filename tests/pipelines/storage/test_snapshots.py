@@ -186,7 +186,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_a_damaged_file_and_rows_of_another_kind_are_told_apart(store: ParquetSnapshots) -> None:
     ref = write(store, [[0]])
-    with pytest.raises(SnapshotError, match=r"holds no UserProfile of today; materialize 'questions' of 'demo' again"):
+    with pytest.raises(SnapshotError, match=r"holds no UserProfile that is read today; materialize 'questions' of 'demo'"):
         store.read(ref, "questions", record=UserProfile)
     (folder_of(store) / ref.parts[0].path).write_bytes(b"PAR1 no more")
     with pytest.raises(SnapshotError, match="is damaged; delete its folder"):
