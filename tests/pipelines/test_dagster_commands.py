@@ -1,4 +1,4 @@
-"""Dagster's own commands on this project, each in a process of its own: `dagster` and `dg`, with and without work units."""
+"""Dagster's own command on this project, `dg`, in a process of its own, with and without work units."""
 
 import json
 import shutil
@@ -37,13 +37,6 @@ def output_of(environment: dict[str, str], command: str, *words: str, project: P
     return done.stdout
 
 
-def test_everything_is_materialized_by_one_command(tmp_path: Path) -> None:
-    words = ("asset", "materialize", "-m", "pipelines.definitions", "--select", "tag:benchmark=amemgym")
-    output_of(installation(tmp_path, demo={}), "dagster", *words, "--partition", "demo")
-    assert verify_release(tmp_path / "releases" / "demo" / "0.1.0") == []
-    assert not (tmp_path / "runs").exists()  # an evaluation is asked for by itself
-
-
 def copied_project(folder: Path) -> Path:
     """A copy of the project's code, into which a test may write."""
     for name in ("assets", "dataset_card", "pipelines", "prompts", "validation"):
@@ -61,12 +54,16 @@ def test_dg_scaffolds_an_asset_into_the_project_and_lists_it_beside_ours(tmp_pat
     assert {"recipe", "release", "hub_release", "mine"} <= {asset["asset_key"] for asset in listed["assets"]}
 
 
-def test_dg_checks_and_launches(tmp_path: Path) -> None:
+def test_dg_checks_all_and_materializes_everything_by_one_command(tmp_path: Path) -> None:
     environment = installation(tmp_path, demo={})
     assert "All definitions loaded successfully" in output_of(environment, "dg", "check", "defs")
     config = json.dumps({"ops": {"recipe": {"config": {"seed": 5}}}})
-    output_of(environment, "dg", "launch", "--assets", "recipe,personas", "--partition", "demo", "--config-json", config)
-    assert (tmp_path / "values" / "personas" / "demo.json").is_file()
+    words = ("--assets", "tag:benchmark=amemgym", "--partition", "demo", "--config-json", config)
+    output_of(environment, "dg", "launch", *words)
+    folder = tmp_path / "releases" / "demo" / "0.1.0"
+    assert verify_release(folder) == []
+    assert yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8"))["seed"] == 5
+    assert not (tmp_path / "runs").exists()  # an evaluation is asked for by itself
 
 
 def test_where_a_recipe_is_split_into_work_units_the_jobs_keep_their_names(tmp_path: Path) -> None:
