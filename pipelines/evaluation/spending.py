@@ -75,12 +75,14 @@ class MemoryWork(Record):
 
 
 class StepUsage(Record):
-    """Usage of a step by purpose, its lost writes, the memory's work, and the seconds of each measured call of the memory."""
+    """Usage of a step by purpose, lost writes, and the memory's work and seconds by call; None: not measured."""
 
     spending: dict[str, PricedUsage] = Field(default_factory=dict[str, Usage])
     lost_writes: int = 0
     work: MemoryWork = MemoryWork()
-    memory_seconds: dict[MemoryCall, tuple[float, ...]] = Field(default_factory=dict[MemoryCall, tuple[float, ...]])
+    memory_seconds: dict[MemoryCall, tuple[float | None, ...]] = Field(
+        default_factory=dict[MemoryCall, tuple[float | None, ...]]
+    )
 
     def __add__(self, other: "StepUsage") -> "StepUsage":
         spending = dict[str, Usage]()
@@ -116,7 +118,7 @@ class UsageCounter:
     untimed: int = 0
     repeated: int = 0
     work: MemoryWork = field(default_factory=MemoryWork)
-    memory_seconds: dict[MemoryCall, list[float]] = field(default_factory=dict[MemoryCall, list[float]])
+    memory_seconds: dict[MemoryCall, list[float | None]] = field(default_factory=dict[MemoryCall, list[float | None]])
     last_prompt: str = ""
 
     def add(self, purpose: Purpose, usage: Usage, *, reply: ModelReply) -> None:
@@ -139,7 +141,7 @@ class UsageCounter:
 
     def stored(self) -> StepUsage:
         """Return the count as a step stores it."""
-        seconds: dict[MemoryCall, tuple[float, ...]] = {call: tuple(own) for call, own in self.memory_seconds.items()}
+        seconds: dict[MemoryCall, tuple[float | None, ...]] = {call: tuple(own) for call, own in self.memory_seconds.items()}
         return StepUsage(spending=dict(self.by_purpose), work=self.work, memory_seconds=seconds)
 
     @property
@@ -172,12 +174,11 @@ def memory_call(call: MemoryCall) -> Generator[None, None, None]:
     with count_usage() as count:
         began = time.perf_counter()
         yield
-        seconds = round(time.perf_counter() - began, 6)
+        seconds: float | None = round(time.perf_counter() - began, 6)
     if call == "write":
         count_work(MemoryWork(writes=1, write_calls=count.usage.calls))
-    if not count.repeated:
-        for outer in _COUNTERS.get():
-            outer.memory_seconds.setdefault(call, []).append(seconds)
+    for outer in _COUNTERS.get():
+        outer.memory_seconds.setdefault(call, []).append(None if count.repeated else seconds)
 
 
 def count_work(work: MemoryWork) -> None:

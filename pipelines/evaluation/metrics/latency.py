@@ -13,16 +13,22 @@ from pipelines.evaluation.spending import MemoryCall
 
 
 class CallSeconds(Record):
-    """Seconds of one kind of call by the clock; of the `measured` calls a twentieth exceed `slowest`, a hundredth `p99`."""
+    """Seconds of one kind of call by the clock; of the `measured` calls a twentieth exceed `slowest`, a hundredth `p99`.
+
+    `made`: calls of that kind, those that the reply cache helped included; 0 where nobody counted them.
+    """
 
     measured: int
+    made: int = 0
     median: float
     slowest: float
     p99: float | None = None
 
     @property
     def quantiles(self) -> str:
-        """Return p50 / p95 / p99."""
+        """Return p50 / p95 / p99; "-" where less than half was measured: the rest may be the calls that ask a model."""
+        if 2 * self.measured < self.made:
+            return "-"
         return " / ".join(f"{one:.3f}" for one in (self.median, self.slowest, self.p99) if one is not None)
 
 
@@ -45,12 +51,12 @@ class Latency(Record):
         """Return the seconds of an `answer` and of the memory's calls, of those that were measured."""
         found: dict[str, CallSeconds] = {**self.memory}
         if self.median is not None and self.slowest is not None:
-            found["answer"] = CallSeconds(measured=self.timed, median=self.median, slowest=self.slowest)
+            found["answer"] = CallSeconds(measured=self.timed, made=self.answers, median=self.median, slowest=self.slowest)
         return found
 
 
 def latency_of(
-    users: Sequence[Sequence[float | None]], *, memory: Mapping[MemoryCall, Sequence[float]] | None = None, seed: int
+    users: Sequence[Sequence[float | None]], *, memory: Mapping[MemoryCall, Sequence[float | None]] | None = None, seed: int
 ) -> Latency:
     """Return the latency over the users' answers, and over the calls of the memory."""
     every = list[float]()
@@ -74,11 +80,12 @@ def latency_of(
     )
 
 
-def _seconds_of_calls(memory: Mapping[MemoryCall, Sequence[float]]) -> dict[MemoryCall, CallSeconds]:
+def _seconds_of_calls(memory: Mapping[MemoryCall, Sequence[float | None]]) -> dict[MemoryCall, CallSeconds]:
     found = dict[MemoryCall, CallSeconds]()
     for call in get_args(MemoryCall):
-        seconds = memory.get(call)
+        made = memory.get(call, ())
+        seconds = [one for one in made if one is not None]
         if seconds:
             median, slowest, p99 = (round(float(one), 6) for one in np.quantile(seconds, [0.5, 0.95, 0.99]))
-            found[call] = CallSeconds(measured=len(seconds), median=median, slowest=slowest, p99=p99)
+            found[call] = CallSeconds(measured=len(seconds), made=len(made), median=median, slowest=slowest, p99=p99)
     return found

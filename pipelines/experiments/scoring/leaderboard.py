@@ -194,6 +194,6 @@ def _board_run(run: FinishedRun) -> Json:
         "kind": run.manifest.memory.kind,
         "tokens": results.costs["input_tokens_per_answer"].value,
         "seconds": plain(run.latency.mean),
-        "calls": {name: plain(seconds) for name, seconds in run.latency.by_call.items()},
+        "calls": {name: seconds.quantiles for name, seconds in run.latency.by_call.items()},
         "unscored": unscored_share(run),
     }

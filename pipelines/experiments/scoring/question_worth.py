@@ -53,14 +53,19 @@ class SubsetAgreement(Record):
     chosen: float
     chance: float
 
+    @property
+    def choosing_helps(self) -> bool:
+        """True where the chosen questions order more of the pairs than those drawn by chance do, on average."""
+        return self.chosen > self.chance
+
 
 class WorthOfQuestions(Record):
-    """The worth of all questions over so many memories. `chosen`: the smallest size of a subset that ranks well, else 0."""
+    """The worth of all questions over so many memories. `enough`: the smallest subset that ranks well, by the better way."""
 
     memories: int
     questions: tuple[QuestionWorth, ...]
     subsets: tuple[SubsetAgreement, ...]
-    chosen: int
+    enough: SubsetAgreement | None
 
     @property
     def may_be_chance(self) -> float:
@@ -97,12 +102,15 @@ def worth_of_questions(runs: Sequence[FinishedRun]) -> WorthOfQuestions | None:
     # Memories that are all alike have no order.
     if np.ptp(grades.right.sum(axis=1)):
         subsets = [_agreement(grades.right, size, seed=seed, order=order) for size in SIZES if 2 * size <= count]
-    chosen = 0
+    enough = None
     for one in reversed(subsets):
-        if 1 - one.chosen > MOST_ERROR:
+        if 1 - max(one.chosen, one.chance) > MOST_ERROR:
             break
-        chosen = one.size
-    places = set(_best(grades.right, order=order)[:chosen])
+        enough = one
+    places = set[int]()
+    if enough:
+        ranked = _best(grades.right, order=order) if enough.choosing_helps else order
+        places.update(ranked[: enough.size])
     questions = list[QuestionWorth]()
     correlations = discriminations(grades.right)
     for place, (user_id, length, period, item) in enumerate(grades.questions):
@@ -120,7 +128,7 @@ def worth_of_questions(runs: Sequence[FinishedRun]) -> WorthOfQuestions | None:
             chosen=place in places,
         )
         questions.append(worth)
-    return WorthOfQuestions(memories=memories, questions=tuple(questions), subsets=tuple(subsets), chosen=chosen)
+    return WorthOfQuestions(memories=memories, questions=tuple(questions), subsets=tuple(subsets), enough=enough)
 
 
 def _grades(runs: Sequence[FinishedRun]) -> _Grades:
@@ -199,7 +207,10 @@ def worth_notes(worth: WorthOfQuestions) -> list[str]:
     told = [one for one in worth.negative if (one.discrimination or 0.0) < -least]
     varied = sum(one.discrimination is not None for one in worth.questions)
     needed = math.ceil((NORMAL / math.atanh(0.3)) ** 2 + 3)
-    chosen = f"{worth.chosen} questions are enough" if worth.chosen else "no size that was tried is enough"
+    enough = "no size that was tried is enough"
+    if worth.enough:
+        way = "chosen ones" if worth.enough.choosing_helps else "drawn by chance: here the choice does not carry over"
+        enough = f"{worth.enough.size} questions are enough, {way}"
     return [
         f"Of {count:,} questions {easy:,} were right in all {worth.memories} runs and {hard:,} in none; these tell no memory "
         "from another.",
@@ -209,7 +220,7 @@ def worth_notes(worth: WorthOfQuestions) -> list[str]:
         f"{0.025 * varied:,.0f} of the {varied:,} that differ.",
         "A subset holds the questions that tell best. Each pair of memories is ordered by one that was chosen on all other "
         f"memories; beside it, subsets drawn by chance. To order {100 * (1 - MOST_ERROR):.0f} % of the pairs as all questions "
-        f"do, {chosen}. Its scores are no shares of all questions; only its order counts.",
+        f"do, {enough}. Its scores are no shares of all questions; only its order counts.",
     ]
 
 

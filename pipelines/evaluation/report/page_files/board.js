@@ -48,9 +48,8 @@ function lossTable(data) {
 
 function priceTable(data) {
   const calls = ["answer", "write", "settle", "recall", "fork"];
-  const seconds = (one) => (one ? [one.median, one.slowest, one.p99].filter((value) => value != null).map((value) => value.toFixed(3)).join(" / ") : "-");
   return table(["memory system", "tokens/answer", "$/1000 answers", "seconds/answer", "lost writes", ...calls.map((name) => `s/${name}, p50 / p95 / p99`)], data.runs.map((run) =>
-    [run.label, figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.lost_writes), ...calls.map((name) => seconds(run.calls[name]))]));
+    [run.label, figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.lost_writes), ...calls.map((name) => run.calls[name] ?? "-")]));
 }
 
 function boardHero(data) {
