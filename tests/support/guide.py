@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import venv
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -74,7 +73,9 @@ def environment(place: Path, *, home: Path) -> dict[str, str]:
     folder = place.with_name(f"{place.name}-venv")
     venv.create(folder, symlinks=True)
     packages = next((folder / "lib").glob("python*")) / "site-packages"
-    (packages / "beneath.pth").write_text(f"{place}\n{sysconfig.get_path('purelib')}\n")
+    # This environment may itself lie over another one.
+    beneath = [path for path in sys.path if Path(path).name == "site-packages"]
+    (packages / "beneath.pth").write_text("\n".join([str(place), *beneath, ""]))
     for name, module in (("amemgym", "pipelines"), ("pip", "pip")):
         script = folder / "bin" / name
         script.write_text(f'#!/bin/sh\nexec "{folder}/bin/python" -m {module} "$@"\n')
