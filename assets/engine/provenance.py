@@ -73,6 +73,11 @@ class ReportValue(Record):
     report: Any
 
 
+def is_report_of(value: object, recipe: Recipe) -> bool:
+    """Return True for the report on rows of this very recipe, so that all of them are finished."""
+    return isinstance(value, ReportValue) and value.provenance.recipe.fingerprint == recipe.fingerprint
+
+
 # The type of what an asset was made from. An input of another type is given the rows themselves. The names are their own,
 # because Dagster names the type of an annotation after its class, and takes no name for two types.
 PROVENANCE = dg.PythonObjectDagsterType(Provenance, name="ProvenanceOfRows")

@@ -17,9 +17,10 @@ from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import STOPPED
 from assets.engine.ports import VALUES
 from assets.engine.progress import duration
-from assets.engine.provenance import ReportValue, ResolvedRecipe
+from assets.engine.provenance import ResolvedRecipe, is_report_of
 from assets.engine.recipe_asset import embedded_model_notice, observe_recipe_files, with_embedded_model
 from assets.isolation.boundary import TRUST
+from assets.llm.ports import EndpointError
 from assets.recipe.config_schema import RESET, launchpad_config
 from assets.recipe.loading import nearest_first, units
 from assets.recipe.model_policy import ROLES
@@ -49,6 +50,7 @@ from pipelines.jobs import Phase, phases
 from pipelines.opening.dagster_resources import configured_resources
 from pipelines.opening.doctor import check_dagster_storage, sound_dagster_storage
 from pipelines.opening.models import open_run_context
+from pipelines.resources.llm.place import check_reachable
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.io_manager import open_asset_values
 from validation.checks import keep_last_results
@@ -154,6 +156,8 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
         _storage_errors(),
     ):
         check_version_of(recipe, version=options.version, embedded=run_context.embedded_model)
+        if not options.offline:
+            check_endpoint_for(recipe)
         for sentence in asked_models(recipe, embedded=run_context.embedded_model, offline=options.offline):
             print_plain(console, sentence)
         with dagster_instance() as instance:
@@ -191,6 +195,19 @@ def check_version_of(recipe: Recipe, *, version: str, embedded: str | None) -> N
         )
     except ReleaseError as error:
         raise Problem(str(error)) from error
+
+
+def check_endpoint_for(recipe: Recipe) -> None:
+    """Raise Problem where nobody answers at the endpoint that has to be asked: not for a recipe whose rows are all finished."""
+    settings = EndpointSettings.from_environment()
+    benchmark = benchmark_of(recipe)
+    report = open_asset_values(home()).find(benchmark.key("quality_report"), recipe.variant)
+    if settings is None or is_report_of(report, benchmark.resolve(recipe)):
+        return
+    try:
+        check_reachable(settings)
+    except EndpointError as error:
+        raise Problem(f"{error} To use recorded replies alone, give --offline.") from error
 
 
 def asked_models(recipe: Recipe, *, embedded: str | None, offline: bool) -> Iterator[str]:
@@ -357,9 +374,7 @@ def _is_finished(variant: str, benchmark: Benchmark) -> bool:
     values = open_asset_values(home())
     recipe = values.find(benchmark.key("recipe"), variant)
     report = values.find(benchmark.key("quality_report"), variant)
-    if not isinstance(recipe, ResolvedRecipe) or not isinstance(report, ReportValue):
-        return False
-    return recipe.recipe.fingerprint == report.provenance.recipe.fingerprint
+    return isinstance(recipe, ResolvedRecipe) and is_report_of(report, recipe.recipe)
 
 
 def _changed_items(before: Sequence[ItemRecord], after: Sequence[ItemRecord], *, noun: str) -> str:

@@ -71,11 +71,12 @@ class RunContextResource(dg.ConfigurableResource[RunContext]):
             items_at_once=self.users_at_once,
             on_batch_progress=log_progress,
             tags=context.run.tags if context.run else None,
-            find_endpoint=self._find_endpoint,
+            find_endpoint=self.find_endpoint,
         ) as run_context:
             yield run_context
 
-    def _find_endpoint(self) -> EndpointSettings | None:
+    def find_endpoint(self) -> EndpointSettings | None:
+        """Return the endpoint that a run asks; None for the embedded model. Raises EndpointError."""
         known = EndpointSettings.from_environment()
         if self.endpoint == EMBEDDED or (self.endpoint is None and known is None):
             return None

@@ -1,5 +1,5 @@
-"""Refuses runs at launch that must fail or are not allowed: without a partition, with an impossible recipe or version, or with
-a memory whose code is not listed.
+"""Refuses runs at launch that must fail or are not allowed: without a partition, with an impossible recipe or version, with a
+memory whose code is not listed, or with a model endpoint where nobody answers.
 """
 
 from itertools import chain
@@ -10,7 +10,9 @@ import dagster as dg
 # Dagster's documentation names this class for dagster.yaml, but exports it nowhere else.
 from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext
 
+from assets.engine.provenance import is_report_of
 from assets.engine.recipe_asset import check_units, lay_overrides
+from assets.llm.ports import EndpointError
 from assets.recipe.loading import RecipeError, load_recipe
 from assets.recipe.partitions import PARTITION_TAG
 from dataset_card.release.manifest import ReleaseError
@@ -18,13 +20,17 @@ from dataset_card.release_store.folder import check_version
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.errors import EvaluationError
 from pipelines.home import home
-from pipelines.jobs import benchmark_jobs
+from pipelines.jobs import GENERATE_AND_RELEASE, benchmark_jobs
+from pipelines.opening.dagster_resources import InstallationResource, RunContextResource
+from pipelines.resources.llm.place import check_reachable
 from pipelines.resources.storage.io_manager import open_asset_values
+from pipelines.resources.storage.open_database import shared_database
 
 CONFIGURED = ("recipe", "evaluation", "quality_report", "release", "hub_release")
 PARTITION_TAGS = (PARTITION_TAG, "dagster/asset_partition_range_start")
 OUR_BENCHMARKS = tuple(entry.benchmark for entry in BENCHMARKS)
 # As Dagster tags a run that failed by itself, and that it does not launch again.
+REFUSALS = (RecipeError, ReleaseError, EvaluationError, EndpointError)
 FAILED_BY_ITSELF = {"dagster/failure_reason": "STEP_FAILURE"}
 
 
@@ -39,16 +45,17 @@ def _our_assets() -> frozenset[str]:
 
 OUR_JOBS = frozenset(job.name for job in chain.from_iterable(map(benchmark_jobs, BENCHMARKS)))
 OUR_ASSETS = _our_assets()
+ASKING_JOBS = (GENERATE_AND_RELEASE, "generate", "generate_unit")
 
 
 class CheckingRunCoordinator(QueuedRunCoordinator):
     """Dagster's queue of runs. A run that is refused counts as failed, and nothing of it is executed."""
 
     def submit_run(self, context: SubmitRunContext) -> dg.DagsterRun:
-        """Queue the run. Raises RecipeError, ReleaseError or EvaluationError, which Dagster shows to whoever launches."""
+        """Queue the run. Raises one of REFUSALS, which Dagster shows to whoever launches."""
         try:
             check_run(context.dagster_run)
-        except (RecipeError, ReleaseError, EvaluationError):
+        except REFUSALS:
             # Otherwise Dagster takes it for a run whose process died, and launches it again as often as it retries those.
             self._instance.add_run_tags(context.dagster_run.run_id, FAILED_BY_ITSELF)
             raise
@@ -56,7 +63,7 @@ class CheckingRunCoordinator(QueuedRunCoordinator):
 
 
 def check_run(run: dg.DagsterRun) -> None:
-    """Raise RecipeError, ReleaseError or EvaluationError with one sentence for a run that cannot end well.
+    """Raise one of REFUSALS with one sentence for a run that cannot end well.
 
     Runs of other code pass.
     """
@@ -68,16 +75,36 @@ def check_run(run: dg.DagsterRun) -> None:
     if not any(tag in run.tags for tag in PARTITION_TAGS):
         raise RecipeError("This run has no partition, so it is not told what to make; launch it for one, such as demo.")
     variant = run.tags.get(PARTITION_TAG, "")
+    values = open_asset_values(home())
     for benchmark in OUR_BENCHMARKS:
         recipe = benchmark.key("recipe")
         check_version(_config(run, benchmark.key("release")).get("version", "auto"))
         given = _config(run, recipe)
         # Without a selection, all of a job's assets are made.
         makes_recipe = given or recipe in assets or not assets
+        is_finished = False
         if makes_recipe and variant in benchmark.partitions.units:
-            overrides = lay_overrides(open_asset_values(home()), recipe, variant, given=given)
+            overrides = lay_overrides(values, recipe, variant, given=given)
             # More users than the pool has, and sources that are not there, would end the run after hours in the queue.
-            check_units(benchmark.resolve(load_recipe(variant, overrides.fields)), benchmark)
+            resolved = benchmark.resolve(load_recipe(variant, overrides.fields))
+            check_units(resolved, benchmark)
+            is_finished = is_report_of(values.find(benchmark.key("quality_report"), variant), resolved)
+        job_asks = not assets and run.job_name in map(benchmark.key, ASKING_JOBS)
+        if not is_finished and (job_asks or assets.intersection(benchmark.asking_stages)):
+            _check_endpoint(run)
+
+
+def _check_endpoint(run: dg.DagsterRun) -> None:
+    """Raise EndpointError where nobody answers at the endpoint that the run would ask."""
+    if shared_database():
+        return  # workers have an environment and a way through the network of their own
+    given: dict[str, Any] = cast(dict[str, Any], run.run_config).get("resources", {}).get("run_context", {}).get("config", {})
+    endpoint = given.get("endpoint")
+    settings = RunContextResource(
+        installation=InstallationResource(), endpoint=endpoint if isinstance(endpoint, str) else None
+    ).find_endpoint()
+    if settings is not None:
+        check_reachable(settings)
 
 
 def _check_variables(run: dg.DagsterRun) -> None:

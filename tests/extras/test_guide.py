@@ -15,6 +15,7 @@ SAID = {
     "stage": "mottos of demo: 1 of 1 user",
     "benchmark": "coins_tossed of coins: 3 of 3 coins",
     "memory": "demo-0.1.0-RareWords",
+    "tool-dialogues": "1      bm25            1.000",
 }
 
 

@@ -52,11 +52,12 @@ def test_a_wrong_key_ends_the_run_with_one_sentence_that_does_not_tell_the_key(t
     assert "sk-wrong-9876543210" not in output
 
 
-def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_an_endpoint_where_nobody_answers_is_told_before_anything_is_begun(tmp_path: Path) -> None:
     given = {"AMEMGYM_BASE_URL": "http://127.0.0.1:9/v1", "AMEMGYM_API_KEY": "any"}
     status, output = amemgym_here(tmp_path, "generate", "demo", *SMALL, **given)
-    assert status == 1
-    assert "127.0.0.1:9" in output.strip().splitlines()[-1]
+    assert (status, len(output.strip().splitlines())) == (1, 1)
+    assert "The model endpoint http://127.0.0.1:9/v1 could not be reached; start the server there, or correct" in output
+    assert not list(tmp_path.rglob("runs.db"))  # no run of Dagster's
 
 
 def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ def test_a_run_that_stopped_at_its_budget_goes_on_from_there_with_a_higher_one_a
 
 
 ALL, DEMO = "generate_and_release", {"dagster/partition": "demo"}
+NOBODY = "http://127.0.0.1:9/v1"
 
 
 @pytest.mark.parametrize(
@@ -127,6 +128,12 @@ ALL, DEMO = "generate_and_release", {"dagster/partition": "demo"}
             DEMO,
             {"recipe": {"gates": {"votes_needed": 9}}},
             "gates.votes_needed is 9, but gates.votes is",
+        ),
+        (
+            ALL,
+            DEMO,
+            {"resources": {"run_context": {"endpoint": NOBODY}}},
+            f"The model endpoint {NOBODY} could not be reached; start",
         ),
         (ALL, DEMO, {"release": {"version": "one"}}, "'one' is no version; give three numbers such as 0.1.0"),
         (
@@ -159,6 +166,7 @@ ALL, DEMO = "generate_and_release", {"dagster/partition": "demo"}
         "impossible field",
         "more than the pool",
         "impossible together",
+        "endpoint that does not answer",
         "version",
         "memory",
         "variables in headers",
@@ -167,11 +175,13 @@ ALL, DEMO = "generate_and_release", {"dagster/partition": "demo"}
     ],
 )
 def test_what_no_run_could_make_is_refused_when_it_is_launched(
-    dagster: WebServer, job: str, tags: dict[str, str], config: dict[str, object], sentence: str
+    dagster: WebServer, job: str, tags: dict[str, str], config: dict[str, Any], sentence: str
 ) -> None:
+    configured = {name: {"config": fields} for name, fields in config.items() if name != "resources"}
+    resources = {name: {"config": fields} for name, fields in config.get("resources", {}).items()}
     params = {
         "selector": {"jobName": job, **REPOSITORY},
-        "runConfigData": {"ops": {name: {"config": fields} for name, fields in config.items()}},
+        "runConfigData": {"ops": configured, "resources": resources},
         "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
     }
     with pytest.raises(Problem) as error:

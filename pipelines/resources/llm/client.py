@@ -159,7 +159,7 @@ class ModelClient:
         except TimeoutError:
             return self._failures.of_timeout()
         except openai.APIConnectionError as error:
-            return self._failures.of_connection(error)
+            return self._failures.of_connection(error.__cause__ or error)
         except openai.APIStatusError as error:
             return self._failures.of_error(self._api.read_error(error), request=request)
         reply = self._api.read_reply(request, response.content)

@@ -9,7 +9,7 @@ import httpx2
 
 from assets.llm.ports import ModelRequest
 from pipelines.bounded_http import BodyTooLarge
-from pipelines.resources.llm.compatibility import NAMES_SYSTEM, SAYS_UNKNOWN, Rejection
+from pipelines.resources.llm.compatibility import SAYS_UNKNOWN, Rejection
 from pipelines.resources.llm.error_body import ErrorBody
 from pipelines.resources.llm.reply_room import room_limit_in
 from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds, says_used_up
@@ -111,10 +111,6 @@ class ErrorResponse:
             return False
         return named or ("response_format" not in self.param and TOO_LONG.search(self.text) is not None)
 
-    def says_fault_of_the_request(self) -> bool:
-        """Return True for words that are of the request, whatever the status is."""
-        return self.says_too_long() or any(pattern.search(self.text) for pattern in (NO_GRAMMAR, NAMES_SYSTEM))
-
     def says_failed_generation(self) -> bool:
         """Return True when the model's own words were no valid reply."""
         named = self.failed_generation or bool(self.codes & FAILED_GENERATION_CODES)
@@ -149,21 +145,19 @@ class FailureClassifier:
         self._redactor = settings.redactor
         self._route = settings.route
 
-    def of_connection(self, error: "openai.APIConnectionError") -> CallFailure:
-        """The failure of a call to which no answer arrived."""
-        import openai  # late, as where the client is made
-
+    def of_connection(self, error: BaseException) -> CallFailure:
+        """The failure of a call to which no answer arrived, by the error of the HTTP library."""
         obstacle = self._route.obstacle(error, setting=self._settings.url_variable)
         if obstacle is not None:
             problem = self._redactor.hide(obstacle.problem)
             return CallFailure("unreachable" if obstacle.passing else "fatal", problem, obstacle.remedy)
-        if isinstance(error.__cause__, (httpx2.ConnectError, httpx2.ConnectTimeout)):
+        if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
             remedy = f"start the server there, or correct the address in {self._settings.url_variable}"
             return CallFailure("unreachable", "could not be reached", remedy)
-        if isinstance(error, openai.APITimeoutError):
+        if isinstance(error, httpx2.TimeoutException):
             return self.of_timeout()
-        if isinstance(error.__cause__, BodyTooLarge):
-            return self.of_too_large(error.__cause__)
+        if isinstance(error, BodyTooLarge):
+            return self.of_too_large(error)
         return CallFailure("transient", "dropped the connection")
 
     def of_timeout(self) -> CallFailure:
@@ -222,7 +216,7 @@ class FailureClassifier:
             return CallFailure("limited", problem, SLOW_DOWN, retry_after=answer.retry_after, used_up=answer.used_up)
         if answer.says_filtered():
             return CallFailure("refused", f"refused the content{self._quoted(answer)}")
-        if answer.status >= 500 and answer.says_fault_of_the_request():
+        if answer.status >= 500 and (answer.says_too_long() or NO_GRAMMAR.search(answer.text)):
             return self._of_request(answer, request=request)
         if answer.status in (408, 409, 425) or answer.status >= 500:
             return CallFailure(

@@ -9,11 +9,14 @@ from typing import Any
 import httpx2
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from assets.llm.ports import EndpointError
 from assets.records.public_names import shared_model
-from pipelines.bounded_http import BoundedAsyncClient
+from pipelines.bounded_http import BoundedAsyncClient, BoundedClient
 from pipelines.network_route import NoRoute
 from pipelines.resources.cache.reply_cache import TABLE
 from pipelines.resources.llm.connection import MOST_BYTES
+from pipelines.resources.llm.errors import FailureClassifier
+from pipelines.resources.llm.retry import ENDS_THE_RUN
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.key_value import KeyValueStore
 
@@ -27,6 +30,26 @@ class _Listing(BaseModel):
     model_config = ConfigDict(hide_input_in_errors=True)
 
     data: list[dict[str, Any]]
+
+
+def check_reachable(settings: EndpointSettings) -> None:
+    """Raise EndpointError where nobody answers at the address. Any answer will do, and so does one that takes its time."""
+    if settings.transport is not None:
+        return
+    try:
+        options = {**settings.route.client_options(), "headers": settings.sent_headers, "timeout": SECONDS}
+        with BoundedClient(most_bytes=MOST_BYTES, **options) as client:
+            client.get(f"{settings.root}/models", params=settings.query)
+        return
+    except NoRoute as error:
+        sentence = f"cannot be asked. {error}"
+    except httpx2.HTTPError as error:
+        failure = FailureClassifier(settings).of_connection(error)
+        if failure.kind not in ENDS_THE_RUN:
+            return
+        sentence = f"{failure.problem}; {failure.remedy}."
+    # Outside of the handler: the library's error holds the request, with the key in it.
+    raise EndpointError(f"The model endpoint {settings.address} {sentence}")
 
 
 class EndpointPlace:

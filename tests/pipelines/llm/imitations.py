@@ -79,16 +79,16 @@ def vllm(body: Body) -> Answer:
     return message(content=JSON, reasoning=THOUGHT)
 
 
-def vllm_without_parser(_: Body) -> Answer:
-    """The template has opened the thought already."""
+def vllm_without_parser(body: Body) -> Answer:
+    """The template knows no system, and has opened the thought already."""
+    if body["messages"][0]["role"] == "system":
+        words = "System role not supported"
+        return Answer(400, {"error": {"message": words, "type": "BadRequestError", "param": None, "code": 400}})
     return message(content=f"{THOUGHT}\n</think>\n\n```json\n{JSON}\n```")
 
 
 def llama_cpp(body: Body) -> Answer:
-    """A template that knows no system is an error of the server's, and so is a schema that makes no grammar."""
-    if body["messages"][0]["role"] == "system":
-        words = "Error: Jinja Exception: System role not supported"
-        return Answer(500, {"error": {"code": 500, "message": words, "type": "server_error"}})
+    """As the real server of 2026-10 does with a schema whose grammar is too large."""
     if form(body) == "json_schema":
         words = "Failed to initialize samplers: failed to parse grammar"
         return Answer(400, {"error": {"code": 400, "message": words, "type": "invalid_request_error"}})

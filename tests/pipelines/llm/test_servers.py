@@ -43,9 +43,9 @@ SERVERS = [
     ),
     Expected(imitations.o1_mini, "o1-mini", 3, {"messages": ["user"], "temperature": None, "max_completion_tokens": ROOM}),
     Expected(imitations.vllm, "Qwen/Qwen3-32B", 1, {"max_tokens": CONTEXT - PROMPT, "temperature": 0.2}),
-    Expected(imitations.vllm_without_parser, "/models/qwq.gguf", 0, {"messages": ["system", "user"]}),
+    Expected(imitations.vllm_without_parser, "/models/gemma.gguf", 1, {"messages": ["user"]}),
     # Words of a grammar may be of one request, so that a later call looks again.
-    Expected(imitations.llama_cpp, "gemma", 3, {"messages": ["user"], "response_format": "json_object"}, checked=1),
+    Expected(imitations.llama_cpp, "qwen3", 2, {"response_format": "json_object"}, checked=1),
     Expected(imitations.ollama, "qwen3:8b", 0, {"max_tokens": ROOM, "reasoning_effort": "none"}, {"reasoning_effort": "none"}),
     Expected(imitations.lm_studio, "qwen/qwen3.5-9b", 0, {"response_format": "json_schema"}),
     Expected(

@@ -148,7 +148,7 @@ class BatchClient:
         except TimeoutError:
             return self._failures.of_timeout()
         except openai.APIConnectionError as error:
-            return self._failures.of_connection(error)
+            return self._failures.of_connection(error.__cause__ or error)
         except openai.APIResponseValidationError:
             return self._failures.of_unreadable_answer()
         except openai.APIStatusError as error:
