@@ -143,8 +143,8 @@ def evaluate(
 ) -> None:
     """Evaluate memories on a release of any benchmark, each with the same reasoner. The same command again goes on."""
     request = evaluation_request(dataset, options, settings=parse_overrides(set_ or ()))
-    requests = [replace(request, memory=name) for name in _each_once(memory)]
-    requests += [replace(request, memory=name, whole=True) for name in _each_once(assistant)]
+    requests = [replace(request, memory=name) for name in each_once(memory)]
+    requests += [replace(request, memory=name, whole=True) for name in each_once(assistant)]
     if not requests:
         raise Problem("Name what to evaluate with --memory, as in: amemgym evaluate demo --memory bm25 --memory full-history")
     console = stderr_console()
@@ -188,8 +188,8 @@ def _report(runs: Sequence[FinishedRun]) -> str:
     return "\n\n".join(parts)
 
 
-def _each_once(sources: Sequence[str] | None) -> list[str]:
-    """Return the memories, those of sweeps too, each once, however often it is named."""
+def each_once(sources: Sequence[str] | None) -> list[str]:
+    """Return the memories, those of sweeps too, each once, however often one is named."""
     found = list[str]()
     for source in sources or ():
         found += swept_memories(source)

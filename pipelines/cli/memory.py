@@ -13,6 +13,7 @@ from assets.records.estimate import with_interval
 from assets.reporting.plurals import counted, is_or_are
 from pipelines.cli.evaluate import RUN, SCORING, EvaluateOptions, evaluation_errors, evaluation_request, print_run
 from pipelines.cli.options import DatasetArgument, QuietOption, command_group, file_errors, json_option, option, options_of
+from pipelines.cli.replay import replay_sessions
 from pipelines.cli.terminal import (
     LiveProgress,
     TextConsole,
@@ -62,6 +63,7 @@ from pipelines.resources.storage.open_stores import open_release_store
 
 W = TypeVar("W", bound=str)
 app = command_group("Memories: hold one of your own to the contract.")
+app.command("replay")(replay_sessions)
 
 
 @app.command("check")
