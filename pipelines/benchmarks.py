@@ -27,7 +27,7 @@ class BenchmarkEntry:
 
     - `tasks(folder, record)` reads a verified release for the runner of evaluations; `asks` begin the names of the prompts
       that an evaluation asks. `file_tasks(path, settings)` reads a file of its own form, whose name ends in `files`.
-    - `exported(tasks)` gives documents and questions for other harnesses.
+    - `exported(tasks)` gives documents and questions for other harnesses, `traced(tasks)` sessions as traces.
     - `writers` are the embedded model's functions by prompt.
     - `print_item(console, item, brief=...)` prints a finished item, `print_figures(console, report)` a report's main figures.
     - `forecast(recipe, ledger, terms)` says what a variant will take; left out, it follows from what the stages say.
@@ -40,6 +40,7 @@ class BenchmarkEntry:
     files: str = ""
     file_tasks: str = ""
     exported: str = ""
+    traced: str = ""
     writers: str = ""
     print_item: str = ""
     print_figures: str = ""
@@ -59,6 +60,7 @@ BENCHMARKS = (
         files=".json",
         file_tasks="pipelines.evaluation.amemgym.tasks:read_amemgym_file",
         exported="pipelines.export.views:export_dialogues",
+        traced="pipelines.export.views:trace_dialogues",
         writers="pipelines.embedded.amemgym.writers:WRITERS",
         print_item="pipelines.cli.stories:print_episode",
         print_figures="pipelines.cli.stories:print_figures",
@@ -70,6 +72,7 @@ BENCHMARKS = (
         tasks="pipelines.evaluation.document_tasks:read_document_tasks",
         asks=("evaluation/", "memories/", "memory_items/ask"),
         exported="pipelines.export.views:export_documents",
+        traced="pipelines.export.views:trace_documents",
         writers="pipelines.embedded.deep_research.writers:WRITERS",
         print_item="pipelines.cli.stories:print_task",
     ),
@@ -79,6 +82,7 @@ BENCHMARKS = (
         tasks="pipelines.evaluation.document_tasks:read_document_tasks",
         asks=("evaluation/", "memories/", "memory_items/ask"),
         exported="pipelines.export.views:export_documents",
+        traced="pipelines.export.views:trace_documents",
         writers="pipelines.embedded.code_qa.writers:WRITERS",
         print_item="pipelines.cli.stories:print_task",
     ),
@@ -87,6 +91,7 @@ BENCHMARKS = (
         TOOL_DIALOGUE_RELEASE,
         tasks="pipelines.evaluation.acted_tasks:read_tool_tasks",
         asks=("evaluation/", "memories/"),
+        traced="pipelines.export.views:trace_episodes",
         writers="pipelines.embedded.tool_dialogue.writers:WRITERS",
         print_item="pipelines.cli.stories:print_tool_task",
     ),

@@ -4,7 +4,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from pathlib import Path
 from typing import Annotated, Literal, Optional
 
 import typer
@@ -41,7 +40,7 @@ from pipelines.evaluation.command import (
     plan_evaluation,
     run_evaluation,
 )
-from pipelines.evaluation.folder import PAGE, FinishedRun, RunFolder, read_run, runs_folder
+from pipelines.evaluation.folder import PAGE, FinishedRun, read_run, runs_folder
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.options import EvaluationOptions
@@ -252,27 +251,6 @@ def leaderboard(
         records.append({"dataset": manifest.dataset, "digest": manifest.dataset_digest, "page": str(page), "runs": found})
     if as_json:
         print_json(records)
-
-
-def inspect_log(
-    run: Annotated[str, typer.Argument(help=RUN)],
-    out: Annotated[Optional[Path], typer.Option(help="File to write; in the run's folder by default.")] = None,
-) -> None:
-    """Write a finished run as a log of Inspect, for its viewer."""
-    folder = runs_folder(home())
-    finished = read_run(run, runs=folder)
-    try:
-        # Inspect is an optional extra, and takes seconds to import.
-        from pipelines.export.inspect_log import write_inspect_log
-    except ModuleNotFoundError as error:
-        raise Problem(
-            f"Inspect is not installed ({error.name} is missing); install it with: pip install -e '.[inspect]'"
-        ) from error
-    run_folder = folder / finished.manifest.run_id
-    path = out or run_folder / "inspect.eval"
-    samples = write_inspect_log(finished, path, made_at=RunFolder(run_folder).made_at)
-    found = counted(samples, "sample")
-    print_plain(TextConsole(stderr=True), f"{found} in {path}; look at them with: inspect view --log-dir {path.parent}")
 
 
 def evaluation_request(

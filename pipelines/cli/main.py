@@ -48,8 +48,7 @@ PANELS = {
         "gate": "memory:gate_memory",
         "memory": "memory:app",
         "evolve": "memory:evolve_memory",
-        "export": "memory:export_release",
-        "inspect-log": "evaluate:inspect_log",
+        "export": "export:export",
     },
     "Share, and have people check": {
         "publish": "release:publish",

@@ -1,4 +1,4 @@
-"""`amemgym memory`, `gate`, `export` and `evolve`: what is done with memories beside scoring them."""
+"""`amemgym memory`, `gate` and `evolve`: what is done with memories beside scoring them."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,12 +27,11 @@ from pipelines.cli.terminal import (
 )
 from pipelines.errors import Problem
 from pipelines.evaluation.command import EvaluationProgress, run_evaluation
-from pipelines.evaluation.folder import PAGE, RunFolder, find_run, read_run, run_folder_of, runs_folder, write_table
+from pipelines.evaluation.folder import PAGE, find_run, runs_folder, write_table
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import MEMORY_CHECK
 from pipelines.evaluation.run import Run
-from pipelines.evaluation.sources import open_tasks
 from pipelines.experiments.evolution.command import EvolutionProgress, EvolutionRequest, run_evolution
 from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan
 from pipelines.experiments.evolution.records import EvolutionManifest
@@ -50,8 +49,6 @@ from pipelines.experiments.scoring.gate import (
     refuse_few_users,
     refuse_other_settings,
 )
-from pipelines.export.documents import export_tasks
-from pipelines.export.every_eval_ever import SCHEMA_VERSION, write_record
 from pipelines.home import home
 from pipelines.memories.check import ContractVerdict, check_memory
 from pipelines.memories.contract import MemoryTools
@@ -59,7 +56,6 @@ from pipelines.memories.registry import Confinement, find_memory
 from pipelines.opening.models import open_models
 from pipelines.redaction import public_address
 from pipelines.resources.llm.embeddings import ModelEmbedder
-from pipelines.resources.storage.open_stores import open_release_store
 
 W = TypeVar("W", bound=str)
 app = command_group("Memories: hold one of your own to the contract.")
@@ -125,31 +121,6 @@ async def _checked(source: str, options: EvaluationOptions, *, deadline: float) 
         tools = MemoryTools(ports.chat, ModelEmbedder(ports.embeddings), names["memory"], names["embedding"], options.seed)
         confinement = Confinement(options.in_process, (home().root,))
         return await check_memory(spec, tools, deadline=deadline, settle=options.settle, confinement=confinement)
-
-
-def export_release(
-    source: Annotated[
-        str,
-        typer.Argument(metavar="RELEASE|RUN", help="A variant with a release, a release folder, a data.json, or a run."),
-    ],
-    out: Annotated[Path, typer.Option(help="Folder to write.")],
-    users: Annotated[Optional[int], typer.Option(min=1, help="Only the first so many users, or tasks, of a release.")] = None,
-) -> None:
-    """Write a release's documents and questions for other harnesses, or a run as a record of Every Eval Ever with its lines."""
-    run = run_folder_of(source, home=home())
-    if run is not None:
-        path = write_record(read_run(str(run), runs=run.parent), out, made_at=RunFolder(run).made_at)
-        print_plain(
-            TextConsole(stderr=True), f"{path} is a record of Every Eval Ever {SCHEMA_VERSION}; its lines lie beside it."
-        )
-        return
-    tasks = open_tasks(source, release_store=open_release_store(home())).first(users)
-    export = export_tasks(tasks, out)
-    documents = counted(len(export.documents), "document")
-    questions = counted(len(export.questions), "question")
-    console = TextConsole(stderr=True)
-    print_plain(console, f"{documents} and {questions} of {tasks.info.name} are in {out}.")
-    print_plain(console, export.lost)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,14 +14,15 @@ from pkgutil import resolve_name
 from pydantic import Field
 
 from assets.records.base import Record
+from assets.reporting.plurals import counted
 from dataset_card.release.writers import write_durably
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import write_table
 from pipelines.evaluation.run import BenchmarkTasks, DatasetInfo
+from pipelines.export.folders import PAGE, check_free
 
 HARNESS = "harness.py"  # for the Agent Memory Benchmark
-FILES = {"README.md", "documents.parquet", "documents.jsonl", "questions.parquet", "questions.jsonl", HARNESS}
-
+FILES = {PAGE, "documents.parquet", "documents.jsonl", "questions.parquet", "questions.jsonl", HARNESS}
 
 STARTED = (
     "In a clone of vectorize-io/agent-memory-benchmark, `{harness}` of this folder is its command `omb` with this data set: "
@@ -64,6 +65,14 @@ class Export:
     questions: list[ExportedQuestion] = field(default_factory=list[ExportedQuestion])
 
 
+def write_release_documents(tasks: BenchmarkTasks, folder: Path) -> list[str]:
+    """Write both tables and a page on them, and say what was written and lost. Raises what `export_tasks` raises."""
+    export = export_tasks(tasks, folder)
+    documents = counted(len(export.documents), "document")
+    questions = counted(len(export.questions), "question")
+    return [f"{documents} and {questions} of {tasks.info.name} are in {folder}.", export.lost]
+
+
 def export_tasks(tasks: BenchmarkTasks, folder: Path) -> Export:
     """Write both tables and a page on them, and return what was written.
 
@@ -73,7 +82,7 @@ def export_tasks(tasks: BenchmarkTasks, folder: Path) -> Export:
     # Late: the entries name stages, which import Dagster.
     from pipelines.benchmarks import entry_named
 
-    _check_free(folder)
+    check_free(folder, FILES)
     exported = entry_named(tasks.info.benchmark).exported
     if not exported:
         raise EvaluationError(
@@ -85,19 +94,8 @@ def export_tasks(tasks: BenchmarkTasks, folder: Path) -> Export:
     _write(folder, "documents", export.documents, kind=ExportedDocument)
     _write(folder, "questions", export.questions, kind=ExportedQuestion)
     write_durably(folder / HARNESS, Path(__file__).with_name("agent_memory_benchmark.py").read_bytes())
-    write_durably(folder / "README.md", _page(tasks.info, export).encode())
+    write_durably(folder / PAGE, _page(tasks.info, export).encode())
     return export
-
-
-def _check_free(folder: Path) -> None:
-    """An export replaces an earlier one, and nothing else."""
-    there = {path.name for path in folder.iterdir()} if folder.exists() else set[str]()
-    # What looks like an export of ours has its questions; a README alone may be anybody's.
-    if there and (there - FILES or "questions.jsonl" not in there):
-        foreign = sorted(there - FILES) or sorted(there)
-        raise EvaluationError(
-            f"{folder} holds files of no export, such as {foreign[0]}; give a new or empty folder with --out."
-        )
 
 
 def _write(folder: Path, name: str, rows: Sequence[Record], *, kind: type[Record]) -> None:

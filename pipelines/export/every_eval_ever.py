@@ -5,7 +5,6 @@ The formats' own schemas are in the repository evaleval/every_eval_ever. Nothing
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +14,8 @@ from assets.reporting.intervals import CONFIDENCE, RESAMPLES
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import TABLE, MetricEntry
 from pipelines.evaluation.records import AnswerRow
+from pipelines.export.folders import path_part
+from pipelines.export.formats import RunExport
 
 SCHEMA_VERSION = "0.3.0"
 OVERALL = "overall"  # the metric that the lines of questions belong to
@@ -23,13 +24,19 @@ BELOW_ZERO = {"memory", "memory_of_means"}  # worse than chance is below 0
 Json = dict[str, object]
 
 
+def write_run_record(export: RunExport) -> list[str]:
+    """Write the record and its lines, and say where."""
+    path = write_record(export.run, export.folder, made_at=export.made_at)
+    return [f"{path} is a record of Every Eval Ever {SCHEMA_VERSION}; its lines lie beside it."]
+
+
 def write_record(run: FinishedRun, folder: Path, *, made_at: datetime) -> Path:
     """Write the record and its lines where the shared repository has them; return the record's path.
 
     `made_at`: when the results were written.
     """
     developer, _, model = run.manifest.shared().models["assistant"].rpartition("/")
-    place = Path("data") / run.manifest.benchmark / _slug(developer or "unknown") / _slug(model)
+    place = Path("data") / run.manifest.benchmark / path_part(developer or "unknown") / path_part(model)
     (folder / place).mkdir(parents=True, exist_ok=True)
     # The format wants the form of random ids; this one follows from the run.
     name = UUID(bytes=hashlib.sha256(run.manifest.run_id.encode()).digest()[:16], version=4)
@@ -47,10 +54,6 @@ def write_record(run: FinishedRun, folder: Path, *, made_at: datetime) -> Path:
     path = folder / place / f"{name}.json"
     path.write_text(json.dumps(record, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     return path
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)
 
 
 def _evaluation_id(run: FinishedRun, made_at: datetime) -> str:

@@ -21,13 +21,26 @@ from inspect_ai.log import (
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Score
 
+from assets.reporting.plurals import counted
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.reasoning import NOTHING_RECALLED
 from pipelines.evaluation.records import AnswerRow, DialogueTurn, Status
+from pipelines.export.folders import check_free
+from pipelines.export.formats import RunExport
 from prompts.catalogue import load_prompt
 
 VALUES: dict[Status, str] = {"right": CORRECT, "wrong": INCORRECT, "unknown": INCORRECT, "unscored": NOANSWER}
 SCORER = "choice"
+LOG = "inspect.eval"
+
+
+def write_run_log(export: RunExport) -> list[str]:
+    """Write the log into the folder, and say how to look at it."""
+    path = export.folder / LOG
+    check_free(export.folder, (LOG,))
+    export.folder.mkdir(parents=True, exist_ok=True)
+    samples = counted(write_inspect_log(export.run, path, made_at=export.made_at), "sample")
+    return [f"{samples} in {path}; look at them with: inspect view --log-dir {export.folder}"]
 
 
 def write_inspect_log(run: FinishedRun, path: Path, *, made_at: datetime) -> int:

@@ -1,9 +1,14 @@
-"""Items of each benchmark as documents and questions, for harnesses that ingest and ask."""
+"""Items of each benchmark as documents and questions, for harnesses that ingest and ask, and as sessions."""
+
+from collections.abc import Iterator
 
 from assets.amemgym.records.episode import Episode
+from assets.tool_dialogue.dialogue import ToolDialogue
+from pipelines.evaluation.acted_tasks import ToolItem, ToolTasks
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
 from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks
 from pipelines.export.documents import Export, ExportedDocument, ExportedQuestion
+from pipelines.export.session_traces import Trace, TraceMessage, call_messages
 
 LOST_OF_DIALOGUES = (
     "This is the off-policy view: the opening messages alone. Lost are the replies of the assistant that is evaluated, the "
@@ -100,3 +105,40 @@ def _add_item(export: Export, item: DocumentItem) -> None:
 
 def _document_id(group: str, period: int, number: int) -> str:
     return f"{group}/{period:02}/{number:02}"
+
+
+def trace_dialogues(tasks: AMemGymTasks) -> Iterator[Trace]:
+    """Yield what each user said over all periods, in order of time; a release has no assistant's replies."""
+    for episode in tasks.dataset.episodes:
+        messages: list[TraceMessage] = []
+        for period in episode.periods:
+            for session in period.sessions:
+                messages.append(TraceMessage("user", session.query, at=session.session_time))
+        yield Trace(episode.user_id, f"What {episode.user_profile.name} said", messages)
+
+
+def trace_documents(tasks: DocumentTasks) -> Iterator[Trace]:
+    """Yield each task at each length: its documents as they arrive, the question, and the right answer."""
+    for item in tasks.documents:
+        messages = [TraceMessage("user", event.text) for event in item.events]
+        for document in item.task.shown_with_question:
+            messages.append(TraceMessage("user", document.perceived))
+        messages.append(TraceMessage("user", item.task.question))
+        messages.append(TraceMessage("assistant", item.task.answer.value))
+        yield Trace(item.item_id, item.task.question, messages, outcome=1.0)
+
+
+def trace_episodes(tasks: ToolTasks) -> Iterator[Trace]:
+    """Yield each tool dialogue at each length: its sessions, the request, and the calls that are right, really carried out."""
+    for item in tasks.documents:
+        assert isinstance(item, ToolItem)
+        dialogue = ToolDialogue(item.task)
+        messages = [TraceMessage("system", dialogue.rules)]
+        messages += [TraceMessage("user", event.text) for event in item.events]
+        messages.append(TraceMessage("user", dialogue.opening))
+        for number, call in enumerate(item.task.calls, start=1):
+            result = dialogue.call(call.tool, call.arguments)
+            messages += call_messages(number, call.tool, call.arguments, result=result)
+        done = f"That is done; the reference is {item.task.said}."
+        messages += [TraceMessage("assistant", done), TraceMessage("user", dialogue.say(done))]
+        yield Trace(item.item_id, item.task.question, messages, outcome=float(not dialogue.failed_by))

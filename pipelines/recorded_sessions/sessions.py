@@ -167,7 +167,7 @@ def _session_of_row(row: Mapping[str, Any], *, name: str) -> RecordedSession:
     if not key:
         raise NoSession(f"the row of {name} has none of {', '.join(CHATS)}")
     named = next((str(row[field]) for field in NAMES if isinstance(row.get(field), str | int)), name)
-    outcome = next((float(row[field]) for field in OUTCOMES if isinstance(row.get(field), bool | int | float)), None)
+    outcome = _outcome(row)
     values = cast(list[object], row[key])
     if not all(isinstance(value, dict) for value in values):
         raise NoSession(f"an item of {key!r} of {named} is no JSON object")
@@ -177,6 +177,10 @@ def _session_of_row(row: Mapping[str, Any], *, name: str) -> RecordedSession:
     return _session_of_messages(items, name=named, outcome=outcome)
 
 
+def _outcome(row: Mapping[str, Any]) -> float | None:
+    return next((float(row[field]) for field in OUTCOMES if isinstance(row.get(field), bool | int | float)), None)
+
+
 def _traces(values: Sequence[dict[str, Any]]) -> Iterator[RecordedSession]:
     """Yield the sessions of session traces; each begins with a header."""
     header, own = values[0], list[dict[str, Any]]()
@@ -184,7 +188,8 @@ def _traces(values: Sequence[dict[str, Any]]) -> Iterator[RecordedSession]:
         if value.get("type") != "session":
             own.append(value)
             continue
-        yield _session_of_messages(own, name=str(header.get("id") or header.get("name") or "session"))
+        name = str(header.get("id") or header.get("name") or "session")
+        yield _session_of_messages(own, name=name, outcome=_outcome(header))
         header, own = value, []
 
 

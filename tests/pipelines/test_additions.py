@@ -49,11 +49,13 @@ def {name}() -> None:
 # What the copy says of what was added, in one process.
 PROGRAM = """
 import json
+from pathlib import Path
 
 from assets.amemgym.pipeline import AMEMGYM
 from pipelines.cli.main import load_command, summary_of
 from pipelines.definitions import defs
 from pipelines.embedded.app import writers
+from pipelines.export.formats import release_writer
 from pipelines.memories.registry import embeds, find_memory
 from pipelines.opening.models import OtherChat
 from validation.amemgym.benchmark import RULES
@@ -66,7 +68,7 @@ print(json.dumps({
     "a built-in memory": find_memory("last").kind == "last" and not embeds("last"),
     "another model API": OtherChat().most_bytes > 0,
     "a command": summary_of("toss") == load_command("toss").help == "Toss a coin.",
-    "an export format": summary_of("export-blank") == "Write nothing.",
+    "an export format": release_writer("blank")(None, Path()) == ["Nothing was written."],
 }))
 """
 
@@ -125,10 +127,9 @@ ADDITIONS = {
     ),
     "an export format": Addition(
         {
-            "pipelines/export/blank.py": '"""A format without a byte."""\n',
-            "pipelines/cli/blank.py": COMMAND.format(name="export_blank", sentence="Write nothing."),
+            "pipelines/export/blank.py": 'def write_blank(tasks, folder):\n    return ["Nothing was written."]\n',
         },
-        ((MAIN, '        "export": "memory:export_release"', '        "export-blank": "blank:export_blank",\n'),),
+        (("pipelines/export/formats.py", '    "documents": "', '    "blank": "pipelines.export.blank:write_blank",\n'),),
     ),
 }
 MOST_OPENED = {

@@ -1,0 +1,38 @@
+"""`amemgym export`: releases and runs in the formats of others."""
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from pipelines.cli.terminal import TextConsole, print_plain
+from pipelines.evaluation.folder import RunFolder, read_run, run_folder_of
+from pipelines.evaluation.sources import open_tasks
+from pipelines.export.formats import OF_RELEASES, OF_RUNS, RunExport, release_writer, run_writer
+from pipelines.home import home
+from pipelines.resources.storage.open_stores import open_release_store
+
+FORMATS = f"Of a release: {', '.join(OF_RELEASES)}. Of a run: {', '.join(OF_RUNS)}. The first by default."
+
+
+def export(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="RELEASE|RUN", help="A variant with a release, a release folder, a data.json, or a run."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder to write.")],
+    form: Annotated[Optional[str], typer.Option("--as", metavar="FORMAT", help=FORMATS)] = None,
+    users: Annotated[Optional[int], typer.Option(min=1, help="Only the first so many users, or tasks, of a release.")] = None,
+) -> None:
+    """Write a release or a run in a format of others, which pipelines/guide/formats.md lists."""
+    folder = run_folder_of(source, home=home())
+    if folder is None:
+        write = release_writer(form)
+        sentences = write(open_tasks(source, release_store=open_release_store(home())).first(users), out)
+    else:
+        write_run = run_writer(form)
+        run = read_run(str(folder), runs=folder.parent)
+        sentences = write_run(RunExport(run, out, RunFolder(folder).made_at))
+    console = TextConsole(stderr=True)
+    for sentence in sentences:
+        print_plain(console, sentence)
