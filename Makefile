@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint ui record bench docs clean clean-data test-browser test-extras test-cluster test-sandbox test-faults cluster lock
+.PHONY: help setup demo test lint ui record bench docs clean clean-data test-browser test-extras test-cluster test-sandbox test-faults test-tau2 cluster lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,10 @@ test-sandbox: $(READY)  ## attack bubblewrap, in which code of packages is run (
 # Where users get no namespaces of their own, as in many containers, it is told that it was not attacked.
 	@AMEMGYM_TEST_BOUNDARIES=bubblewrap $(BIN)/python -m pytest -rs -k "attacks or hold" tests/assets/isolation
 
+test-tau2: $(READY)  ## play all 287 tasks of tau2-bench with the right calls, and with none (three minutes; test-extras plays some)
+	@tests/extras/install.sh $(PYTHON) $(EXTRAS)
+	@AMEMGYM_TAU2=all $(EXTRAS)/bin/python -m pytest -n auto tests/extras/test_tau2.py
+
 test-faults: $(READY)  ## faults, kills and damage, cell by cell, as a table (hours; CELLS="SIGKILL or drops" for some)
 	@AMEMGYM_TEST_EVERY_CELL=1 $(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/faults \
 	  tests/dataset_card/hub/test_faults.py tests/dataset_card/hub/test_concurrent_publishers.py \
@@ -96,7 +100,7 @@ lock:  ## compile the lock files anew (needs uv)
 	  --python-version 3.11 --group pyproject.toml:docs --output-file pipelines/docs_site/requirements.lock
 # The extras keep to the lock, but for fsspec and numpy, of which Inspect and Presidio want older ones.
 	@sed -E '/^(fsspec|numpy)==/,/[^\\]$$/d' requirements.lock | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
-	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra mcp --extra inspect --extra pii --group dev --group build \
+	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra mcp --extra inspect --extra pii --extra tau2 --group dev --group build \
 	  --constraint - pyproject.toml tests/extras/requirements.in --output-file tests/extras/requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --extra cluster --group dev --group build --constraint requirements.lock pyproject.toml \

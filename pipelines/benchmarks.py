@@ -89,13 +89,17 @@ BENCHMARKS = (
     BenchmarkEntry(
         TOOL_DIALOGUE_VALIDATION,
         TOOL_DIALOGUE_RELEASE,
-        tasks="pipelines.evaluation.acted_tasks:read_tool_tasks",
+        tasks="pipelines.evaluation.acted.tool_dialogues:read_tool_tasks",
         asks=("evaluation/", "memories/"),
         traced="pipelines.export.views:trace_episodes",
         writers="pipelines.embedded.tool_dialogue.writers:WRITERS",
         print_item="pipelines.cli.stories:print_tool_task",
     ),
 )
+
+
+# Worlds of others that can be evaluated on, by how their names begin: a function of the name.
+WORLDS = {"tau2:": "pipelines.evaluation.acted.tau2:read_tau2_tasks"}
 
 
 def entry_of(recipe: Recipe) -> BenchmarkEntry:

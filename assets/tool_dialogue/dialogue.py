@@ -48,6 +48,11 @@ class ToolDialogue:
         return self.task.question
 
     @property
+    def ended(self) -> bool:
+        """The customer never goes first."""
+        return False
+
+    @property
     def tools(self) -> list[ToolDescription]:
         return self.company.tools
 

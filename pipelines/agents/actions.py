@@ -53,12 +53,14 @@ def read_action(reply: str) -> Action:
 class EpisodeStep(Record):
     """One step of an episode: what the agent replied, what kind of step that was, and what came of it.
 
-    `did` is nothing where the reply was no action, or a tool refused.
+    `did` is nothing where the reply was no action, or a tool refused. `user`: the replies of a user whom a model plays, to what
+    was said; they are actions too.
     """
 
     reply: str
     did: Literal["looked", "wrote", "said", "finished", "nothing"]
     seen: str
+    user: tuple[str, ...] = Field(default=(), exclude_if=lambda replies: not replies)
 
 
 STEPS: TypeAdapter[list[EpisodeStep]] = TypeAdapter(list[EpisodeStep])

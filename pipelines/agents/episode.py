@@ -18,8 +18,13 @@ WINDOW_TOKENS = 8_000  # of the dialogue that stays in sight, beside the instruc
 SAME_CALL = 3  # times in a row, after which an agent goes round in circles
 CUT = " ... (cut)"
 
-# Asks for the next action; the messages in sight, the oldest first.
-Ask = Callable[[Sequence[Message]], Awaitable[str]]
+# Asks for the next action, with the messages that are out of sight, and those in sight; the oldest first.
+Ask = Callable[[Sequence[Message], Sequence[Message]], Awaitable[str]]
+# Says something to the user, and returns what the user then said, with the replies of the model that plays the user.
+Hear = Callable[[str], Awaitable[tuple[str, tuple[str, ...]]]]
+Recall = Callable[[str], Awaitable[str]]
+RECALL = "recall"  # the tool by which an agent asks its memory, and what that gives where the memory has no text
+NOTHING = "Nothing."
 
 
 class EpisodeWorld(Protocol):
@@ -28,6 +33,11 @@ class EpisodeWorld(Protocol):
     @property
     def opening(self) -> str:
         """The user's first message."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Return True once the user has gone."""
         ...
 
     def writes(self, tool: str) -> bool:
@@ -43,20 +53,48 @@ class EpisodeWorld(Protocol):
         ...
 
 
-async def run_episode(world: EpisodeWorld, ask: Ask) -> list[EpisodeStep]:
-    """Let the agent act, and return every step."""
+async def run_episode(
+    world: EpisodeWorld,
+    ask: Ask,
+    *,
+    hear: Hear | None = None,
+    recall: Recall | None = None,
+    window: int = WINDOW_TOKENS,
+    most_steps: int = MOST_STEPS,
+) -> list[EpisodeStep]:
+    """Let the agent act, and return every step.
+
+    `hear`: of a world whose user a model plays. `recall`: of an agent that asks its memory by a tool.
+    """
     messages = [Message("user", world.opening)]
     steps: list[EpisodeStep] = []
-    while len(steps) < MOST_STEPS and not _goes_round(steps):
+    while len(steps) < most_steps and not _goes_round(steps):
+        seen = in_sight(messages, window)
         try:
-            step = taken(world, await ask(in_sight(messages)))
+            reply = await ask(messages[: len(messages) - len(seen)], seen)
         except UnusableReply as unusable:
             step = EpisodeStep(reply="", did="nothing", seen=str(unusable))
+        else:
+            step = await _taken(world, reply, hear=hear, recall=recall)
         steps.append(step)
-        if step.did == "finished":
+        if step.did == "finished" or world.ended:
             break
         messages += [Message("assistant", step.reply or "(nothing)"), Message("user", step.seen)]
     return steps
+
+
+async def _taken(world: EpisodeWorld, reply: str, *, hear: Hear | None, recall: Recall | None) -> EpisodeStep:
+    """Do what the reply says. Users whom a model plays, and memories, are asked here, as neither is part of the world."""
+    try:
+        action = read_action(reply)
+    except ValueError:
+        return taken(world, reply)
+    if hear is not None and action.action == "say":
+        seen, user = await hear(action.text or "")
+        return EpisodeStep(reply=reply, did="said", seen=seen, user=user)
+    if recall is not None and action.action == "call" and action.tool == RECALL:
+        return EpisodeStep(reply=reply, did="looked", seen=result_message(RECALL, await recall(action.given.get("query", ""))))
+    return taken(world, reply)
 
 
 def taken(world: EpisodeWorld, reply: str) -> EpisodeStep:
@@ -71,9 +109,14 @@ def taken(world: EpisodeWorld, reply: str) -> EpisodeStep:
         return EpisodeStep(reply=reply, did="said", seen=world.say(action.text or ""))
     tool = action.tool or ""
     result = world.call(tool, action.given)
-    shown = result if len(result) <= MOST_CHARACTERS else result[:MOST_CHARACTERS] + CUT
     did = "nothing" if result.startswith(REFUSED) else "wrote" if world.writes(tool) else "looked"
-    return EpisodeStep(reply=reply, did=did, seen=f"{RESULT_OF}{tool}:\n{shown}")
+    return EpisodeStep(reply=reply, did=did, seen=result_message(tool, result))
+
+
+def result_message(tool: str, result: str) -> str:
+    """Return what a tool gave back as an agent is shown it."""
+    shown = result if len(result) <= MOST_CHARACTERS else result[:MOST_CHARACTERS] + CUT
+    return f"{RESULT_OF}{tool}:\n{shown}"
 
 
 def replayed(world: EpisodeWorld, steps: Sequence[EpisodeStep]) -> None:
@@ -82,9 +125,9 @@ def replayed(world: EpisodeWorld, steps: Sequence[EpisodeStep]) -> None:
         taken(world, step.reply)
 
 
-def in_sight(messages: Sequence[Message]) -> list[Message]:
-    """Return the newest messages that the window holds, the oldest first; the last one always."""
-    left = WINDOW_TOKENS
+def in_sight(messages: Sequence[Message], window: int = WINDOW_TOKENS) -> list[Message]:
+    """Return the newest messages that a window of so many tokens holds, the oldest first; the last one always."""
+    left = window
     kept: list[Message] = []
     for message in reversed(messages):
         left -= count_tokens(message.content)

@@ -44,6 +44,7 @@ from pipelines.evaluation.folder import PAGE, FinishedRun, read_run, runs_folder
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.options import EvaluationOptions
+from pipelines.evaluation.records import RecallAt
 from pipelines.evaluation.report.formatting import format_estimate
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import Run
@@ -91,10 +92,12 @@ class EvaluateOptions:
     recall_query: Literal["question-and-options", "question"] = option(
         "What a memory is asked with in dialogues; the reasoner always sees the options.", "question-and-options"
     )
-    recall_at: Literal["start", "step", "write"] = option(
-        "When a memory is asked in a tool dialogue: once, before each action, or again before a call that changes something.",
-        "start",
+    recall_at: Optional[RecallAt] = option(  # noqa: RUF009 (its default is None)
+        "When a memory is asked where an agent acts: once, before each action, again before a call that changes something, or "
+        "by a tool of the agent's. By default start, and step on tau2.",
+        None,
     )
+    window: Optional[int] = option("Tokens of a dialogue of tau2 that stay in sight; 2,000 by default.", None, least=1)
     users: Optional[int] = option("Only the first so many users, or tasks at all their lengths.", None, least=1)
     replay: str = option("Off-policy: replay the dialogues of this run.", metavar="RUN")
     seed: int = option("Seed of the order of options, and of all calls.", 42, most=2**63 - 1)
@@ -276,6 +279,7 @@ def evaluation_request(
         settle=options.settle,
         recall_query=options.recall_query,
         recall_at=options.recall_at,
+        window=options.window,
         in_process=options.in_process,
     )
     return EvaluationRequest(

@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from assets.llm.usage import prompt_tokens
 from assets.text.words import count_tokens, text_within
-from pipelines.embedded.assistant import chat, memory_tasks
+from pipelines.embedded.assistant import acting, chat, memory_tasks, tau2
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
 from pipelines.embedded.memory_items import questions as memory_questions
 from pipelines.embedded.prefix_cache import PrefixCache
@@ -31,6 +31,8 @@ from pipelines.embedded.task import PromptTask, recognise
 Writer = Callable[[PromptTask], Any]
 # Of prompts that no benchmark has alone; each benchmark's own are in its entry.
 SHARED_WRITERS: dict[str, Writer] = {
+    "evaluation/act": acting.act,
+    "evaluation/act_user": tau2.play_user,
     "evaluation/follow_up": chat.follow_up,
     "memories/extract_facts": memory_tasks.extract_facts,
     "memories/reconcile_memories": memory_tasks.reconcile,

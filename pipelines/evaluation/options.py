@@ -39,7 +39,7 @@ class EvaluationOptions:
     tells repetitions apart. The others are of dialogues alone. `replayed_run`: id of the run whose dialogues are replayed
     (off-policy), "" for on-policy.
     `wording`: our questions, or the paper's form and order of options. `recall_query`: what the memory is asked with.
-    `recall_at`: when it is asked, in tool dialogues.
+    `recall_at`: when it is asked in an episode, and `window`: tokens of an episode in sight; None for the benchmark's own.
     `settle`: seconds that writes of a memory of others take until they can be recalled. `in_process`: its code runs in our own
     process, for debugging.
     """
@@ -63,7 +63,8 @@ class EvaluationOptions:
     wording: Wording = "own"
     settle: float = 0.0
     recall_query: RecallQuery = "question-and-options"
-    recall_at: RecallAt = "start"
+    recall_at: RecallAt | None = None
+    window: int | None = None
     in_process: bool = False
 
     def check(self) -> None:

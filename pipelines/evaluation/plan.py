@@ -53,8 +53,10 @@ def manifest_of(
     options.check()
     info = tasks.info
     own = tasks.own_settings(options, whole=spec.whole)
-    if options.recall_at != "start" and "recall_at" not in own:
+    if options.recall_at and "recall_at" not in own:
         raise EvaluationError(f"--recall-at is for tool dialogues, in which an agent acts; {info.name} only asks questions.")
+    if options.window is not None and "window" not in own:
+        raise EvaluationError(f"--window is for tau2, whose dialogues leave the window; those of {info.name} do not.")
     tokens = info.tokens if options.tokens is None else options.tokens
     # In the order of names, whatever the file's; a setting of nothing is one that is left out.
     settings = {name: value for name, value in sorted(spec.settings.items()) if value is not None}

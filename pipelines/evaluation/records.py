@@ -28,7 +28,8 @@ AskKind = Literal[
     "noise",
 ]
 OF_MEMORY: tuple[AskKind, ...] = ("question", "at_budget")  # questions that were answered from the memory
-RecallAt = Literal["start", "step", "write"]  # in an episode: once, before each action, or again before a call that writes
+# In an episode: once, before each action, again before a call that writes, or where the agent asks by a tool.
+RecallAt = Literal["start", "step", "write", "tool"]
 Arm = Literal["placebo", "stale", "another", "noise"]  # what stands in the memory's place, as a control
 Status = Literal["right", "wrong", "unknown", "unscored"]
 Failure = Literal["", "write", "read", "utilization", "undiagnosed"]
@@ -179,6 +180,8 @@ class RunManifest(Record):
     arms: tuple[Arm, ...] = Field(default=(), exclude_if=lambda arms: not arms)
     # Of tool dialogues: when the memory is asked, likewise.
     recall_at: RecallAt = Field(default="start", exclude_if=lambda place: place == "start")
+    # Of dialogues with a user whom a model plays: tokens of an episode that stay in sight, likewise.
+    window: int = Field(default=0, exclude_if=lambda tokens: not tokens)
     # Tokens that a reply may have, likewise.
     reply_tokens: int = Field(default=MAX_REPLY_TOKENS, exclude_if=_is_usual_room)
 

@@ -18,13 +18,16 @@ R = TypeVar("R", bound=Recipe)
 
 
 def open_tasks(source: str, *, release_store: ReleaseStore, settings: Mapping[str, object] | None = None) -> BenchmarkTasks:
-    """Return the tasks of a release of any benchmark, or of a file, which `settings` are for.
+    """Return the tasks of a release of any benchmark, of a file, which `settings` are for, or of a world.
 
     Raises EvaluationError with one sentence; everything has been read and checked then, and nothing asked of a model.
     """
     # Late: the entries name stages, which import Dagster; the runner itself needs none of it.
-    from pipelines.benchmarks import BENCHMARKS
+    from pipelines.benchmarks import BENCHMARKS, WORLDS
 
+    for beginning, read in WORLDS.items():
+        if source.startswith(beginning):
+            return resolve_name(read)(source)
     for entry in BENCHMARKS:
         if entry.files and source.endswith(entry.files):
             return resolve_name(entry.file_tasks)(Path(source), settings or {})

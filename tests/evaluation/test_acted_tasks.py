@@ -9,7 +9,7 @@ import pytest
 from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.agents.actions import read_episode
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.acted_tasks import ToolItem, ToolTasks
+from pipelines.evaluation.acted.tool_dialogues import ToolItem, ToolTasks
 from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.records import AnswerRow, RecallAt
 from pipelines.evaluation.run import DatasetInfo
@@ -78,7 +78,7 @@ def test_an_answer_is_graded_again_from_its_steps_alone(tmp_path: Path) -> None:
     assert data.graded(work.manifest, silent).status == "unknown"
 
 
-@pytest.mark.parametrize("recall_at", ["start", "step", "write"])
+@pytest.mark.parametrize("recall_at", ["start", "step", "write", "tool"])
 def test_a_memory_is_asked_when_the_run_says_so(tmp_path: Path, recall_at: RecallAt) -> None:
     asked: list[str] = []
 

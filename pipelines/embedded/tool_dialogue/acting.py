@@ -12,11 +12,13 @@ from assets.tool_dialogue.company import Call
 from assets.tool_dialogue.domains import Domain, all_domains
 from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, RowMissing, as_argument
 from pipelines.agents.actions import RESULT_OF
+from pipelines.agents.episode import RECALL
 from pipelines.embedded.memory_items.reading import settled_facts
 from pipelines.embedded.task import PromptTask, PromptTurn
 from pipelines.embedded.tool_dialogue.requests import read_request
 
 WORKS_FOR = re.compile(r"You work for (?P<company>.+?), which ")
+NAMES_RECALL = re.compile(rf'"name": ?"{RECALL}"')
 DONE = "That is done; the reference is {reference}."
 CANNOT = "I am sorry, I cannot do that yet: I do not know {missing}."
 
@@ -33,7 +35,8 @@ def act(task: PromptTask) -> dict[str, Any]:
     try:
         call = plan.next_call(_known(task, domain, errand), done)
     except MatterMissing as missing:
-        return _closing(CANNOT.format(missing=domain.matters[missing.matter].label), task)
+        label = domain.matters[missing.matter].label
+        return recall_once(f"{errand.customer}: {label}", task) or _closing(CANNOT.format(missing=label), task)
     except RowMissing:
         return _closing(CANNOT.format(missing="which entry you mean"), task)
     if call is None:
@@ -42,6 +45,20 @@ def act(task: PromptTask) -> dict[str, Any]:
         return _closing(CANNOT.format(missing="how to go on"), task)
     arguments = [{"name": name, "value": value} for name, value in call.arguments.items()]
     return {"action": "call", "tool": call.tool, "arguments": arguments, "text": None}
+
+
+def recall_once(query: str, task: PromptTask) -> dict[str, Any] | None:
+    """Return the call that searches the memory, where the agent has such a tool and has not asked it this yet."""
+    has_tool = any(map(NAMES_RECALL.search, task.user_texts))
+    if not has_tool or any(turn.role == "assistant" and query in turn.content for turn in task.turns):
+        return None
+    return {"action": "call", "tool": RECALL, "arguments": [{"name": "query", "value": query}], "text": None}
+
+
+def recalled_texts(task: PromptTask) -> str:
+    """Return what a memory gave: the texts in the instructions, and the results of searches."""
+    found = [text for text in task.user_texts if text.startswith(f"{RESULT_OF}{RECALL}:")]
+    return "\n".join([task.system, *found])
 
 
 def _closing(words: str, task: PromptTask) -> dict[str, Any]:
@@ -78,5 +95,5 @@ def _done(turns: Iterable[PromptTurn]) -> Iterator[tuple[Call, str]]:
 
 def _known(task: PromptTask, domain: Domain, errand: Errand) -> dict[str, str]:
     """Return the values of matters: those that the request states, and those that the memory's texts settle."""
-    values = {**errand.stated, **settled_facts(task.system, errand.customer, errand.settled)}
+    values = {**errand.stated, **settled_facts(recalled_texts(task), errand.customer, errand.settled)}
     return {matter: as_argument(domain, matter, value) for matter, value in values.items() if matter in domain.matters}

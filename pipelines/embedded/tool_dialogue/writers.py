@@ -11,7 +11,6 @@ from assets.tool_dialogue.desk import ServiceDesk
 from assets.tool_dialogue.domains import all_domains
 from pipelines.embedded.memory_items.documents import DocumentWordings, clauses_of, documents_of
 from pipelines.embedded.task import PromptTask
-from pipelines.embedded.tool_dialogue.acting import act
 from pipelines.embedded.tool_dialogue.requests import check_request, word_request
 from pipelines.embedded.tool_dialogue.sentences import FRAMES
 
@@ -46,5 +45,4 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     ServiceDesk.phrase_prompt: phrase_matters,
     "td_requests/word": word_request,
     "td_requests/check": check_request,
-    "evaluation/act": act,
 }

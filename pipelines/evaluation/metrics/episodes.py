@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from assets.records.base import Record
 from pipelines.agents.actions import EpisodeStep, read_episode
+from pipelines.agents.episode import NOTHING, RECALL, result_message
 from pipelines.evaluation.records import OF_MEMORY, AnswerRow
 
 
@@ -47,7 +48,7 @@ def _figures(kind: str, rows: Sequence[tuple[AnswerRow, Sequence[EpisodeStep]]])
     for row, steps in rows:
         did.update(step.did for step in steps)
         passed += row.status == "right"
-        fired += bool(row.memories)
+        fired += bool(row.memories) or any(map(_found, steps))
         tokens += row.input_tokens + row.output_tokens
     count = len(rows)
     return EpisodeFigures(
@@ -61,3 +62,9 @@ def _figures(kind: str, rows: Sequence[tuple[AnswerRow, Sequence[EpisodeStep]]])
         useless=round(did["nothing"] / count, 6),
         tokens_per_pass=round(tokens / passed, 1) if passed else None,
     )
+
+
+def _found(step: EpisodeStep) -> bool:
+    """Return True for a search of the memory, by the agent's own tool, that gave any text."""
+    beginning = result_message(RECALL, "")
+    return step.seen.startswith(beginning) and step.seen != f"{beginning}{NOTHING}"

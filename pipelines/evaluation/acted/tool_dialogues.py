@@ -10,20 +10,19 @@ from pathlib import Path
 
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolTask
-from pipelines.agents.actions import ACTION_SCHEMA, read_action, read_episode, written_episode
+from pipelines.agents.actions import read_episode, written_episode
 from pipelines.agents.episode import replayed, run_episode
+from pipelines.evaluation.acted.agent import ACT, Agent
 from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks, release_items
 from pipelines.evaluation.forecast import ItemSize
 from pipelines.evaluation.isolated import ReasonerWithMemory, Recalling
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.reasoning import ReadableTask, joined_text
+from pipelines.evaluation.reasoning import ReadableTask
 from pipelines.evaluation.records import RecallAt, RunManifest
 from pipelines.evaluation.run import Run
 from pipelines.memories.contract import Task
-from prompts.catalogue import load_prompt
 from prompts.template import Message
 
-ACT = "evaluation/act"
 USUAL_STEPS = 6  # of an episode, for the forecast
 
 
@@ -46,11 +45,25 @@ class ToolItem(DocumentItem):
 
 
 @dataclass(frozen=True)
+class Sessions:
+    """The sessions before the episode, in a memory. What leaves the window of the episode is not written to it."""
+
+    reasoner: ReasonerWithMemory
+    tokens: int
+
+    async def leave(self, gone: Sequence[Message]) -> None:
+        """The sessions alone are asked for."""
+
+    async def recall(self, query: str) -> Sequence[str]:
+        return await self.reasoner.recall(query, tokens=self.tokens)
+
+
+@dataclass(frozen=True)
 class ActingReasoner:
     """The reasoner as an agent, which acts with what was recalled in its instructions.
 
-    `recall_at`: the memory is asked for the request at the start, and where it says so again: before each step, or before a
-    call that writes. `tokens`: what it may give back then. Where there is no memory, the texts at the start stay.
+    `recall_at`: the memory is asked for the request at the start, and where it says so again. `tokens`: what it may give back
+    then. Where there is no memory, the texts at the start stay.
     """
 
     reasoner: ReasonerWithMemory
@@ -59,42 +72,16 @@ class ActingReasoner:
     tokens: int
 
     async def recall(self, query: str, *, tokens: int) -> Sequence[str]:
-        return await self.reasoner.recall(query, tokens=tokens)
+        return await self.reasoner.recall(query, tokens=tokens) if self.recall_at != "tool" else []
 
     async def answer(self, recalled: Sequence[str], task: Task) -> str:
         """Return all steps of an episode as text."""
         dialogue = ToolDialogue(self.task)
         tools = [tool.shown() for tool in dialogue.tools]
-        instructions = Message("user", joined_text(load_prompt(ACT).render(rules=dialogue.rules, tools=tools).messages))
-        recalls_again = self.reasoner.memory is not None
-
-        async def ask(messages: Sequence[Message]) -> str:
-            *before, last = messages
-            action = Task(
-                text=last.content,
-                query=task.query,
-                window=(instructions, *before),
-                schema_name="evaluation_act",
-                json_schema=ACTION_SCHEMA,
-            )
-            known = recalled
-            if recalls_again and self.recall_at == "step" and before:
-                known = await self.recall(f"{task.query}\n{last.content}", tokens=self.tokens)
-            reply = await self.reasoner.answer(known, action)
-            if recalls_again and self.recall_at == "write" and _is_write(dialogue, reply):
-                known = await self.recall(f"{task.query}\n{reply}", tokens=self.tokens)
-                reply = await self.reasoner.answer(known, action)
-            return reply
-
-        return written_episode(await run_episode(dialogue, ask))
-
-
-def _is_write(dialogue: ToolDialogue, reply: str) -> bool:
-    try:
-        action = read_action(reply)
-    except ValueError:
-        return False
-    return action.action == "call" and dialogue.writes(action.tool or "")
+        source = Sessions(self.reasoner, self.tokens) if self.reasoner.memory is not None else None
+        agent = Agent(self.reasoner.answer, dialogue, dialogue.rules, tools, task.query, source, self.recall_at, recalled)
+        recall = agent.recall_as_tool if agent.recalls_by_tool else None
+        return written_episode(await run_episode(dialogue, agent.ask, recall=recall))
 
 
 @dataclass(frozen=True)
@@ -102,7 +89,8 @@ class ToolTasks(DocumentTasks):
     """The tool dialogues of a release, at all their lengths, the shortest first."""
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
-        return {**super().own_settings(options, whole=whole), "recall_at": options.recall_at}
+        own = super().own_settings(options, whole=whole)
+        return {**own, "recall_at": options.recall_at or "start"}
 
     def subject(self, run: Run, item: DocumentItem, reasoner: ReasonerWithMemory) -> Recalling:
         if not isinstance(item, ToolItem):

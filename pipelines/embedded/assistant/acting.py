@@ -1,0 +1,13 @@
+"""Acts in any world that the embedded model knows: tau2's cases by their number, else a company of this project."""
+
+from typing import Any
+
+from pipelines.embedded.assistant.tau2 import act_in_case, case_in
+from pipelines.embedded.task import PromptTask
+from pipelines.embedded.tool_dialogue.acting import act as act_for_company
+
+
+def act(task: PromptTask) -> dict[str, Any]:
+    """Return the next action of the dialogue that the messages show."""
+    case = case_in(task)
+    return act_in_case(task, case) if case is not None else act_for_company(task)

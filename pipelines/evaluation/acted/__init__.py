@@ -1,0 +1,1 @@
+"""Tasks in which an agent acts, for the runner."""

@@ -1,0 +1,98 @@
+"""The reasoner as an agent: it chooses one action at a time, with what a memory recalled in its instructions."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pipelines.agents.actions import ACTION_SCHEMA, read_action
+from pipelines.agents.episode import NOTHING, RECALL, EpisodeWorld
+from pipelines.evaluation.reasoning import joined_text
+from pipelines.evaluation.records import RecallAt
+from pipelines.memories.contract import Task
+from prompts.catalogue import load_prompt
+from prompts.template import Message
+
+ACT = "evaluation/act"
+RECALL_TOOL: dict[str, object] = {
+    "name": RECALL,
+    "does": "Searches your memory of earlier dialogue and sessions; changes nothing.",
+    "arguments": {
+        "type": "object",
+        "properties": {"query": {"type": "string", "description": "what you want to know"}},
+        "required": ["query"],
+    },
+}
+Answers = Callable[[Sequence[str], Task], Awaitable[str]]
+
+
+class Source(Protocol):
+    """What an agent is given beside the messages in sight: a memory's texts, or those of a condition without one."""
+
+    async def leave(self, gone: Sequence[Message]) -> None:
+        """Learn of all messages of this episode that are out of sight, the oldest first."""
+        ...
+
+    async def recall(self, query: str) -> Sequence[str]: ...
+
+
+@dataclass
+class Agent:
+    """Chooses actions. `known`: texts that it has from the start. `source` None: it is given nothing else.
+
+    `recall_at`: when the source is asked. `recalled`: all that it gave, each text once.
+    """
+
+    answers: Answers
+    world: EpisodeWorld
+    rules: str
+    tools: Sequence[object]
+    query: str
+    source: Source | None
+    recall_at: RecallAt
+    known: Sequence[str] = ()
+    recalled: dict[str, None] = field(default_factory=dict[str, None])
+
+    async def ask(self, gone: Sequence[Message], sight: Sequence[Message]) -> str:
+        """Return the reply with the next action."""
+        *before, last = sight
+        tools = [*self.tools, RECALL_TOOL] if self.recalls_by_tool else self.tools
+        instructions = joined_text(load_prompt(ACT).render(rules=self.rules, tools=tools).messages)
+        action = Task(
+            text=last.content,
+            query=self.query,
+            window=(Message("user", instructions), *before),
+            schema_name=ACT.replace("/", "_"),
+            json_schema=ACTION_SCHEMA,
+        )
+        known = self.known
+        if self.source is not None:
+            await self.source.leave(gone)
+            if self.recall_at == "step" and (before or not self.known):
+                known = await self._recall(f"{self.query}\n{last.content}")
+        reply = await self.answers(known, action)
+        if self.source is not None and self.recall_at == "write" and self._is_write(reply):
+            known = await self._recall(f"{self.query}\n{reply}")
+            reply = await self.answers(known, action)
+        return reply
+
+    @property
+    def recalls_by_tool(self) -> bool:
+        """Return True where the agent asks the memory itself."""
+        return self.source is not None and self.recall_at == "tool"
+
+    async def recall_as_tool(self, query: str) -> str:
+        """Return what the memory has for the agent's query, as a tool's result."""
+        return "\n".join(await self._recall(query)) or NOTHING
+
+    async def _recall(self, query: str) -> Sequence[str]:
+        assert self.source is not None
+        texts = await self.source.recall(query)
+        self.recalled |= dict.fromkeys(texts)
+        return texts
+
+    def _is_write(self, reply: str) -> bool:
+        try:
+            action = read_action(reply)
+        except ValueError:
+            return False
+        return action.action == "call" and self.world.writes(action.tool or "")
