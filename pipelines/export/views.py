@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assets.amemgym.records.episode import Episode
 from assets.tool_dialogue.dialogue import ToolDialogue
-from pipelines.evaluation.acted_tasks import ToolItem, ToolTasks
+from pipelines.evaluation.acted.tool_dialogues import ToolItem, ToolTasks
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
 from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks
 from pipelines.export.documents import Export, ExportedDocument, ExportedQuestion

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pipelines.evaluation.acted_tasks import ToolItem
 
 from pipelines.errors import EvaluationError
+from pipelines.evaluation.acted.tool_dialogues import ToolItem
 from pipelines.export.formats import RunExport, release_writer, run_writer
 from pipelines.recorded_sessions.sessions import RecordedSession, read_sessions
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks

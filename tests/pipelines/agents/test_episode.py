@@ -25,6 +25,7 @@ class Room:
     """A world that keeps what was done in it; the tool `long` gives back more than anybody reads."""
 
     opening: str = "Please switch the light on."
+    ended: bool = False
     done: list[str] = field(default_factory=list[str])
 
     def writes(self, tool: str) -> bool:
@@ -46,8 +47,8 @@ class Script:
     replies: Sequence[str | Exception]
     seen: list[Sequence[Message]] = field(default_factory=list[Sequence[Message]])
 
-    async def ask(self, messages: Sequence[Message]) -> str:
-        self.seen.append(messages)
+    async def ask(self, gone: Sequence[Message], sight: Sequence[Message]) -> str:
+        self.seen.append(sight)
         reply = self.replies[min(len(self.seen), len(self.replies)) - 1]
         if isinstance(reply, Exception):
             raise reply
@@ -115,3 +116,32 @@ def test_an_episode_written_down_can_be_done_again() -> None:
 
 def test_arguments_that_are_no_texts_are_taken_as_their_texts() -> None:
     assert read_action(calling("switch", light=2, dim=0.5, on=True)).given == {"light": "2", "dim": "0.5", "on": "True"}
+
+
+def test_a_user_whom_a_model_plays_is_heard_and_a_user_who_goes_ends_the_episode() -> None:
+    room, agent = Room(), Script([json.dumps({"action": "say", "text": "Which light?"})])
+
+    async def hear(words: str) -> tuple[str, tuple[str, ...]]:
+        room.ended = True
+        return f"{words} None.", ("gone",)
+
+    (step,) = run(run_episode(room, agent.ask, hear=hear))
+    assert (step.did, step.seen, step.user) == ("said", "Which light? None.", ("gone",))
+    assert room.done == []
+
+
+def test_an_agent_that_searches_its_memory_changes_nothing() -> None:
+    room, agent = Room(), Script([calling("recall", query="the light"), FINISH])
+
+    async def recall(query: str) -> str:
+        return f"about {query}"
+
+    steps = run(run_episode(room, agent.ask, recall=recall))
+    assert [(step.did, step.seen) for step in steps] == [("looked", f"{RESULT_OF}recall:\nabout the light"), ("finished", "")]
+    assert room.done == []
+
+
+def test_what_does_not_fit_a_narrow_window_is_out_of_sight() -> None:
+    room, agent = Room(), Script([calling("switch", light="the one in the kitchen"), FINISH])
+    run(run_episode(room, agent.ask, window=1))
+    assert [len(seen) for seen in agent.seen] == [1, 1]
