@@ -12,11 +12,13 @@ from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.manifest import RECIPE, ManifestError, read_recipe_fields
 from dataset_card.tool_dialogue import TOOL_DIALOGUE_RELEASE
+from dataset_card.user_facts import USER_FACTS_RELEASE
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION
 from validation.code_qa.benchmark import CODE_QA_VALIDATION
 from validation.deep_research.benchmark import DEEP_RESEARCH_VALIDATION
 from validation.report.validation import Validation
 from validation.tool_dialogue.benchmark import TOOL_DIALOGUE_VALIDATION
+from validation.user_facts.benchmark import USER_FACTS_VALIDATION
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,12 @@ BENCHMARKS = (
         traced="pipelines.export.views:trace_episodes",
         writers="pipelines.embedded.tool_dialogue.writers:WRITERS",
         print_item="pipelines.cli.stories:print_tool_task",
+    ),
+    BenchmarkEntry(
+        USER_FACTS_VALIDATION,
+        USER_FACTS_RELEASE,
+        writers="pipelines.embedded.user_facts.writers:WRITERS",
+        print_item="pipelines.cli.stories:print_fact_user",
     ),
 )
 

@@ -5,6 +5,7 @@ from assets.recipe.code_qa import CodeQaRecipe
 from assets.recipe.deep_research import DeepResearchRecipe
 from assets.recipe.recipe import Recipe
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
+from assets.recipe.user_facts import UserFactsRecipe
 
 # What a recipe that names no benchmark is of.
 DEFAULT_BENCHMARK = "amemgym"
@@ -14,4 +15,5 @@ RECIPE_TYPES: dict[str, type[Recipe]] = {
     "deep_research": DeepResearchRecipe,
     "code_qa": CodeQaRecipe,
     "tool_dialogue": ToolDialogueRecipe,
+    "user_facts": UserFactsRecipe,
 }

@@ -19,6 +19,7 @@ from assets.records.base import ItemRecord
 from assets.records.estimate import percent, percents, rough_note
 from assets.reporting.plurals import counted
 from assets.tool_dialogue.records import ToolTask
+from assets.user_facts.records import FactUser
 from pipelines.benchmarks import BenchmarkEntry, entry_of
 from pipelines.cli.terminal import TextConsole, print_table, stdout_console
 from pipelines.errors import Problem
@@ -123,6 +124,18 @@ def print_tool_task(console: Console, task: ToolTask, *, brief: bool = False) ->
     calls = "\n".join(call.written for call in task.calls)
     console.print(Panel(Text(f"{task.question}\n\n{calls}\n\nThe customer is told: {task.said}"), title=task.task_id))
     _print_facts_and_turns(console, task)
+
+
+def print_fact_user(console: Console, user: FactUser, *, brief: bool = False) -> None:
+    """Print a user's sessions, and the questions with what is right; `brief` leaves out all but the beginning."""
+    console.print(Panel(counted(len(user.questions), "question"), title=f"[bold]{user.name}[/bold]", title_align="left"))
+    for session in user.sessions[: BRIEF_SESSIONS if brief else None]:
+        texts = " / ".join(filter(None, (session.message, session.request, session.mail)))
+        console.print(f"  {session.at:%b %d, %H:%M}  {texts}", highlight=False, markup=False)
+    rows: list[tuple[str, ...]] = []
+    for one in user.questions[: BRIEF_SESSIONS if brief else None]:
+        rows.append((one.kind.replace("_", " "), one.text, one.right.text))
+    print_table(console, ("kind", "question", "right"), rows, title="questions")
 
 
 def _print_facts_and_turns(console: Console, task: MemoryTask) -> None:

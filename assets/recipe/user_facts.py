@@ -1,0 +1,85 @@
+"""The recipe of user facts: how many facts a user tells, what becomes of them, and what is asked about them."""
+
+from datetime import date
+from typing import ClassVar, Literal, Self, get_args
+
+from pydantic import Field, model_validator
+
+from assets.recipe.recipe import MOST_ITEMS, Recipe
+from assets.records.base import Record, quantity
+
+# What becomes of a fact after it was told.
+Fate = Literal["steady", "dependent", "ending", "replaced", "withdrawn", "narrowed", "merged", "as_before", "forgotten"]
+FATES: tuple[Fate, ...] = get_args(Fate)
+MOST_FACTS = 24
+MOST_UNSAID = 4
+LEAST_SESSIONS = 9
+
+
+class Dynamics(Record):
+    """Shares of a user's facts by what becomes of them; the others stay as they were told."""
+
+    dependent: float = Field(default=0.17, ge=0, le=0.3, description="facts that follow from another by a rule of the user")
+    ending: float = Field(default=0.06, ge=0, le=0.5, description="facts that the user told with the day on which they end")
+    replaced: float = Field(default=0.22, ge=0, le=0.8, description="facts that get new values")
+    withdrawn: float = Field(default=0.11, ge=0, le=0.5, description="facts that the user takes back without a new value")
+    narrowed: float = Field(default=0.06, ge=0, le=0.1, description="facts that become more exact")
+    merged: float = Field(default=0.06, ge=0, le=0.15, description="facts that become the same as another one")
+    as_before: float = Field(default=0.11, ge=0, le=0.5, description="facts that change, and are then as before")
+    forgotten: float = Field(default=0.11, ge=0, le=0.5, description="facts that the user asks to forget")
+    refeed: bool = Field(default=True, description="a mail of somebody else tells each forgotten fact again, without leave")
+
+    def counts(self, facts: int) -> dict[Fate, int]:
+        """Return how many of so many facts have each fate; every share above 0 is one fact at least."""
+        found: dict[Fate, int] = {}
+        for fate in FATES[1:]:
+            share: float = getattr(self, fate)
+            found[fate] = max(1, round(share * facts)) if share else 0
+        return {"steady": facts - sum(found.values()), **found}
+
+
+class UserFactsRecipe(Recipe):
+    """All parameters of a variant of user facts."""
+
+    decide_which_items: ClassVar[frozenset[str]] = Recipe.decide_which_items | {"num_users", "users_per_unit"}
+    decide_the_report: ClassVar[frozenset[str]] = frozenset({"max_not_known"})
+
+    benchmark: Literal["user_facts"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        default="user_facts", description="the benchmark that the variant is of"
+    )
+    num_users: int = quantity(20, "users", ge=1, le=MOST_ITEMS, description="users in the variant")
+    users_per_unit: int | None = quantity(
+        None, "users", ge=1, description="size of the work units that the variant is split into"
+    )
+    num_facts: int = quantity(18, "facts", ge=8, le=MOST_FACTS, description="facts that a user tells")
+    num_unsaid: int = quantity(2, "facts", ge=0, le=MOST_UNSAID, description="matters that are asked about and were never told")
+    num_sessions: int = quantity(16, "sessions", ge=LEAST_SESSIONS, le=200, description="sessions of a user")
+    max_changes: int = quantity(2, "changes", ge=1, le=3, description="new values of a replaced fact at most")
+    start_date: date = Field(default=date(2031, 1, 6), description="day of the first session")
+    days_between: int = quantity(14, "days", ge=2, le=200, description="days between two sessions, a day more or less")
+    dynamics: Dynamics = Dynamics()
+    max_not_known: float = Field(
+        default=0.4, ge=0, le=1, description="share of questions that may be right by always saying that it is not known"
+    )
+
+    @model_validator(mode="after")
+    def fates_fit(self) -> Self:
+        counts = self.dynamics.counts(self.num_facts)
+        steady = counts["steady"]
+        least = max(1, counts["merged"])
+        if steady < least:
+            raise ValueError(
+                f"dynamics gives {self.num_facts - steady} of {self.num_facts} facts a change; {least} at least has to stay: "
+                "lower a share, or raise num_facts."
+            )
+        if counts["dependent"] > 2 * counts["replaced"]:
+            raise ValueError("dynamics.dependent is too much: two facts at most follow from one that is replaced.")
+        return self
+
+    @property
+    def num_items(self) -> int:
+        return self.num_users
+
+    @property
+    def items_per_unit(self) -> int | None:
+        return self.users_per_unit

@@ -1,0 +1,1 @@
+"""User facts: what a user tells is corrected, ends, is forgotten, and other facts follow from it."""

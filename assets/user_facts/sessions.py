@@ -1,0 +1,240 @@
+"""Stage `facts_sessions`: what the user says in each session, read back by judges, and the mails that come with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from assets.engine.seeded_random import SeededRandom
+from assets.engine.stage import PromptCalls, Stage
+from assets.llm.async_calls import gather_all
+from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
+from assets.llm.ports import LanguageModel
+from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of
+from assets.memory_items.world.relations import spoken
+from assets.recipe.user_facts import UserFactsRecipe
+from assets.records.base import GateRecord, Text
+from assets.reporting.asset_description import AssetDescription, Row
+from assets.text.words import folded, spells
+from assets.user_facts.lives import FACTS_LIVES
+from assets.user_facts.matters import all_matters
+from assets.user_facts.records import VALUED, FactLife, FactSession, FactSessions, Statement
+from prompts.catalogue import load_prompt
+
+TELL = "facts_sessions/tell"
+MAIL = "facts_sessions/mail"
+READ = "facts_sessions/read"
+GATE = "session"
+DECOYS = 3  # matters that a judge is asked about although the message does not speak of them
+
+
+class MessageReply(BaseModel):
+    """The reply of the writer of a session."""
+
+    message: Text
+
+
+class MailReply(BaseModel):
+    """The reply of the writer of a mail."""
+
+    mail: Text
+
+
+async def tell_life(life: FactLife, *, recipe: UserFactsRecipe, model: LanguageModel) -> FactSessions:
+    """Word every session; judges must read each statement back, with its shape. Raises ItemFailed."""
+    told = await gather_all(*(_told(life, number, recipe=recipe, model=model) for number in range(len(life.sessions))))
+    sessions: list[FactSession] = []
+    votes: list[GateRecord] = []
+    for session, own in told:
+        sessions.append(session)
+        votes += own
+    return FactSessions(user_id=life.user_id, sessions=tuple(sessions), gate_records=tuple(votes))
+
+
+async def _told(
+    life: FactLife, number: int, *, recipe: UserFactsRecipe, model: LanguageModel
+) -> tuple[FactSession, Sequence[GateRecord]]:
+    """Return a session with the votes on its words. Raises ItemFailed."""
+    planned = life.sessions[number]
+    said = [one for one in planned.statements if one.shape not in ("forget", "refed")]
+    forgets = [one for one in planned.statements if one.shape == "forget"]
+    message = await _Wording(life, number, "message", said, recipe, model).accepted()
+    votes = message.records
+    request = ""
+    if forgets:
+        # By itself, because a memory may get it in another way than what is told.
+        asked = await _Wording(life, number, "request", forgets, recipe, model).accepted()
+        request = asked.text
+        votes = [*votes, *asked.records]
+    mails: list[str] = []
+    for one in planned.statements:
+        if one.shape == "refed":
+            mails.append(await _mail(life, number, one, recipe=recipe, model=model))
+    session = FactSession(
+        number=number,
+        at=planned.at,
+        message=message.text,
+        request=request,
+        mail="\n\n".join(mails),
+        statements=planned.statements,
+    )
+    return session, votes
+
+
+async def _mail(life: FactLife, number: int, one: Statement, *, recipe: UserFactsRecipe, model: LanguageModel) -> str:
+    def checked(reply: MailReply) -> str:
+        for wanted in (life.name, one.label, one.value):
+            if not spells(reply.mail, wanted):
+                raise ValueError(f"The mail must say {wanted!r}.")
+        return reply.mail
+
+    prompt = load_prompt(MAIL).render(name=life.name, matter=one.label, value=one.value, language=recipe.language_name)
+    return await ask_structured(model, prompt=prompt, reply=MailReply, convert=checked, settings=recipe.asking, sample=number)
+
+
+def read_as(one: Statement) -> str:
+    """Return what a judge must read of a statement: its shape, and its value if it has one."""
+    return folded(f"{one.shape}: {one.value}" if one.shape in VALUED else one.shape)
+
+
+@dataclass(frozen=True)
+class _Wording:
+    """Words the message or the request of one session."""
+
+    life: FactLife
+    number: int
+    part: str
+    statements: Sequence[Statement]
+    recipe: UserFactsRecipe
+    model: LanguageModel
+
+    async def accepted(self) -> GateAttempt:
+        """Return words that passed the gate, with the votes on them. Raises ItemFailed."""
+        attempt = GateAttempt(f"session {self.number} {self.part}", await self._word(0))
+        target = {one.label: read_as(one) for one in self.statements}
+        if target:
+            gate = Gate(GATE, target, None, self._reword, self._word)
+            await pass_gates([[(gate, attempt)]], self._read, size=1, recipe=self.recipe)
+        return attempt
+
+    async def _word(self, sample: int, reading: dict[str, str] | None = None) -> str:
+        prompt = load_prompt(TELL).render(
+            name=self.life.name,
+            day=spoken(self.life.sessions[self.number].at.date()),
+            statements=[_instruction(one) for one in self.statements],
+            reading=reading or {},
+            language=self.recipe.language_name,
+        )
+        return await ask_structured(
+            self.model,
+            prompt=prompt,
+            reply=MessageReply,
+            convert=self._checked,
+            settings=self.recipe.asking,
+            sample=sample * len(self.life.sessions) + self.number,
+        )
+
+    async def _reword(self, _: str, reading: dict[str, str], sample: int) -> str:
+        return await self._word(sample + 1, reading)
+
+    def _checked(self, reply: MessageReply) -> str:
+        """Return the message. Raises ValueError where it lacks a word that it has to say, or says what it must not."""
+        for one in self.statements:
+            for problem in wording_problems(one, reply.message):
+                raise ValueError(problem)
+        return reply.message
+
+    async def _read(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
+        """Return for each message what a judge reads of each matter, among some that it does not speak of."""
+        readings: list[dict[str, str]] = []
+        named = {label for one in self.statements for label in (one.label, one.other)}
+        unnamed = [one.label for one in all_matters().values() if one.label not in named]
+        for task in tasks:
+            rng = SeededRandom(self.recipe.world_seed, self.life.user_id, task.item_id, "matters", task.vote.number)
+            labels = rng.shuffled([*(one.label for one in self.statements), *rng.sample(unnamed, DECOYS)])
+            numbered = {str(number): label for number, label in enumerate(labels, start=1)}
+            schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(numbered, TEXT), required=False))
+            reply = await ask_structured(
+                self.model,
+                prompt=load_prompt(READ).render(message=task.text, matters=numbered),
+                reply=schema,
+                convert=lambda reply: reply,
+                settings=self.recipe.asking,
+                sample=task.vote.number,
+                model_name=task.vote.judge,
+            )
+            readings.append({numbered[number]: folded(value) for number, value in reply.items()})
+        return readings
+
+
+def _instruction(one: Statement) -> dict[str, object]:
+    """Return a statement as its writer gets it."""
+    content: dict[str, object] = {"matter": one.label, "what": one.shape}
+    if one.value:
+        content["value"] = one.value
+    if one.until:
+        content["day"] = spoken(one.until)
+    if one.other:
+        content["whose" if one.shape == "other" else "other matter"] = one.other
+    if one.cases:
+        content["cases"] = [{"if": case.given, "then": case.then} for case in one.cases]
+    return content
+
+
+def wording_problems(one: Statement, text: str) -> list[str]:
+    """Return a sentence for each thing that the text lacks to make the statement, or says although it must not."""
+    problems: list[str] = []
+    wanted = [one.label, *one.spoken_values]
+    if one.until:
+        wanted.append(spoken(one.until))
+    if one.other:
+        wanted.append(one.other)
+    for word in wanted:
+        if not spells(text, word):
+            problems.append(f"The message must say {word!r}.")
+    for value in one.unspoken:
+        if spells(text, value):
+            problems.append(f"The message says {value!r}, which it must leave out.")
+    return problems
+
+
+def _rows(told: FactSessions) -> list[Row]:
+    rows: list[Row] = []
+    for session in told.sessions:
+        shapes = ", ".join(f"{one.label}: {one.shape}" for one in session.statements)
+        rows.append({"session": session.number, "message": session.message, "mail": session.mail, "what": shapes})
+    return rows
+
+
+def _sessions(recipe: UserFactsRecipe) -> float:
+    return recipe.num_sessions
+
+
+def _readings(recipe: UserFactsRecipe) -> float:
+    return recipe.num_sessions * recipe.gates.votes_for(GATE, text=0)[1]
+
+
+def _mails(recipe: UserFactsRecipe) -> float:
+    dynamics = recipe.dynamics
+    return dynamics.counts(recipe.num_facts)["forgotten"] if dynamics.refeed else 0
+
+
+FACTS_SESSIONS = Stage(
+    name="facts_sessions",
+    record=FactSessions,
+    make=tell_life,
+    needs=(FACTS_LIVES,),
+    prompts=(TELL, MAIL, READ),
+    calls={
+        TELL: PromptCalls(_sessions, reading=620, writing=110),
+        READ: PromptCalls(_readings, reading=450, writing=60),
+        MAIL: PromptCalls(_mails, reading=220, writing=50),
+    },
+    description=AssetDescription(
+        group="lives",
+        description="What the user says in each session, and the mails that are passed on with it. Judges read back what each "
+        "message does to each matter; a request to forget names the matter and no value.",
+        rows=_rows,
+        paper="MemGym",
+    ),
+)

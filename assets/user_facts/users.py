@@ -1,0 +1,119 @@
+"""Stage `facts_users`: the accepted users, with what programs answer that read the final sessions in whole or in part."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from assets.engine.stage import Stage
+from assets.llm.ports import LanguageModel
+from assets.recipe.user_facts import UserFactsRecipe
+from assets.records.base import ItemFailed
+from assets.reporting.asset_description import AssetDescription, Row
+from assets.user_facts.lives import FACTS_LIVES
+from assets.user_facts.questions import FACTS_QUESTIONS, Reader, choice_of, dated_sessions
+from assets.user_facts.records import (
+    FactChoice,
+    FactLife,
+    FactQuestion,
+    FactQuestions,
+    FactSession,
+    FactSessions,
+    FactUser,
+    ReaderOutcome,
+)
+from assets.user_facts.sessions import FACTS_SESSIONS
+from assets.user_facts.states import COURSE_SEPARATOR, SETS_VALUE, Dated
+
+EVERYTHING = "everything"
+NOTHING = "nothing: always not known"
+LAST_SESSION = "the last session"
+LATEST_MENTION = "the latest mention wins"
+FIRST_MENTION = "the first mention wins"
+
+
+async def accept_user(
+    life: FactLife, told: FactSessions, asked: FactQuestions, *, recipe: UserFactsRecipe, model: LanguageModel
+) -> FactUser:
+    """Return the user with its certificate. Raises ItemFailed where a reader of everything is wrong anywhere."""
+    outcomes = outcomes_of(told.sessions, asked.questions)
+    for one in outcomes:
+        if one.reader == EVERYTHING and one.right < one.questions:
+            wrong = one.questions - one.right
+            raise ItemFailed("rule_violated", f"A reader of everything is wrong on {wrong} questions of the kind {one.group}.")
+    return FactUser(
+        user_id=life.user_id,
+        name=life.name,
+        sessions=told.sessions,
+        questions=asked.questions,
+        digest=certified_bytes(told.sessions, asked.questions),
+        outcomes=outcomes,
+    )
+
+
+def certified_bytes(sessions: Sequence[FactSession], questions: Sequence[FactQuestion]) -> str:
+    """Return the sha256 of what the outcomes are of."""
+    lines = [*(one.model_dump_json() for one in sessions), *(one.model_dump_json() for one in questions)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def outcomes_of(sessions: Sequence[FactSession], questions: Sequence[FactQuestion]) -> tuple[ReaderOutcome, ...]:
+    """Return what each reader answers, by kind of question."""
+    found: list[ReaderOutcome] = []
+    for reader, answer in _readers(sessions).items():
+        asked = Counter(one.group for one in questions)
+        right = Counter(one.group for one in questions if answer(one).outcome == "right")
+        for group in sorted(asked):
+            found.append(ReaderOutcome(reader=reader, group=group, questions=asked[group], right=right[group]))
+    return tuple(found)
+
+
+def _readers(sessions: Sequence[FactSession]) -> Mapping[str, Callable[[FactQuestion], FactChoice]]:
+    dated = dated_sessions(sessions)
+    last = dated[-1].day
+    mentions = list(_mentions(dated))
+    return {
+        EVERYTHING: Reader(dated, last).answer,
+        LAST_SESSION: Reader(dated[-1:], last).answer,
+        NOTHING: Reader([], last).answer,
+        LATEST_MENTION: lambda question: _mentioned(question, mentions),
+        FIRST_MENTION: lambda question: _mentioned(question, mentions[::-1]),
+    }
+
+
+def _mentions(dated: Sequence[Dated]) -> Iterator[tuple[str, str]]:
+    """Yield each matter and value that is mentioned as the user's, in order, whatever is said of it."""
+    for session in dated:
+        for one in session.statements:
+            if one.shape in SETS_VALUE or one.shape == "refed":
+                yield one.matter, one.value
+            for case in one.cases:
+                yield one.matter, case.then
+
+
+def _mentioned(question: FactQuestion, mentions: Sequence[tuple[str, str]]) -> FactChoice:
+    own = [value for matter, value in mentions if matter == question.matter]
+    if question.form == "over_time":
+        return choice_of(question, COURSE_SEPARATOR.join(dict.fromkeys(own)))
+    return choice_of(question, own[-1] if own else "")
+
+
+def _rows(user: FactUser) -> list[Row]:
+    rows: list[Row] = []
+    for one in user.outcomes:
+        rows.append({"user": user.name, "reader": one.reader, "kind": one.group, "right": f"{one.right} of {one.questions}"})
+    return rows
+
+
+FACTS_USERS = Stage(
+    name="facts_users",
+    record=FactUser,
+    make=accept_user,
+    needs=(FACTS_LIVES, FACTS_SESSIONS, FACTS_QUESTIONS),
+    description=AssetDescription(
+        group="users",
+        description="The accepted users: sessions, questions, and what programs answer that read everything, the last session, "
+        "nothing, or believe the latest or the first mention. They are the rows of a release.",
+        rows=_rows,
+        paper="MemGym",
+    ),
+)

@@ -1,0 +1,1 @@
+"""How the embedded model words and reads facts of a user."""

@@ -1,0 +1,99 @@
+"""The function that answers each prompt of user facts."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any
+
+from assets.records.answers import read_date
+from assets.user_facts.matters import matters_by_label
+from assets.user_facts.questions import WORDINGS, Reader, choice_text
+from assets.user_facts.records import QuestionForm
+from assets.user_facts.sessions import read_as
+from assets.user_facts.states import Dated
+from pipelines.embedded.task import PromptTask
+from pipelines.embedded.user_facts.sentences import (
+    SENTENCES,
+    SMALL_TALK,
+    case_words,
+    read_line,
+    read_statements,
+)
+
+MEMORIES = re.compile(r"<memories>\n(?P<lines>.*?)\n</memories>", re.DOTALL)
+OPTION = re.compile(r"^(?P<number>\d+)\. (?P<text>.+)$", re.MULTILINE)
+ALWAYS = date.min  # of a line that tells no day
+LAST = date.max
+
+
+def tell_session(task: PromptTask) -> dict[str, str]:
+    """Make a sentence of each statement; without any, small talk."""
+    rng = task.rng("session")
+    said: list[str] = []
+    for one in task.data("statements"):
+        cases = "; ".join(case_words(case["if"], case["then"]) for case in one.get("cases", ()))
+        other = one.get("other matter") or one.get("whose", "")
+        words = {
+            "label": one["matter"],
+            "value": one.get("value", ""),
+            "until": one.get("day", ""),
+            "other": other,
+            "cases": cases,
+        }
+        said.append(rng.choice(SENTENCES[one["what"]]).format(**words))
+    return {"message": " ".join(said) or rng.choice(SMALL_TALK)}
+
+
+def write_mail(task: PromptTask) -> dict[str, str]:
+    """Write a mail that tells the value."""
+    sentence = task.rng("mail").choice(SENTENCES["refed"])
+    words = sentence.format(label=task.text("matter"), value=task.text("value"), other=task.text("name"))
+    return {"mail": f"The list for the coming season is done. {words}"}
+
+
+def read_session(task: PromptTask) -> dict[str, str]:
+    """Say of each matter what the message does to it."""
+    read = {one.label: read_as(one) for one in read_statements(task.text("message"))}
+    return {number: read[label] for number, label in task.data("matters").items() if label in read}
+
+
+def answer_question(task: PromptTask) -> dict[str, int]:
+    """Answer by the recalled lines: what is said later counts, and each shape of a correction is understood."""
+    options = {match["text"]: int(match["number"]) for match in OPTION.finditer(task.text("choices"))}
+    form, found = _read_question(task.text("question"))
+    matter = matters_by_label()[found["label"]]
+    premise = found.get("premise", "")
+    day = read_date(found["day"]) if "day" in found else None
+    value = Reader(_recalled(task), LAST).known(matter, form, day)
+    unknown = options[choice_text("", form, premise=premise)]
+    return {"answer": options.get(choice_text(value, form, premise=premise), unknown)}
+
+
+def _recalled(task: PromptTask) -> list[Dated]:
+    memories = MEMORIES.search(task.system)
+    lines = memories["lines"].replace("&lt;", "<").replace("&#91;", "[").splitlines() if memories else []
+    found: list[Dated] = []
+    for line in lines:
+        day, statements = read_line(line)
+        found.append(Dated(day or ALWAYS, statements))
+    return found
+
+
+def _read_question(text: str) -> tuple[QuestionForm, Mapping[str, str]]:
+    """Return the form of a question and what stands in its slots. Raises ValueError for one that is none of ours."""
+    for form, wordings in WORDINGS.items():
+        for wording in wordings:
+            parts = re.split(r"\{(\w+)\}", wording)
+            words = [f"(?P<{part}>.+?)" if number % 2 else re.escape(part) for number, part in enumerate(parts)]
+            match = re.fullmatch("".join(words), text)
+            if match and match["label"] in matters_by_label():
+                return form, match.groupdict()
+    raise ValueError(f"{text!r} is no question about a fact")
+
+
+WRITERS: dict[str, Callable[[PromptTask], Any]] = {
+    "facts_sessions/tell": tell_session,
+    "facts_sessions/mail": write_mail,
+    "facts_sessions/read": read_session,
+    "facts_questions/ask": answer_question,
+}

@@ -1,0 +1,106 @@
+"""Lives of facts, the states that follow, and what readers of parts of them answer."""
+
+from collections import Counter
+from datetime import date
+
+import pytest
+from pydantic import ValidationError
+
+from assets.text.words import spells
+from assets.user_facts.records import RuleCase, Statement
+from assets.user_facts.states import Dated, course_of, state_on
+from assets.user_facts.users import EVERYTHING, LATEST_MENTION, NOTHING
+from tests.support.user_facts import facts_recipe, lives, made_facts
+
+# What a store must miss that believes whatever was mentioned last.
+MISSED_BY_LATEST = ("current, as before", "current, withdrawn", "current, until", "deleted")
+DAYS = [date(2031, 1, day) for day in range(1, 10)]
+
+
+def said(shape: str, matter: str = "gym", **fields: object) -> Statement:
+    return Statement.model_validate({"matter": matter, "label": matter, "shape": shape, **fields})
+
+
+def told_in_turn(*statements: Statement) -> list[Dated]:
+    return [Dated(day, [one]) for day, one in zip(DAYS, statements, strict=False)]
+
+
+def gym_after(*statements: Statement) -> str | None:
+    return state_on(told_in_turn(*statements), DAYS[-1]).get("gym")
+
+
+def test_a_fact_is_as_its_last_correction_left_it() -> None:
+    first = said("told", value="A")
+    assert gym_after(first, said("replaced", value="B")) == "B"
+    assert gym_after(first, said("replaced", value="B"), said("as_before")) == "A"
+    assert gym_after(first, said("withdrawn")) is None
+    assert gym_after(first, said("forget"), said("refed", value="A")) is None
+    assert gym_after(said("until", value="A", until=DAYS[2])) is None
+    assert gym_after(first, said("other", value="C", other="sister")) == "A"
+
+
+def test_whoever_was_not_asked_to_forget_believes_the_mail() -> None:
+    assert gym_after(said("refed", value="A")) == "A"
+
+
+def test_a_value_follows_through_two_rules_and_is_unknown_once_what_decides_it_is() -> None:
+    to_b = said("rule", "line", other_matter="gym", cases=(RuleCase(given="A", then="L"), RuleCase(given="B", then="M")))
+    to_c = said("rule", "stop", other_matter="line", cases=(RuleCase(given="M", then="S"),))
+    dated = told_in_turn(to_c, to_b, said("told", value="A"), said("replaced", value="B"), said("withdrawn"))
+    assert state_on(dated, DAYS[2]) == {"gym": "A", "line": "L"}
+    assert state_on(dated, DAYS[3]) == {"gym": "B", "line": "M", "stop": "S"}
+    assert state_on(dated, DAYS[4]) == {}
+
+
+def test_a_value_that_comes_back_is_in_the_course_twice() -> None:
+    dated = told_in_turn(said("told", value="A"), said("replaced", value="B"), said("as_before"))
+    assert course_of(dated, "gym") == ["A", "B", "A"]
+
+
+def test_lives_have_every_fate_as_often_as_the_recipe_says() -> None:
+    recipe = facts_recipe()
+    counts = recipe.dynamics.counts(recipe.num_facts)
+    for life in lives(3):
+        shapes = Counter(one.shape for session in life.sessions for one in session.statements)
+        assert shapes["forget"] == shapes["refed"] == counts["forgotten"]
+        assert shapes["withdrawn"] == counts["withdrawn"]
+        assert shapes["rule"] == counts["dependent"]
+        assert shapes["told"] + shapes["until"] == recipe.num_facts - counts["dependent"]
+
+
+def test_a_recipe_that_changes_every_fact_is_refused() -> None:
+    with pytest.raises(ValidationError, match="1 at least has to stay"):
+        facts_recipe(dynamics={"replaced": 0.8, "merged": 0})
+
+
+def test_all_kinds_are_asked_and_only_a_reader_of_everything_is_always_right() -> None:
+    by_reader: dict[str, dict[str, tuple[int, int]]] = {}
+    for one in made_facts().user.outcomes:
+        by_reader.setdefault(one.reader, {})[one.group] = (one.right, one.questions)
+    kinds = {question.kind for question in made_facts().user.questions}
+    assert len(kinds) == 7
+    assert all(right == asked for right, asked in by_reader[EVERYTHING].values())
+    assert all(by_reader[LATEST_MENTION][group][0] == 0 for group in MISSED_BY_LATEST)
+    assert by_reader[LATEST_MENTION]["current, replaced"] == by_reader[EVERYTHING]["current, replaced"]
+    assert by_reader[NOTHING]["current, replaced"][0] == 0
+
+
+def test_requests_stand_alone_and_name_the_matter_only() -> None:
+    made = made_facts()
+    forgotten = [question for question in made.user.questions if question.kind == "deleted"]
+    for question in forgotten:
+        assert question.forgotten_at is not None
+        assert question.refed_at is not None
+        session = made.sessions.sessions[question.forgotten_at]
+        [statement] = [one for one in session.statements if one.matter == question.matter and one.shape == "forget"]
+        assert spells(session.request, statement.label)
+        assert not spells(session.request, question.deleted_value)
+        assert spells(made.sessions.sessions[question.refed_at].mail, question.deleted_value)
+
+
+def test_a_question_names_the_sessions_that_it_needs() -> None:
+    for question in made_facts().user.questions:
+        assert question.needed or not question.right.value
+        assert set(question.needed) <= set(question.bearing)
+        if question.kind == "consequence" and question.right.value:
+            assert len(question.needed) > 1

@@ -1,0 +1,58 @@
+"""Rules about planned lives: states follow from what is said, and nothing speaks of a fact after it was to be forgotten."""
+
+from collections.abc import Iterator
+
+from assets.recipe.user_facts import UserFactsRecipe
+from assets.user_facts.lives import states_after
+from assets.user_facts.records import FactLife
+from validation.rules import OneRowPerItem, Rule, SetRule, expect
+
+
+def states_follow(life: FactLife, _: UserFactsRecipe) -> Iterator[str]:
+    for number, (state, derived) in enumerate(zip(life.states, states_after(life.sessions), strict=True)):
+        yield from expect(state == derived, f"after session {number} it is {state.values}, and {derived.values} follows")
+
+
+def rules_make_no_circle(life: FactLife, _: UserFactsRecipe) -> Iterator[str]:
+    decides: dict[str, str] = {}
+    for session in life.sessions:
+        decides.update({one.matter: one.other_matter for one in session.statements if one.shape == "rule"})
+    for matter in decides:
+        seen = [matter]
+        while seen[-1] in decides and decides[seen[-1]] not in seen:
+            seen.append(decides[seen[-1]])
+        yield from expect(seen[-1] not in decides, f"{matter} follows from itself, by {' and '.join(seen)}")
+
+
+def forgotten_is_not_spoken_of(life: FactLife, _: UserFactsRecipe) -> Iterator[str]:
+    forgotten: set[str] = set()
+    for number, session in enumerate(life.sessions):
+        for one in session.statements:
+            named = {one.matter, one.other_matter} - {""}
+            if one.shape not in ("forget", "refed", "other") and named & forgotten:
+                yield f"session {number} speaks of {one.label}, which was to be forgotten"
+            yield from expect(
+                one.shape != "refed" or one.matter in forgotten, f"session {number} tells {one.label} again too early"
+            )
+        forgotten.update(one.matter for one in session.statements if one.shape == "forget")
+
+
+def sessions_are_in_order(life: FactLife, recipe: UserFactsRecipe) -> Iterator[str]:
+    times = [session.at for session in life.sessions]
+    yield from expect(times == sorted(set(times)), "the sessions are not in order of time")
+    yield from expect(len(times) == recipe.num_sessions, f"there are {len(times)} sessions")
+    own = [one.label for one in life.sessions[-1].statements if one.shape != "other"]
+    yield from expect(not own, f"the last session speaks of {own}")
+
+
+RULES = (
+    Rule("states_follow", "Each state follows from what was said until then, ends and rules among it.", states_follow),
+    Rule("rules_make_no_circle", "No fact follows from itself.", rules_make_no_circle),
+    Rule(
+        "forgotten_is_not_spoken_of",
+        "Nothing but a mail of somebody else speaks of a fact after the request to forget it.",
+        forgotten_is_not_spoken_of,
+    ),
+    Rule("sessions_are_in_order", "Sessions are in order, and the last one has no fact of the user.", sessions_are_in_order),
+    SetRule("one_row_per_user", "Every user is drawn once.", OneRowPerItem),
+)

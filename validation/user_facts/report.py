@@ -1,0 +1,130 @@
+"""The quality report of user facts: readers by kind of question, and guesses that read nothing."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets.engine.benchmark import Benchmark
+from assets.engine.ports import RunContext
+from assets.recipe.loading import expect_recipe
+from assets.recipe.recipe import Recipe
+from assets.recipe.user_facts import UserFactsRecipe
+from assets.records.estimate import with_interval
+from assets.reporting.asset_description import Row, markdown_table
+from assets.reporting.user_share import UserShare
+from assets.user_facts.records import FactChoice, FactQuestion, FactUser
+from assets.user_facts.report import ReaderLine, UserFactsReport
+from validation.report import page
+from validation.report.builder import MinimalReportBuilder, SharedLines
+from validation.report.validation import CheckOutcome, ReportCheck, ReportSpec
+from validation.rules import RecordsByStage
+
+ALL_KINDS = "all"
+
+
+def _most_shared(question: FactQuestion) -> FactChoice:
+    """Return the choice whose words stand in most others: a wrong answer is often a right one that was changed."""
+    words = {one.choice_id: set(one.text.split()) for one in question.choices}
+
+    def shared(choice: FactChoice) -> int:
+        return sum(len(words[choice.choice_id] & words[one.choice_id]) for one in question.choices if one != choice)
+
+    return max(question.choices, key=shared)
+
+
+GUESSES: Mapping[str, Callable[[FactQuestion], FactChoice]] = {
+    "not known": lambda question: next(one for one in question.choices if not one.value),
+    "the first choice": lambda question: question.choices[0],
+    "the last choice": lambda question: question.choices[-1],
+    "the longest choice": lambda question: max(question.choices, key=lambda one: len(one.text)),
+    "the shortest choice": lambda question: min(question.choices, key=lambda one: len(one.text)),
+    "the choice with most shared words": _most_shared,
+}
+
+
+class UserFactsReportBuilder(MinimalReportBuilder):
+    """Measures readers and guesses, beside what every report has."""
+
+    def __init__(self, recipe: Recipe, *, items: int, benchmark: Benchmark) -> None:
+        super().__init__(recipe, items=items, benchmark=benchmark)
+        self._max_not_known = expect_recipe(recipe, UserFactsRecipe).max_not_known
+        self._readers: defaultdict[tuple[str, str], UserShare] = defaultdict(UserShare)
+        self._guesses: defaultdict[str, UserShare] = defaultdict(UserShare)
+        self._shapes = Counter[str]()
+
+    def add(self, records: RecordsByStage) -> None:
+        super().add(records)
+        for user in records[self._benchmark.final.name].values():
+            if isinstance(user, FactUser):
+                self._measure(user)
+
+    def _measure(self, user: FactUser) -> None:
+        totals: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+        for one in user.outcomes:
+            self._readers[one.reader, one.group].add(one.right, one.questions)
+            totals[one.reader][0] += one.right
+            totals[one.reader][1] += one.questions
+        for reader, (right, questions) in totals.items():
+            self._readers[reader, ALL_KINDS].add(right, questions)
+        for name, guess in GUESSES.items():
+            right = sum(guess(one).outcome == "right" for one in user.questions)
+            self._guesses[name].add(right, len(user.questions))
+        for session in user.sessions:
+            self._shapes.update(one.shape for one in session.statements)
+
+    async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> UserFactsReport:
+        minimal = await super().report(shared, run_context=run_context, problems=problems)
+        readers: list[ReaderLine] = []
+        for (reader, group), share in self._readers.items():
+            readers.append(ReaderLine(reader=reader, group=group, questions=share.items, right=share.estimate()))
+        return UserFactsReport(
+            **{name: getattr(minimal, name) for name in type(minimal).model_fields},
+            readers=tuple(readers),
+            shapes=dict(sorted(self._shapes.items())),
+            guesses={name: share.estimate() for name, share in self._guesses.items()},
+            max_not_known=self._max_not_known,
+        )
+
+
+def render_facts_page(report: UserFactsReport) -> str:
+    """Return the page; a function of the report alone."""
+    return page.render_template(report, template="page_of_facts.html.j2", folder=Path(__file__).parent, shown=with_interval)
+
+
+def facts_metadata(report: UserFactsReport) -> dict[str, Any]:
+    """Return numbers that Dagster plots over time, and the readers as a table."""
+    metadata: dict[str, Any] = {"rules_broken": page.broken_rules(report)}
+    for name, share in report.guesses.items():
+        if share.value is not None:
+            metadata[f"right_by_{name.replace(' ', '_')}"] = share.value
+    rows: list[Row] = []
+    for one in report.readers:
+        rows.append({"reader": one.reader, "kind": one.group, "questions": one.questions, "right": with_interval(one.right)})
+    metadata["readers"] = dg.MetadataValue.md(markdown_table(rows))
+    return metadata
+
+
+def guesses_outcome(report: UserFactsReport) -> CheckOutcome:
+    """Pass when no guess that reads nothing is right more often than the recipe allows."""
+    measured = "; ".join(f"{name} {with_interval(share)}" for name, share in report.guesses.items())
+    return CheckOutcome(not report.exceeded_limits, " ".join(report.exceeded_limits) or f"Right by guessing: {measured}.")
+
+
+USER_FACTS_REPORT = ReportSpec(
+    builder=UserFactsReportBuilder,
+    render=render_facts_page,
+    metadata=facts_metadata,
+    checks=(
+        ReportCheck(
+            "guesses_do_not_pay",
+            "No way to guess is right more often than the recipe allows, always saying that it is not known among them.",
+            guesses_outcome,
+        ),
+    ),
+    description="How good the finished set is: what readers of all, of the last session, of nothing, and believers of the "
+    "latest or the first mention answer, by kind of question; guesses, rules, what was replaced. A release needs it to pass.",
+    sources=(UserFactsReportBuilder.add,),
+)
