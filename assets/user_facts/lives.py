@@ -11,8 +11,8 @@ from assets.memory_items.world.relations import person, spoken
 from assets.recipe.loading import Unit
 from assets.recipe.user_facts import Fate, UserFactsRecipe
 from assets.reporting.asset_description import AssetDescription, Row
-from assets.user_facts.matters import ValueMaker, all_matters
-from assets.user_facts.records import FactLife, FactState, PlannedSession, RuleCase, Shape, Statement
+from assets.user_facts.matters import ValueMaker, all_matters, label_of
+from assets.user_facts.records import FactLife, FactState, FactStatement, PlannedSession, RuleCase, Shape
 from assets.user_facts.states import Dated, state_on
 
 OTHERS = ("sister", "neighbour", "colleague", "cousin", "friend")
@@ -37,7 +37,7 @@ class _LifeDraw:
         self._values = ValueMaker(SeededRandom(*self._path, "values"))
         self._last = recipe.num_sessions - 1
         self._told_before = max(2, recipe.num_sessions // 3)
-        self._said: dict[int, list[Statement]] = defaultdict(list)
+        self._said: dict[int, list[FactStatement]] = defaultdict(list)
         # The values that each fact has had, in order of time.
         self._had: dict[str, list[str]] = defaultdict(list)
 
@@ -113,33 +113,41 @@ class _LifeDraw:
         if fate == "ending":
             # Between the tellings and the end of the life, on no day of a session.
             until = self._day(self._change_at()) + timedelta(days=1)
-        self._say(first, matter, "until" if until else "told", value=value, until=until)
+        shape: Shape = "until" if until else "told"
+        self._say(first, FactStatement(matter=matter, label=label_of(matter), shape=shape, value=value, until=until))
         if fate == "replaced":
             count = 1 + self._rng.integer_below(self._recipe.max_changes)
             for at in self._changes_at(count):
-                self._say(at, matter, "replaced", value=self._values.new(matter))
+                self._tell(at, matter, "replaced", self._values.new(matter))
         elif fate == "as_before":
             change, back = self._changes_at(2)
-            self._say(change, matter, "replaced", value=self._values.new(matter))
-            self._say(back, matter, "as_before")
+            self._tell(change, matter, "replaced", self._values.new(matter))
+            self._tell(back, matter, "as_before")
         elif fate == "withdrawn":
-            self._say(self._change_at(), matter, "withdrawn")
+            self._tell(self._change_at(), matter, "withdrawn")
         elif fate == "narrowed":
-            self._say(self._change_at(), matter, "narrowed", value=self._values.new(matter))
+            self._tell(self._change_at(), matter, "narrowed", self._values.new(matter))
         elif fate == "forgotten":
             # One session at least comes after a mail that tells it again.
             at = self._told_before + self._rng.integer_below(self._last - 2 - self._told_before)
-            self._say(at, matter, "forget")
+            self._tell(at, matter, "forget")
             if self._recipe.dynamics.refeed:
                 again = at + 1 + self._rng.integer_below(self._last - 1 - at)
-                self._say(again, matter, "refed", value=value)
+                self._tell(again, matter, "refed", value)
 
     def _merge(self, matter: str) -> None:
         """Tell a fact, and that it is the same as another one from a day on."""
         other = all_matters()[matter].like
-        self._say(self._rng.integer_below(self._told_before), matter, "told", value=self._values.new(matter))
-        label = all_matters()[other].label
-        self._say(self._change_at(), matter, "merged", value=self._had[other][-1], other=label, other_matter=other)
+        self._tell(self._rng.integer_below(self._told_before), matter, "told", self._values.new(matter))
+        merged = FactStatement(
+            matter=matter,
+            label=label_of(matter),
+            shape="merged",
+            value=self._had[other][-1],
+            other=label_of(other),
+            other_matter=other,
+        )
+        self._say(self._change_at(), merged)
 
     def _follow(self, matter: str) -> None:
         """Tell the rule by which a fact follows from another, with a value for each that the other may have."""
@@ -149,43 +157,34 @@ class _LifeDraw:
             given.append(self._values.new(decides))
         cases = [RuleCase(given=one, then=self._values.new(matter)) for one in given]
         self._had[matter] = [case.then for case in cases]
-        at = self._rng.integer_below(self._told_before)
-        label = all_matters()[decides].label
-        self._say(at, matter, "rule", other=label, other_matter=decides, cases=tuple(self._rng.shuffled(cases)))
+        rule = FactStatement(
+            matter=matter,
+            label=label_of(matter),
+            shape="rule",
+            other=label_of(decides),
+            other_matter=decides,
+            cases=tuple(self._rng.shuffled(cases)),
+        )
+        self._say(self._rng.integer_below(self._told_before), rule)
 
     def _tell_of_others(self, matter: str) -> None:
         """Tell the same matter of somebody else, in a session that does not speak of the user's own."""
         free = [at for at in range(self._last + 1) if matter not in {one.matter for one in self._said[at]}]
+        at = self._rng.choice(free)
+        whose = self._rng.choice(OTHERS)
         value = self._values.new(matter)
-        self._say(self._rng.choice(free), matter, "other", value=value, other=self._rng.choice(OTHERS))
+        self._say(at, FactStatement(matter=matter, label=label_of(matter), shape="other", value=value, other=whose))
 
-    def _say(
-        self,
-        at: int,
-        matter: str,
-        shape: Shape,
-        *,
-        value: str = "",
-        until: date | None = None,
-        other: str = "",
-        other_matter: str = "",
-        cases: tuple[RuleCase, ...] = (),
-    ) -> None:
-        unspoken = tuple(self._had[matter]) if shape in ("withdrawn", "as_before", "forget") else ()
-        statement = Statement(
-            matter=matter,
-            label=all_matters()[matter].label,
-            shape=shape,
-            value=value,
-            until=until,
-            other=other,
-            other_matter=other_matter,
-            cases=cases,
-            unspoken=unspoken,
-        )
-        self._said[at].append(statement)
-        if value and shape not in ("other", "refed"):
-            self._had[matter].append(value)
+    def _tell(self, at: int, matter: str, shape: Shape, value: str = "") -> None:
+        """Say something that needs no more than a value."""
+        self._say(at, FactStatement(matter=matter, label=label_of(matter), shape=shape, value=value))
+
+    def _say(self, at: int, one: FactStatement) -> None:
+        if one.shape in ("withdrawn", "as_before", "forget"):
+            one = one.model_copy(update={"unspoken": tuple(self._had[one.matter])})
+        self._said[at].append(one)
+        if one.value and one.shape not in ("other", "refed"):
+            self._had[one.matter].append(one.value)
 
     def _change_at(self) -> int:
         return self._changes_at(1)[0]

@@ -14,7 +14,7 @@ PATH = Path(__file__).with_suffix(".yaml")
 SYLLABLES = 2  # of a value's name
 
 
-class Matter(Record):
+class FactMatter(Record):
     """A matter: its label in sentences, the forms of its values, and what it may follow from or become the same as."""
 
     label: Name
@@ -25,10 +25,15 @@ class Matter(Record):
 
 
 @cache
-def all_matters() -> Mapping[str, Matter]:
+def all_matters() -> Mapping[str, FactMatter]:
     """Return the matters by name."""
     content = yaml.load(PATH.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    return {name: Matter.model_validate(fields) for name, fields in content.items()}
+    return {name: FactMatter.model_validate(fields) for name, fields in content.items()}
+
+
+def label_of(matter: str) -> str:
+    """Return the matter's words in sentences."""
+    return all_matters()[matter].label
 
 
 @cache

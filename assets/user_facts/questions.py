@@ -24,11 +24,11 @@ from assets.user_facts.records import (
     FactQuestions,
     FactSession,
     FactSessions,
+    FactStatement,
     Outcome,
     QuestionForm,
     QuestionKind,
     Shape,
-    Statement,
 )
 from assets.user_facts.sessions import FACTS_SESSIONS
 from assets.user_facts.states import COURSE_SEPARATOR, Dated, course_of, state_on
@@ -72,7 +72,7 @@ def dated_sessions(sessions: Iterable[FactSession]) -> list[Dated]:
     """Return what readers of the final texts find: each statement whose words and values stand there."""
     found: list[Dated] = []
     for session in sessions:
-        statements: list[Statement] = []
+        statements: list[FactStatement] = []
         for one in session.statements:
             text = session.text_of(one)
             if all(spells(text, word) for word in (one.label, *one.spoken_values)):
@@ -87,6 +87,19 @@ async def ask_about_life(life: FactLife, told: FactSessions, *, recipe: UserFact
     return FactQuestions(user_id=life.user_id, questions=questions)
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What a question asks, what is right, and wrong values with their outcomes."""
+
+    matter: str
+    kind: QuestionKind
+    form: QuestionForm
+    right: str
+    wrong: Sequence[tuple[str, Outcome]]
+    day: date | None = None
+    premise: str = ""
+
+
 class _Questions:
     """Makes the questions about one life."""
 
@@ -96,7 +109,7 @@ class _Questions:
         self._last_day = told.sessions[-1].at.date()
         self._everything = Reader(self._dated, self._last_day)
         self._path = (recipe.world_seed, life.user_id, "questions")
-        self._own: dict[str, list[tuple[int, Statement]]] = {}
+        self._own: dict[str, list[tuple[int, FactStatement]]] = {}
         self._others: dict[str, str] = {}
         for number, session in enumerate(life.sessions):
             for one in session.statements:
@@ -132,7 +145,7 @@ class _Questions:
             others = [case.then for case in one.cases if case.then not in (right, *had[-1:])]
             for value in others[: CHOICES - 1 - len(wrong) - bool(right)]:
                 wrong.append((value, "invented"))
-        return self._question(matter, kind, "now", right, wrong)
+        return self._question(_Asked(matter, kind, "now", right, wrong))
 
     def _on_day(self, matter: str, rng: SeededRandom) -> FactQuestion:
         """Ask for a day between two sessions, after the fact was told and before the life ends."""
@@ -141,7 +154,8 @@ class _Questions:
         day = rng.choice(days)
         right = self._everything.known(matter, "on_day", day)
         stale = [value for value in self._had(matter) if value != right]
-        return self._question(matter, "at_time", "on_day", right, [(value, "stale") for value in stale[-1:]], day=day)
+        wrong: list[tuple[str, Outcome]] = [(value, "stale") for value in stale[-1:]]
+        return self._question(_Asked(matter, "at_time", "on_day", right, wrong, day=day))
 
     def _over_time(self, matter: str) -> FactQuestion:
         course = course_of(self._dated, matter)
@@ -152,7 +166,7 @@ class _Questions:
         invented = SeededRandom(*self._path, matter, "course").choice([other, turned])
         texts: list[tuple[Sequence[str], Outcome]] = [(course[:-1], "stale"), (invented, "invented")]
         wrong: list[tuple[str, Outcome]] = [(COURSE_SEPARATOR.join(values), outcome) for values, outcome in texts]
-        return self._question(matter, "course", "over_time", COURSE_SEPARATOR.join(course), wrong, filled=False)
+        return self._question(_Asked(matter, "course", "over_time", COURSE_SEPARATOR.join(course), wrong))
 
     def _with_premise(self, matter: str) -> FactQuestion:
         """Ask with a value that does not hold: one of before, or one of somebody else."""
@@ -160,7 +174,8 @@ class _Questions:
         had = [value for value in self._had(matter) if value != right]
         premise = had[-1] if had else self._others[matter]
         outcome: Outcome = "stale" if had else "invented"
-        return self._question(matter, "false_premise", "premise", right, [(premise, outcome)], premise=premise)
+        wrong: list[tuple[str, Outcome]] = [(premise, outcome)]
+        return self._question(_Asked(matter, "false_premise", "premise", right, wrong, premise=premise))
 
     def _had(self, matter: str) -> list[str]:
         """Return the values that a fact has had, one that follows from another the values for what that has had."""
@@ -173,50 +188,28 @@ class _Questions:
                 found.append(one.value)
         return found
 
-    def _question(
-        self,
-        matter: str,
-        kind: QuestionKind,
-        form: QuestionForm,
-        right: str,
-        wrong: Sequence[tuple[str, Outcome]],
-        *,
-        day: date | None = None,
-        premise: str = "",
-        filled: bool = True,
-    ) -> FactQuestion:
-        valued: list[tuple[str, Outcome]] = list(wrong)
-        if right:
-            valued.append((right, "right"))
-        used = {value for value, _ in valued}
-        # Somebody else's value is as familiar as the user's own; a value that nobody has is not.
-        spare = [self._others[matter], *self._life.spare[matter]] if filled else []
-        for value in spare:
-            if len(valued) < CHOICES - 1 and value not in used:
-                valued.append((value, "invented"))
-        valued.append(("", "not_known" if right else "right"))
-        choices: list[FactChoice] = []
-        for value, outcome in SeededRandom(*self._path, matter, kind, "choices").shuffled(valued):
-            text = choice_text(value, form, premise=premise)
-            choices.append(FactChoice(choice_id=f"c{len(choices) + 1}", text=text, value=value, outcome=outcome))
-        label = all_matters()[matter].label
-        wording = SeededRandom(*self._path, matter, kind, "wording").choice(WORDINGS[form])
+    def _question(self, wanted: _Asked) -> FactQuestion:
+        """Return the question. Raises ItemFailed where a reader of everything answers something else."""
+        matter = wanted.matter
+        kind = wanted.kind
         own = self._own.get(matter, [])
-        changes = [number for number, one in own if one.shape not in ("told", "until", "rule", "refed")]
+        changed = len([one for _, one in own if one.shape not in ("told", "until", "rule", "refed")])
+        wording = SeededRandom(*self._path, matter, kind, "wording").choice(WORDINGS[wanted.form])
+        day = spoken(wanted.day) if wanted.day else ""
         asked = FactQuestion(
             question_id=f"{matter}-{kind}",
             kind=kind,
-            form=form,
+            form=wanted.form,
             matter=matter,
-            text=wording.format(label=label, day=spoken(day) if day else "", premise=premise),
-            day=day,
-            premise=premise,
-            choices=tuple(choices),
+            text=wording.format(label=all_matters()[matter].label, day=day, premise=wanted.premise),
+            day=wanted.day,
+            premise=wanted.premise,
+            choices=self._choices(wanted),
             needed=(),
             bearing=self._bearing(matter),
             age=self._age(matter),
             last_change=self._last_change(matter),
-            changes=len(changes) if kind != "consequence" else self._changes_of_decider(matter),
+            changes=self._changes_of_decider(matter) if kind == "consequence" else changed,
             forgotten_at=next((number for number, one in own if one.shape == "forget"), None),
             refed_at=next((number for number, one in own if one.shape == "refed"), None),
         )
@@ -224,6 +217,23 @@ class _Questions:
         if found.outcome != "right":
             raise ItemFailed("rule_violated", f"A reader of everything answers {asked.text!r} with {found.text!r}.")
         return asked.model_copy(update={"needed": self._needed(asked)})
+
+    def _choices(self, wanted: _Asked) -> tuple[FactChoice, ...]:
+        """Return the choices in an order by chance, one of which says that it is not known."""
+        valued: list[tuple[str, Outcome]] = list(wanted.wrong)
+        if wanted.right:
+            valued.append((wanted.right, "right"))
+        used = {value for value, _ in valued}
+        # Somebody else's value is as familiar as the user's own; a value that nobody has is not.
+        for value in (self._others[wanted.matter], *self._life.spare[wanted.matter]):
+            if len(valued) < CHOICES - 1 and value not in used:
+                valued.append((value, "invented"))
+        valued.append(("", "not_known" if wanted.right else "right"))
+        choices: list[FactChoice] = []
+        for value, outcome in SeededRandom(*self._path, wanted.matter, wanted.kind, "choices").shuffled(valued):
+            text = choice_text(value, wanted.form, premise=wanted.premise)
+            choices.append(FactChoice(choice_id=f"c{len(choices) + 1}", text=text, value=value, outcome=outcome))
+        return tuple(choices)
 
     def _needed(self, asked: FactQuestion) -> tuple[int, ...]:
         """Return the sessions that are each needed: without one of them a reader of all others answers otherwise."""

@@ -25,7 +25,7 @@ class RuleCase(Record):
     then: Text = Field(description="value of the dependent fact then")
 
 
-class Statement(Record):
+class FactStatement(Record):
     """What a session says of one matter."""
 
     matter: Name = Field(description="the matter's name")
@@ -53,7 +53,7 @@ class PlannedSession(Record):
     """A session before it is told."""
 
     at: datetime = Field(description="when it was")
-    statements: tuple[Statement, ...] = Field(description="what the user says, and what a mail says that comes with it")
+    statements: tuple[FactStatement, ...] = Field(description="what the user says, and what a mail says that comes with it")
 
 
 class FactState(Record):
@@ -98,9 +98,9 @@ class FactSession(Record):
     message: Text = Field(description="what the user says")
     request: str = Field(default="", description="the user's request to forget something, if there is one")
     mail: str = Field(default="", description="a mail of somebody else that is passed on with it")
-    statements: tuple[Statement, ...] = Field(description="what message, request and mail tell")
+    statements: tuple[FactStatement, ...] = Field(description="what message, request and mail tell")
 
-    def text_of(self, one: Statement) -> str:
+    def text_of(self, one: FactStatement) -> str:
         """Return the text that makes the statement."""
         if one.shape == "refed":
             return self.mail

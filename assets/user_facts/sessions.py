@@ -18,7 +18,7 @@ from assets.reporting.asset_description import AssetDescription, Row
 from assets.text.words import folded, spells
 from assets.user_facts.lives import FACTS_LIVES
 from assets.user_facts.matters import all_matters
-from assets.user_facts.records import VALUED, FactLife, FactSession, FactSessions, Statement
+from assets.user_facts.records import VALUED, FactLife, FactSession, FactSessions, FactStatement
 from prompts.catalogue import load_prompt
 
 TELL = "facts_sessions/tell"
@@ -58,12 +58,12 @@ async def _told(
     planned = life.sessions[number]
     said = [one for one in planned.statements if one.shape not in ("forget", "refed")]
     forgets = [one for one in planned.statements if one.shape == "forget"]
-    message = await _Wording(life, number, "message", said, recipe, model).accepted()
+    message = await _SessionWords(life, number, "message", said, recipe, model).accepted()
     votes = message.records
     request = ""
     if forgets:
         # By itself, because a memory may get it in another way than what is told.
-        asked = await _Wording(life, number, "request", forgets, recipe, model).accepted()
+        asked = await _SessionWords(life, number, "request", forgets, recipe, model).accepted()
         request = asked.text
         votes = [*votes, *asked.records]
     mails: list[str] = []
@@ -81,7 +81,7 @@ async def _told(
     return session, votes
 
 
-async def _mail(life: FactLife, number: int, one: Statement, *, recipe: UserFactsRecipe, model: LanguageModel) -> str:
+async def _mail(life: FactLife, number: int, one: FactStatement, *, recipe: UserFactsRecipe, model: LanguageModel) -> str:
     def checked(reply: MailReply) -> str:
         for wanted in (life.name, one.label, one.value):
             if not spells(reply.mail, wanted):
@@ -92,19 +92,19 @@ async def _mail(life: FactLife, number: int, one: Statement, *, recipe: UserFact
     return await ask_structured(model, prompt=prompt, reply=MailReply, convert=checked, settings=recipe.asking, sample=number)
 
 
-def read_as(one: Statement) -> str:
+def read_as(one: FactStatement) -> str:
     """Return what a judge must read of a statement: its shape, and its value if it has one."""
     return folded(f"{one.shape}: {one.value}" if one.shape in VALUED else one.shape)
 
 
 @dataclass(frozen=True)
-class _Wording:
+class _SessionWords:
     """Words the message or the request of one session."""
 
     life: FactLife
     number: int
     part: str
-    statements: Sequence[Statement]
+    statements: Sequence[FactStatement]
     recipe: UserFactsRecipe
     model: LanguageModel
 
@@ -167,7 +167,7 @@ class _Wording:
         return readings
 
 
-def _instruction(one: Statement) -> dict[str, object]:
+def _instruction(one: FactStatement) -> dict[str, object]:
     """Return a statement as its writer gets it."""
     content: dict[str, object] = {"matter": one.label, "what": one.shape}
     if one.value:
@@ -181,7 +181,7 @@ def _instruction(one: Statement) -> dict[str, object]:
     return content
 
 
-def wording_problems(one: Statement, text: str) -> list[str]:
+def wording_problems(one: FactStatement, text: str) -> list[str]:
     """Return a sentence for each thing that the text lacks to make the statement, or says although it must not."""
     problems: list[str] = []
     wanted = [one.label, *one.spoken_values]

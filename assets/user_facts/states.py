@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
-from assets.user_facts.records import Statement
+from assets.user_facts.records import FactStatement
 
 SETS_VALUE = ("told", "replaced", "narrowed", "merged", "until")
 COURSE_SEPARATOR = ", then "
@@ -15,7 +15,7 @@ class Dated:
     """Statements of one day."""
 
     day: date
-    statements: Sequence[Statement]
+    statements: Sequence[FactStatement]
 
 
 @dataclass
@@ -25,10 +25,10 @@ class FactReplay:
     values: dict[str, str] = field(default_factory=dict[str, str])
     _earlier: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     _ends: dict[str, date] = field(default_factory=dict[str, date])
-    _rules: dict[str, Statement] = field(default_factory=dict[str, Statement])
+    _rules: dict[str, FactStatement] = field(default_factory=dict[str, FactStatement])
     _forgotten: set[str] = field(default_factory=set[str])
 
-    def take(self, one: Statement) -> None:
+    def take(self, one: FactStatement) -> None:
         """Read one statement."""
         if one.shape in SETS_VALUE:
             self._set(one.matter, one.value)
@@ -76,7 +76,7 @@ class FactReplay:
         return known
 
 
-def _by_rule(rule: Statement, known: Mapping[str, str]) -> str:
+def _by_rule(rule: FactStatement, known: Mapping[str, str]) -> str:
     for case in rule.cases:
         if known.get(rule.other_matter) == case.given:
             return case.then

@@ -13,13 +13,13 @@ from assets.user_facts.records import (
     FactQuestion,
     FactRecord,
     FactSession,
+    FactStatement,
     FactUser,
     Outcome,
     QuestionForm,
     QuestionKind,
     ReaderOutcome,
     Shape,
-    Statement,
 )
 
 
@@ -50,11 +50,11 @@ class StatementRow(Record):
     user_id: str = same_as(FactRecord, "user_id")
     session: int = same_as(FactSession, "number")
     position: int = Field(description="its place among the session's statements, from 0")
-    matter: str = same_as(Statement, "matter")
-    shape: Shape = same_as(Statement, "shape")
-    value: str = same_as(Statement, "value")
-    until: date | None = same_as(Statement, "until")
-    other: str = same_as(Statement, "other")
+    matter: str = same_as(FactStatement, "matter")
+    shape: Shape = same_as(FactStatement, "shape")
+    value: str = same_as(FactStatement, "value")
+    until: date | None = same_as(FactStatement, "until")
+    other: str = same_as(FactStatement, "other")
 
 
 class FactQuestionRow(Record):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assets.records.base import Record
-from assets.user_facts.records import FactSession, Statement
+from assets.user_facts.records import FactSession, FactStatement
 from tests.support.applied_rules import apply_rules
 from tests.support.user_facts import facts_recipe, made_facts
 from validation.user_facts.benchmark import USER_FACTS_VALIDATION
@@ -27,7 +27,7 @@ def session_with(shape: str) -> FactSession:
     return next(one for one in sessions if any(statement.shape == shape for statement in one.statements))
 
 
-def statement_of(session: FactSession, shape: str) -> Statement:
+def statement_of(session: FactSession, shape: str) -> FactStatement:
     return next(one for one in session.statements if one.shape == shape)
 
 
@@ -38,7 +38,7 @@ def broken_by_text(session: FactSession, **changes: Any) -> set[str]:
     return broken("facts_sessions", made.model_copy(update={"sessions": tuple(sessions)}))
 
 
-def broken_by_plan(at: int, statement: Statement) -> set[str]:
+def broken_by_plan(at: int, statement: FactStatement) -> set[str]:
     life = made_facts().life
     sessions = list(life.sessions)
     sessions[at] = sessions[at].model_copy(update={"statements": (*sessions[at].statements, statement)})

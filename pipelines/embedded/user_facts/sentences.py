@@ -6,7 +6,7 @@ from datetime import date
 
 from assets.records.answers import read_date
 from assets.user_facts.matters import matters_by_label
-from assets.user_facts.records import RuleCase, Shape, Statement
+from assets.user_facts.records import FactStatement, RuleCase, Shape
 
 # What is read first stands first: the words of later ones may fit it too.
 SENTENCES: Mapping[Shape, tuple[str, ...]] = {
@@ -62,7 +62,7 @@ def case_words(given: str, then: str) -> str:
     return CASE.format(given=given, then=then)
 
 
-def read_sentence(sentence: str) -> Statement | None:
+def read_sentence(sentence: str) -> FactStatement | None:
     """Return the statement that a sentence makes; None where it makes none."""
     for shape, patterns in PATTERNS.items():
         for pattern in patterns:
@@ -72,9 +72,9 @@ def read_sentence(sentence: str) -> Statement | None:
     return None
 
 
-def _statement(shape: Shape, found: Mapping[str, str]) -> Statement:
+def _statement(shape: Shape, found: Mapping[str, str]) -> FactStatement:
     other = found.get("other", "")
-    return Statement(
+    return FactStatement(
         matter=matters_by_label()[found["label"]],
         label=found["label"],
         shape=shape,
@@ -93,9 +93,9 @@ def _cases(text: str) -> Iterator[RuleCase]:
             yield RuleCase(given=match["given"], then=match["then"])
 
 
-def read_statements(text: str) -> list[Statement]:
+def read_statements(text: str) -> list[FactStatement]:
     """Return the statements of a text, in order."""
-    found: list[Statement] = []
+    found: list[FactStatement] = []
     for sentence in SENTENCE_END.split(" ".join(text.split())):
         statement = read_sentence(sentence)
         if statement is not None:
@@ -103,7 +103,7 @@ def read_statements(text: str) -> list[Statement]:
     return found
 
 
-def read_line(line: str) -> tuple[date | None, list[Statement]]:
+def read_line(line: str) -> tuple[date | None, list[FactStatement]]:
     """Return the day of a line that a memory gave back, if it tells one, and its statements."""
     time = TIME.match(line)
     words = SPEAKER.sub("", TIME.sub("", line))

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from assets.text.words import spells
-from assets.user_facts.records import RuleCase, Statement
+from assets.user_facts.records import FactStatement, RuleCase
 from assets.user_facts.states import Dated, course_of, state_on
 from assets.user_facts.users import EVERYTHING, LATEST_MENTION, NOTHING
 from tests.support.user_facts import facts_recipe, lives, made_facts
@@ -17,15 +17,15 @@ MISSED_BY_LATEST = ("current, as before", "current, withdrawn", "current, until"
 DAYS = [date(2031, 1, day) for day in range(1, 10)]
 
 
-def said(shape: str, matter: str = "gym", **fields: object) -> Statement:
-    return Statement.model_validate({"matter": matter, "label": matter, "shape": shape, **fields})
+def said(shape: str, matter: str = "gym", **fields: object) -> FactStatement:
+    return FactStatement.model_validate({"matter": matter, "label": matter, "shape": shape, **fields})
 
 
-def told_in_turn(*statements: Statement) -> list[Dated]:
+def told_in_turn(*statements: FactStatement) -> list[Dated]:
     return [Dated(day, [one]) for day, one in zip(DAYS, statements, strict=False)]
 
 
-def gym_after(*statements: Statement) -> str | None:
+def gym_after(*statements: FactStatement) -> str | None:
     return state_on(told_in_turn(*statements), DAYS[-1]).get("gym")
 
 
