@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import JsonValue
 
@@ -37,7 +37,8 @@ class CallLabels:
 class ModelRequest:
     """One chat completion. Everything but `labels` is its identity; `sample` tells equal requests apart.
 
-    `extra_body`: further fields of the body, sent as they are.
+    `extra_body`: further fields of the body, sent as they are. `tools`: those that the model may call by its API's own form, so
+    that the reply is an action.
     """
 
     model: str
@@ -50,6 +51,7 @@ class ModelRequest:
     sample: int
     labels: CallLabels = field(default=CallLabels(), compare=False)
     extra_body: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    tools: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)

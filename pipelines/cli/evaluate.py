@@ -97,6 +97,7 @@ class EvaluateOptions:
         "by a tool of the agent's. By default start, and step on tau2.",
         None,
     )
+    native_tools: bool = option("Where an agent acts: by tool calls of the model's API, not by replies in JSON.", False)
     window: Optional[int] = option("Tokens of a dialogue of tau2 that stay in sight; 2,000 by default.", None, least=1)
     users: Optional[int] = option("Only the first so many users, or tasks at all their lengths.", None, least=1)
     replay: str = option("Off-policy: replay the dialogues of this run.", metavar="RUN")
@@ -280,6 +281,7 @@ def evaluation_request(
         recall_query=options.recall_query,
         recall_at=options.recall_at,
         window=options.window,
+        native_tools=options.native_tools,
         in_process=options.in_process,
     )
     return EvaluationRequest(

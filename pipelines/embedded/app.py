@@ -21,6 +21,8 @@ from starlette.routing import Route
 
 from assets.llm.usage import prompt_tokens
 from assets.text.words import count_tokens, text_within
+from pipelines.agents.episode import result_message
+from pipelines.agents.native_tools import called, native_reply
 from pipelines.embedded.assistant import acting, chat, memory_tasks, tau2
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
 from pipelines.embedded.memory_items import questions as memory_questions
@@ -61,9 +63,23 @@ class ContentPart(BaseModel):
     text: str
 
 
+class CalledFunction(BaseModel):
+    name: str
+    arguments: str = "{}"
+
+
+class MessageCall(BaseModel):
+    """A tool call in a message of the assistant's."""
+
+    id: str
+    function: CalledFunction
+
+
 class RequestMessage(BaseModel):
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: str | list[ContentPart] | None = None
+    tool_calls: list[MessageCall] | None = None
+    tool_call_id: str | None = None
 
     def as_text(self) -> dict[str, str]:
         """Return the message with its text parts joined."""
@@ -91,6 +107,7 @@ class ChatRequest(BaseModel):
     model: str
     messages: list[RequestMessage] = Field(min_length=1)
     response_format: ReplyFormat | None = None
+    tools: list[dict[str, Any]] | None = None
     seed: int | None = None
     n: Literal[1] | None = 1
     stream: Literal[False] | None = False
@@ -212,8 +229,7 @@ async def _parse_body(request: Request, kind: type[Body]) -> Body:
 
 async def _chat(request: Request) -> Response:
     body = await _parse_body(request, ChatRequest)
-    messages = list(map(RequestMessage.as_text, body.messages))
-    task = recognise(messages, schema_name=body.schema_name, seed=body.seed or 0)
+    task = _task_of(body)
     try:
         text = write_reply(task)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -225,7 +241,26 @@ async def _chat(request: Request) -> Response:
         sent = text_within(text, limit)
     prefixes: PrefixCache = request.app.state.prefixes
     cached = prefixes.cached_tokens(body.in_one_text)
-    return JSONResponse(_completion(task, sent, truncated=sent != text, prompt_tokens=body.prompt_tokens, cached_tokens=cached))
+    completion = _completion(task, sent, truncated=sent != text, prompt_tokens=body.prompt_tokens, cached_tokens=cached)
+    if body.tools:
+        completion["choices"][0]["message"] |= native_reply(sent)
+    return JSONResponse(completion)
+
+
+def _task_of(body: ChatRequest) -> PromptTask:
+    """Return what is asked. Of a request with tools that is an action; calls and results are read as typed ones are."""
+    messages = list(map(RequestMessage.as_text, body.messages))
+    if not body.tools:
+        return recognise(messages, schema_name=body.schema_name, seed=body.seed or 0)
+    named: dict[str, str] = {}
+    for message, given in zip(messages, body.messages, strict=True):
+        for call in given.tool_calls or ():
+            named[call.id] = call.function.name
+            message["content"] = called(call.function.model_dump())
+        if given.role == "tool":
+            message |= {"role": "user", "content": result_message(named.get(given.tool_call_id or "", ""), message["content"])}
+    messages.append({"role": "developer", "content": json.dumps(body.tools)})
+    return recognise(messages, schema_name="evaluation_act", seed=body.seed or 0)
 
 
 def _completion(task: PromptTask, text: str, *, truncated: bool, prompt_tokens: int, cached_tokens: int) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class EvaluationOptions:
     (off-policy), "" for on-policy.
     `wording`: our questions, or the paper's form and order of options. `recall_query`: what the memory is asked with.
     `recall_at`: when it is asked in an episode, and `window`: tokens of an episode in sight; None for the benchmark's own.
+    `native_tools`: an agent acts by tool calls of its model's API.
     `settle`: seconds that writes of a memory of others take until they can be recalled. `in_process`: its code runs in our own
     process, for debugging.
     """
@@ -65,6 +66,7 @@ class EvaluationOptions:
     recall_query: RecallQuery = "question-and-options"
     recall_at: RecallAt | None = None
     window: int | None = None
+    native_tools: bool = False
     in_process: bool = False
 
     def check(self) -> None:

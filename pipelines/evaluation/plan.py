@@ -55,6 +55,8 @@ def manifest_of(
     own = tasks.own_settings(options, whole=spec.whole)
     if options.recall_at and "recall_at" not in own:
         raise EvaluationError(f"--recall-at is for tool dialogues, in which an agent acts; {info.name} only asks questions.")
+    if options.native_tools and "native_tools" not in own:
+        raise EvaluationError(f"--native-tools is for dialogues in which an agent acts; {info.name} only asks questions.")
     if options.window is not None and "window" not in own:
         raise EvaluationError(f"--window is for tau2, whose dialogues leave the window; those of {info.name} do not.")
     tokens = info.tokens if options.tokens is None else options.tokens

@@ -43,7 +43,7 @@ class Reasoner:
         # Rendering strips a message; the task's own words go out as they came.
         messages = (head, *task.window, Message(last.role, task.text))
         reply = await self.model.complete(chat_request(self.name, messages, seed=self.seed, task=task))
-        return reply.text if task.json_schema is None else finished_text(reply, field=REPLY_ROOM)
+        return reply.text if task.json_schema is None and not task.tools else finished_text(reply, field=REPLY_ROOM)
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,8 @@ class RunManifest(Record):
     recall_at: RecallAt = Field(default="start", exclude_if=lambda place: place == "start")
     # Of dialogues with a user whom a model plays: tokens of an episode that stay in sight, likewise.
     window: int = Field(default=0, exclude_if=lambda tokens: not tokens)
+    # Where an agent acts: by tool calls of the model's own API, likewise.
+    native_tools: bool = Field(default=False, exclude_if=lambda native: not native)
     # Tokens that a reply may have, likewise.
     reply_tokens: int = Field(default=MAX_REPLY_TOKENS, exclude_if=_is_usual_room)
 

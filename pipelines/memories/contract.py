@@ -8,7 +8,7 @@ everything.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol, Self, TypeVar, cast
+from typing import Any, Literal, Protocol, Self, TypeVar, cast
 
 from pydantic import BaseModel, Field
 
@@ -67,6 +67,7 @@ class Task:
     """One thing to answer. `text`: what the reasoner reads last; `query`: the same without instructions, for the memory.
 
     `window`: what is still in sight, the oldest first. `json_schema`: the form of the answer, for endpoints that enforce one.
+    `tools`: those that the model may call by its API's own form, in place of such an answer.
     """
 
     text: str
@@ -74,6 +75,7 @@ class Task:
     window: tuple[Message, ...] = ()
     schema_name: str = "chat"
     json_schema: dict[str, object] | None = None
+    tools: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,7 @@ def chat_request(model: str, messages: Sequence[Message], *, seed: int, task: Ta
         max_output_tokens=MAX_REPLY_TOKENS,
         schema_name=name,
         json_schema=task.json_schema if task else None,
+        tools=task.tools if task else (),
         seed=seed,
         sample=0,
         labels=CallLabels(stage="evaluation", prompt=name),

@@ -8,14 +8,19 @@ import pytest
 
 from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.agents.actions import read_episode
+from pipelines.embedded.app import embedded_app
+from pipelines.embedded.bank import model_name
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.tool_dialogues import ToolItem, ToolTasks
 from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.records import AnswerRow, RecallAt
 from pipelines.evaluation.run import DatasetInfo
 from pipelines.memories.contract import MemorySpec
+from pipelines.opening.models import open_client
+from pipelines.resources.llm.model_api import OpenAiChat
 from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
 from tests.evaluation.test_document_tasks import documents
+from tests.pipelines.llm.scripted_server import on_a_port, settings_for
 from tests.support.research_tasks import EmbeddedModel
 from tests.support.tool_dialogues import made_dialogue
 
@@ -126,3 +131,27 @@ def test_the_forecast_counts_several_calls_for_an_episode(tmp_path: Path) -> Non
     spec = MemorySpec(name="bm25", kind="bm25")
     work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=spec)
     assert forecast_run(work.tasks.sizes(work.manifest), work.manifest, prices=PRICES).usage.calls >= 6
+
+
+@pytest.mark.parametrize("native_tools", [False, True])
+def test_the_same_episode_is_acted_over_http_with_native_tool_calls_and_without(tmp_path: Path, native_tools: bool) -> None:
+    spec = MemorySpec(name="full-history", kind="full-history")
+    with on_a_port(embedded_app()) as url:
+
+        class Served:
+            """The product's own client, opened on the loop of each call."""
+
+            async def complete(self, request: ModelRequest) -> ModelReply:
+                client = open_client(settings_for(url), api=OpenAiChat())
+                return await client.complete(replace(request, model=model_name()))
+
+        work = run_of(tmp_path, Served(), data=tasks(), spec=spec, native_tools=native_tools, conditions=())
+        row = next(row for row in finish(work).answers if row.kind == "question")
+    assert row.status == "right"
+    assert {step.did for step in read_episode(row.reply)} == {"looked", "wrote", "said", "finished"}
+    assert work.manifest.native_tools is native_tools
+
+
+def test_native_tools_are_refused_where_nobody_acts(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match="--native-tools is for dialogues in which an agent acts"):
+        run_of(tmp_path, EmbeddedModel(), data=documents(), spec=MemorySpec(name="bm25", kind="bm25"), native_tools=True)

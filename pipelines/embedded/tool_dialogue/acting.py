@@ -49,7 +49,7 @@ def act(task: PromptTask) -> dict[str, Any]:
 
 def recall_once(query: str, task: PromptTask) -> dict[str, Any] | None:
     """Return the call that searches the memory, where the agent has such a tool and has not asked it this yet."""
-    has_tool = any(map(NAMES_RECALL.search, task.user_texts))
+    has_tool = any(NAMES_RECALL.search(turn.content) for turn in task.turns if turn.role != "assistant")
     if not has_tool or any(turn.role == "assistant" and query in turn.content for turn in task.turns):
         return None
     return {"action": "call", "tool": RECALL, "arguments": [{"name": "query", "value": query}], "text": None}

@@ -1,11 +1,12 @@
 """The reasoner as an agent: it chooses one action at a time, with what a memory recalled in its instructions."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from pipelines.agents.actions import ACTION_SCHEMA, read_action
 from pipelines.agents.episode import NOTHING, RECALL, EpisodeWorld
+from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.reasoning import joined_text
 from pipelines.evaluation.records import RecallAt
 from pipelines.memories.contract import Task
@@ -13,7 +14,8 @@ from prompts.catalogue import load_prompt
 from prompts.template import Message
 
 ACT = "evaluation/act"
-RECALL_TOOL: dict[str, object] = {
+ACT_NATIVELY = "evaluation/act_natively"
+RECALL_TOOL: dict[str, Any] = {
     "name": RECALL,
     "does": "Searches your memory of earlier dialogue and sessions; changes nothing.",
     "arguments": {
@@ -23,6 +25,11 @@ RECALL_TOOL: dict[str, object] = {
     },
 }
 Answers = Callable[[Sequence[str], Task], Awaitable[str]]
+
+
+def acting_settings(options: EvaluationOptions) -> dict[str, object]:
+    """Return the fields of a manifest that are of every world in which an agent acts."""
+    return {"native_tools": options.native_tools}
 
 
 class Source(Protocol):
@@ -39,31 +46,32 @@ class Source(Protocol):
 class Agent:
     """Chooses actions. `known`: texts that it has from the start. `source` None: it is given nothing else.
 
-    `recall_at`: when the source is asked. `recalled`: all that it gave, each text once.
+    `recall_at`: when the source is asked. `native`: actions are tool calls of the model's API. `recalled`: all that the source
+    gave, each text once.
     """
 
     answers: Answers
     world: EpisodeWorld
     rules: str
-    tools: Sequence[object]
+    tools: Sequence[Mapping[str, Any]]
     query: str
     source: Source | None
     recall_at: RecallAt
+    native: bool = False
     known: Sequence[str] = ()
     recalled: dict[str, None] = field(default_factory=dict[str, None])
 
     async def ask(self, gone: Sequence[Message], sight: Sequence[Message]) -> str:
         """Return the reply with the next action."""
         *before, last = sight
-        tools = [*self.tools, RECALL_TOOL] if self.recalls_by_tool else self.tools
-        instructions = joined_text(load_prompt(ACT).render(rules=self.rules, tools=tools).messages)
-        action = Task(
-            text=last.content,
-            query=self.query,
-            window=(Message("user", instructions), *before),
-            schema_name=ACT.replace("/", "_"),
-            json_schema=ACTION_SCHEMA,
-        )
+        tools = [*self.tools, RECALL_TOOL] if self.recalls_by_tool else [*self.tools]
+        if self.native:
+            prompt = load_prompt(ACT_NATIVELY).render(rules=self.rules)
+            form = Task(text=last.content, query=self.query, tools=tuple(tools))
+        else:
+            prompt = load_prompt(ACT).render(rules=self.rules, tools=tools)
+            form = Task(last.content, self.query, schema_name=ACT.replace("/", "_"), json_schema=ACTION_SCHEMA)
+        action = replace(form, window=(Message("user", joined_text(prompt.messages)), *before))
         known = self.known
         if self.source is not None:
             await self.source.leave(gone)

@@ -30,7 +30,7 @@ from pipelines.agents.tau2_world import (
     tau2_tasks,
 )
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.acted.agent import Agent, Source
+from pipelines.evaluation.acted.agent import Agent, Source, acting_settings
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import ItemSize
 from pipelines.evaluation.isolated import KIND_OF, ROOM_FOR_TASK, EventRow, ReasonerWithMemory
@@ -228,7 +228,12 @@ class Tau2Tasks:
         refused = ["--assistant"] if whole else [name for name in options.of_dialogues if name != "--user-model"]
         if refused:
             raise EvaluationError(f"{refused[0]} is for AMemGym; {self.info.name} takes --memory, --window and --recall-at.")
-        return {"mode": "documents", "recall_at": options.recall_at or "step", "window": options.window or WINDOW}
+        return {
+            "mode": "documents",
+            "recall_at": options.recall_at or "step",
+            "window": options.window or WINDOW,
+            **acting_settings(options),
+        }
 
     def sizes(self, manifest: RunManifest) -> Iterator[ItemSize]:
         for chain in self.chains:
@@ -405,6 +410,7 @@ class Episode:
             self.opening,
             self.source,
             manifest.recall_at,
+            manifest.native_tools,
             recalled=self.recalled,
         )
         if self.source is not None and manifest.recall_at == "start" and self.gone.earlier:

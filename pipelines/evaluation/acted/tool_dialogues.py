@@ -12,7 +12,7 @@ from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolTask
 from pipelines.agents.actions import read_episode, written_episode
 from pipelines.agents.episode import replayed, run_episode
-from pipelines.evaluation.acted.agent import ACT, Agent
+from pipelines.evaluation.acted.agent import ACT, Agent, acting_settings
 from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks, release_items
 from pipelines.evaluation.forecast import ItemSize
 from pipelines.evaluation.isolated import ReasonerWithMemory, Recalling
@@ -70,6 +70,7 @@ class ActingReasoner:
     task: ToolTask
     recall_at: RecallAt
     tokens: int
+    native: bool
 
     async def recall(self, query: str, *, tokens: int) -> Sequence[str]:
         return await self.reasoner.recall(query, tokens=tokens) if self.recall_at != "tool" else []
@@ -79,7 +80,9 @@ class ActingReasoner:
         dialogue = ToolDialogue(self.task)
         tools = [tool.shown() for tool in dialogue.tools]
         source = Sessions(self.reasoner, self.tokens) if self.reasoner.memory is not None else None
-        agent = Agent(self.reasoner.answer, dialogue, dialogue.rules, tools, task.query, source, self.recall_at, recalled)
+        agent = Agent(
+            self.reasoner.answer, dialogue, dialogue.rules, tools, task.query, source, self.recall_at, self.native, recalled
+        )
         recall = agent.recall_as_tool if agent.recalls_by_tool else None
         return written_episode(await run_episode(dialogue, agent.ask, recall=recall))
 
@@ -90,12 +93,13 @@ class ToolTasks(DocumentTasks):
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
         own = super().own_settings(options, whole=whole)
-        return {**own, "recall_at": options.recall_at or "start"}
+        return {**own, "recall_at": options.recall_at or "start", **acting_settings(options)}
 
     def subject(self, run: Run, item: DocumentItem, reasoner: ReasonerWithMemory) -> Recalling:
         if not isinstance(item, ToolItem):
             return reasoner
-        return ActingReasoner(reasoner, item.task, run.manifest.recall_at, run.manifest.tokens)
+        manifest = run.manifest
+        return ActingReasoner(reasoner, item.task, manifest.recall_at, manifest.tokens, manifest.native_tools)
 
     def sizes(self, manifest: RunManifest) -> Iterator[ItemSize]:
         for size in super().sizes(manifest):

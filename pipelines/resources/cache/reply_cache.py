@@ -189,10 +189,12 @@ def _all_places(connection: Connection) -> list[str]:
 
 
 def request_key(request: ModelRequest) -> str:
-    """Return the identity of a request: everything in it but its labels, and further fields where there are any."""
+    """Return the identity of a request: everything in it but its labels; further fields and tools where there are any."""
     identity = {name: value for name, value in vars(request).items() if name != "labels"}
     if not request.extra_body:
         del identity["extra_body"]
+    if not request.tools:
+        del identity["tools"]
     identity["messages"] = [vars(message) for message in request.messages]
     if request.temperature is not None:
         identity["temperature"] = float(request.temperature)

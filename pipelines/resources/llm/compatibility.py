@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from assets.llm.ports import ModelReply, ModelRequest
+from pipelines.agents.native_tools import native_messages, native_tools
 from pipelines.resources.llm.reply_room import ReplyRoom, RoomLimit, sign_of_short_context
 from prompts.template import Message
 
@@ -102,6 +103,8 @@ class ApiCompatibility:
             if self.structure in ("object", "text"):
                 messages = _with_schema(messages, schema=request.json_schema)
         body["messages"] = [{"role": message.role, "content": message.content} for message in messages]
+        if request.tools:
+            body |= {"messages": native_messages(messages), "tools": native_tools(request.tools)}
         return {**body, **request.extra_body}
 
     def _response_format(self, request: ModelRequest, *, schema: dict[str, object]) -> dict[str, object]:

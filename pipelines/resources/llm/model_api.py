@@ -12,6 +12,7 @@ from assets.llm.answer_text import REASONING_FIELDS, content_text, message_text,
 from assets.llm.ports import FinishReason, ModelReply, ModelRequest
 from assets.llm.usage import prompt_tokens
 from assets.text.words import count_tokens
+from pipelines.agents.native_tools import action_of
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.connection import MOST_BYTES
 from pipelines.resources.llm.error_body import is_event_stream
@@ -107,7 +108,7 @@ class OpenAiChat:
         return ApiCall("/chat/completions", compatibility.body(request))
 
     def read_reply(self, request: ModelRequest, content: bytes) -> ModelReply | NoReply:
-        reply = read_reply(content, room=request.max_output_tokens)
+        reply = read_reply(content, room=request.max_output_tokens, acts=bool(request.tools))
         return with_tokens(reply, request=request) if isinstance(reply, ModelReply) else reply
 
     def read_error(self, error: "openai.APIStatusError") -> ErrorResponse:
@@ -188,6 +189,7 @@ TEXT_FIELDS = ("content", "refusal", *REASONING_FIELDS)
 
 
 class _Function(BaseModel):
+    name: str | None = None
     arguments: str | None = None
 
 
@@ -211,10 +213,11 @@ class _Chunk(BaseModel):
     error: Any = None
 
 
-def read_reply(body: bytes, *, room: int = 0) -> ModelReply | NoReply:
+def read_reply(body: bytes, *, room: int = 0, acts: bool = False) -> ModelReply | NoReply:
     """Return the first choice of a chat completion, or the reason why there is none.
 
-    `room`: the tokens that the reply was allowed, for a server that names no finish reason.
+    `room`: the tokens that the reply was allowed, for a server that names no finish reason. `acts`: the model was given tools,
+    and its reply is an action.
     """
     try:
         if is_event_stream(body):
@@ -238,8 +241,9 @@ def read_reply(body: bytes, *, room: int = 0) -> ModelReply | NoReply:
     if finish is None and not refusal:
         return Unfinished(str(choice.finish_reason))
     details = usage.prompt_tokens_details
+    action = action_of(message) if acts else None
     return ModelReply(
-        text=refusal or message_text(message, finished=finish == "stop"),
+        text=refusal or action or message_text(message, finished=finish == "stop"),
         finish="refusal" if refusal or finish is None else finish,
         input_tokens=usage.input,
         output_tokens=usage.output,
@@ -251,6 +255,7 @@ def _joined(content: bytes) -> dict[str, Any] | None:
     """Return the completion whose chunks stand in a stream; None where there is no chunk, or one that cannot be read."""
     texts = defaultdict[str, str](str)
     arguments = defaultdict[int, str](str)
+    names = defaultdict[int, str](str)
     completion: dict[str, Any] = {}
     finish: str | int | None = None
     try:
@@ -267,11 +272,12 @@ def _joined(content: bytes) -> dict[str, Any] | None:
                 texts[name] += content_text((delta.model_extra or {}).get(name))
             for call in delta.tool_calls or []:
                 arguments[call.index] += call.function.arguments or ""
+                names[call.index] += call.function.name or ""
     if not any(chunk.choices for chunk in chunks):
         return None
     if not finish and not DONE.search(content):
         finish = INTERRUPTED
-    calls = [{"function": {"arguments": each}} for each in arguments.values()]
+    calls = [{"function": {"name": names[index], "arguments": each}} for index, each in arguments.items()]
     return {**completion, "choices": [{"message": {**texts, "tool_calls": calls}, "finish_reason": finish}]}
 
 
