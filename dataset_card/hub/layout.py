@@ -2,8 +2,8 @@
 
 Everything of a variant is below `<variant>/` and `tables/<variant>/`: data files keep the path they have in the release
 folder, so that configurations and snippets stay true, and the others (card, recipe, manifest, license) move below
-`<variant>/`. At the top there are the card of the whole repository, a copy of it as it was written, the list of versions and a
-license. A publisher touches nothing else.
+`<variant>/`. At the top there are the card of the whole repository and the benchmark's file, copies of both as they were
+written, the list of versions and a license. A publisher touches nothing else.
 """
 
 import re
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from assets.records.base import Record
 from assets.records.estimate import Estimate
+from dataset_card.card.benchmark_file import BENCHMARK_FILE
 from dataset_card.card.recipe import EMBEDDED_FAMILY
 from dataset_card.errors import HubError, UnfitRelease
 from dataset_card.hub.port import LocalFile, RemoteFile, TreeChange
@@ -23,8 +24,9 @@ from dataset_card.release.versions import Numbers, is_version, numbers
 
 TABLES = "tables"
 VERSIONS = "versions.json"
-# The card at the top as the last release wrote it: what people changed there since is found by comparing with it.
+# Files at the top as the last release wrote them: what people changed there since is found by comparing with these.
 WRITTEN_CARD = f".written/{CARD}"
+WRITTEN_BENCHMARK_FILE = f".written/{BENCHMARK_FILE}"
 REPO = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 # The Hub refuses longer names, and two dashes, which it puts between owner and name in its caches.
 LONGEST_REPO = 96

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import ValidationError
 
+from dataset_card.card.benchmark_file import BENCHMARK_FILE, benchmark_file
 from dataset_card.card.header import split_card
 from dataset_card.errors import HubError, PublishRefused
 from dataset_card.hub.layout import (
     VERSIONS,
+    WRITTEN_BENCHMARK_FILE,
     WRITTEN_CARD,
     ReleaseSummary,
     Versions,
@@ -19,7 +21,7 @@ from dataset_card.hub.layout import (
     versions_bytes,
 )
 from dataset_card.hub.port import Hub, LocalFile, RemoteFile, TreeChange
-from dataset_card.hub.repo_card import MergeConflict, RepositoryPage, VariantCard, merged_card, repository_card
+from dataset_card.hub.repo_card import MergeConflict, RepositoryPage, VariantCard, merged_card, merged_text, repository_card
 from dataset_card.release.digests import bytes_digest
 from dataset_card.release.loadable import matches, read_configurations
 from dataset_card.release.manifest import CARD, LICENSE, MANIFEST
@@ -77,7 +79,26 @@ class RepositoryTree:
         page = RepositoryPage(self.repo, f"{self._hub.endpoint}/datasets/{self.repo}", cards, versions)
         ours = repository_card(page)
         contents = {CARD: self._merged(ours).encode(), WRITTEN_CARD: ours.encode(), VERSIONS: versions_bytes(versions)}
+        name = str(split_card(ours, source=CARD)[0]["pretty_name"])
+        tasks = benchmark_file(name, sorted(cards))
+        contents |= {BENCHMARK_FILE: self._with_edits(tasks).encode(), WRITTEN_BENCHMARK_FILE: tasks.encode()}
         return {path: LocalFile(path, content) for path, content in contents.items()}
+
+    def _with_edits(self, tasks: str) -> str:
+        """Return the benchmark's file with what people wrote into it. One that no release wrote stays as it is."""
+        current = self.read(BENCHMARK_FILE)
+        written = self.read(WRITTEN_BENCHMARK_FILE)
+        if current is None:
+            return tasks
+        if written is None:
+            return current
+        try:
+            return merged_text(written, tasks, current)
+        except MergeConflict as conflict:
+            raise PublishRefused(
+                f"{BENCHMARK_FILE} of {self.repo} was edited by hand where this release writes something else: {conflict}; "
+                f"put it back on the Hub."
+            ) from conflict
 
     def _merged(self, ours: str) -> str:
         current = self.read(CARD)
@@ -115,8 +136,11 @@ class RepositoryTree:
         current = self.read(CARD)
         if current is not None and current != self.read(WRITTEN_CARD):
             yield f"{CARD} was edited by hand, which is kept"
+        current = self.read(BENCHMARK_FILE)
+        if current is not None and current != self.read(WRITTEN_BENCHMARK_FILE):
+            yield f"{BENCHMARK_FILE} was edited by hand, which is kept"
         # The Hub itself puts .gitattributes into every repository.
-        written = {CARD, WRITTEN_CARD, VERSIONS, LICENSE, ".gitattributes"}
+        written = {CARD, WRITTEN_CARD, BENCHMARK_FILE, WRITTEN_BENCHMARK_FILE, VERSIONS, LICENSE, ".gitattributes"}
         for name in variants_in(self.files):
             written |= self.owned(name)
         for path in sorted(self.files.keys() - written):

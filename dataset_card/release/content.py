@@ -18,7 +18,16 @@ from assets.records.base import Failure, GateRecord, ItemRecord
 from assets.records.common_tables import failure_row, gate_record_columns
 from assets.records.report import BenchmarkReport
 from dataset_card.card.basic import basic_card
-from dataset_card.card.header import LICENSE_ID, LICENSE_TEXT, dataset_info, expectations_path, nested_path, table_path
+from dataset_card.card.benchmark_file import BENCHMARK_FILE, benchmark_file
+from dataset_card.card.header import (
+    LICENSE_ID,
+    LICENSE_TEXT,
+    dataset_info,
+    expectations_path,
+    nested_path,
+    split_card,
+    table_path,
+)
 from dataset_card.card.recipe import models_by_role, shared_recipe
 from dataset_card.release.manifest import (
     CARD,
@@ -177,6 +186,9 @@ def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> Mani
         (RECIPE, recipe_text.encode()),
         (LICENSE, LICENSE_TEXT.encode()),
     ]
+    card = next(data for path, data in documents if path == CARD)
+    name = str(split_card(card.decode(), source=CARD)[0]["pretty_name"])
+    documents.append((BENCHMARK_FILE, benchmark_file(name, [recipe.variant]).encode()))
     for path, data in documents:
         files.append(write_file(folder / path, data, root=folder))
     counts = extras.counts(rows)

@@ -19,16 +19,22 @@ OF_RUNS = {
     "every-eval-ever": "pipelines.export.every_eval_ever:write_run_record",
     "traces": "pipelines.export.session_traces:write_run_traces",
     "inspect": "pipelines.export.inspect_log:write_run_log",
+    "eval-results": "pipelines.export.eval_results:write_run_results",
 }
 
 
 @dataclass(frozen=True)
 class RunExport:
-    """A finished run and the folder to write. `made_at`: when its results were written."""
+    """A finished run and the folder to write. `made_at`: when its results were written.
+
+    `repo`: the data set's repository on the Hub. `source`: an address where others can read the run.
+    """
 
     run: FinishedRun
     folder: Path
     made_at: datetime
+    repo: str = ""
+    source: str = ""
 
 
 # Both return sentences on what was written.

@@ -107,6 +107,18 @@ def test_a_dry_run_tells_what_people_wrote(fake: FakeHub, hub: Hub, repo: str) -
     assert plan.by_hand == ("README.md was edited by hand, which is kept", "paper.pdf was added by hand and is kept")
 
 
+def test_what_people_wrote_into_the_benchmarks_file_stays_when_another_variant_comes(
+    fake: FakeHub, hub: Hub, repo: str
+) -> None:
+    published(hub, a_release(), repo=repo)
+    written = held_files(fake, repo)["eval.yaml"].decode()
+    commit_by_hand(fake, repo, {"eval.yaml": written.replace("description: ", "description: Ours. ").encode()})
+    published(hub, a_release(version="1.0.0", users=1), repo=repo)
+    tasks = yaml.safe_load(held_files(fake, repo)["eval.yaml"])
+    assert tasks["description"].startswith("Ours. ")
+    assert {task["config"] for task in tasks["tasks"]} == {"demo"}
+
+
 @pytest.mark.parametrize(
     ("path", "words"),
     [

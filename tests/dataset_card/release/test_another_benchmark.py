@@ -92,7 +92,7 @@ def released(root: Path, *items: Solved) -> Release:
 def test_the_folder_holds_nested_rows_flat_tables_card_recipe_and_manifest(tmp_path: Path) -> None:
     release = released(tmp_path, riddle(), riddle("two"))
     assert set(all_bytes(release.folder)) == {
-        *("LICENSE", "README.md", "manifest.json", "recipe.yaml", "riddles/test-00000-of-00001.parquet"),
+        *("LICENSE", "README.md", "eval.yaml", "manifest.json", "recipe.yaml", "riddles/test-00000-of-00001.parquet"),
         *(f"tables/riddles/{name}.parquet" for name in ("riddles", "hints", "failures")),
         *("riddles/gx/checkpoints/release.json", "riddles/gx/great_expectations.yml"),
         *(f"riddles/gx/expectations/{name}.json" for name in ("riddles", "hints", "failures")),

@@ -27,6 +27,7 @@ FILES = {
     "demo/data.json",
     "demo/data.settings.json",
     "demo/test-00000-of-00001.parquet",
+    "eval.yaml",
     "figures/course.png",
     "figures/lengths.png",
     "figures/states.png",

@@ -1,0 +1,88 @@
+"""A run's score as a file for the model's repository on the Hub, which shows it there and on the board of the data set.
+
+The board is that of a task in the data set's `eval.yaml`: one memory with one budget. The file is written by `huggingface_hub`.
+"""
+
+import yaml
+from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+from assets.records.estimate import with_interval
+from assets.reporting.plurals import counted
+from dataset_card.card.benchmark_file import BUDGETS, MEMORIES, NO_MEMORY, task_id
+from dataset_card.hub.layout import checked_repo
+from dataset_card.release.manifest import ManifestError, read_manifest
+from pipelines.errors import EvaluationError
+from pipelines.evaluation.records import RunManifest
+from pipelines.export.folders import path_part, write_files
+from pipelines.export.formats import RunExport
+from pipelines.home import home
+from pipelines.memories.registry import find_memory
+
+OVERALL = "overall"
+DATA_SETS = "https://huggingface.co/datasets"
+
+
+def write_run_results(export: RunExport) -> list[str]:
+    """Write the file, and say where it belongs.
+
+    Raises EvaluationError for a run whose memory and budget have no board, or that is not over the whole release.
+    """
+    manifest = export.run.manifest
+    score = export.run.results.metrics[OVERALL]
+    if score.value is None or export.run.results.errors:
+        raise EvaluationError(f"{manifest.run_id} is not a score of all its {manifest.noun}s; evaluate again.")
+    if not export.repo:
+        raise EvaluationError("Say in which repository of the Hub the data set is: --repo OWNER/NAME, or OWNER/NAME@REVISION.")
+    name, _, revision = export.repo.partition("@")
+    repo = checked_repo(name)
+    task = _task_of(manifest)
+    unchecked = _unchecked(manifest)
+    notes = (
+        f"{manifest.memory.name} gives back at most {manifest.tokens:,} tokens; {with_interval(score)} over "
+        f"{counted(len(manifest.users), manifest.noun)} of {manifest.dataset}; run {manifest.run_id} of {manifest.generator}"
+    )
+    entry = EvalResultEntry(
+        dataset_id=repo,
+        task_id=task,
+        value=round(score.value, 4),
+        dataset_revision=revision or None,
+        date=export.made_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        source_url=export.source or f"{DATA_SETS}/{repo}",
+        source_name=f"Run {manifest.run_id}" if export.source else "Data set",
+        notes=notes,
+    )
+    content = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=1_000)
+    path = f".eval_results/{path_part(repo)}-{task}.yaml"
+    write_files(export.folder, {path: content.encode()})
+    model = manifest.shared().models["assistant"]
+    return [f"{export.folder / path} belongs into the repository of {model}.", *unchecked]
+
+
+def _task_of(manifest: RunManifest) -> str:
+    memory = manifest.memory
+    variant = manifest.dataset.partition(" ")[0]
+    task = task_id(variant, memory=memory.name, tokens=manifest.tokens)
+    if task is None or find_memory(memory.name) != memory:
+        known = ", ".join((NO_MEMORY, *MEMORIES))
+        budgets = " or ".join(str(tokens) for tokens in BUDGETS)
+        raise EvaluationError(
+            f"The Hub's boards are for the memories {known} with --tokens {budgets}; this run is of {memory.name} with "
+            f"{manifest.tokens}."
+        )
+    return task
+
+
+def _unchecked(manifest: RunManifest) -> list[str]:
+    """Return a sentence where the release is not here. Raises EvaluationError for a run over a part, or another release."""
+    variant, _, version = manifest.dataset.partition(" ")
+    try:
+        released = read_manifest(home().releases / variant / version)
+    except ManifestError:
+        return [f"{manifest.dataset} is not here, so nobody checked that the run is over all of it."]
+    items = released.counts.get(f"{manifest.noun}s", 0)
+    if released.digest != manifest.dataset_digest or len(manifest.users) < items:
+        raise EvaluationError(
+            f"{manifest.run_id} is over {len(manifest.users)} of {counted(items, manifest.noun)}, or of another "
+            f"{manifest.dataset}; evaluate the whole release."
+        )
+    return []
