@@ -79,16 +79,8 @@ def export_tasks(tasks: BenchmarkTasks, folder: Path) -> Export:
     Raises EvaluationError for a folder that holds anything but an earlier export, and for tasks of a benchmark that names no
     export. Raises OSError.
     """
-    # Late: the entries name stages, which import Dagster.
-    from pipelines.benchmarks import entry_named
-
     check_free(folder, FILES)
-    exported = entry_named(tasks.info.benchmark).exported
-    if not exported:
-        raise EvaluationError(
-            f"{tasks.info.name} cannot be exported: other harnesses only ask questions about dialogues or documents."
-        )
-    export: Export = resolve_name(exported)(tasks)
+    export = exported_view(tasks)
     # Made last, so that nothing is left where an export is refused.
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder, "documents", export.documents, kind=ExportedDocument)
@@ -96,6 +88,19 @@ def export_tasks(tasks: BenchmarkTasks, folder: Path) -> Export:
     write_durably(folder / HARNESS, Path(__file__).with_name("agent_memory_benchmark.py").read_bytes())
     write_durably(folder / PAGE, _page(tasks.info, export).encode())
     return export
+
+
+def exported_view(tasks: BenchmarkTasks) -> Export:
+    """Return the tasks as documents and questions. Raises EvaluationError for a benchmark that is acted."""
+    # Late: the entries name stages, which import Dagster.
+    from pipelines.benchmarks import entry_named
+
+    exported = entry_named(tasks.info.benchmark).exported
+    if not exported:
+        raise EvaluationError(
+            f"{tasks.info.name} cannot be exported as questions, because its tasks are acted; give --as traces."
+        )
+    return resolve_name(exported)(tasks)
 
 
 def _write(folder: Path, name: str, rows: Sequence[Record], *, kind: type[Record]) -> None:

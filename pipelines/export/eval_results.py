@@ -67,7 +67,7 @@ def _task_of(manifest: RunManifest) -> str:
         budgets = " or ".join(str(tokens) for tokens in BUDGETS)
         raise EvaluationError(
             f"The Hub's boards are for the memories {known} with --tokens {budgets}; this run is of {memory.name} with "
-            f"{manifest.tokens}."
+            f"{manifest.tokens}, or with settings of its own."
         )
     return task
 

@@ -13,14 +13,14 @@ from pipelines.cli.main import app
 from pipelines.errors import Problem
 from pipelines.evaluation.amemgym.dataset import read_amemgym_release
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
-from pipelines.memories.contract import MemorySpec
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import MODELS, HonestModel, finish, run_of
 from tests.support.hub_server.releases import a_release, held_files
 from tests.support.hub_server.state import FakeHub
 
 ANSWER = {"answer": 1}
 FIRST: dict[str, Any] = {"evaluation_choose_answer": ANSWER, "evaluation_choose_with_state": ANSWER}
-BM25 = MemorySpec(name="bm25", kind="bm25")
+BM25 = find_memory("bm25")
 
 
 @pytest.fixture
