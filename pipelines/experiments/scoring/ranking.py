@@ -37,6 +37,7 @@ from pipelines.experiments.scoring.question_worth import (
     worth_notes,
     worth_of_questions,
 )
+from pipelines.experiments.scoring.repetitions import REPETITIONS_TITLE, repetitions, repetitions_table
 from pipelines.memories.registry import IN_PROCESS
 
 Facts = Callable[[RunManifest], Mapping[str, str]]
@@ -211,7 +212,7 @@ def period_table(runs: Sequence[FinishedRun], name: str) -> str:
 
 
 def board_sections(runs: Sequence[FinishedRun]) -> dict[str, str]:
-    """Return by title what stands below a leaderboard: isolated scores, and scores against budget, of runs that have them."""
+    """Return by title what stands below a leaderboard: what is measured beside the scores, of runs that have it."""
     named = {one.label: one.run.results for one in ranked(runs)}
     sections: dict[str, str] = {}
     if any(results.isolated for results in named.values()):
@@ -220,6 +221,9 @@ def board_sections(runs: Sequence[FinishedRun]) -> dict[str, str]:
         sections[OPERATIONS_TITLE] = table_text(operations_table(runs))
     if any(results.arms for results in named.values()):
         sections[ARMS_TITLE] = table_text(arms_table(runs))
+    repeated = repetitions(runs)
+    if repeated:
+        sections[REPETITIONS_TITLE] = table_text(repetitions_table(repeated))
     worth = worth_of_questions(runs)
     if worth:
         sections[WORTH_TITLE] = "\n\n".join([*worth_notes(worth), table_text(subset_table(worth))])
