@@ -50,17 +50,22 @@ def read_action(reply: str) -> Action:
     return action
 
 
+GivenByMemory = Literal["", "nothing", "text", "filled"]
+
+
 class EpisodeStep(Record):
     """One step of an episode: what the agent replied, what kind of step that was, and what came of it.
 
     `did` is nothing where the reply was no action, or a tool refused. `user`: the replies of a user whom a model plays, to what
-    was said; they are actions too.
+    was said; they are actions too. `memory`: what the memory gave when it was asked for this step, "" where it was not asked;
+    `filled` is as much as it may give.
     """
 
     reply: str
     did: Literal["looked", "wrote", "said", "finished", "nothing"]
     seen: str
     user: tuple[str, ...] = Field(default=(), exclude_if=lambda replies: not replies)
+    memory: GivenByMemory = Field(default="", exclude_if=lambda given: not given)
 
 
 STEPS: TypeAdapter[list[EpisodeStep]] = TypeAdapter(list[EpisodeStep])

@@ -98,6 +98,9 @@ def test_a_memory_is_asked_when_the_run_says_so(tmp_path: Path, recall_at: Recal
     (figures,) = finished.results.episodes
     assert figures.episodes == 1
     assert figures.fired == 1
+    assert figures.gave == 1
+    # Beside the first time, before each action or once before the write.
+    assert figures.asked == {"start": 1, "step": figures.steps, "write": 2, "tool": 1}[recall_at]
     # A call that writes is chosen twice.
     assert len(asked) == figures.steps + (recall_at == "write" and figures.writes)
 

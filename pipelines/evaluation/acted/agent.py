@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from pipelines.agents.actions import ACTION_SCHEMA, read_action
+from assets.text.words import count_tokens
+from pipelines.agents.actions import ACTION_SCHEMA, EpisodeStep, GivenByMemory, read_action
 from pipelines.agents.episode import NOTHING, RECALL, EpisodeWorld
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.reasoning import joined_text
@@ -35,6 +36,11 @@ def acting_settings(options: EvaluationOptions) -> dict[str, object]:
 class Source(Protocol):
     """What an agent is given beside the messages in sight: a memory's texts, or those of a condition without one."""
 
+    @property
+    def holds(self) -> bool:
+        """Return True where there is anything that it could give."""
+        ...
+
     async def leave(self, gone: Sequence[Message]) -> None:
         """Learn of all messages of this episode that are out of sight, the oldest first."""
         ...
@@ -44,10 +50,11 @@ class Source(Protocol):
 
 @dataclass
 class Agent:
-    """Chooses actions. `known`: texts that it has from the start. `source` None: it is given nothing else.
+    """Chooses actions. `known`: texts that the source gave before the first; None: it was not asked then.
 
-    `recall_at`: when the source is asked. `native`: actions are tool calls of the model's API. `recalled`: all that the source
-    gave, each text once.
+    `source` None: the agent is given nothing else; `tokens`: what a source may give at once, and `recall_at`: when it is asked.
+    `native`: actions are tool calls of the model's API. `recalled`: all that the source gave, each text once. `given`: what it
+    gave for each action.
     """
 
     answers: Answers
@@ -57,9 +64,11 @@ class Agent:
     query: str
     source: Source | None
     recall_at: RecallAt
+    tokens: int
     native: bool = False
-    known: Sequence[str] = ()
+    known: Sequence[str] | None = None
     recalled: dict[str, None] = field(default_factory=dict[str, None])
+    given: list[GivenByMemory] = field(default_factory=list[GivenByMemory])
 
     async def ask(self, gone: Sequence[Message], sight: Sequence[Message]) -> str:
         """Return the reply with the next action."""
@@ -72,13 +81,15 @@ class Agent:
             prompt = load_prompt(ACT).render(rules=self.rules, tools=tools)
             form = Task(last.content, self.query, schema_name=ACT.replace("/", "_"), json_schema=ACTION_SCHEMA)
         action = replace(form, window=(Message("user", joined_text(prompt.messages)), *before))
-        known = self.known
+        known = self.known or ()
+        asked_before = self.source is not None and self.known is not None and not self.given
+        self.given.append(self._given(known) if asked_before else "")
         if self.source is not None:
             await self.source.leave(gone)
-            if self.recall_at == "step" and (before or not self.known):
+            if self.recall_at == "step" and self.source.holds and (before or not self.known):
                 known = await self._recall(f"{self.query}\n{last.content}")
         reply = await self.answers(known, action)
-        if self.source is not None and self.recall_at == "write" and self._is_write(reply):
+        if self.source is not None and self.source.holds and self.recall_at == "write" and self._is_write(reply):
             known = await self._recall(f"{self.query}\n{reply}")
             reply = await self.answers(known, action)
         return reply
@@ -96,7 +107,17 @@ class Agent:
         assert self.source is not None
         texts = await self.source.recall(query)
         self.recalled |= dict.fromkeys(texts)
+        self.given[-1] = self._given(texts)
         return texts
+
+    def _given(self, texts: Sequence[str]) -> GivenByMemory:
+        if not texts:
+            return "nothing"
+        return "filled" if sum(map(count_tokens, texts)) >= self.tokens else "text"
+
+    def noted(self, steps: Sequence[EpisodeStep]) -> list[EpisodeStep]:
+        """Return the steps of the agent's episode, each with what the source gave for it."""
+        return [step.model_copy(update={"memory": given}) for step, given in zip(steps, self.given, strict=True)]
 
     def _is_write(self, reply: str) -> bool:
         try:

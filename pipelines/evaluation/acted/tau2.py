@@ -158,9 +158,11 @@ class MemorySource:
             with memory_call("write"):
                 await self.memory.write(new)
 
+    @property
+    def holds(self) -> bool:
+        return bool(self.gone.lines)
+
     async def recall(self, query: str) -> Sequence[str]:
-        if not self.gone.lines:
-            return []
         return await self.reasoner.recall(query, tokens=self.tokens)
 
 
@@ -173,6 +175,10 @@ class ConditionSource:
     gone: OutOfSight
     tokens: int
     path: Sequence[object]
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.gone.lines)
 
     async def leave(self, gone: Sequence[Message]) -> None:
         self.gone.add(gone)
@@ -410,12 +416,13 @@ class Episode:
             self.opening,
             self.source,
             manifest.recall_at,
+            manifest.tokens,
             manifest.native_tools,
             recalled=self.recalled,
         )
-        if self.source is not None and manifest.recall_at == "start" and self.gone.earlier:
+        if self.source is not None and manifest.recall_at == "start" and self.source.holds:
             agent.known = await self.source.recall(self.opening)
-        self.steps = await run_episode(
+        steps = await run_episode(
             self.world,
             agent.ask,
             hear=self._heard,
@@ -423,6 +430,7 @@ class Episode:
             window=manifest.window,
             most_steps=MOST_STEPS,
         )
+        self.steps = agent.noted(steps)
         return written_episode(self.steps)
 
     async def _heard(self, words: str) -> tuple[str, tuple[str, ...]]:

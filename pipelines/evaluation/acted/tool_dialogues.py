@@ -51,6 +51,8 @@ class Sessions:
     reasoner: ReasonerWithMemory
     tokens: int
 
+    holds = True
+
     async def leave(self, gone: Sequence[Message]) -> None:
         """The sessions alone are asked for."""
 
@@ -81,10 +83,19 @@ class ActingReasoner:
         tools = [tool.shown() for tool in dialogue.tools]
         source = Sessions(self.reasoner, self.tokens) if self.reasoner.memory is not None else None
         agent = Agent(
-            self.reasoner.answer, dialogue, dialogue.rules, tools, task.query, source, self.recall_at, self.native, recalled
+            self.reasoner.answer,
+            dialogue,
+            dialogue.rules,
+            tools,
+            task.query,
+            source,
+            self.recall_at,
+            self.tokens,
+            self.native,
+            known=None if self.recall_at == "tool" else recalled,
         )
         recall = agent.recall_as_tool if agent.recalls_by_tool else None
-        return written_episode(await run_episode(dialogue, agent.ask, recall=recall))
+        return written_episode(agent.noted(await run_episode(dialogue, agent.ask, recall=recall)))
 
 
 @dataclass(frozen=True)

@@ -165,9 +165,11 @@ def _episodes(results: Results) -> ReportTable:
         passed = f"{one.passed:,} of {one.episodes:,}"
         means = [f"{mean:.1f}" for mean in (one.steps, one.lookups, one.writes, one.useless)]
         tokens = "-" if one.tokens_per_pass is None else f"{one.tokens_per_pass:,.0f}"
-        fired = "-" if one.fired is None else f"{one.fired:.0%}"
-        rows.append([one.kind.replace("_", " "), passed, fired, *means, tokens])
-    head = ["asked with", "passed", "memory gave text", "steps", "lookups", "writes", "no action or refused", "tokens per pass"]
+        shares = ["-" if share is None else f"{share:.0%}" for share in (one.fired, one.gave, one.filled)]
+        asked = "-" if one.asked is None else f"{one.asked:.1f}"
+        rows.append([one.kind.replace("_", " "), passed, *shares[:1], asked, *shares[1:], *means, tokens])
+    memory = ["episodes in which the memory gave text", "times asked", "of these with text", "of these with a full budget"]
+    head = ["asked with", "passed", *memory, "steps", "lookups", "writes", "no action or refused", "tokens per pass"]
     return ReportTable(head, rows)
 
 
