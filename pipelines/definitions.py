@@ -1,5 +1,7 @@
 """The one assembly point: reading it tells everything that Dagster knows of this project."""
 
+import logging
+import os
 from pathlib import Path
 
 import dagster as dg
@@ -21,6 +23,7 @@ from validation.checks import benchmark_checks
 from validation.report.asset import report_asset
 
 OWN = Path(__file__).with_name("defs")
+LOG = logging.getLogger(__name__)
 
 
 def assets_of(entry: BenchmarkEntry) -> list[dg.AssetsDefinition | dg.AssetSpec]:
@@ -59,6 +62,17 @@ def own_definitions() -> dg.Definitions:
     return dg.load_from_defs_folder(path_within_project=OWN)
 
 
+def warn_of_temporary_storage() -> None:
+    """Warn whoever starts `dg dev` or `dagster dev` without our storage, which keeps what was run and limits runs at once."""
+    if os.environ.get("DAGSTER_IS_DEV_CLI") and not os.environ.get("DAGSTER_HOME"):
+        LOG.warning(
+            "DAGSTER_HOME is not set: runs, schedules and sensors of this session are forgotten at its end, and any number "
+            "of runs goes at once. Start `amemgym ui` in its place, or set DAGSTER_HOME to the folder that it makes: "
+            f"{home().dagster}"
+        )
+
+
+warn_of_temporary_storage()
 defs = dg.Definitions.merge(
     *map(benchmark_definitions, BENCHMARKS),
     own_definitions(),

@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from assets.recipe.loading import RECIPES
 from dataset_card.release.verify import verify_release
+from pipelines.definitions import warn_of_temporary_storage
 from tests.support.commands import clean_environment
 
 ROOT = Path(__file__).parents[2]
@@ -73,3 +75,14 @@ def test_where_a_recipe_is_split_into_work_units_the_jobs_keep_their_names(tmp_p
     folder = tmp_path / "releases" / "split" / "0.1.0"
     assert verify_release(folder) == []
     assert yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8"))["seed"] == 5
+
+
+@pytest.mark.parametrize(("home", "warnings"), [("", 1), ("/data/dagster", 0)])
+def test_a_development_server_without_our_storage_warns_once_and_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, home: str, warnings: int
+) -> None:
+    monkeypatch.setenv("DAGSTER_IS_DEV_CLI", "1")
+    monkeypatch.setenv("DAGSTER_HOME", home)
+    warn_of_temporary_storage()
+    said = [record.getMessage() for record in caplog.records if "Start `amemgym ui`" in record.getMessage()]
+    assert len(said) == warnings
