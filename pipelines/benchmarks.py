@@ -100,6 +100,8 @@ BENCHMARKS = (
     BenchmarkEntry(
         USER_FACTS_VALIDATION,
         USER_FACTS_RELEASE,
+        tasks="pipelines.evaluation.fact_tasks:read_fact_tasks",
+        asks=("evaluation/", "memories/", "facts_questions/"),
         writers="pipelines.embedded.user_facts.writers:WRITERS",
         print_item="pipelines.cli.stories:print_fact_user",
     ),

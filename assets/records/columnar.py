@@ -81,13 +81,15 @@ def rows_as_dicts(columns: Columns, *, record_type: type[Record]) -> list[dict[s
 
 
 def from_table(table: pa.Table, *, record_type: type[R]) -> list[R]:
-    """Rebuild and validate the records; other columns are ignored.
+    """Rebuild and validate the records; other columns are ignored, and one that is missing has the field's default.
 
-    Raises KeyError when a column is missing and pydantic's ValidationError when a row is not such a record.
+    Raises KeyError when a column without a default is missing and pydantic's ValidationError when a row is not such a record.
     """
-    row = _record(record_type)
-    rows = cast(list[Any], table.select(list(record_type.model_fields)).to_pylist())
-    return [record_type.model_validate(row.decode(values)) for values in rows]
+    columns = _columns(record_type)
+    fields = record_type.model_fields
+    there = [name for name in fields if name in table.column_names or fields[name].is_required()]
+    rows = cast(list[Any], table.select(there).to_pylist())
+    return [record_type.model_validate({name: columns[name].decode(values[name]) for name in there}) for values in rows]
 
 
 def _column(annotation: Any) -> Column:

@@ -41,6 +41,7 @@ SHARED_WRITERS: dict[str, Writer] = {
     "memories/update_notes": memory_tasks.update_notes,
     "paper/update_notes": memory_tasks.update_notes,
     "memories/update_summary": memory_tasks.update_summary,
+    "memories/leave_out_forgotten": memory_tasks.leave_out_forgotten,
     "memories/describe_note": memory_tasks.describe_note,
     "memories/link_note": memory_tasks.link_note,
     "memories/find_boundary": memory_tasks.find_boundary,

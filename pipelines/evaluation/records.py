@@ -19,6 +19,7 @@ AskKind = Literal[
     "upper_bound",
     "options_only",
     "no_memory",
+    "moment",
     "facts",
     "everything",
     "permuted",
@@ -93,6 +94,11 @@ class AnswerRow(Record):
         default=0, description="all messages or documents of which something stands word for word in what was recalled"
     )
     rewritten: int = Field(default=0, description="recalled texts in which nothing stands word for word that was perceived")
+    about: str = Field(default="", description="of a fact: the kind of question")
+    outcome: str = Field(default="", description="of a fact: right, stale, invented, leaked, not_known, or empty: unreadable")
+    moment: str = Field(default="", description="of a deleted fact: when it was asked; empty at the end of the life")
+    changes: int = Field(default=0, description="of a fact: how often it changed after it was told")
+    leaks: int = Field(default=0, description="of a deleted fact: recalled texts that hold its value")
     known: bool | None = Field(default=None, description="of a question: whether all its state probes were right")
     failure: Failure = Field(default="", description="of a wrong answer: the stage that lost it (section 3.3)")
     calls: int = Field(default=0, description="model calls of the ask")

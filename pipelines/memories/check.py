@@ -22,6 +22,7 @@ AT = datetime(2020, 10, 1, 9, 30)
 EARLIER = "quillamber"
 LATER = "zephyrmoss"
 ASKED = "brindlefork"
+FORGET_BOAT = "Please forget my boat, and whatever I said of it."
 BUDGET = 100_000  # nothing is cut off of what a memory gives back whole
 # Memories that store what has left a short-term memory, or every so many events, share nothing before.
 EVENTS = 200
@@ -123,6 +124,13 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
         name,
         "recalling changes what it recalls; `recall` must leave the memory as it is, and draw nothing at random.",
     )
+    if known and await memory.forget(MemoryEvent(FORGET_BOAT, "user", AT)):
+        yield _verdict(
+            "what it is asked to forget is gone",
+            await _recalls(memory, EARLIER) or await _recalls(memory, LATER),
+            name,
+            "it recalls what it was asked to forget; drop it in `forget`, or leave the method out: it is told then.",
+        )
     if not known:
         problem = (
             f"{name!r} did not recall what it had been told, not within {LAG_SECONDS:g} seconds, so that what its copies see "

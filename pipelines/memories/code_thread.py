@@ -12,7 +12,7 @@ from typing import cast
 
 NEEDED = ("write", "recall")  # of a memory
 NEEDED_OF_AGENTS = ("respond", "observe", "answer", "fork")
-OPTIONAL = ("fork", "settle", "stored_bytes", "close")
+OPTIONAL = ("fork", "forget", "settle", "stored_bytes", "close")
 # What a setting has to be, by the type that a memory's class names or that its default has.
 TOOLS = "tools"  # the parameter that the runner fills
 NUMBERS = {"int": "a whole number", "float": "a number"}

@@ -40,10 +40,12 @@ class Memory(Protocol):
     """Takes in what was perceived and gives back context. One object serves one item of a benchmark, such as a user.
 
     A class of one's own may have plain or async methods, and needs no `fork`: it is then written anew for each period.
-    `write` may raise ItemFailed for a model that cannot be understood; the write is then lost, and counted as lost. Three
-    methods more may be there: `settle()` ends when all that was written can be recalled, and is called before the first recall
-    or copy after a write; `stored_bytes()` returns the bytes of texts and index, or None, and is called at the item's end;
-    `close()` lets go of what the memory holds, and is called when its item has ended.
+    `write` may raise ItemFailed for a model that cannot be understood; the write is then lost, and counted as lost. Four
+    methods more may be there: `forget(request)` takes an event in which the user asks to forget something, which a memory
+    without it, or one that returns False, is given to write like any other; `settle()` ends when all that was written can be
+    recalled, and is called before the first recall or copy after a write; `stored_bytes()` returns the bytes of texts and
+    index, or None, and is called at the item's end; `close()` lets go of what the memory holds, and is called when its item
+    has ended.
     """
 
     async def write(self, events: Sequence[MemoryEvent]) -> None:

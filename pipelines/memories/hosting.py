@@ -247,7 +247,8 @@ def _set_from_thread(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> N
 class HostedMemory:
     """A memory behind its host, as everybody else uses it. `written`: what it was given, batch by batch.
 
-    `settled`: all of that can be recalled, as far as anybody knows.
+    `settled`: all of that can be recalled, as far as anybody knows. `requests`: places of those batches that were requests to
+    forget, and not written.
     """
 
     host: MemoryHost
@@ -255,6 +256,7 @@ class HostedMemory:
     methods: dict[str, Callable[..., Any]]
     written: list[tuple[MemoryEvent, ...]] = field(default_factory=list[tuple[MemoryEvent, ...]])
     settled: bool = True
+    requests: set[int] = field(default_factory=set[int])
     _settling: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def write(self, events: Sequence[MemoryEvent]) -> None:
@@ -266,9 +268,29 @@ class HostedMemory:
         except (ItemFailed, RequestFailed):
             self.host.lost_writes += 1
 
-    async def recall(self, query: str, *, tokens: int) -> list[str]:
-        """Return what the memory gives back, checked and cut to the budget. Raises MemoryFailed, and MemoryLags."""
-        await self.settle()
+    async def forget(self, request: MemoryEvent) -> bool:
+        """Ask the memory to forget something. Return False for one that cannot, which is given the request to write."""
+        place = len(self.written)
+        try:
+            followed = "forget" in self.methods and await self.host.call("forget", self.methods["forget"], request)
+        except (ItemFailed, RequestFailed):
+            self.host.lost_writes += 1
+            followed = None
+        if followed is False:
+            await self.write([request])
+            return False
+        self.requests.add(place)
+        self.written.append((request,))
+        self.settled = False
+        return True
+
+    async def recall(self, query: str, *, tokens: int, settled: bool = True) -> list[str]:
+        """Return what the memory gives back, checked and cut to the budget. Raises MemoryFailed, and MemoryLags.
+
+        `settled` False: without waiting for what it still has to do.
+        """
+        if settled:
+            await self.settle()
         given = await self.host.call("recall", self.methods["recall"], query, tokens=tokens)
         texts = _texts(self.host.name, given)
         # Cut first: what lies far behind the budget is not looked at.
@@ -282,10 +304,14 @@ class HostedMemory:
         if "fork" in self.methods:
             copy, methods = await self.host.copied(self.memory, self.methods["fork"], needed=NEEDED)
             # A copy that is written anew behind `fork` has to settle too.
-            return HostedMemory(self.host, copy, methods, list(self.written), settled=not self.written)
+            settled = not self.written
+            return HostedMemory(self.host, copy, methods, list(self.written), settled, requests=set(self.requests))
         anew = await self.host.new_memory()
-        for events in self.written:
-            await anew.write(events)
+        for place, events in enumerate(self.written):
+            if place in self.requests:
+                await anew.forget(events[0])
+            else:
+                await anew.write(events)
         return anew
 
     async def stored_bytes(self) -> int | None:

@@ -139,24 +139,25 @@ def event_json(event: MemoryEvent) -> dict[str, str]:
 
 
 class HttpMemory:
-    """A service with the routes `write` and `recall`, and perhaps `fork` and `settle`, below its address.
+    """A service with the routes `write` and `recall`, and perhaps `fork`, `settle` and `forget`, below its address.
 
     POST write {"session", "events": [{"text", "kind", "at", "source"}]}; POST recall {"session", "query", "tokens"} gives
     {"texts": [...]}; POST fork {"session", "into"} copies a session, and answers 404 or 405 where the service cannot; POST
-    settle {"session"} answers when all that was written to the session can be recalled, and may be missing likewise.
+    settle {"session"} answers when all that was written to the session can be recalled, and POST forget {"session", "event"}
+    when that request was followed; both may be missing likewise, and the request is written then.
     """
 
     def __init__(self, *, address: str, headers: str = "", seconds: float = 120.0) -> None:
         self.connection = ServiceConnection(address, headers=headers)
         self.session = secrets.token_hex(12)  # a service may outlive the run, and must never meet an id again
         self.client = self.connection.client(httpx2.Timeout(seconds))  # copies share it
-        self.written: list[list[dict[str, str]]] = []
+        self.sent: list[tuple[str, dict[str, Any]]] = []  # what was written and asked to forget, by route
         self.missing = set[str]()  # routes, which copies share too
 
     async def write(self, events: Sequence[MemoryEvent]) -> None:
-        batch = list(map(event_json, events))
-        await self._post("write", {"session": self.session, "events": batch})
-        self.written.append(batch)
+        body = {"events": list(map(event_json, events))}
+        await self._post("write", {"session": self.session, **body})
+        self.sent.append(("write", body))
 
     async def recall(self, query: str, *, tokens: int) -> list[str]:
         reply = await self._post("recall", {"session": self.session, "query": query, "tokens": tokens})
@@ -164,6 +165,17 @@ class HttpMemory:
             return RecallReply.model_validate_json(reply.content).texts
         except ValidationError as error:
             raise MemoryFailed(f'{self.connection.shown}/recall answered something else than {{"texts": [...]}}.') from error
+
+    async def forget(self, request: MemoryEvent) -> bool:
+        """Return False where the service cannot."""
+        if "forget" not in self.missing:
+            body = {"event": event_json(request)}
+            reply = await self._post("forget", {"session": self.session, **body}, may_lack=True)
+            if reply.is_success:
+                self.sent.append(("forget", body))
+                return True
+            self.missing.add("forget")
+        return False
 
     async def settle(self) -> None:
         if "settle" not in self.missing:
@@ -174,14 +186,14 @@ class HttpMemory:
     async def fork(self) -> "HttpMemory":
         anew = copy(self)
         anew.session = secrets.token_hex(12)
-        anew.written = []
+        anew.sent = []
         reply = await self._post("fork", {"session": self.session, "into": anew.session}, may_lack=True)
         if reply.is_success:
-            anew.written = list(self.written)
+            anew.sent = list(self.sent)
             return anew
-        for batch in self.written:
-            await anew._post("write", {"session": anew.session, "events": batch})
-            anew.written.append(batch)
+        for route, body in self.sent:
+            await anew._post(route, {"session": anew.session, **body})
+            anew.sent.append((route, body))
         return anew
 
     async def _post(self, route: str, body: dict[str, Any], *, may_lack: bool = False) -> httpx2.Response:

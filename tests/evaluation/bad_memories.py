@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import threading
 import time
@@ -69,6 +70,25 @@ class CrashesInFork(Plain):
 class LeavesTheProcess(Plain):
     def recall(self, query: str, *, tokens: int) -> Any:
         raise SystemExit(3)
+
+
+class ForgetsWhenItSettles(Plain):
+    """Drops lines about what it was asked to forget only when it settles, and takes in what comes later."""
+
+    due: tuple[str, ...] = ()
+
+    def forget(self, request: MemoryEvent) -> None:
+        self.due = (*self.due, *re.findall(r"forget my ([^,.]+?)(?:,| for)", request.text))
+
+    def settle(self) -> None:
+        self.lines = [
+            line for line in self.lines if not any(f"{label} is" in line or f"my {label}" in line for label in self.due)
+        ]
+        self.due = ()
+
+
+class ForgetsNothing(Plain):
+    def forget(self, request: MemoryEvent) -> None: ...
 
 
 class GivesNothing(Plain):

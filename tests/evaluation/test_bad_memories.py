@@ -56,6 +56,7 @@ LEAKING = {
     "SharesItsStore": "its fork sees what was written later",
     "SharesItsStoreAcrossUsers": "a new memory recalls what another one was told",
     "ForgetsInFork": "its fork has forgotten",
+    "ForgetsNothing": "it recalls what it was asked to forget",
     "SharesAcrossUsers": "a new memory recalls what another one was told",
     "RemembersQuestions": "recalling changes what it recalls",
 }

@@ -5,7 +5,7 @@ A policy is the list of kinds of information that notes are taken of.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache, partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from pipelines.embedded.amemgym.phrases import as_words
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import find_topic, rarity, read_value, read_values, stems
 from pipelines.embedded.task import PromptTask
+from pipelines.embedded.user_facts.sentences import SENTENCE_END, read_line, read_statements
 
 USER_LINE = re.compile(r"^(?:\[[^\]]*\] )?user: (?:\[Current Time: [^\]]*\]\s*)?(?P<text>.*)$", re.MULTILINE)
 KINDS = re.compile(r"<kinds>\n(?P<lines>.*?)\n</kinds>", re.DOTALL)
@@ -20,6 +21,8 @@ SENTENCE = re.compile(r"[^.?!]+[.?!]*")
 MIN_NAME_SHARE = 1 / 3  # a line that has so much of a variable's name, by rarity, names the variable
 MEM0_SECTION = re.compile(r"^## (?P<title>[A-Z][A-Za-z ]+)\n(?P<body>.*?)(?=^## |^# Output:|\Z)", re.MULTILINE | re.DOTALL)
 MAX_LINES_ADDED = 4  # in one rewriting: a careful editor changes a few things at a time
+LINE_HEAD = re.compile(r"(?:\[[^\]]*\] )?(?:user|assistant|document|tool): ")
+REQUEST_WORDS = stems("please forget everything kept called name keep turn again want good")
 MAX_CHARACTERS = r"at most\s+(\d+)\s+characters"
 
 
@@ -97,6 +100,33 @@ def update_summary(task: PromptTask) -> dict[str, str]:
     while len(" ".join(lines).split()) > most_words and len(lines) > 1:
         lines.pop(0)
     return {"summary": "\n".join(lines) or "Nothing yet."}
+
+
+def leave_out_forgotten(task: PromptTask) -> dict[str, list[dict[str, str]]]:
+    """Drop each sentence of the user about a matter that the request names, or that shares its rare words."""
+    request = task.text("request")
+    forgotten = {one.matter for one in read_statements(request) if one.shape == "forget"}
+    words = stems(request) - REQUEST_WORDS
+    found: list[dict[str, str]] = []
+    for number, text in task.data("texts").items():
+        kept: list[str] = []
+        sentences = SENTENCE_END.split(text)
+        for sentence in sentences:
+            if not _tells_forgotten(sentence, forgotten, words):
+                kept.append(sentence)
+        if len(kept) < len(sentences):
+            head = LINE_HEAD.match(text)
+            if head and kept and not kept[0].startswith(head[0]):
+                kept.insert(0, head[0].strip())
+            found.append({"id": number, "text": " ".join(kept)})
+    return {"texts": found}
+
+
+def _tells_forgotten(sentence: str, forgotten: Set[str], words: Set[str]) -> bool:
+    _, statements = read_line(sentence)
+    if forgotten:
+        return any(one.matter in forgotten and one.shape != "other" for one in statements)
+    return bool(words & stems(sentence))
 
 
 def describe_note(task: PromptTask) -> dict[str, Any]:

@@ -62,16 +62,9 @@ def choice_question(
     if variant == "state_given":
         name = "choose_with_state"
         given["state"] = dict(state or {})
-    numbers = list(range(1, len(options) + 1))
-    schema: dict[str, object] = {
-        "type": "object",
-        "properties": {"answer": {"type": "integer", "enum": numbers}},
-        "required": ["answer"],
-        "additionalProperties": False,
-    }
     # Options share words with the messages that state the values: they help a search which would not see them in use.
     asked = query if recall_query == "question" else f"{query}\n{choices}"
-    task = _task(_rendered(name, wording, given), query=asked, schema=schema)
+    task = _task(_rendered(name, wording, given), query=asked, schema=choice_schema(len(options)))
     return ReadableTask(task, partial(_read_choice, options=options))
 
 
@@ -106,13 +99,28 @@ def _task(prompt: RenderedPrompt, *, query: str, schema: dict[str, object]) -> T
 
 
 def _read_choice(reply: str, *, options: Sequence[AnswerChoice]) -> str:
+    return options[read_option(reply, [option.answer for option in options]) - 1].choice_id
+
+
+def read_option(reply: str, options: Sequence[str]) -> int:
+    """Return the number of the option that a reply chooses, from 1. Raises ValueError with a sentence for whoever answers."""
     answer = _answer_in(reply)
     number = _option_number(answer, options)
     if number is None:
         raise ValueError('It must be {"answer": number} with a whole number and nothing else.')
     if not 1 <= number <= len(options):
         raise ValueError(f"There is no option {number}; the options are numbered from 1 to {len(options)}.")
-    return options[number - 1].choice_id
+    return number
+
+
+def choice_schema(options: int) -> dict[str, object]:
+    """Return the JSON schema of an answer that is the number of one of so many options."""
+    return {
+        "type": "object",
+        "properties": {"answer": {"type": "integer", "enum": list(range(1, options + 1))}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
 
 
 def _answer_in(reply: str) -> object:
@@ -129,7 +137,7 @@ def _answer_in(reply: str) -> object:
     return named[0] if len(named) == 1 else None
 
 
-def _option_number(answer: object, options: Sequence[AnswerChoice]) -> int | None:
+def _option_number(answer: object, options: Sequence[str]) -> int | None:
     """Return the number that an answer gives; None where it gives none, or more than one."""
     if isinstance(answer, list):
         several = cast(list[object], answer)
@@ -146,13 +154,13 @@ def _option_number(answer: object, options: Sequence[AnswerChoice]) -> int | Non
     return _number_of_text(answer, options)
 
 
-def _number_of_text(answer: str, options: Sequence[AnswerChoice]) -> int | None:
+def _number_of_text(answer: str, options: Sequence[str]) -> int | None:
     """Return the number of the one option with this text, which its number may lead; None where text and number differ."""
     first = NUMBER_FIRST.fullmatch(answer)
     text = first.group(2) if first else answer
     numbers = list[int]()
     for number, option in enumerate(options, start=1):
-        if _folded(option.answer) == _folded(text):
+        if _folded(option) == _folded(text):
             numbers.append(number)
     if len(numbers) != 1 or (first and int(first.group(1)) != numbers[0]):
         return None

@@ -14,6 +14,7 @@ from pipelines.evaluation.arms import ArmScore, arm_scores
 from pipelines.evaluation.isolated import KIND_OF, IsolatedScores, MemoryRow, isolated_scores
 from pipelines.evaluation.metrics.control import PermutationControl, permutation_control
 from pipelines.evaluation.metrics.episodes import EpisodeFigures, episode_figures
+from pipelines.evaluation.metrics.facts import FactFigures, fact_figures
 from pipelines.evaluation.metrics.metrics import METRICS, TABLE, tally_answers
 from pipelines.evaluation.metrics.operations import Operations, operations_of
 from pipelines.evaluation.records import CALL_FAILED, OF_MEMORY, AnswerRow, DialogueTurn, ErrorRow, RunManifest
@@ -92,6 +93,7 @@ class Results(Record):
     lost_writes: int
     errors: tuple[ErrorRow, ...]
     episodes: tuple[EpisodeFigures, ...] = Field(default=(), exclude_if=lambda episodes: not episodes)
+    facts: tuple[FactFigures, ...] = Field(default=(), exclude_if=lambda facts: not facts)
 
 
 def score(
@@ -144,6 +146,7 @@ def score(
         lost_writes=usage.lost_writes,
         errors=tuple(errors),
         episodes=episode_figures(answers) if manifest.benchmark in ACTED else (),
+        facts=fact_figures(answers, users=manifest.users, seed=manifest.seed),
     )
 
 

@@ -9,6 +9,7 @@ from assets.reporting.plurals import counted
 from pipelines.evaluation.arms import MEANINGS
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.isolated import CONDITIONS, IsolatedScores
+from pipelines.evaluation.metrics.facts import FactFigures
 from pipelines.evaluation.metrics.metrics import TABLE
 from pipelines.evaluation.metrics.operations import MEANINGS as OPERATIONS
 from pipelines.evaluation.metrics.operations import Operations
@@ -25,6 +26,12 @@ from pipelines.evaluation.report.formatting import (
 
 FAILURES = ("write_failure", "read_failure", "utilization_failure")
 ISOLATED = (*CONDITIONS, "gain", "gain_share")
+FACT_SHARES = ("right", "stale", "invented", "leaked", "not_known", "net", "in_texts")
+FACTS_NOTE = (
+    "Net is right less stale and leaked. In texts: a recalled text holds the value that was to be forgotten. Deleted facts are "
+    "asked at once after the request, when the memory has finished its work (settled), after a mail has told them again, and "
+    "at the end."
+)
 ISOLATED_HEAD = ("S: memory", "N: none", "O: needed facts", "F: everything", "S - N", "(S - N) / (O - N)")
 
 
@@ -98,7 +105,9 @@ def run_contents(run: FinishedRun) -> Iterator[ReportSection]:
         yield ReportSection("arms", "Controls in the memory's place", [_arms(results)])
     if results.episodes:
         yield ReportSection("episodes", "Episodes", [_episodes(results)])
-    if results.isolated_by:
+    if results.facts:
+        yield ReportSection("facts", "Facts", [FACTS_NOTE, facts_table(results.facts)])
+    if results.isolated_by and not results.facts:
         yield ReportSection("lengths", "By length, and by needed facts", [_isolated_groups(results), *_group_charts(results)])
     if results.evidence_and_answers:
         yield ReportSection("evidence", "Evidence and answers", [_evidence(results)])
@@ -170,6 +179,16 @@ def _episodes(results: Results) -> ReportTable:
         rows.append([one.kind.replace("_", " "), passed, *shares[:1], asked, *shares[1:], *means, tokens])
     memory = ["episodes in which the memory gave text", "times asked", "of these with text", "of these with a full budget"]
     head = ["asked with", "passed", *memory, "steps", "lookups", "writes", "no action or refused", "tokens per pass"]
+    return ReportTable(head, rows)
+
+
+def facts_table(figures: Sequence[FactFigures]) -> ReportTable:
+    """Return the outcomes of each group of questions about facts."""
+    rows = list[Sequence[str | Estimate]]()
+    for one in figures:
+        shares = [getattr(one, name) for name in FACT_SHARES]
+        rows.append([one.by, one.value.replace("_", " "), f"{one.questions:,}", *shares])
+    head = ["by", "", "questions", *(name.replace("_", " ") for name in FACT_SHARES)]
     return ReportTable(head, rows)
 
 

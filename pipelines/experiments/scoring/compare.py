@@ -13,6 +13,7 @@ from assets.reporting.plurals import counted
 from dataset_card.release.digests import canonical_digest
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.metrics.facts import kind_metrics, kind_tallies
 from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, METRICS, memory_score
 from pipelines.evaluation.metrics.results import tally_users
 from pipelines.evaluation.records import Mode
@@ -130,6 +131,7 @@ def compare_runs(runs: Sequence[FinishedRun]) -> Comparison:
     users = common_users(runs)
     tallies = {run.manifest.run_id: counts_of(run, users=users) for run in runs}
     metrics = {name: METRICS[name] for name in COMPARED if name in runs[0].results.metrics}
+    metrics |= kind_metrics(tallies[runs[0].manifest.run_id])
     pairs: list[PairedRuns] = []
     for better, worse in combinations(ranked(runs), 2):
         # The worse run first, so that most differences are gains.
@@ -156,7 +158,8 @@ def common_users(runs: Sequence[FinishedRun]) -> tuple[str, ...]:
 def counts_of(run: FinishedRun, *, users: Sequence[str]) -> Tallies:
     """Return what the compared metrics need of these users."""
     tallies = tally_users(run.answers, users=users)
-    return Tallies(tallies.users, {name: tallies.counts[name] for name in MEMORY_COUNTS})
+    counts = {name: tallies.counts[name] for name in MEMORY_COUNTS}
+    return Tallies(tallies.users, counts | kind_tallies(run.answers, users=users).counts)
 
 
 def comparison_report(comparison: Comparison) -> str:

@@ -9,6 +9,7 @@ from typing import get_args
 from assets.reporting.plurals import counted
 from pipelines.evaluation.arms import MEANINGS as ARM_MEANINGS
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.metrics.facts import ALL, MOMENTS
 from pipelines.evaluation.metrics.metrics import ASKING_BASELINES, BOARD
 from pipelines.evaluation.metrics.operations import MEANINGS as OPERATIONS
 from pipelines.evaluation.records import RunManifest
@@ -219,6 +220,9 @@ def board_sections(runs: Sequence[FinishedRun]) -> dict[str, str]:
         sections["Isolated scores"] = table_text(isolated_rows(named))
     if any(results.operations for results in named.values()):
         sections[OPERATIONS_TITLE] = table_text(operations_table(runs))
+    if any(results.facts for results in named.values()):
+        sections["Facts: right by kind of question"] = table_text(facts_by_kind(runs))
+        sections["Facts that were to be forgotten"] = table_text(durability_table(runs))
     if any(results.arms for results in named.values()):
         sections[ARMS_TITLE] = table_text(arms_table(runs))
     repeated = repetitions(runs)
@@ -242,6 +246,32 @@ def operations_table(runs: Sequence[FinishedRun]) -> ReportTable:
     for one in ranked(runs):
         rows.append([one.label, *(operation_label(one.run.results.operations, name) for name in OPERATIONS)])
     return ReportTable(["memory system", *map(metric_label, OPERATIONS)], rows)
+
+
+def facts_by_kind(runs: Sequence[FinishedRun]) -> ReportTable:
+    """Return the share right of each kind of question about facts, and what was stale, a line for each run."""
+    kinds = list(dict.fromkeys(one.value for run in runs for one in run.results.facts if one.by == "kind"))
+    rows = list[list[str]]()
+    for one in ranked(runs):
+        found = {figures.value: figures for figures in one.run.results.facts if figures.by == "kind"}
+        cells = [format_estimate(found[kind].right) if kind in found else "-" for kind in kinds]
+        stale = format_estimate(found[ALL].stale) if found else "-"
+        net = format_estimate(found[ALL].net) if found else "-"
+        rows.append([one.label, *cells, stale, net])
+    return ReportTable(["memory system", *(kind.replace("_", " ") for kind in kinds), "stale", "net"], rows)
+
+
+def durability_table(runs: Sequence[FinishedRun]) -> ReportTable:
+    """Return how often a deleted value was in a recalled text, and answered, at each moment; a line for each run."""
+    rows = list[list[str]]()
+    for one in ranked(runs):
+        found = {figures.value: figures for figures in one.run.results.facts if figures.by == "moment"}
+        cells = list[str]()
+        for moment in MOMENTS:
+            own = found.get(moment)
+            cells.append(f"{format_number(own.in_texts.value)} / {format_number(own.leaked.value)}" if own else "-")
+        rows.append([one.label, *cells])
+    return ReportTable(["memory system: in texts / answered", *MOMENTS], rows)
 
 
 def arms_table(runs: Sequence[FinishedRun]) -> ReportTable:

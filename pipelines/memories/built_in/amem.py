@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel, Field
 
 from assets.records.base import Text
-from pipelines.memories.built_in.base import CopiedMemory, Positive, TextIndex
+from pipelines.memories.built_in.base import CopiedMemory, Positive, TextIndex, without_forgotten
 from pipelines.memories.contract import MemoryEvent, MemoryTools
 from prompts.catalogue import load_prompt
+
+FORGOTTEN_AMONG = 30  # notes that are looked at when something is to be forgotten
 
 
 class NoteReply(BaseModel):
@@ -71,14 +73,33 @@ class AMemMemory(CopiedMemory):
 
     async def write(self, events: Sequence[MemoryEvent]) -> None:
         for event in events:
-            prompt = load_prompt("memories/describe_note").render(content=event.line)
-            note = await self.tools.ask(prompt, NoteReply, lambda reply, line=event.line: Note(line, **reply.model_dump()))
+            note = await self._described(event.line)
             [vector] = await self.tools.embed([note.described])
             near = self.index.nearest(vector, limit=self.neighbours)
             if near:
                 await self._link(note, near)
             [vector] = await self.tools.embed([note.described])
             self.notes[self.index.add(note.recalled, vector)] = note
+
+    async def _described(self, line: str) -> Note:
+        prompt = load_prompt("memories/describe_note").render(content=line)
+        return await self.tools.ask(prompt, NoteReply, lambda reply: Note(line, **reply.model_dump()))
+
+    async def forget(self, request: MemoryEvent) -> None:
+        """Leave what is to be forgotten out of the notes nearest to the request, describe them anew, and keep the request."""
+        [vector] = await self.tools.embed([request.text])
+        near = {number: self.notes[number].line for number in self.index.nearest(vector, limit=FORGOTTEN_AMONG)}
+        left = await without_forgotten(self.tools, request, near)
+        recalled = dict[int, str]()
+        for number, line in left.items():
+            links = self.notes.pop(number).links
+            recalled[number] = ""
+            if line.strip():
+                self.notes[number] = await self._described(line)
+                self.notes[number].links = links
+                recalled[number] = self.notes[number].recalled
+        await self.index.replace(recalled, self.tools)
+        await self.write([request])
 
     async def _link(self, note: Note, near: Sequence[int]) -> None:
         """Link the note and let its neighbours evolve. Ids that are none of the neighbours' are passed over."""
@@ -113,5 +134,5 @@ class AMemMemory(CopiedMemory):
         found = self.index.nearest(vector, limit=self.topk)
         linked = list[int]()
         for number in found:
-            linked += self.notes[number].links
+            linked += [link for link in self.notes[number].links if link in self.notes]
         return self.index.lines_within(dict.fromkeys([*found, *linked]), tokens)

@@ -8,11 +8,12 @@ from itertools import chain
 from typing import Annotated, ClassVar, Self, cast
 
 import numpy as np
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from assets.llm.ports import Vector
 from assets.text.words import count_tokens
 from pipelines.memories.contract import MemoryEvent, MemoryTools, best_places, lines_of, newest_within
+from prompts.catalogue import load_prompt
 
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
@@ -90,6 +91,32 @@ class BufferedMemory(CopiedMemory, ABC):
         return [*await self.find(query, tokens=tokens - sum(map(count_tokens, recent))), *recent]
 
 
+class ForgottenText(BaseModel):
+    """A text that tells what is to be forgotten, as it is without it; "" where it tells nothing else."""
+
+    id: str
+    text: str = ""
+
+
+class ForgottenReply(BaseModel):
+    """The texts that tell what is to be forgotten."""
+
+    texts: list[ForgottenText]
+
+
+async def without_forgotten(tools: MemoryTools, request: MemoryEvent, texts: Mapping[int, str]) -> dict[int, str]:
+    """Return those of the texts that tell what is to be forgotten, by number, as they are without it; "" to be dropped.
+
+    Raises ItemFailed where the model cannot say.
+    """
+    if not texts:
+        return {}
+    shown = {str(number): text for number, text in texts.items()}
+    prompt = load_prompt("memories/leave_out_forgotten").render(request=request.text, texts=shown)
+    reply = await tools.ask(prompt, ForgottenReply, lambda reply: reply)
+    return {int(one.id): one.text for one in reply.texts if one.id in shown}
+
+
 class TextIndex:
     """Texts by number with their vectors, searched exactly. Numbers count up and are never given twice."""
 
@@ -109,6 +136,15 @@ class TextIndex:
         """Replace what stands under the number."""
         self.texts[number] = text
         self._vectors[number] = _of_length_one(vector)
+
+    async def replace(self, texts: Mapping[int, str], tools: MemoryTools) -> None:
+        """Give these numbers other texts; one without a text is dropped."""
+        kept = {number: text for number, text in texts.items() if text.strip()}
+        vectors = await tools.embed(list(kept.values())) if kept else []
+        for number in texts:
+            self.drop(number)
+        for (number, text), vector in zip(kept.items(), vectors, strict=True):
+            self.put(number, text, vector)
 
     def drop(self, number: int) -> None:
         """Forget a text, if there is one of this number."""

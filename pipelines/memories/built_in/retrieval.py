@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel
 
 from assets.records.base import Text
 from assets.text.words import UNSPACED, UNSPACED_WORD
-from pipelines.memories.built_in.base import BufferedMemory, CopiedMemory, Count, Positive, TextIndex
+from pipelines.memories.built_in.base import BufferedMemory, CopiedMemory, Count, Positive, TextIndex, without_forgotten
 from pipelines.memories.contract import MemoryEvent, MemoryTools, best_places, event_lines, lines_of
 from prompts.catalogue import load_prompt
 
@@ -46,7 +47,21 @@ class Bm25Memory(CopiedMemory):
         self.lines += lines_of(events)
         self.counts += [Counter(searched_words(event.text)) for event in events]
 
+    async def forget(self, request: MemoryEvent) -> None:
+        """Leave out of the lines that bear on the request what is to be forgotten, and keep the request."""
+        found = {place: self.lines[place] for place in self._ranked(request.text)}
+        for place, line in (await without_forgotten(self.tools, request, found)).items():
+            self.lines[place] = line
+            self.counts[place] = Counter(searched_words(line))
+        await self.write([request])
+
     async def recall(self, query: str, *, tokens: int) -> list[str]:
+        ranked = self._ranked(query)
+        fitting = best_places({place: self.lines[place] for place in ranked}, ranked, tokens)
+        return [self.lines[place] for place in sorted(fitting)]
+
+    def _ranked(self, query: str) -> list[int]:
+        """Return the places of the lines that share words with the query, the best first."""
         total = len(self.counts)
         rarity = dict[str, float]()
         # In one order, because sums of floats depend on it.
@@ -60,9 +75,7 @@ class Bm25Memory(CopiedMemory):
             score = _score(counts, rarity, length=counts.total() / mean)
             if score > 0:
                 scores[place] = score
-        ranked = sorted(scores, key=lambda place: (-scores[place], place))[: self.topk]
-        fitting = best_places({place: self.lines[place] for place in ranked}, ranked, tokens)
-        return [self.lines[place] for place in sorted(fitting)]
+        return sorted(scores, key=lambda place: (-scores[place], place))[: self.topk]
 
 
 def _score(counts: Counter[str], rarity: dict[str, float], *, length: float) -> float:
@@ -89,6 +102,16 @@ class RagMemory(BufferedMemory):
         vectors = await self.tools.embed([f"{event.kind}: {event.text}" for event in events])
         for event, vector in zip(events, vectors, strict=True):
             self.index.add(event.line, vector)
+
+    async def forget(self, request: MemoryEvent) -> None:
+        """Leave what is to be forgotten out of the texts nearest to the request and the newest events; keep the request."""
+        [vector] = await self.tools.embed([request.text])
+        stored = {number: self.index.texts[number] for number in self.index.nearest(vector, limit=self.topk)}
+        newest = {-1 - place: event.text for place, event in enumerate(self.recent)}
+        left = await without_forgotten(self.tools, request, stored | newest)
+        await self.index.replace({number: text for number, text in left.items() if number in stored}, self.tools)
+        self.recent = [replace(event, text=left.get(-1 - place, event.text)) for place, event in enumerate(self.recent)]
+        await self.write([request])
 
     async def find(self, query: str, *, tokens: int) -> list[str]:
         if not self.index.texts:

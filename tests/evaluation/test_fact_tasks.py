@@ -1,0 +1,80 @@
+"""Memories asked about facts that end: outcomes by kind, and what was to be forgotten at each moment."""
+
+from pathlib import Path
+from typing import Any
+
+from pipelines.evaluation.fact_tasks import FactTasks
+from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.metrics.facts import MOMENTS, FactFigures
+from pipelines.evaluation.report.markdown import run_report
+from pipelines.evaluation.run import DatasetInfo
+from pipelines.experiments.scoring.compare import compare_runs
+from pipelines.experiments.scoring.ranking import board_sections
+from pipelines.memories.contract import MemorySpec
+from tests.evaluation.scripted_evaluation import finish, run_of
+from tests.support.research_tasks import EmbeddedModel
+from tests.support.user_facts import made_facts
+
+BAD_MEMORIES = Path(__file__).with_name("bad_memories.py")
+KINDS = {"all", "at_time", "consequence", "course", "current", "deleted", "false_premise", "never_said"}
+
+
+def tasks() -> FactTasks:
+    user = made_facts().user
+    info = DatasetInfo(
+        benchmark="user_facts",
+        name="small facts 0.1.0",
+        digest="d" * 64,
+        language="English",
+        noun="user",
+        users=(user.user_id,),
+        roles=("assistant", "memory", "embedding"),
+        prompts=("evaluation/remember", "facts_questions/ask"),
+        tokens=100_000,
+    )
+    return FactTasks(info, (user,))
+
+
+def evaluated(folder: Path, kind: str, **options: Any) -> FinishedRun:
+    spec = MemorySpec(name=kind.rpartition(":")[2], kind=kind)
+    return finish(run_of(folder, EmbeddedModel(), data=tasks(), spec=spec, **options))
+
+
+def figures(run: FinishedRun, by: str) -> dict[str, FactFigures]:
+    return {one.value: one for one in run.results.facts if one.by == by}
+
+
+def test_whoever_keeps_everything_is_right_on_each_kind_and_whoever_keeps_nothing_knows_nothing(tmp_path: Path) -> None:
+    full = figures(evaluated(tmp_path, "full-history"), "kind")
+    none = figures(evaluated(tmp_path, "none"), "kind")
+    assert set(full) == KINDS
+    assert {one.right.value for one in full.values()} == {1.0}
+    assert none["course"].not_known.value == 1.0
+    assert none["never_said"].right.value == none["deleted"].right.value == 1.0
+    assert (none["all"].right.value or 0) < 0.5
+
+
+def test_a_deleted_value_is_found_in_what_is_recalled_at_each_moment(tmp_path: Path) -> None:
+    def held(kind: str) -> list[float | None]:
+        found = figures(evaluated(tmp_path, kind), "moment")
+        return [found[moment].in_texts.value for moment in MOMENTS]
+
+    # One that has no `forget` is told the request and keeps what it knew; one that follows it has the mail alone.
+    assert held("full-history") == [1.0, 1.0, 1.0, 1.0]
+    assert held("bm25") == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_what_is_dropped_when_the_memory_settles_is_there_until_then_and_leaks_after_the_mail(tmp_path: Path) -> None:
+    found = figures(evaluated(tmp_path, f"{BAD_MEMORIES}:ForgetsWhenItSettles"), "moment")
+    assert [found[moment].leaked.value for moment in MOMENTS] == [1.0, 0.0, 1.0, 1.0]
+
+
+def test_facts_stand_in_report_board_and_comparison(tmp_path: Path) -> None:
+    full = evaluated(tmp_path, "full-history")
+    none = evaluated(tmp_path, "none")
+    assert "## Facts" in run_report(full)
+    assert {"Facts: right by kind of question", "Facts that were to be forgotten"} <= set(board_sections([full, none]))
+    [pair] = compare_runs([full, none]).pairs
+    differences = {row.metric: row.difference.value for row in pair.differences}
+    assert differences["right: course"] == 1.0
+    assert differences["right: never_said"] == 0.0
