@@ -13,7 +13,7 @@ from assets.recipe.recipe import Recipe
 from dataset_card.card import markdown
 from dataset_card.card.fields import column_rows, field_rows
 from dataset_card.card.header import LICENSE_ID, card_header, expectations_path, nested_path, table_path
-from dataset_card.card.recipe import models_by_role, recipe_rows, salt_terms, shared_recipe
+from dataset_card.card.recipe import canary_terms, models_by_role, recipe_rows, salt_terms, shared_recipe
 
 TEMPLATES = Path(__file__).parent / "templates"
 TAGS = ("memory", "synthetic", "benchmark")
@@ -67,7 +67,7 @@ def basic_card(
 def card_templates(*folders: Path) -> Environment:
     """Return strict templates: those of `folders`, then the shared ones of this room.
 
-    The filter `cell` shows a text as it is, also in a cell of a Markdown table.
+    The filter `cell` shows a text as it is, also in a cell of a Markdown table; `canary` tells that of a recipe's fingerprint.
     """
     environment = Environment(
         loader=FileSystemLoader((*folders, TEMPLATES)),
@@ -77,5 +77,5 @@ def card_templates(*folders: Path) -> Environment:
         # Bytes of a card end as the template does.
         keep_trailing_newline=True,
     )
-    environment.filters.update(cell=markdown.text, code=markdown.code)
+    environment.filters.update(cell=markdown.text, code=markdown.code, canary=canary_terms)
     return environment

@@ -49,6 +49,16 @@ def salt_terms(recipe: Recipe) -> str:
     )
 
 
+def canary_terms(fingerprint: str) -> str:
+    """Ask to keep the release out of training, with words that nobody else would say: whoever knows them has read the card."""
+    digits = hashlib.sha256(f"canary of {fingerprint}".encode()).hexdigest()
+    canary = f"amemgym-canary-{digits[:8]}-{digits[8:16]}-{digits[16:24]}"
+    return (
+        f"Please keep this data out of training. Its canary is `{canary}`: a model that goes on with it from its first part "
+        "has been trained on this page."
+    )
+
+
 def models_by_role(recipe: Recipe) -> dict[str, str]:
     """Map role to model, for the two roles that make rows and the one that plays the user; a panel of judges with commas."""
     names = {role: spec.model for role, spec in recipe.models}

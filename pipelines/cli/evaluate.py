@@ -57,6 +57,7 @@ from pipelines.experiments.scoring.ranking import (
     run_warnings,
     summary,
 )
+from pipelines.experiments.scoring.twins import twin_gaps, twin_report
 from pipelines.home import home
 from pipelines.memories.contract import MAX_REPLY_TOKENS
 from pipelines.memories.settings import swept_memories
@@ -207,9 +208,12 @@ def run_record(run: FinishedRun) -> dict[str, object]:
 
 def compare(
     runs: Annotated[list[str], typer.Argument(help=RUN)],
-    as_json: Annotated[bool, json_option("runs", "users", "pairs", "policies", "page")] = False,
+    as_json: Annotated[bool, json_option("runs", "users", "pairs", "policies", "page", "twins instead, of twins")] = False,
 ) -> None:
-    """Compare runs over the same users, in the terminal and as a page: differences with intervals, ranks on- and off-policy."""
+    """Compare runs over the same users, in the terminal and as a page: differences with intervals, ranks on- and off-policy.
+
+    Runs on a release and on its twin: the gap of each memory between the two.
+    """
     if len(runs) < 2:
         raise Problem("Give two or more runs to compare, by their folders or ids, as in: amemgym compare RUN RUN")
     folder = runs_folder(home())
@@ -217,6 +221,13 @@ def compare(
     twice = duplicates([run.manifest.run_id for run in found])
     if twice:
         raise Problem(f"{twice[0]} is named twice, and a run does not differ from itself; name another run beside it.")
+    twins = twin_gaps(found)
+    if twins:
+        if as_json:
+            print_json({"runs": list(map(run_record, found)), "twins": twins})
+        else:
+            print_markdown(twin_report(twins))
+        return
     results = compare_runs(found)
     page = write_leaderboard(results, runs=folder)
     if as_json:

@@ -32,6 +32,7 @@ PANELS = {
         "generate": "generate:generate",
         "regenerate": "generate:regenerate",
         "release": "release:release",
+        "twin": "release:twin",
     },
     "Look at what was made": {
         "show": "show:show",

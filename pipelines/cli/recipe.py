@@ -176,6 +176,14 @@ def import_recipe(
     if not isinstance(content, dict):
         raise Problem(f"The configuration {path} must hold one JSON object, as the paper's code has it.")
     fields, unknown = fields_of_paper_configuration(cast(dict[str, Any], content))
+    target = write_recipe(name, fields)
+    print(f"Wrote {target}.")
+    if unknown:
+        print(f"Fields without a counterpart were left out: {', '.join(unknown)}.")
+
+
+def write_recipe(name: str, fields: Mapping[str, Any]) -> Path:
+    """Write a new recipe file. Raises Problem where there is one of this name, or the fields are no recipe."""
     problem = variant_problem(name)
     if problem:
         raise Problem(problem)
@@ -186,7 +194,5 @@ def import_recipe(
         build_recipe({"variant": name, **fields})
     except RecipeError as error:
         raise Problem(str(error)) from error
-    target.write_text(yaml.safe_dump(fields, sort_keys=False), encoding="utf-8")
-    print(f"Wrote {target}.")
-    if unknown:
-        print(f"Fields without a counterpart were left out: {', '.join(unknown)}.")
+    target.write_text(yaml.safe_dump(dict(fields), sort_keys=False), encoding="utf-8")
+    return target

@@ -7,11 +7,13 @@ from errno import ENOSPC
 from itertools import chain
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Annotated, get_args
+from typing import Annotated, Optional, get_args
 
 import typer
 
 from assets.engine.ports import UnreadableValue
+from assets.recipe.amemgym import AMemGymRecipe
+from assets.recipe.loading import build_recipe
 from assets.records.estimate import percents
 from assets.reporting.plurals import counted
 from dataset_card.card.header import split_card
@@ -27,11 +29,11 @@ from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest, publisha
 from dataset_card.hub.port import Visibility
 from dataset_card.hub.publish import Deprecation, Published, Publisher, deprecate_version
 from dataset_card.hub.read import Expected, published_scores, repository_problems
-from dataset_card.release.manifest import CARD, MANIFEST, RECIPE, ManifestError, ReleaseError, read_manifest
+from dataset_card.release.manifest import CARD, MANIFEST, RECIPE, ManifestError, ReleaseError, read_manifest, read_recipe_fields
 from dataset_card.release.verify import examine_release
 from pipelines.benchmarks import benchmark_of, format_of
 from pipelines.cli.options import QuietOption, json_option, option, options_of
-from pipelines.cli.recipe import recipe_in_file
+from pipelines.cli.recipe import recipe_in_file, write_recipe
 from pipelines.cli.terminal import print_json, stdout_console
 from pipelines.errors import Problem, StoreError
 from pipelines.evaluation.folder import read_run, run_folder_of, runs_folder
@@ -39,6 +41,7 @@ from pipelines.evaluation.sources import open_tasks
 from pipelines.evaluation.verification import TAKEN_AS_TOLD, verify_run
 from pipelines.experiments.scoring.board_check import board_problems, not_here, published_problems, runs_of_board
 from pipelines.experiments.scoring.leaderboard import runs_by_dataset
+from pipelines.experiments.scoring.twins import TWIN
 from pipelines.home import home
 from pipelines.opening.hub import open_hub, release_reader, tag_registry
 from pipelines.opening.releases import stored_release, whole_release
@@ -467,3 +470,27 @@ def _print_published(done: Published, endpoint: str) -> None:
 def print_notice(text: str) -> None:
     """Print a line that is no part of the result, on standard error."""
     typer.echo(f"amemgym: {text}", err=True)
+
+
+def twin(
+    source: Annotated[
+        str, typer.Argument(metavar="RELEASE", help="A variant with a release, a release folder, or OWNER/NAME@TAG.")
+    ],
+    name: Annotated[str, typer.Option(help="Name of the twin; left out, that of the release and -twin.")] = "",
+    seed: Annotated[Optional[int], typer.Option(help="Its seed; left out, one more than the release's.")] = None,
+) -> None:
+    """Write the recipe of a release's twin: as difficult, with another seed, other names and other values.
+
+    Publish one and keep the other: `amemgym compare` tells whether a memory is better where its data is known.
+    """
+    tasks = open_tasks(source, release_store=open_release_store(home()))
+    folder = whole_release(source, release_store=open_release_store(home()))
+    recipe = build_recipe(read_recipe_fields(folder))
+    twin_name = name or f"{recipe.variant}{TWIN}"
+    fields = recipe.model_dump(mode="json", exclude={"variant", "salt", "content"}, exclude_defaults=True)
+    fields |= {"benchmark": recipe.benchmark, "seed": recipe.seed + 1 if seed is None else seed}
+    if isinstance(recipe, AMemGymRecipe):
+        # The twin has other people, too.
+        fields["exclude_ids"] = sorted({*recipe.exclude_ids, *tasks.info.users})
+    target = write_recipe(twin_name, fields)
+    print(f"Wrote {target}. Make it with: amemgym generate {twin_name}")

@@ -1,8 +1,12 @@
 """Memories asked about facts that end: outcomes by kind, and what was to be forgotten at each moment."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from assets.records.estimate import Estimate
 from pipelines.evaluation.fact_tasks import FactTasks
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.facts import MOMENTS, FactFigures
@@ -10,6 +14,7 @@ from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import DatasetInfo
 from pipelines.experiments.scoring.compare import compare_runs
 from pipelines.experiments.scoring.ranking import board_sections
+from pipelines.experiments.scoring.twins import difference_of_independent, twin_gaps
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import finish, run_of
 from tests.support.research_tasks import EmbeddedModel
@@ -78,3 +83,25 @@ def test_facts_stand_in_report_board_and_comparison(tmp_path: Path) -> None:
     differences = {row.metric: row.difference.value for row in pair.differences}
     assert differences["right: course"] == 1.0
     assert differences["right: never_said"] == 0.0
+
+
+def test_a_memory_that_is_better_on_the_public_half_has_a_gap(tmp_path: Path) -> None:
+    public = evaluated(tmp_path, "full-history")
+    private = evaluated(tmp_path, "none")
+    twin = private.manifest.model_copy(update={"dataset": "small-twin 0.1.0"})
+    # As if one memory had been run on both halves.
+    known = public.manifest.model_copy(update={"dataset": "small 0.1.0", "memory": twin.memory, "models": twin.models})
+    pair = [replace(public, manifest=known), replace(private, manifest=twin)]
+    gaps = {gap.metric: gap.gap.value for gap in twin_gaps(pair)}
+    assert gaps["right: course"] == 1.0
+    assert gaps["right: never_said"] == 0.0
+    assert twin_gaps([public, private]) == []
+
+
+def test_the_gap_of_independent_halves_has_the_limits_of_both() -> None:
+    high = Estimate(value=0.9, low=0.8, high=0.95)
+    low = Estimate(value=0.5, low=0.4, high=0.6)
+    gap = difference_of_independent(high, low)
+    assert gap.value == 0.4
+    assert gap.low == pytest.approx(0.4 - (0.1**2 + 0.1**2) ** 0.5, abs=1e-6)
+    assert gap.high == pytest.approx(0.4 + (0.05**2 + 0.1**2) ** 0.5, abs=1e-6)

@@ -86,7 +86,7 @@ def test_help_lists_commands_in_groups_with_whole_sentences_and_in_colour_on_a_t
         ("amemgym gene", ["generate"]),
         ("amemgym recipe fie", ["fields"]),
         ("amemgym generate --conc", ["--concurrency"]),
-        ("amemgym generate ba", ["base"]),
+        ("amemgym generate ba", ["base", "base-facts"]),
         ("amemgym regenerate 1 --from ans", ["answers"]),
     ],
 )

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.commands import amemgym_here
 
@@ -36,3 +37,22 @@ def test_a_name_that_no_release_can_have_is_refused_before_a_file_is_written(tmp
 def test_a_configuration_that_is_not_there_is_named(tmp_path: Path) -> None:
     status, told = amemgym_here(tmp_path / "home", "recipe", "import", str(tmp_path / "none.json"), "theirs")
     assert (status, "none.json cannot be read: No such file or directory." in told) == (1, True), told
+
+
+def test_a_release_carries_a_canary_and_gets_a_twin_with_other_people(
+    finished_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.cli.recipe.RECIPES", tmp_path)
+    [release] = (finished_demo / "releases" / "demo").glob("0*")
+    assert "`amemgym-canary-" in (release / "README.md").read_text(encoding="utf-8")
+
+    status, told = amemgym_here(finished_demo, "twin", "demo")
+    assert status == 0, told
+    fields = yaml.safe_load((tmp_path / "demo-twin.yaml").read_text(encoding="utf-8"))
+    recipe = yaml.safe_load((release / "recipe.yaml").read_text(encoding="utf-8"))
+    assert fields["seed"] == recipe["seed"] + 1
+    assert "salt" not in fields
+    assert len(fields["exclude_ids"]) == recipe["num_users"] == fields["num_users"]
+
+    status, told = amemgym_here(finished_demo, "twin", "demo")
+    assert (status, "exists already; choose another name." in told) == (1, True), told
