@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 EXTRAS := .venv-extras
+ENVIRONMENTS := .venv-environments
 CLUSTER := .venv-cluster
 DOCS := .venv-docs
 BIN := $(VENV)/bin
@@ -11,7 +12,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint ui record bench docs clean clean-data test-browser test-extras test-cluster test-sandbox test-faults test-tau2 cluster lock
+.PHONY: help setup demo test lint ui record bench docs clean clean-data test-browser test-extras test-environments test-cluster test-sandbox test-faults test-tau2 cluster lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +67,11 @@ test-extras: $(READY)  ## run the optional extras (Mem0, MCP servers, Agent Memo
 	@$(BIN)/pyright --pythonpath $(EXTRAS)/bin/python --project tests/extras
 	@$(EXTRAS)/bin/python -m pytest -n auto tests/extras
 
+test-environments: $(READY)  ## load and step exported environments with verifiers and OpenEnv, in .venv-environments
+	@tests/environments/install.sh $(PYTHON) $(ENVIRONMENTS)
+	@$(ENVIRONMENTS)/verifiers/bin/python -m pytest tests/environments/test_verifiers.py
+	@$(ENVIRONMENTS)/openenv/bin/python -m pytest tests/environments/test_openenv.py
+
 $(CLUSTER)/.ready: $(READY) tests/cluster/requirements.lock
 	@tests/cluster/install.sh $(PYTHON) $(CLUSTER)
 
@@ -98,6 +104,10 @@ lock:  ## compile the lock files anew (needs uv)
 	  --output-file tests/browser/requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --group pyproject.toml:docs --output-file pipelines/docs_site/requirements.lock
+# Chosen by hand, and without what they do not import: with it they are half a gigabyte each.
+	@for name in verifiers openenv; do uv pip compile --quiet --universal --no-deps --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 tests/environments/$$name.in \
+	  --output-file tests/environments/$$name.lock; done
 # The extras keep to the lock, but for fsspec and numpy, of which Inspect and Presidio want older ones.
 	@sed -E '/^(fsspec|numpy)==/,/[^\\]$$/d' requirements.lock | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
 	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra mcp --extra inspect --extra pii --extra tau2 --group dev --group build \
@@ -107,7 +117,7 @@ lock:  ## compile the lock files anew (needs uv)
 	  --output-file tests/cluster/requirements.lock
 
 clean:  ## remove the virtual environments and the tools' caches; data/ stays
-	@rm -rf $(VENV) $(EXTRAS) $(CLUSTER) $(DOCS) site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(EXTRAS) $(ENVIRONMENTS) $(CLUSTER) $(DOCS) site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 clean-data:  ## remove data/ for good: paid replies, ledger, snapshots, releases, evaluations, annotators' answers
 	@rm -rf data

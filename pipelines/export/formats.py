@@ -14,6 +14,8 @@ from pipelines.evaluation.run import BenchmarkTasks
 OF_RELEASES = {
     "documents": "pipelines.export.documents:write_release_documents",
     "traces": "pipelines.export.session_traces:write_release_traces",
+    "verifiers": "pipelines.export.environments:write_verifiers",
+    "openenv": "pipelines.export.environments:write_openenv",
 }
 OF_RUNS = {
     "every-eval-ever": "pipelines.export.every_eval_ever:write_run_record",

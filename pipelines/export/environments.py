@@ -1,0 +1,134 @@
+"""A release as an environment to train or test agents in: a folder with the data and some code, which needs nothing of ours.
+
+The environment plays the user: it says what was said or read, turn by turn, then asks, and rewards the right answer.
+"""
+
+from pathlib import Path
+
+from pipelines.evaluation.run import BenchmarkTasks
+from pipelines.export.documents import Export, exported_view
+from pipelines.export.folders import PAGE, write_files
+
+FILES = Path(__file__).with_name("environment_files")
+PACKAGE = "amemgym_memory"
+VERSION = "0.1.0"
+PROJECT = """\
+[build-system]
+requires = ["setuptools>=77"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "amemgym-memory"
+version = "{version}"
+description = "{name}: questions about what was said or read many turns before"
+requires-python = ">=3.11"
+dependencies = [{needs}]
+{scripts}
+[tool.setuptools]
+packages = [{packages}]
+package-dir = {{ {folders} }}
+
+[tool.setuptools.package-data]
+"*" = ["*.jsonl"]
+"""
+MANIFEST = """\
+spec_version: 1
+name: amemgym_memory
+version: {version}
+type: space
+runtime: fastapi
+app: server.app:app
+port: 8000
+validation:
+  reward: {{range: [0.0, 1.0], oracle_tolerance: 0.0, floor_margin: 0.1}}
+  resources: {{cpu: 1.0, memory_mb: 1024, disk_mb: 512, episode_timeout_s: 600.0}}
+  capabilities:
+    verifier: {{kind: reward_channel}}
+  types: {{tags: [memory, dialogue]}}
+"""
+EPISODE = (
+    "An episode is one question. The environment says what was said or read before it, a turn at a time, and then asks. "
+    "The reply to that earns 1 where its last line `ANSWER: ...` is right, and 0 otherwise; `episodes.py` grades it. {lost}"
+)
+VERIFIERS_PAGE = """\
+# {name} for verifiers
+
+{episode}
+
+    pip install .
+    vf-run amemgym-memory -n 2 -r 1
+
+Tried with verifiers 0.4.0. Digest of the data set: `{digest}`.
+"""
+OPENENV_PAGE = """\
+# {name} for OpenEnv
+
+{episode}
+
+    pip install .
+    server --port 8000
+
+`reset(index=N)` begins question N, `reset(seed=S)` one by chance.
+
+Tried with openenv 0.10.0. Digest of the data set: `{digest}`.
+"""
+
+
+def write_verifiers(tasks: BenchmarkTasks, folder: Path) -> list[str]:
+    """Write a package with a taskset and its environment for verifiers, and say how to run it."""
+    export = exported_view(tasks)
+    project = PROJECT.format(
+        name=tasks.info.name,
+        version=VERSION,
+        needs='"verifiers>=0.4,<0.5"',
+        scripts="",
+        packages=f'"{PACKAGE}"',
+        folders=f'"{PACKAGE}" = "{PACKAGE}"',
+    )
+    files = _data(export, PACKAGE)
+    files[f"{PACKAGE}/__init__.py"] = (FILES / "verifiers_environment.py").read_bytes()
+    files["pyproject.toml"] = project.encode()
+    files[PAGE] = _page(VERIFIERS_PAGE, tasks, export)
+    write_files(folder, files)
+    return [
+        f"{len(export.questions)} questions of {tasks.info.name} are in {folder}; {PAGE} says how to run them.",
+        export.lost,
+    ]
+
+
+def write_openenv(tasks: BenchmarkTasks, folder: Path) -> list[str]:
+    """Write a server of OpenEnv, and say how to start it."""
+    export = exported_view(tasks)
+    project = PROJECT.format(
+        name=tasks.info.name,
+        version=VERSION,
+        needs='"openenv>=0.10,<0.11"',
+        scripts=f'\n[project.scripts]\nserver = "{PACKAGE}.server.app:main"\n',
+        packages=f'"{PACKAGE}", "{PACKAGE}.server"',
+        folders=f'"{PACKAGE}" = ".", "{PACKAGE}.server" = "server"',
+    )
+    files = _data(export, "server")
+    files["server/app.py"] = (FILES / "openenv_server.py").read_bytes()
+    files["server/__init__.py"] = b""
+    files["__init__.py"] = b""
+    files["openenv.yaml"] = MANIFEST.format(version=VERSION).encode()
+    files["pyproject.toml"] = project.encode()
+    files[PAGE] = _page(OPENENV_PAGE, tasks, export)
+    write_files(folder, files)
+    return [
+        f"{len(export.questions)} questions of {tasks.info.name} are in {folder}; {PAGE} says how to start it.",
+        export.lost,
+    ]
+
+
+def _data(export: Export, place: str) -> dict[str, bytes]:
+    """Return the data, and the module that reads it."""
+    files = {f"{place}/episodes.py": (FILES / "episodes.py").read_bytes()}
+    for name, rows in (("documents", export.documents), ("questions", export.questions)):
+        files[f"{place}/{name}.jsonl"] = "".join(f"{row.model_dump_json()}\n" for row in rows).encode()
+    return files
+
+
+def _page(template: str, tasks: BenchmarkTasks, export: Export) -> bytes:
+    episode = EPISODE.format(lost=export.lost)
+    return template.format(name=tasks.info.name, episode=episode, digest=tasks.info.digest).encode()
