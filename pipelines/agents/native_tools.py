@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from assets.records.json_text import JsonError, parse_json
 from pipelines.agents.actions import RESULT_OF, Action, read_action
 from prompts.template import Message
 
@@ -71,8 +72,8 @@ def called(function: Mapping[str, object]) -> str:
     given: object = function.get("arguments") or {}
     if isinstance(given, str):
         try:
-            given = cast(object, json.loads(given))
-        except ValueError:
+            given = cast(object, parse_json(given))
+        except JsonError:
             given = {"arguments": given}  # the tool will say that it takes no such argument
     values = cast(dict[str, object], given) if isinstance(given, dict) else {}
     arguments: list[dict[str, object]] = []

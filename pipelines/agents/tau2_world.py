@@ -5,13 +5,16 @@ The package is an extra. Nothing here holds its texts or data.
 
 import importlib
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
+from assets.records.json_text import JsonError, parse_json
 from assets.tool_dialogue.company import REFUSED
 from pipelines.agents.actions import RESULT_OF, read_action
 
@@ -118,10 +121,10 @@ class Tau2Task:
         return list((criteria.communicate_info if criteria else None) or ())
 
     @property
-    def needs_judge(self) -> bool:
-        """Return True where the reward rests on what a model has to read."""
+    def asserted_in_words(self) -> list[str]:
+        """Sentences that should hold at the end, and that the package's reward does not read."""
         criteria = self.raw.evaluation_criteria
-        return criteria is None or any(str(one.value) == "NL_ASSERTION" for one in criteria.reward_basis)
+        return list((criteria.nl_assertions if criteria else None) or ())
 
 
 @cache
@@ -298,11 +301,10 @@ def _typed(tool: Any, arguments: Mapping[str, str]) -> dict[str, Any]:
             raise ValueError(f"{tool.name} has no argument {name!r}; it takes {', '.join(properties) or 'none'}.")
         found[name] = text
         if properties[name].get("type") != "string":
-            try:
-                found[name] = json.loads(text)
-            except ValueError:
-                # A type that may be a text too, such as one of several; the tool says what is wrong with it.
-                continue
+            with suppress(JsonError):  # a type that may be a text too; the tool says what is wrong with it
+                found[name] = parse_json(text)
+            if isinstance(found[name], float) and not math.isfinite(found[name]):
+                raise ValueError(f"{name} is no number that {tool.name} can take.")
     return found
 
 

@@ -48,6 +48,7 @@ PANELS = {
         "leaderboard": "evaluate:leaderboard",
         "gate": "memory:gate_memory",
         "memory": "memory:app",
+        "reward": "reward:app",
         "evolve": "memory:evolve_memory",
         "export": "export:export",
     },

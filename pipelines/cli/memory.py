@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 
 from assets.llm.async_calls import run_to_end
-from assets.records.estimate import with_interval
 from assets.reporting.plurals import counted, is_or_are
 from pipelines.cli.evaluate import RUN, SCORING, EvaluateOptions, evaluation_errors, evaluation_request, print_run
 from pipelines.cli.options import DatasetArgument, QuietOption, command_group, file_errors, json_option, option, options_of
@@ -20,7 +19,6 @@ from pipelines.cli.terminal import (
     print_json,
     print_markdown,
     print_plain,
-    print_table,
     prints_of_others_apart,
     stderr_console,
     stdout_console,
@@ -37,7 +35,6 @@ from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPla
 from pipelines.experiments.evolution.records import EvolutionManifest
 from pipelines.experiments.evolution.report import evolution_report
 from pipelines.experiments.evolution.results import FinishedEvolution, evolutions_folder
-from pipelines.experiments.reward_rows import RewardRow, floors, reward_rows
 from pipelines.experiments.scoring.gate import (
     baseline_of,
     chance_of_finding,
@@ -56,6 +53,7 @@ from pipelines.memories.registry import Confinement, find_memory
 from pipelines.opening.models import open_models
 from pipelines.redaction import public_address
 from pipelines.resources.llm.embeddings import ModelEmbedder
+from pipelines.reward.rows import RewardRow, reward_rows
 
 W = TypeVar("W", bound=str)
 app = command_group("Memories: hold one of your own to the contract.")
@@ -91,26 +89,18 @@ def hold_to_contract(
 def write_rows(
     runs: Annotated[list[str], typer.Argument(help=RUN)],
     out: Annotated[Path, typer.Option(help="Parquet file to write.")],
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the intervals.")] = 42,
-    as_json: Annotated[bool, json_option("file", "rows", "labelled", "baselines")] = False,
+    as_json: Annotated[bool, json_option("file", "rows", "labelled")] = False,
 ) -> None:
-    """Rows from which a reward model of memories learns, of runs on any benchmark, and what trivial baselines reach on them."""
+    """Rows from which a reward model of memories learns, of runs on any benchmark; `amemgym reward train` trains ours."""
     found = reward_rows(list(map(partial(find_run, runs=runs_folder(home())), runs)))
     out.parent.mkdir(parents=True, exist_ok=True)
     write_table(out, found, kind=RewardRow)
     labelled = sum(row.kept is not None for row in found)
-    console = TextConsole(stderr=True)
-    measured = floors(found, seed=seed)
     if as_json:
-        print_json({"file": str(out), "rows": len(found), "labelled": labelled, "baselines": measured})
+        print_json({"file": str(out), "rows": len(found), "labelled": labelled})
         return
-    if measured:
-        head = ("split", "baseline", "rows", "items", "area under the curve")
-        lines = [(one.split, one.baseline, f"{one.rows:,}", f"{one.items:,}", with_interval(one.area)) for one in measured]
-        print_table(stdout_console(), head, lines, title="The floor for a model of memory quality")
-    else:
-        print_plain(console, "There are too few labels or memories to measure what trivial baselines reach.")
-    print_plain(console, f"{counted(len(found), 'row')}, {labelled:,} of them with a label, {is_or_are(len(found))} in {out}.")
+    sentence = f"{counted(len(found), 'row')}, {labelled:,} of them with a label, {is_or_are(len(found))} in {out}."
+    print_plain(TextConsole(stderr=True), sentence)
 
 
 async def _checked(source: str, options: EvaluationOptions, *, deadline: float) -> list[ContractVerdict]:

@@ -19,6 +19,7 @@ from assets.records.base import ItemFailed
 from pipelines.memories.code_thread import NEEDED, OPTIONAL, CallOutcome, CodeThread, is_asynchronous
 from pipelines.memories.contract import MemoryEvent, MemoryTools, cut_to_budget
 from pipelines.memories.lag import BOAT_QUERY, CANARY_TOKENS, canary_events, check_canary
+from pipelines.memories.perturbed import perturb
 from pipelines.redaction import shareable
 
 T = TypeVar("T")
@@ -99,7 +100,7 @@ class MemoryHost:
     """Makes the memories of one item, and calls them. `place` None: code of ours, which is called directly.
 
     `asynchronous`: the class has async methods, so that all of them are called where a loop runs. `settle`: seconds that writes
-    take until they can be recalled.
+    take until they can be recalled. `perturbed`: the fault that its memories have on purpose.
     """
 
     name: str
@@ -109,6 +110,7 @@ class MemoryHost:
     deadline: float = DEADLINE
     asynchronous: bool = False
     settle: float = 0.0
+    perturbed: str = ""
     lost_writes: int = 0
     cut_recalls: int = 0
     late: str = ""
@@ -296,6 +298,9 @@ class HostedMemory:
         # Cut first: what lies far behind the budget is not looked at.
         kept = [checked_text(self.host.name, "recall", text) for text in cut_to_budget(texts, tokens)]
         self.host.cut_recalls += kept != texts
+        if self.host.perturbed:
+            written = [event.text for batch in self.written for event in batch]
+            kept = perturb(self.host.perturbed, kept, written=written, query=query)
         return kept
 
     async def fork(self) -> "HostedMemory":

@@ -32,6 +32,7 @@ from pipelines.memories.mcp_server import McpMemory, command_spec
 from pipelines.memories.others.process import ForeignCode, MemoryProcess
 from pipelines.memories.others.shown import import_path, shown_of_file, shown_of_packages
 from pipelines.memories.own_code import search_folder_of
+from pipelines.memories.perturbed import PERTURBATIONS, PERTURBED
 from pipelines.memories.provider import ProviderMemory
 from pipelines.memories.services import HttpMemory, from_environment, service_spec
 from pipelines.memories.settings import VARIABLE, refuse_secrets, settings_suffix, split_settings
@@ -210,6 +211,14 @@ def host_memory(
     settings = dict(spec.settings)
     network = is_on(settings.pop(NETWORK, False))
     model, embedding_model = (settings.pop(name, None) for name in MODELS)
+    perturbed = str(settings.pop(PERTURBED, None) or "")
+    if perturbed:
+        if perturbed not in PERTURBATIONS:
+            known = nearest_first(perturbed, PERTURBATIONS)
+            raise EvaluationError(f"There is no perturbation {perturbed!r} of memories. There are: {known}.")
+        plain = spec.model_copy(update={"settings": {k: v for k, v in spec.settings.items() if k != PERTURBED}})
+        host = host_memory(plain, tools, confinement=confinement, deadline=deadline, settle=settle)
+        return replace(host, name=spec.name, perturbed=perturbed)
     tools = replace(
         tools,
         model_name=str(model or tools.model_name),

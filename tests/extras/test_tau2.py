@@ -42,8 +42,9 @@ def test_the_right_calls_pass_and_doing_nothing_fails_but_where_we_say_so(task: 
 def test_every_task_is_there_and_those_left_out_are_named() -> None:
     assert [len(tau2_tasks(domain)) for domain in DOMAINS] == [50, 9, 114, 114]
     assert [len(LEFT_OUT[domain]) for domain in DOMAINS] == [19, 2, 7, 0]
-    (notice,) = read_tau2_tasks("tau2:retail").info.notices
-    assert notice == "Left out of 114 tasks, because they pass for doing nothing: 10, 12, 25, 50, 57, 65, 105."
+    left_out, in_words = read_tau2_tasks("tau2:retail").info.notices
+    assert in_words == "8 tasks also say in words what should hold; tau2's reward does not read it, and nobody is asked."
+    assert left_out == "Left out of 114 tasks, because they pass for doing nothing: 10, 12, 25, 50, 57, 65, 105."
 
 
 def test_what_is_wrong_is_told_to_the_agent_and_changes_nothing() -> None:
@@ -53,6 +54,10 @@ def test_what_is_wrong_is_told_to_the_agent_and_changes_nothing() -> None:
     assert world.call("get_order_details", {"number": "1"}).startswith("Refused: get_order_details has no argument 'number'")
     assert world.call("calculate", {"expression": "9**9**9"}) == "Refused: a calculation has + - * / and parentheses only."
     assert world.call("get_order_details", {"order_id": "#W0"}).startswith("Refused: Error:")
+    exchange = {"order_id": "#W2378156", "item_ids": "[" * 100_000, "new_item_ids": "[]", "payment_method_id": "x"}
+    assert world.call("exchange_delivered_order_items", exchange).startswith("Refused: Error:")
+    airline = Tau2World(tau2_tasks("airline")[0])
+    assert airline.call("send_certificate", {"user_id": "u", "amount": "1e400"}).startswith("Refused: amount is no number")
     assert world.environment.get_db_hash() == before
 
 

@@ -75,11 +75,18 @@ def read_tau2_tasks(source: str) -> "Tau2Tasks":
     without_grade: Mapping[str, str] = LEFT_OUT[domain]
     chains: dict[str, list[Tau2Task]] = {}
     for task in tasks:
-        if task.task_id not in without_grade and not task.needs_judge:
+        if task.task_id not in without_grade:
             chains.setdefault(task.customer if source.endswith(CHAINED) else task.task_id, []).append(task)
-    notices: dict[str, list[str]] = {}
+    left_out: dict[str, list[str]] = {}
     for task_id, why in without_grade.items():
-        notices.setdefault(why, []).append(task_id)
+        left_out.setdefault(why, []).append(task_id)
+    notices = [f"Left out of {len(tasks)} tasks, because they {why}: {', '.join(ids)}." for why, ids in left_out.items()]
+    unread = sum(bool(task.asserted_in_words) for task in tasks)
+    if unread:
+        says = "also says" if unread == 1 else "also say"
+        notices.append(
+            f"{counted(unread, 'task')} {says} in words what should hold; tau2's reward does not read it, and nobody is asked."
+        )
     info = DatasetInfo(
         benchmark="tau2",
         name=f"{source} {found}",
@@ -90,7 +97,7 @@ def read_tau2_tasks(source: str) -> "Tau2Tasks":
         roles=("assistant", "memory", "embedding", "user"),
         prompts=("evaluation/remember", "evaluation/ask_again", "evaluation/act", "memories/"),
         tokens=BUDGET,
-        notices=tuple(f"Left out of {len(tasks)} tasks, because they {why}: {', '.join(ids)}." for why, ids in notices.items()),
+        notices=tuple(notices),
     )
     return Tau2Tasks(info, tuple(Chain(name, tuple(those)) for name, those in chains.items()))
 

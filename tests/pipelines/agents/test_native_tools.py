@@ -56,6 +56,7 @@ def test_an_action_is_the_same_after_it_was_a_reply(action: Action) -> None:
         ({"n": 3}, {"n": "3"}),
         ("{broken", {"arguments": "{broken"}),
         ("[1]", {}),
+        ("[" * 5000, {"arguments": "[" * 5000}),
         (None, {}),
     ],
 )

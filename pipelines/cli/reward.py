@@ -1,0 +1,109 @@
+"""`amemgym reward`: a model of what a memory is worth, trained on runs, and asked in place of a rollout."""
+
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Optional
+
+import typer
+
+from assets.records.base import Record
+from assets.records.estimate import Estimate, with_interval
+from assets.reporting.plurals import counted
+from pipelines.cli.evaluate import RUN
+from pipelines.cli.options import command_group, file_errors, json_option
+from pipelines.cli.terminal import TextConsole, print_json, print_markdown, print_plain, print_table, stdout_console
+from pipelines.evaluation.folder import find_run, runs_folder
+from pipelines.home import home
+from pipelines.reward.metrics import Clusters, Numbers
+from pipelines.reward.models import load_model, matrix_of, train
+from pipelines.reward.report import report_text, reward_report
+from pipelines.reward.rows import RewardRow, reward_rows
+
+
+class RunScore(Record):
+    """What a model predicts of a run, and what came true."""
+
+    run: str
+    predicted: Estimate
+    true: float | None
+    recalls: int
+    strange: int
+    seconds: float
+
+
+app = command_group("A model of what a memory is worth, learned from runs.")
+Runs = Annotated[list[str], typer.Argument(help=RUN)]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the trees and the intervals.")]
+
+
+@app.command("train")
+def train_model(
+    runs: Runs,
+    out: Annotated[Path, typer.Option(help="File to write the model to.")],
+    report: Annotated[Optional[Path], typer.Option(help="Markdown file for what the model may be trusted with.")] = None,
+    seed: Seed = 42,
+) -> None:
+    """Train a model on the rows of runs, and print how it does on memories and benchmarks that it never saw."""
+    rows = _rows(runs)
+    model = train(rows, seed=seed)
+    text = report_text(reward_report(rows, seed=seed), model)
+    with file_errors(f"{out} cannot be written"):
+        model.save(out)
+    if report:
+        with file_errors(f"{report} cannot be written"):
+            report.write_text(text, encoding="utf-8")
+    print_markdown(text)
+    print_plain(TextConsole(stderr=True), f"Model: {out}")
+
+
+@app.command("score")
+def score_runs(
+    model: Annotated[Path, typer.Argument(help="A model's file, as `amemgym reward train` writes it.")],
+    runs: Runs,
+    as_json: Annotated[bool, json_option("run", "predicted", "true", "recalls", "strange")] = False,
+) -> None:
+    """Predict from what memories recalled how often their answers are right, and print the true share beside it."""
+    loaded = load_model(model)
+    records: list[RunScore] = []
+    for name in runs:
+        began = perf_counter()
+        rows = _rows([name])
+        matrix = matrix_of(rows)
+        values = loaded.values(matrix)
+        seconds = perf_counter() - began
+        labels = [row.kept for row in rows if row.kept is not None]
+        clusters = Clusters([row.cluster for row in rows], seed=loaded.seed)
+        predicted = clusters.estimate(partial(_mean, values))
+        found = RunScore(
+            run=name,
+            predicted=predicted,
+            true=round(sum(labels) / len(labels), 6) if labels else None,
+            recalls=len(rows),
+            strange=int(loaded.strange(matrix).sum()),
+            seconds=round(seconds, 3),
+        )
+        records.append(found)
+    if as_json:
+        print_json(records)
+        return
+    head = ("run", "predicted", "true", "recalls", "unlike the training rows")
+    lines: list[list[str]] = []
+    for one in records:
+        true = "-" if one.true is None else f"{one.true:.3f}"
+        lines.append([one.run, with_interval(one.predicted), true, f"{one.recalls:,}", f"{one.strange:,}"])
+    print_table(stdout_console(), head, lines)
+    recalls, seconds = sum(one.recalls for one in records), sum(one.seconds for one in records)
+    print_plain(
+        TextConsole(stderr=True),
+        f"{counted(recalls, 'recall')} in {seconds:.1f} s. True is the share right with the memory, of questions that are "
+        "right with everything.",
+    )
+
+
+def _mean(values: Numbers, weights: Numbers) -> float:
+    return float((values * weights).sum() / weights.sum())
+
+
+def _rows(runs: list[str]) -> list[RewardRow]:
+    return reward_rows(list(map(partial(find_run, runs=runs_folder(home())), runs)))

@@ -1,0 +1,285 @@
+"""Two models of what a recall is worth, logistic regression and boosted trees, kept as plain numbers.
+
+Both are fitted by scikit-learn, calibrated by isotonic regression on rows of other items, and applied here by numpy alone.
+"""
+
+import importlib
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, ValidationError
+
+from assets.records.base import Record
+from assets.reporting.plurals import counted
+from pipelines.errors import EvaluationError
+from pipelines.reward.features import FEATURES
+from pipelines.reward.rows import RewardRow, rows_digest
+
+Numbers = NDArray[np.float64]
+Kind = Literal["logistic", "trees"]
+KINDS: tuple[Kind, ...] = ("logistic", "trees")
+FORMAT = 1  # of the features and of the file; a model of another one is refused
+FOLDS = 5
+TREES, DEPTH, RATE, LEAST_LEAF, SUBSAMPLE = 150, 3, 0.1, 20, 0.7
+LEAST_ROWS = 50
+BINS = 10  # of calibrated values, in each of which the share that kept is counted
+DIGITS = 9
+SEEN = (1, 99)  # percentiles of a feature between which a model has seen enough
+
+
+class Isotonic(Record):
+    """A rising step function by the ends of its steps: values between two of them are interpolated."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def of(self, scores: Numbers) -> Numbers:
+        return np.interp(scores, self.x, self.y)
+
+
+class Logistic(Record):
+    """Logistic regression on features that are centred and scaled."""
+
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    weights: tuple[float, ...]
+    intercept: float
+
+    def scores(self, matrix: Numbers) -> Numbers:
+        scaled = (matrix - np.asarray(self.mean)) / np.asarray(self.scale)
+        return 1 / (1 + np.exp(-(scaled @ np.asarray(self.weights) + self.intercept)))
+
+
+class Tree(Record):
+    """A tree by its nodes; a leaf has no feature (-1)."""
+
+    feature: tuple[int, ...]
+    threshold: tuple[float, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    value: tuple[float, ...]
+
+
+class Trees(Record):
+    """Boosted trees: a start, and trees whose values are added at a rate."""
+
+    start: float
+    rate: float
+    trees: tuple[Tree, ...]
+
+    def scores(self, matrix: Numbers) -> Numbers:
+        total = np.full(len(matrix), self.start)
+        rows = np.arange(len(matrix))
+        # scikit-learn decides in single precision.
+        single = matrix.astype(np.float32)
+        for tree in self.trees:
+            feature, threshold = np.asarray(tree.feature), np.asarray(tree.threshold)
+            left, right = np.asarray(tree.left), np.asarray(tree.right)
+            node = np.zeros(len(matrix), dtype=int)
+            for _ in range(DEPTH):
+                inner = feature[node] >= 0
+                goes_left = single[rows, np.where(inner, feature[node], 0)] <= threshold[node]
+                node = np.where(inner, np.where(goes_left, left[node], right[node]), node)
+            total += self.rate * np.asarray(tree.value)[node]
+        return 1 / (1 + np.exp(-total))
+
+
+class Bin(Record):
+    """Rows whose calibrated value lies up to `most`, and how many of them kept what was needed."""
+
+    most: float
+    rows: int
+    kept: int
+
+
+class RewardModel(Record):
+    """Both models with their calibration, and what they were made from. `chosen`: the one that told more on other items."""
+
+    format: int = FORMAT
+    features: tuple[str, ...]
+    seed: int
+    rows: int
+    rows_digest: str
+    memories: tuple[str, ...]
+    benchmarks: tuple[str, ...]
+    reasoners: tuple[str, ...]
+    versions: dict[str, str]
+    chosen: Kind
+    logistic: Logistic
+    trees: Trees
+    calibration: dict[str, Isotonic]
+    bins: tuple[Bin, ...]
+    seen: dict[str, tuple[float, float]] = Field(description="between which values a feature was seen, by its name")
+
+    def values(self, matrix: Numbers, kind: Kind | None = None) -> Numbers:
+        """Return for each row the chance that the recall kept what was needed."""
+        name = kind or self.chosen
+        part = self.logistic if name == "logistic" else self.trees
+        return self.calibration[name].of(part.scores(matrix))
+
+    def strange(self, matrix: Numbers) -> NDArray[np.bool_]:
+        """Return for each row whether a feature lies outside what was seen."""
+        bounds = np.asarray([self.seen[name] for name in self.features])
+        return np.asarray(((matrix < bounds[:, 0]) | (matrix > bounds[:, 1])).any(axis=1))
+
+    def save(self, path: Path) -> None:
+        """Write the model; equal models give equal bytes."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def load_model(path: Path) -> RewardModel:
+    """Return the model of a file. Raises EvaluationError for one that cannot be read, or is of other features."""
+    try:
+        model = RewardModel.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise EvaluationError(f"The reward model {path} cannot be read: {error.strerror}.") from error
+    except ValidationError as error:
+        raise EvaluationError(f"{path} is no reward model; `amemgym reward train` writes one.") from error
+    if model.format != FORMAT or model.features != feature_names():
+        raise EvaluationError(f"{path} was trained on rows of another version; train it again with `amemgym reward train`.")
+    return model
+
+
+def feature_names() -> tuple[str, ...]:
+    """Return the names of all features, in order."""
+    return tuple(feature.name for feature in FEATURES)
+
+
+def matrix_of(rows: Sequence[RewardRow]) -> Numbers:
+    """Return the features of rows, a line for each."""
+    names = feature_names()
+    return np.asarray([[row.features[name] for name in names] for row in rows], dtype=float).reshape(-1, len(names))
+
+
+def labels_of(rows: Sequence[RewardRow]) -> Numbers:
+    """Return 1 for each row that kept what was needed, else 0."""
+    return np.asarray([bool(row.kept) for row in rows], dtype=float)
+
+
+def labelled(rows: Sequence[RewardRow]) -> list[RewardRow]:
+    """Return the rows with a label. Raises EvaluationError where there are too few, or all are alike."""
+    found = [row for row in rows if row.kept is not None]
+    if len(found) < LEAST_ROWS or len({row.kept for row in found}) < 2:
+        raise EvaluationError(
+            f"{counted(len(found), 'row')} with a label cannot train a model: it takes {LEAST_ROWS}, of both outcomes. "
+            "Evaluate more memories with --conditions none,everything, damaged ones too: 'bm25?perturbed=half,stale'."
+        )
+    return found
+
+
+def _sklearn(name: str) -> Any:
+    """Return a module of scikit-learn, which takes a second to import, has no types, and is needed for training alone."""
+    return importlib.import_module(f"sklearn.{name}")
+
+
+def fitted(rows: Sequence[RewardRow], *, seed: int) -> tuple[Logistic, Trees]:
+    """Fit both models on rows of both outcomes."""
+    ensemble, linear = _sklearn("ensemble"), _sklearn("linear_model")
+    matrix, labels = matrix_of(rows), labels_of(rows)
+    mean, scale = matrix.mean(axis=0), matrix.std(axis=0)
+    scale[scale == 0] = 1.0
+    regression = linear.LogisticRegression(max_iter=1000).fit((matrix - mean) / scale, labels)
+    boosted = ensemble.GradientBoostingClassifier(
+        n_estimators=TREES,
+        max_depth=DEPTH,
+        learning_rate=RATE,
+        min_samples_leaf=min(LEAST_LEAF, max(1, len(rows) // 20)),
+        subsample=SUBSAMPLE,
+        random_state=seed,
+    ).fit(matrix, labels)
+    share = labels.mean()
+    logistic = Logistic(
+        mean=_plain(mean), scale=_plain(scale), weights=_plain(regression.coef_[0]), intercept=_plain(regression.intercept_)[0]
+    )
+    trees = [_tree(one[0].tree_) for one in boosted.estimators_]
+    return logistic, Trees(start=round(float(np.log(share / (1 - share))), DIGITS), rate=RATE, trees=tuple(trees))
+
+
+def _tree(nodes: Any) -> Tree:
+    leaf = nodes.children_left == -1
+    return Tree(
+        feature=tuple(int(number) for number in np.where(leaf, -1, nodes.feature)),
+        # Not rounded: many lie exactly on a value, as trees see it.
+        threshold=tuple(map(float, np.where(leaf, 0.0, nodes.threshold))),
+        left=tuple(map(int, nodes.children_left)),
+        right=tuple(map(int, nodes.children_right)),
+        value=_plain(nodes.value[:, 0, 0]),
+    )
+
+
+def _plain(numbers: Any) -> tuple[float, ...]:
+    return tuple(round(float(number), DIGITS) for number in np.ravel(numbers))
+
+
+def fold_of(rows: Sequence[RewardRow]) -> NDArray[np.int64]:
+    """Return the fold of each row: rows of one cluster are in one."""
+    clusters = sorted({row.cluster for row in rows})
+    folds = {cluster: place % FOLDS for place, cluster in enumerate(clusters)}
+    return np.asarray([folds[row.cluster] for row in rows])
+
+
+def held_out_scores(rows: Sequence[RewardRow], groups: NDArray[Any], *, seed: int) -> dict[Kind, Numbers]:
+    """Return the scores of each row by models that saw no row of its group; 0.5 where the others have one outcome alone."""
+    matrix, labels = matrix_of(rows), labels_of(rows)
+    scores: dict[Kind, Numbers] = {kind: np.full(len(rows), 0.5) for kind in KINDS}
+    for group in np.unique(groups):
+        out = groups == group
+        if len(np.unique(labels[~out])) < 2:
+            continue
+        logistic, trees = fitted([row for row, is_out in zip(rows, out, strict=True) if not is_out], seed=seed)
+        scores["logistic"][out] = logistic.scores(matrix[out])
+        scores["trees"][out] = trees.scores(matrix[out])
+    return scores
+
+
+def calibrated(scores: Numbers, labels: Numbers) -> Isotonic:
+    """Fit the step function that turns scores into chances."""
+    fit = _sklearn("isotonic").IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, labels)
+    return Isotonic(x=_plain(fit.X_thresholds_), y=_plain(fit.y_thresholds_))
+
+
+def train(rows: Sequence[RewardRow], *, seed: int) -> RewardModel:
+    """Train on rows with a label; the same rows and seed give the same model. Raises EvaluationError."""
+    from pipelines.reward.metrics import auroc
+
+    used = labelled(rows)
+    labels = labels_of(used)
+    scores = held_out_scores(used, fold_of(used), seed=seed)
+    chosen = max(KINDS, key=lambda kind: auroc(scores[kind], labels))
+    calibration = {kind: calibrated(scores[kind], labels) for kind in KINDS}
+    logistic, trees = fitted(used, seed=seed)
+    matrix = matrix_of(used)
+    low, high = np.percentile(matrix, SEEN, axis=0)
+    return RewardModel(
+        features=feature_names(),
+        seed=seed,
+        rows=len(used),
+        rows_digest=rows_digest(used),
+        memories=tuple(sorted({row.memory for row in used})),
+        benchmarks=tuple(sorted({row.benchmark for row in used})),
+        reasoners=tuple(sorted({row.reasoner for row in used})),
+        versions={name: version(name) for name in ("scikit-learn", "numpy")},
+        chosen=chosen,
+        logistic=logistic,
+        trees=trees,
+        calibration=calibration,
+        bins=_bins(calibration[chosen].of(scores[chosen]), labels),
+        seen=dict(zip(feature_names(), zip(_plain(low), _plain(high), strict=True), strict=True)),
+    )
+
+
+def _bins(values: Numbers, labels: Numbers) -> tuple[Bin, ...]:
+    """Return bins with about as many rows each; equal values are in one."""
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:]))
+    found: list[Bin] = []
+    before = -np.inf
+    for edge in edges:
+        inside = (values > before) & (values <= edge)
+        found.append(Bin(most=round(float(edge), DIGITS), rows=int(inside.sum()), kept=int(labels[inside].sum())))
+        before = edge
+    return tuple(found)

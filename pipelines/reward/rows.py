@@ -1,0 +1,103 @@
+"""Rows from which a reward model of memories learns, from any runs in one file.
+
+A row is one question, what a memory gave back for it as features, and whether the answer was right with it. What a model should
+tell is `kept`: with everything the answer is right, and with the memory it still is. Where everything does not lead to it
+either, no memory is to blame.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from assets.records.base import Record
+from pipelines.errors import EvaluationError
+from pipelines.evaluation.folder import MANIFEST, RESULTS, read_table
+from pipelines.evaluation.isolated import EventRow, MemoryRow
+from pipelines.evaluation.records import RunManifest
+from pipelines.memories.perturbed import PERTURBED
+from pipelines.memories.settings import settings_suffix
+from pipelines.reward.features import Recall, WrittenTexts, features_of
+
+
+class RewardRow(Record):
+    """A row of a run, with where it is from, its features and its label."""
+
+    benchmark: str = Field(description="the benchmark of the release that was asked about")
+    release: str = Field(description="digest of that release")
+    memory: str = Field(description="the memory's name without what was done to it on purpose")
+    perturbed: str = Field(description="the fault that it had on purpose; empty for none")
+    reasoner: str = Field(description="the model that answered")
+    row: MemoryRow = Field(description="question, recalled text, and what was right in which condition")
+    features: dict[str, float] = Field(description="what a model reads, by name")
+    kept: bool | None = Field(description="right with everything, and with the memory too; none where everything is wrong")
+
+    @property
+    def cluster(self) -> str:
+        """Whose episode it is: rows of one are resampled, and held out, together."""
+        return f"{self.release} {self.row.cluster}"
+
+
+def reward_rows(runs: Sequence[Path]) -> list[RewardRow]:
+    """Return the rows of all runs, in an order that follows from them alone. Raises EvaluationError."""
+    rows: list[RewardRow] = []
+    for path in runs:
+        rows.extend(_rows_of(path, _manifest(path)))
+    return sorted(rows, key=lambda one: (one.benchmark, one.release, one.memory, one.perturbed, one.row.model_dump_json()))
+
+
+def _manifest(path: Path) -> RunManifest:
+    if not (path / RESULTS).is_file():
+        raise EvaluationError(f"{path} is no finished run; give folders of runs, as amemgym evaluate names them.")
+    try:
+        return RunManifest.model_validate_json((path / MANIFEST).read_bytes())
+    except (OSError, ValueError) as error:
+        raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
+
+
+def _rows_of(path: Path, manifest: RunManifest) -> Iterator[RewardRow]:
+    try:
+        rows = read_table(path / "memory.parquet", kind=MemoryRow)
+        events = read_table(path / "events.parquet", kind=EventRow)
+    except (OSError, KeyError, ValueError) as error:
+        raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
+    written = _written(events)
+    perturbed = str(manifest.memory.settings.get(PERTURBED) or "")
+    for row in rows:
+        texts = written.get((row.cluster, row.length)) or WrittenTexts([])
+        recall = Recall(row.query, row.recalled, row.budget, texts, min(row.written, len(texts.texts)))
+        yield RewardRow(
+            benchmark=manifest.benchmark,
+            release=manifest.dataset_digest,
+            memory=_whole_name(manifest),
+            perturbed=perturbed,
+            reasoner=manifest.models["assistant"],
+            row=row,
+            features=features_of(recall),
+            kept=row.right_with_memory if row.right_with_everything else None,
+        )
+
+
+def _whole_name(manifest: RunManifest) -> str:
+    """Return the memory's name without the fault that it had on purpose."""
+    settings = {name: value for name, value in manifest.memory.settings.items() if name != PERTURBED}
+    name = manifest.memory.name.partition("?")[0]
+    own = {key: value for key, value in settings.items() if f"{key}=" in manifest.memory.name}
+    return f"{name}{settings_suffix(own)}" if own else name
+
+
+def _written(events: Sequence[EventRow]) -> Mapping[tuple[str, int], WrittenTexts]:
+    """Return the events of each cluster and length."""
+    texts: dict[tuple[str, int], list[str]] = {}
+    for event in events:
+        texts.setdefault((event.cluster, event.length), []).append(event.text)
+    return {key: WrittenTexts(own) for key, own in texts.items()}
+
+
+def rows_digest(rows: Sequence[RewardRow]) -> str:
+    """Return the digest of what a model can learn from these rows: their features and labels."""
+    learned = hashlib.sha256()
+    for row in rows:
+        learned.update(f"{row.cluster} {sorted(row.features.items())} {row.kept}\n".encode())
+    return learned.hexdigest()
