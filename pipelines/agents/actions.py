@@ -7,8 +7,11 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from assets.llm.structured_output import extract_json, schema_of_model
 from assets.records.base import Record
+from prompts.template import Message
 
 RESULT_OF = "Result of "  # how the message with what a tool gave back begins
+USER_SAYS = "The customer says:\n"
+UNUSABLE = "Your last reply cannot be used. "
 MOST_CHARACTERS = 20_000  # of what one call gives back
 
 
@@ -34,6 +37,13 @@ class Action(BaseModel):
 
 
 ACTION_SCHEMA = schema_of_model(Action).json_schema
+
+
+def named_speaker(message: Message) -> Message:
+    """Return what a user said with a line that says so; results and the agent's own actions have theirs."""
+    if message.role != "user" or message.content.startswith((RESULT_OF, UNUSABLE)):
+        return message
+    return Message("user", f"{USER_SAYS}{message.content}")
 
 
 def read_action(reply: str) -> Action:

@@ -10,7 +10,7 @@ from typing import Protocol
 from assets.llm.structured_output import UnusableReply
 from assets.text.words import count_tokens
 from assets.tool_dialogue.company import REFUSED
-from pipelines.agents.actions import MOST_CHARACTERS, RESULT_OF, EpisodeStep, read_action
+from pipelines.agents.actions import MOST_CHARACTERS, RESULT_OF, UNUSABLE, EpisodeStep, read_action
 from prompts.template import Message
 
 MOST_STEPS = 24
@@ -73,7 +73,7 @@ async def run_episode(
         try:
             reply = await ask(messages[: len(messages) - len(seen)], seen)
         except UnusableReply as unusable:
-            step = EpisodeStep(reply="", did="nothing", seen=str(unusable))
+            step = EpisodeStep(reply="", did="nothing", seen=f"{UNUSABLE}{unusable}")
         else:
             step = await _taken(world, reply, hear=hear, recall=recall)
         steps.append(step)
@@ -102,7 +102,7 @@ def taken(world: EpisodeWorld, reply: str) -> EpisodeStep:
     try:
         action = read_action(reply)
     except ValueError as problem:
-        return EpisodeStep(reply=reply, did="nothing", seen=str(problem))
+        return EpisodeStep(reply=reply, did="nothing", seen=f"{UNUSABLE}{problem}")
     if action.action == "finish":
         return EpisodeStep(reply=reply, did="finished", seen="")
     if action.action == "say":

@@ -11,7 +11,7 @@ from typing import Any
 from assets.tool_dialogue.company import Call
 from assets.tool_dialogue.domains import Domain, all_domains
 from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, RowMissing, as_argument
-from pipelines.agents.actions import RESULT_OF
+from pipelines.agents.actions import RESULT_OF, USER_SAYS
 from pipelines.agents.episode import RECALL
 from pipelines.embedded.memory_items.reading import settled_facts
 from pipelines.embedded.task import PromptTask, PromptTurn
@@ -26,7 +26,8 @@ CANNOT = "I am sorry, I cannot do that yet: I do not know {missing}."
 def act(task: PromptTask) -> dict[str, Any]:
     """Return the next action of the dialogue that the messages show."""
     domain = _company(task.user_texts)
-    request = next((read for read in map(read_request, task.user_texts) if read is not None), None)
+    said = [text.removeprefix(USER_SAYS) for text in task.user_texts]
+    request = next((read for read in map(read_request, said) if read is not None), None)
     errand = request.errand(domain) if domain and request else None
     if domain is None or errand is None:
         return _closing("I do not understand what you need.", task)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from assets.text.words import count_tokens
-from pipelines.agents.actions import ACTION_SCHEMA, EpisodeStep, GivenByMemory, read_action
+from pipelines.agents.actions import ACTION_SCHEMA, EpisodeStep, GivenByMemory, named_speaker, read_action
 from pipelines.agents.episode import NOTHING, RECALL, EpisodeWorld
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.reasoning import joined_text
@@ -79,6 +79,8 @@ class Agent:
             form = Task(text=last.content, query=self.query, tools=tuple(tools))
         else:
             prompt = load_prompt(ACT).render(rules=self.rules, tools=tools)
+            # A small model takes a customer's words without a name for its own.
+            *before, last = map(named_speaker, sight)
             form = Task(last.content, self.query, schema_name=ACT.replace("/", "_"), json_schema=ACTION_SCHEMA)
         action = replace(form, window=(Message("user", joined_text(prompt.messages)), *before))
         known = self.known or ()

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from assets.llm.structured_output import UnusableReply
-from pipelines.agents.actions import MOST_CHARACTERS, RESULT_OF, read_action, read_episode, written_episode
+from pipelines.agents.actions import (
+    MOST_CHARACTERS,
+    RESULT_OF,
+    UNUSABLE,
+    named_speaker,
+    read_action,
+    read_episode,
+    written_episode,
+)
 from pipelines.agents.episode import MOST_STEPS, WINDOW_TOKENS, in_sight, replayed, run_episode
 from prompts.template import Message
 from tests.support.coroutines import run
@@ -83,7 +91,7 @@ def test_a_reply_that_is_no_action_is_answered_with_what_is_wrong(reply: str, to
 def test_a_reply_that_was_cut_off_counts_as_a_step() -> None:
     agent = Script([UnusableReply("cut_off", "The answer was cut off."), FINISH])
     steps = run(run_episode(Room(), agent.ask))
-    assert [step.seen for step in steps] == ["The answer was cut off.", ""]
+    assert [step.seen for step in steps] == ["Your last reply cannot be used. The answer was cut off.", ""]
 
 
 def test_an_agent_that_goes_round_is_stopped_after_three_times() -> None:
@@ -145,3 +153,10 @@ def test_what_does_not_fit_a_narrow_window_is_out_of_sight() -> None:
     room, agent = Room(), Script([calling("switch", light="the one in the kitchen"), FINISH])
     run(run_episode(room, agent.ask, window=1))
     assert [len(seen) for seen in agent.seen] == [1, 1]
+
+
+def test_an_agent_is_told_which_words_are_the_customers() -> None:
+    said = named_speaker(Message("user", "Please help."))
+    assert said.content == "The customer says:\nPlease help."
+    for other in (Message("assistant", "{}"), Message("user", f"{RESULT_OF}find:\n1"), Message("user", f"{UNUSABLE}Why?")):
+        assert named_speaker(other) == other
