@@ -11,6 +11,7 @@ from assets.reporting.plurals import counted
 from dataset_card.card.benchmark_file import BUDGETS, MEMORIES, NO_MEMORY, task_id
 from dataset_card.hub.layout import checked_repo
 from dataset_card.release.manifest import ManifestError, read_manifest
+from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.records import RunManifest
 from pipelines.export.folders import path_part, write_files
@@ -31,6 +32,11 @@ def write_run_results(export: RunExport) -> list[str]:
     score = export.run.results.metrics[OVERALL]
     if score.value is None or export.run.results.errors:
         raise EvaluationError(f"{manifest.run_id} is not a score of all its {manifest.noun}s; evaluate again.")
+    model = manifest.shared().models["assistant"]
+    if model.startswith(MODEL_FAMILY):
+        raise EvaluationError(
+            f"{manifest.run_id} is of the embedded model, which tests the plumbing only; evaluate a real model."
+        )
     if not export.repo:
         raise EvaluationError("Say in which repository of the Hub the data set is: --repo OWNER/NAME, or OWNER/NAME@REVISION.")
     name, _, revision = export.repo.partition("@")
@@ -54,7 +60,6 @@ def write_run_results(export: RunExport) -> list[str]:
     content = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=1_000)
     path = f".eval_results/{path_part(repo)}-{task}.yaml"
     write_files(export.folder, {path: content.encode()})
-    model = manifest.shared().models["assistant"]
     return [f"{export.folder / path} belongs into the repository of {model}.", *unchecked]
 
 
