@@ -45,7 +45,7 @@ class Tau2Missing(Exception):
     """The package is not installed, or is of another form; the message is one sentence."""
 
 
-def module(name: str) -> Any:
+def tau2_module(name: str) -> Any:
     """Return a module of the package. Raises Tau2Missing."""
     try:
         importlib.import_module("loguru").logger.disable("tau2")
@@ -57,12 +57,12 @@ def module(name: str) -> Any:
         ) from error
 
 
-def package_version() -> str:
+def tau2_version() -> str:
     """Return the version of the package. Raises Tau2Missing."""
     try:
         return version(PACKAGE)
     except PackageNotFoundError:
-        module("data_model.tasks")
+        tau2_module("data_model.tasks")
         return "unknown"
 
 
@@ -130,7 +130,7 @@ class Tau2Task:
 @cache
 def tau2_tasks(domain: str) -> tuple[Tau2Task, ...]:
     """Return the tasks of a domain, in the order of the package. Raises Tau2Missing."""
-    environment = module(f"domains.{domain}.environment")
+    environment = tau2_module(f"domains.{domain}.environment")
     return tuple(Tau2Task(domain, raw) for raw in environment.get_tasks())
 
 
@@ -154,7 +154,7 @@ class Tau2World:
     messages: list[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.environment = module(f"domains.{self.task.domain}.environment").get_environment()
+        self.environment = tau2_module(f"domains.{self.task.domain}.environment").get_environment()
         state = self.task.raw.initial_state
         self.messages = list((state.message_history if state else None) or ())
         self.environment.set_state(
@@ -247,10 +247,10 @@ class Tau2World:
         failed: dict[str, None] = {}
         for basis in self.task.raw.evaluation_criteria.reward_basis:
             name, grader = GRADERS[str(basis.value)]
-            evaluator = getattr(module(f"evaluator.{name}"), grader)
+            evaluator = getattr(tau2_module(f"evaluator.{name}"), grader)
             given: dict[str, Any] = {"task": self.task.raw, "full_trajectory": self.messages}
             if name == "evaluator_env":
-                given["environment_constructor"] = module(f"domains.{self.task.domain}.environment").get_environment
+                given["environment_constructor"] = tau2_module(f"domains.{self.task.domain}.environment").get_environment
             try:
                 passed = evaluator.calculate_reward(**given).reward == 1
             except (ValueError, KeyError, AttributeError):
@@ -317,4 +317,4 @@ def _shown(tools: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _message(kind: str, **fields: Any) -> Any:
-    return getattr(module("data_model.message"), kind)(**fields)
+    return getattr(tau2_module("data_model.message"), kind)(**fields)

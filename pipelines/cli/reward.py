@@ -93,7 +93,8 @@ def score_runs(
         true = "-" if one.true is None else f"{one.true:.3f}"
         lines.append([one.run, with_interval(one.predicted), true, f"{one.recalls:,}", f"{one.strange:,}"])
     print_table(stdout_console(), head, lines)
-    recalls, seconds = sum(one.recalls for one in records), sum(one.seconds for one in records)
+    recalls = sum(one.recalls for one in records)
+    seconds = sum(one.seconds for one in records)
     print_plain(
         TextConsole(stderr=True),
         f"{counted(recalls, 'recall')} in {seconds:.1f} s. True is the share right with the memory, of questions that are "

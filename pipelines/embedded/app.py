@@ -33,7 +33,7 @@ from pipelines.embedded.task import PromptTask, recognise
 Writer = Callable[[PromptTask], Any]
 # Of prompts that no benchmark has alone; each benchmark's own are in its entry.
 SHARED_WRITERS: dict[str, Writer] = {
-    "evaluation/act": acting.act,
+    "evaluation/act": acting.act_in_any_world,
     "evaluation/act_user": tau2.play_user,
     "evaluation/follow_up": chat.follow_up,
     "memories/extract_facts": memory_tasks.extract_facts,
@@ -64,7 +64,7 @@ class ContentPart(BaseModel):
     text: str
 
 
-class CalledFunction(BaseModel):
+class FunctionOfCall(BaseModel):
     name: str
     arguments: str = "{}"
 
@@ -73,7 +73,7 @@ class MessageCall(BaseModel):
     """A tool call in a message of the assistant's."""
 
     id: str
-    function: CalledFunction
+    function: FunctionOfCall
 
 
 class RequestMessage(BaseModel):

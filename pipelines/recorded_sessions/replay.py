@@ -70,7 +70,7 @@ async def replay(sessions: Sequence[RecordedSession], new_host: Callable[[], Mem
         async with slots:
             host = new_host()
             try:
-                life = _Life(await host.new_memory(), settings)
+                life = _ReplayedLife(await host.new_memory(), settings)
                 for session in those:
                     rows[session.name] = await life.live(session)
             except MemoryFailed as failure:
@@ -91,7 +91,7 @@ async def replay(sessions: Sequence[RecordedSession], new_host: Callable[[], Mem
 
 
 @dataclass
-class _Life:
+class _ReplayedLife:
     """One memory and what it was given: of one session, or of all of them one after another."""
 
     memory: HostedMemory

@@ -183,20 +183,22 @@ def _outcome(row: Mapping[str, Any]) -> float | None:
 
 def _traces(values: Sequence[dict[str, Any]]) -> Iterator[RecordedSession]:
     """Yield the sessions of session traces; each begins with a header."""
-    header, own = values[0], list[dict[str, Any]]()
+    header = values[0]
+    own = list[dict[str, Any]]()
     for value in [*values[1:], {"type": "session"}]:
         if value.get("type") != "session":
             own.append(value)
             continue
         name = str(header.get("id") or header.get("name") or "session")
         yield _session_of_messages(own, name=name, outcome=_outcome(header))
-        header, own = value, []
+        header = value
+        own = []
 
 
 # Messages, in whatever form
 
 
-class _Function(BaseModel):
+class _CallFunction(BaseModel):
     name: str = ""
     arguments: object = None
 
@@ -207,7 +209,7 @@ class _Call(BaseModel):
     id: str = ""
     name: str = ""
     arguments: object = Field(default=None, validation_alias=AliasChoices("arguments", "input"))
-    function: _Function | None = None
+    function: _CallFunction | None = None
     result: object = None
 
 
@@ -339,7 +341,8 @@ def _steps_of_events(events: Sequence[Mapping[str, Any]]) -> list[RecordedStep]:
     steps: list[RecordedStep] = []
     places: dict[str, int] = {}
     for event in events:
-        action, arguments = event.get("action"), event.get("args")
+        action = event.get("action")
+        arguments = event.get("args")
         given = cast(dict[str, Any], arguments) if isinstance(arguments, dict) else {}
         at = _time(event.get("timestamp"))
         if action in SILENT or event.get("observation") in SILENT:

@@ -20,9 +20,12 @@ def auroc(values: Numbers, labels: Numbers, weights: Numbers | None = None) -> f
     """Return the chance that a row that kept scores above one that did not; a tie counts half. nan without both."""
     weights = np.ones(len(values)) if weights is None else weights
     order = np.argsort(values, kind="stable")
-    ranked, kept, lost = values[order], (weights * labels)[order], (weights * (1 - labels))[order]
+    ranked = values[order]
+    kept = (weights * labels)[order]
+    lost = (weights * (1 - labels))[order]
     starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
-    kept_at, lost_at = np.add.reduceat(kept, starts), np.add.reduceat(lost, starts)
+    kept_at = np.add.reduceat(kept, starts)
+    lost_at = np.add.reduceat(lost, starts)
     below = np.cumsum(lost_at) - lost_at
     pairs = kept.sum() * lost.sum()
     return float((kept_at * (below + lost_at / 2)).sum() / pairs) if pairs else float("nan")
@@ -31,9 +34,12 @@ def auroc(values: Numbers, labels: Numbers, weights: Numbers | None = None) -> f
 def average_precision(values: Numbers, labels: Numbers, weights: Numbers) -> float:
     """Return the area under precision by recall (PR-AUC), of rows that kept."""
     order = np.argsort(-values, kind="stable")
-    ranked, kept, every = values[order], (weights * labels)[order], weights[order]
+    ranked = values[order]
+    kept = (weights * labels)[order]
+    every = weights[order]
     ends = np.flatnonzero(np.r_[ranked[1:] != ranked[:-1], True])
-    found, seen = np.cumsum(kept)[ends], np.cumsum(every)[ends]
+    found = np.cumsum(kept)[ends]
+    seen = np.cumsum(every)[ends]
     if not kept.sum():
         return float("nan")
     precision = np.divide(found, seen, out=np.zeros_like(found), where=seen > 0)

@@ -24,7 +24,11 @@ Kind = Literal["logistic", "trees"]
 KINDS: tuple[Kind, ...] = ("logistic", "trees")
 FORMAT = 1  # of the features and of the file; a model of another one is refused
 FOLDS = 5
-TREES, DEPTH, RATE, LEAST_LEAF, SUBSAMPLE = 150, 3, 0.1, 20, 0.7
+TREES = 150
+DEPTH = 3
+RATE = 0.1
+LEAST_LEAF = 20
+SUBSAMPLE = 0.7
 LEAST_ROWS = 50
 BINS = 10  # of calibrated values, in each of which the share that kept is counted
 DIGITS = 9
@@ -77,8 +81,10 @@ class Trees(Record):
         # scikit-learn decides in single precision.
         single = matrix.astype(np.float32)
         for tree in self.trees:
-            feature, threshold = np.asarray(tree.feature), np.asarray(tree.threshold)
-            left, right = np.asarray(tree.left), np.asarray(tree.right)
+            feature = np.asarray(tree.feature)
+            threshold = np.asarray(tree.threshold)
+            left = np.asarray(tree.left)
+            right = np.asarray(tree.right)
             node = np.zeros(len(matrix), dtype=int)
             for _ in range(DEPTH):
                 inner = feature[node] >= 0
@@ -177,11 +183,14 @@ def _sklearn(name: str) -> Any:
     return importlib.import_module(f"sklearn.{name}")
 
 
-def fitted(rows: Sequence[RewardRow], *, seed: int) -> tuple[Logistic, Trees]:
+def fit_models(rows: Sequence[RewardRow], *, seed: int) -> tuple[Logistic, Trees]:
     """Fit both models on rows of both outcomes."""
-    ensemble, linear = _sklearn("ensemble"), _sklearn("linear_model")
-    matrix, labels = matrix_of(rows), labels_of(rows)
-    mean, scale = matrix.mean(axis=0), matrix.std(axis=0)
+    ensemble = _sklearn("ensemble")
+    linear = _sklearn("linear_model")
+    matrix = matrix_of(rows)
+    labels = labels_of(rows)
+    mean = matrix.mean(axis=0)
+    scale = matrix.std(axis=0)
     scale[scale == 0] = 1.0
     regression = linear.LogisticRegression(max_iter=1000).fit((matrix - mean) / scale, labels)
     boosted = ensemble.GradientBoostingClassifier(
@@ -225,13 +234,14 @@ def fold_of(rows: Sequence[RewardRow]) -> NDArray[np.int64]:
 
 def held_out_scores(rows: Sequence[RewardRow], groups: NDArray[Any], *, seed: int) -> dict[Kind, Numbers]:
     """Return the scores of each row by models that saw no row of its group; 0.5 where the others have one outcome alone."""
-    matrix, labels = matrix_of(rows), labels_of(rows)
+    matrix = matrix_of(rows)
+    labels = labels_of(rows)
     scores: dict[Kind, Numbers] = {kind: np.full(len(rows), 0.5) for kind in KINDS}
     for group in np.unique(groups):
         out = groups == group
         if len(np.unique(labels[~out])) < 2:
             continue
-        logistic, trees = fitted([row for row, is_out in zip(rows, out, strict=True) if not is_out], seed=seed)
+        logistic, trees = fit_models([row for row, is_out in zip(rows, out, strict=True) if not is_out], seed=seed)
         scores["logistic"][out] = logistic.scores(matrix[out])
         scores["trees"][out] = trees.scores(matrix[out])
     return scores
@@ -252,7 +262,7 @@ def train(rows: Sequence[RewardRow], *, seed: int) -> RewardModel:
     scores = held_out_scores(used, fold_of(used), seed=seed)
     chosen = max(KINDS, key=lambda kind: auroc(scores[kind], labels))
     calibration = {kind: calibrated(scores[kind], labels) for kind in KINDS}
-    logistic, trees = fitted(used, seed=seed)
+    logistic, trees = fit_models(used, seed=seed)
     matrix = matrix_of(used)
     low, high = np.percentile(matrix, SEEN, axis=0)
     return RewardModel(

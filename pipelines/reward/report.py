@@ -140,7 +140,8 @@ def _floors(rows: Sequence[RewardRow], groups: NDArray[Any], labels: Numbers) ->
 
     Whether more of a feature is better is learned from the rows of other groups.
     """
-    matrix, names = matrix_of(rows), feature_names()
+    matrix = matrix_of(rows)
+    names = feature_names()
     memories = np.asarray([f"{row.memory} {row.perturbed}" for row in rows])
     found = {floor: np.zeros(len(rows)) for floor in (CHANCE, *FLOOR_FEATURES, IDENTITY)}
     for group in np.unique(groups):
@@ -226,7 +227,8 @@ def report_text(report: RewardReport, model: RewardModel) -> str:
 
 def _verdict(report: RewardReport) -> str:
     first = report.splits[0]
-    area, floor = first.areas[first.best], first.floors[first.best_floor]
+    area = first.areas[first.best]
+    floor = first.floors[first.best_floor]
     said = f"{format_estimate(area)} against {format_estimate(floor)} of {first.best_floor}"
     if first.gain.low is not None and first.gain.low > 0:
         return f"On {first.name} a model tells more than any floor: area under the curve {said}."

@@ -10,7 +10,7 @@ import pytest
 from assets.engine.seeded_random import SeededRandom
 from pipelines.errors import EvaluationError
 from pipelines.reward.metrics import auroc, average_precision, calibration_error, safe_f1
-from pipelines.reward.models import feature_names, fitted, load_model, matrix_of, train
+from pipelines.reward.models import feature_names, fit_models, load_model, matrix_of, train
 from pipelines.reward.report import report_text, reward_report
 from pipelines.reward.rows import RewardRow
 from tests.reward.test_rows import row
@@ -58,7 +58,7 @@ def test_equal_rows_and_seed_give_the_same_bytes_and_what_is_loaded_predicts_the
 
 def test_plain_numbers_predict_what_scikit_learn_predicts() -> None:
     ensemble: Any = importlib.import_module("sklearn.ensemble")
-    _, trees = fitted(ROWS, seed=3)
+    _, trees = fit_models(ROWS, seed=3)
     matrix, labels = matrix_of(ROWS), np.asarray([bool(one.kept) for one in ROWS], dtype=float)
     own = ensemble.GradientBoostingClassifier(
         n_estimators=150, max_depth=3, learning_rate=0.1, min_samples_leaf=12, subsample=0.7, random_state=3

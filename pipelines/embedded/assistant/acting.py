@@ -7,7 +7,7 @@ from pipelines.embedded.task import PromptTask
 from pipelines.embedded.tool_dialogue.acting import act as act_for_company
 
 
-def act(task: PromptTask) -> dict[str, Any]:
+def act_in_any_world(task: PromptTask) -> dict[str, Any]:
     """Return the next action of the dialogue that the messages show."""
     case = case_in(task)
     return act_in_case(task, case) if case is not None else act_for_company(task)

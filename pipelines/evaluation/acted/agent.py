@@ -33,7 +33,7 @@ def acting_settings(options: EvaluationOptions) -> dict[str, object]:
     return {"native_tools": options.native_tools}
 
 
-class Source(Protocol):
+class RecallSource(Protocol):
     """What an agent is given beside the messages in sight: a memory's texts, or those of a condition without one."""
 
     @property
@@ -62,7 +62,7 @@ class Agent:
     rules: str
     tools: Sequence[Mapping[str, Any]]
     query: str
-    source: Source | None
+    source: RecallSource | None
     recall_at: RecallAt
     tokens: int
     native: bool = False

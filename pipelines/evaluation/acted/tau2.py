@@ -26,11 +26,11 @@ from pipelines.agents.tau2_world import (
     Tau2World,
     call_with_result,
     leaf_texts,
-    package_version,
     tau2_tasks,
+    tau2_version,
 )
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.acted.agent import Agent, Source, acting_settings
+from pipelines.evaluation.acted.agent import Agent, RecallSource, acting_settings
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import ItemSize
 from pipelines.evaluation.isolated import KIND_OF, ROOM_FOR_TASK, EventRow, ReasonerWithMemory
@@ -56,7 +56,8 @@ MOST_STEPS = 60
 USUAL_STEPS = 15  # of an episode, for the forecast
 PASSES = "passes"
 AROUND = 120  # characters on each side of a needed value that belong to the fact
-LEAST_LENGTH, LONGEST = 3, 60  # characters of a value that a text would not hold by chance, and that nobody words anew
+LEAST_LENGTH = 3
+LONGEST = 60
 
 
 def read_tau2_tasks(source: str) -> "Tau2Tasks":
@@ -65,7 +66,8 @@ def read_tau2_tasks(source: str) -> "Tau2Tasks":
     if domain not in DOMAINS:
         raise EvaluationError(f"{source} is no domain of tau2; there are {', '.join(f'{PREFIX}{name}' for name in DOMAINS)}.")
     try:
-        tasks, found = tau2_tasks(domain), package_version()
+        tasks = tau2_tasks(domain)
+        found = tau2_version()
     except Tau2Missing as missing:
         raise EvaluationError(str(missing)) from missing
     if found != READ_VERSION:
@@ -300,12 +302,12 @@ class Tau2Tasks:
         rows: list[AnswerRow] = []
         for place, task in enumerate(chain.tasks):
             gone = OutOfSight(list(earlier))
-            source: Source | None = None
+            source: RecallSource | None = None
             if memory is not None:
                 source = MemorySource(reasoner, memory, gone, budget)
             elif kind != "no_memory":
                 source = ConditionSource(kind, needed_values(task), gone, budget, (run.manifest.seed, task.task_id, kind))
-            episode = Episode(run, task, gone, source, reasoner)
+            episode = ActedTask(run, task, gone, source, reasoner)
             given = await ask(episode.readable, episode.act)
             left = gone.add(episode.all_messages)
             if memory is not None and left and place + 1 < len(chain.tasks):
@@ -378,13 +380,13 @@ class Tau2Tasks:
 
 
 @dataclass
-class Episode:
+class ActedTask:
     """One task, acted by the reasoner with one source; the user is a model too."""
 
     run: Run
     task: Tau2Task
     gone: OutOfSight
-    source: Source | None
+    source: RecallSource | None
     reasoner: ReasonerWithMemory
     world: Tau2World = field(init=False)
     steps: list[EpisodeStep] = field(default_factory=list[EpisodeStep])
