@@ -102,6 +102,8 @@ BENCHMARKS = (
         USER_FACTS_RELEASE,
         tasks="pipelines.evaluation.fact_tasks:read_fact_tasks",
         asks=("evaluation/", "memories/", "facts_questions/"),
+        exported="pipelines.export.views:export_facts",
+        traced="pipelines.export.views:trace_facts",
         writers="pipelines.embedded.user_facts.writers:WRITERS",
         print_item="pipelines.cli.stories:print_fact_user",
     ),
@@ -120,6 +122,11 @@ def entry_of(recipe: Recipe) -> BenchmarkEntry:
 def entry_named(name: str) -> BenchmarkEntry:
     """Return the entry of the benchmark of this name."""
     return next(entry for entry in BENCHMARKS if entry.benchmark.name == name)
+
+
+def find_entry(name: str) -> BenchmarkEntry | None:
+    """Return the entry of the benchmark of this name; None for a world of others."""
+    return next((entry for entry in BENCHMARKS if entry.benchmark.name == name), None)
 
 
 def benchmark_of(recipe: Recipe) -> Benchmark:

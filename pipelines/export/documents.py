@@ -93,9 +93,10 @@ def export_tasks(tasks: BenchmarkTasks, folder: Path) -> Export:
 def exported_view(tasks: BenchmarkTasks) -> Export:
     """Return the tasks as documents and questions. Raises EvaluationError for a benchmark that is acted."""
     # Late: the entries name stages, which import Dagster.
-    from pipelines.benchmarks import entry_named
+    from pipelines.benchmarks import find_entry
 
-    exported = entry_named(tasks.info.benchmark).exported
+    entry = find_entry(tasks.info.benchmark)
+    exported = entry.exported if entry else ""
     if not exported:
         raise EvaluationError(
             f"{tasks.info.name} cannot be exported as questions, because its tasks are acted; give --as traces."

@@ -80,9 +80,10 @@ def write_release_traces(tasks: BenchmarkTasks, folder: Path) -> list[str]:
     Raises EvaluationError for a benchmark without sessions, or a folder with other files.
     """
     # Late: the entries name stages, which import Dagster.
-    from pipelines.benchmarks import entry_named
+    from pipelines.benchmarks import find_entry
 
-    traced = entry_named(tasks.info.benchmark).traced
+    entry = find_entry(tasks.info.benchmark)
+    traced = entry.traced if entry else ""
     if not traced:
         raise EvaluationError(f"{tasks.info.name} has no sessions that could be written as traces.")
     return _write(resolve_name(traced)(tasks), folder)

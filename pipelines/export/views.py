@@ -7,6 +7,7 @@ from assets.tool_dialogue.dialogue import ToolDialogue
 from pipelines.evaluation.acted.tool_dialogues import ToolItem, ToolTasks
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
 from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks
+from pipelines.evaluation.fact_tasks import FactTasks, told_events
 from pipelines.export.documents import Export, ExportedDocument, ExportedQuestion
 from pipelines.export.session_traces import Trace, TraceMessage, call_messages
 
@@ -19,6 +20,10 @@ LOST_OF_DOCUMENTS = (
     "This is the view of a harness that ingests first. Lost are the turns as they leave the window, so that a memory no longer "
     "has to choose before it knows more, the grading of typed answers by program, and the certificates. Scores are not those "
     "of `amemgym evaluate`."
+)
+LOST_OF_FACTS = (
+    "This is the view of a harness that ingests first. Lost are the questions at each moment of a deletion, what choosing each "
+    "wrong answer means, and with these the outcomes by kind. Scores are not those of `amemgym evaluate`."
 )
 
 
@@ -142,3 +147,45 @@ def trace_episodes(tasks: ToolTasks) -> Iterator[Trace]:
         done = f"That is done; the reference is {item.task.said}."
         messages += [TraceMessage("assistant", done), TraceMessage("user", dialogue.say(done))]
         yield Trace(item.item_id, item.task.question, messages, outcome=float(not dialogue.failed_by))
+
+
+def export_facts(tasks: FactTasks) -> Export:
+    """Return what each user said and passed on, and every question at the end of a life; choices stand in order of words."""
+    export = Export(LOST_OF_FACTS)
+    for user in tasks.lives:
+        told: dict[int, list[str]] = {}
+        for session in user.sessions:
+            for number, event in enumerate(told_events(session)):
+                document_id = _document_id(user.user_id, session.number, number)
+                told.setdefault(session.number, []).append(document_id)
+                at = session.at.isoformat()
+                document = ExportedDocument(id=document_id, user_id=user.user_id, period=session.number, at=at, text=event.text)
+                export.documents.append(document)
+        last = user.sessions[-1]
+        for question in user.questions:
+            # In the data their order follows from what they mean.
+            options = sorted(choice.text for choice in question.choices)
+            needed = [document_id for number in question.bearing for document_id in told[number]]
+            exported = ExportedQuestion(
+                id=f"{user.user_id}/{question.question_id}",
+                user_id=user.user_id,
+                period=last.number,
+                at=last.at.isoformat(),
+                category=question.kind,
+                query=question.text,
+                options=tuple(options),
+                gold_option=options.index(question.right.text),
+                gold_answer=question.right.text,
+                gold_document_ids=tuple(needed),
+            )
+            export.questions.append(exported)
+    return export
+
+
+def trace_facts(tasks: FactTasks) -> Iterator[Trace]:
+    """Yield what each user said and passed on, in order of time."""
+    for user in tasks.lives:
+        messages: list[TraceMessage] = []
+        for session in user.sessions:
+            messages += [TraceMessage("user", event.text, at=session.at) for event in told_events(session)]
+        yield Trace(user.user_id, f"What {user.name} said", messages)

@@ -1,17 +1,24 @@
 """A release as documents and questions, and the way to and from harnesses that ingest before they ask."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from assets.user_facts.records import FactUser
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks
+from pipelines.evaluation.fact_tasks import told_events
 from pipelines.evaluation.folder import read_table
 from pipelines.export.agent_memory_benchmark import benchmark_dataset
 from pipelines.export.documents import ExportedDocument, ExportedQuestion, export_tasks
+from pipelines.export.session_traces import write_release_traces
+from pipelines.recorded_sessions.sessions import read_sessions
 from tests.evaluation.scripted_evaluation import tasks
 from tests.evaluation.test_document_tasks import INFO, documents
+from tests.evaluation.test_fact_tasks import tasks as fact_tasks
 from tests.support.code_questions import made_question
 from tests.support.harness import forget, put_on_path
 
@@ -98,3 +105,31 @@ def test_code_stands_with_its_question_and_is_no_document(tmp_path: Path) -> Non
     assert question.shown
     assert not set(question.shown) & set(texts)
     assert query.query == "\n".join([*question.shown, question.query])
+
+
+def test_questions_on_facts_that_end_come_after_the_last_session_and_no_place_tells_the_answer(tmp_path: Path) -> None:
+    data = fact_tasks()
+    export = export_tasks(data, tmp_path / "export")
+    [user] = data.lives
+    assert [one.text for one in export.documents] == [text for _, text in said_by(user)]
+    assert len(export.questions) == len(user.questions)
+    assert len({one.gold_option for one in export.questions}) > 1
+    known = {one.id for one in export.documents}
+    assert all(set(one.gold_document_ids) <= known for one in export.questions)
+    traces = write_release_traces(data, tmp_path / "traces")
+    [session] = read_sessions(tmp_path / "traces")
+    assert traces
+    assert [(step.at.replace(tzinfo=None) if step.at else None, step.text) for step in session.steps] == said_by(user)
+
+
+def said_by(user: FactUser) -> list[tuple[datetime | None, str]]:
+    """What a user said and passed on, with its time."""
+    return [(session.at, event.text) for session in user.sessions for event in told_events(session)]
+
+
+def test_a_world_of_others_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    world = DocumentTasks(replace(INFO, benchmark="tau2", name="tau2 mock"), ())
+    with pytest.raises(EvaluationError, match="tau2 mock cannot be exported as questions"):
+        export_tasks(world, tmp_path / "export")
+    with pytest.raises(EvaluationError, match="tau2 mock has no sessions"):
+        write_release_traces(world, tmp_path / "traces")

@@ -17,7 +17,7 @@ LETTER = re.compile(r"\(?([A-Za-z])\b")
 
 
 @dataclass(frozen=True)
-class Episode:
+class MemoryEpisode:
     """One question with all that comes before it. `right`: its letter, or the answer's words where it is free."""
 
     name: str
@@ -69,7 +69,7 @@ def _asked(one: dict) -> str:
     return "\n".join([*lines, f"End with a line: ANSWER: and {form}."])
 
 
-def read_episodes() -> list[Episode]:
+def read_episodes() -> list[MemoryEpisode]:
     """Return an episode for each question, in the order of the file."""
     documents: dict[str, list[dict]] = {}
     for one in _rows("documents.jsonl"):
@@ -78,5 +78,5 @@ def read_episodes() -> list[Episode]:
     for one in _rows("questions.jsonl"):
         before = [told for told in documents.get(one["user_id"], []) if told["period"] <= one["period"]]
         right = ascii_uppercase[one["gold_option"]] if one["options"] else one["gold_answer"]
-        episodes.append(Episode(one["id"], _turns(before), _asked(one), right, bool(one["options"])))
+        episodes.append(MemoryEpisode(one["id"], _turns(before), _asked(one), right, bool(one["options"])))
     return episodes

@@ -11,7 +11,7 @@ from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
 from pydantic import Field
 
-from .episodes import Episode, read_episodes
+from .episodes import MemoryEpisode, read_episodes
 
 EPISODES = read_episodes()
 NAME = "amemgym_memory"
@@ -37,7 +37,7 @@ class MemoryEnvironment(Environment[Reply, Said, State]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._episode: Episode = EPISODES[0]
+        self._episode: MemoryEpisode = EPISODES[0]
         self._state = State(episode_id=str(uuid4()), step_count=0)
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> Said:

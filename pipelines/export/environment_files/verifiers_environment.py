@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import verifiers.v1 as vf
 
-from .episodes import Episode, read_episodes
+from .episodes import MemoryEpisode, read_episodes
 
 __all__ = ["MemoryEnv", "MemoryTaskset"]
 
@@ -17,11 +17,11 @@ class MemoryData(vf.TaskData):
     right: str
     chosen: bool
 
-    def episode(self) -> Episode:
-        return Episode(self.name or "", tuple(self.turns), self.question, self.right, self.chosen)
+    def episode(self) -> MemoryEpisode:
+        return MemoryEpisode(self.name or "", tuple(self.turns), self.question, self.right, self.chosen)
 
 
-class MemoryTask(vf.Task[MemoryData]):
+class QuestionTask(vf.Task[MemoryData]):
     """A question after all that was said or read before it."""
 
     @vf.reward
@@ -30,15 +30,15 @@ class MemoryTask(vf.Task[MemoryData]):
         return self.data.episode().grade(trace.last_reply)
 
 
-class MemoryTaskset(vf.Taskset[MemoryTask, vf.TasksetConfig]):
+class MemoryTaskset(vf.Taskset[QuestionTask, vf.TasksetConfig]):
     """All questions of the release."""
 
-    def load(self) -> Iterator[MemoryTask]:
+    def load(self) -> Iterator[QuestionTask]:
         for one in read_episodes():
             data = MemoryData(
                 id=one.name, name=one.name, turns=list(one.turns), question=one.question, right=one.right, chosen=one.chosen
             )
-            yield MemoryTask(data, self.config.task)
+            yield QuestionTask(data, self.config.task)
 
 
 class MemoryEnvConfig(vf.EnvConfig):
@@ -50,7 +50,7 @@ class MemoryEnvConfig(vf.EnvConfig):
 class MemoryEnv(vf.Env[MemoryEnvConfig]):
     """The simulated user's side: a message for each turn, then the question."""
 
-    async def run(self, task: MemoryTask, agents: vf.Agents) -> None:
+    async def run(self, task: QuestionTask, agents: vf.Agents) -> None:
         async with agents.player.interaction(task) as interaction:
             for message in task.data.episode().messages:
                 segment = await interaction.turn(message)
