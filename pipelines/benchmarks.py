@@ -8,6 +8,7 @@ from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK
 from dataset_card.amemgym.release import AMEMGYM_RELEASE
 from dataset_card.code_qa import CODE_QA_RELEASE
+from dataset_card.code_repair import CODE_REPAIR_RELEASE
 from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.manifest import RECIPE, ManifestError, read_recipe_fields
@@ -15,6 +16,7 @@ from dataset_card.tool_dialogue import TOOL_DIALOGUE_RELEASE
 from dataset_card.user_facts import USER_FACTS_RELEASE
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION
 from validation.code_qa.benchmark import CODE_QA_VALIDATION
+from validation.code_repair.benchmark import CODE_REPAIR_VALIDATION
 from validation.deep_research.benchmark import DEEP_RESEARCH_VALIDATION
 from validation.report.validation import Validation
 from validation.tool_dialogue.benchmark import TOOL_DIALOGUE_VALIDATION
@@ -96,6 +98,15 @@ BENCHMARKS = (
         traced="pipelines.export.views:trace_episodes",
         writers="pipelines.embedded.tool_dialogue.writers:WRITERS",
         print_item="pipelines.cli.stories:print_tool_task",
+    ),
+    BenchmarkEntry(
+        CODE_REPAIR_VALIDATION,
+        CODE_REPAIR_RELEASE,
+        tasks="pipelines.evaluation.acted.tool_dialogues:read_repair_tasks",
+        asks=("evaluation/", "memories/"),
+        traced="pipelines.export.views:trace_episodes",
+        writers="pipelines.embedded.code_qa.writers:WRITERS",
+        print_item="pipelines.cli.stories:print_task",
     ),
     BenchmarkEntry(
         USER_FACTS_VALIDATION,

@@ -1,7 +1,5 @@
 """Stage `code_documents`: the notes that tell decisions and behaviours among others; a reader finds each of them again."""
 
-from itertools import chain
-
 from assets.code_qa.behaviours import CODE_BEHAVIOURS
 from assets.code_qa.decisions import CODE_DECISIONS
 from assets.code_qa.packages.vocabulary import code_vocabulary
@@ -12,10 +10,10 @@ from assets.code_qa.sources import CODE_SOURCES
 from assets.code_qa.team.world import TeamWorld
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.recovery import RECOVER, recovered_facts
-from assets.memory_items.world.tellings import ask_tellings, document_rows, placed_facts, told_filler
+from assets.memory_items.recovery import RECOVER
+from assets.memory_items.told_documents import tell_documents
+from assets.memory_items.world.tellings import document_rows
 from assets.recipe.code_qa import CodeQaRecipe
-from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription, Row
 
 
@@ -24,22 +22,8 @@ async def write_notes(
 ) -> CodeDocuments:
     """Return the question's notes and filler. Raises ItemFailed for unusable templates, or facts that no reader finds."""
     world = TeamWorld(sources, behaviours.behaviours, code_vocabulary(sources, recipe.packages))
-    tellings = await ask_tellings(world, task_id=sources.task_id, recipe=recipe, model=model)
-    documents = tellings.own_documents(decisions.plans, seed=recipe.world_seed, task_id=sources.task_id)
-
-    facts = [placed_facts(document, world) for document in documents]
-
-    votes = await recovered_facts(documents, facts, recipe=recipe, model=model)
-    try:
-        filler = tuple(told_filler(tellings, chain=decisions.chain, task_id=sources.task_id, recipe=recipe))
-    except LookupError as error:
-        raise ItemFailed("rule_violated", f"{sources.package.name} has not {error.args[0]} for filler.") from error
-    return CodeDocuments(
-        task_id=sources.task_id,
-        documents=documents,
-        filler=filler,
-        facts=tuple(chain.from_iterable(facts)),
-        gate_records=votes,
+    return await tell_documents(
+        CodeDocuments, world, task_id=sources.task_id, chain=decisions.chain, plans=decisions.plans, recipe=recipe, model=model
     )
 
 

@@ -7,9 +7,9 @@ from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.sources import CODE_SOURCES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.lengths import at_each_length, length_rows, usable_filler
+from assets.memory_items.lengths import length_rows
 from assets.memory_items.tasks import TaskLengths
-from assets.memory_items.turns import as_item_document, as_needed, in_turns, rivals_of
+from assets.memory_items.told_documents import arrange_documents
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.reporting.asset_description import AssetDescription
 
@@ -18,17 +18,7 @@ async def arrange_notes(
     sources: CodeSources, documents: CodeDocuments, question: CodeQuestion, *, recipe: CodeQaRecipe, model: LanguageModel
 ) -> TaskLengths:
     """Arrange the notes in turns, then add filler up to each length. Raises ItemFailed where a length cannot be met."""
-    turns = in_turns(
-        as_needed(documents.documents, question.hops),
-        question.hops,
-        rivals=rivals_of(question.hops, documents.facts),
-        rival_first=sources.rival_first,
-        recipe=recipe,
-        path=(recipe.world_seed, question.task_id, "turns"),
-    )
-    usable = usable_filler(documents.filler, question.hops, turns=turns)
-    filler = [[as_item_document(one, role="filler") for one in group] for group in usable]
-    return at_each_length(turns, filler, task_id=question.task_id, recipe=recipe)
+    return arrange_documents(documents, question, rival_first=sources.rival_first, recipe=recipe)
 
 
 CODE_LENGTHS = Stage(

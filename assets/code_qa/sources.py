@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from assets.code_qa.packages.examples import shown_calls
 from assets.code_qa.packages.imports import files_taken
@@ -21,12 +21,15 @@ MOST_CHARACTERS = 400_000  # of the files that a module takes; a package is read
 MOST_SYMBOLS = 60  # of which code may be shown with a question
 
 
-def with_package_digests(recipe: CodeQaRecipe) -> CodeQaRecipe:
+R = TypeVar("R", bound=CodeQaRecipe)
+
+
+def with_package_digests(recipe: R) -> R:
     """Return the recipe with the digest of each package's files. Raises RecipeError for a package that is not what it pins."""
     return recipe.model_copy(update={"packages": tuple(with_content(spec) for spec in recipe.packages)})
 
 
-def ready_to_execute(recipe: CodeQaRecipe) -> CodeQaRecipe:
+def ready_to_execute(recipe: R) -> R:
     """Return the same, for a run that makes calls of them. Raises RecipeError as well where nothing keeps their code in."""
     try:
         required_kind()

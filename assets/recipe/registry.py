@@ -2,6 +2,7 @@
 
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.code_qa import CodeQaRecipe
+from assets.recipe.code_repair import CodeRepairRecipe
 from assets.recipe.deep_research import DeepResearchRecipe
 from assets.recipe.recipe import Recipe
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
@@ -14,6 +15,7 @@ RECIPE_TYPES: dict[str, type[Recipe]] = {
     DEFAULT_BENCHMARK: AMemGymRecipe,
     "deep_research": DeepResearchRecipe,
     "code_qa": CodeQaRecipe,
+    "code_repair": CodeRepairRecipe,
     "tool_dialogue": ToolDialogueRecipe,
     "user_facts": UserFactsRecipe,
 }

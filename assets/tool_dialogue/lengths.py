@@ -2,9 +2,9 @@
 
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.lengths import at_each_length, length_rows, usable_filler
+from assets.memory_items.lengths import length_rows
 from assets.memory_items.tasks import TaskLengths
-from assets.memory_items.turns import as_item_document, as_needed, in_turns, rivals_of
+from assets.memory_items.told_documents import arrange_documents
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.reporting.asset_description import AssetDescription
 from assets.tool_dialogue.records import ToolRequest, ToolSessions, ToolWorld
@@ -17,17 +17,7 @@ async def arrange_sessions(
     world: ToolWorld, sessions: ToolSessions, request: ToolRequest, *, recipe: ToolDialogueRecipe, model: LanguageModel
 ) -> TaskLengths:
     """Arrange the sessions in turns, then add filler up to each length. Raises ItemFailed where a length cannot be met."""
-    turns = in_turns(
-        as_needed(sessions.documents, request.hops),
-        request.hops,
-        rivals=rivals_of(request.hops, sessions.facts),
-        rival_first=world.rival_first,
-        recipe=recipe,
-        path=(recipe.world_seed, request.task_id, "turns"),
-    )
-    usable = usable_filler(sessions.filler, request.hops, turns=turns)
-    filler = [[as_item_document(one, role="filler") for one in group] for group in usable]
-    return at_each_length(turns, filler, task_id=request.task_id, recipe=recipe)
+    return arrange_documents(sessions, request, rival_first=world.rival_first, recipe=recipe)
 
 
 TD_LENGTHS = Stage(

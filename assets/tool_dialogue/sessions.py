@@ -1,11 +1,10 @@
 """Stage `td_sessions`: earlier sessions with customers, told by a writer; a reader finds again what each settled."""
 
-from itertools import chain
-
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.recovery import RECOVER, recovered_facts
-from assets.memory_items.world.tellings import ask_tellings, document_rows, placed_facts, told_filler
+from assets.memory_items.recovery import RECOVER
+from assets.memory_items.told_documents import tell_documents
+from assets.memory_items.world.tellings import document_rows
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.reporting.asset_description import AssetDescription, Row
 from assets.tool_dialogue.desk import SESSION_KINDS, ServiceDesk
@@ -20,16 +19,8 @@ SESSIONS = 14  # of a task's own, about
 async def tell_sessions(world: ToolWorld, *, recipe: ToolDialogueRecipe, model: LanguageModel) -> ToolSessions:
     """Return the task's sessions and filler. Raises ItemFailed for unusable templates, or facts that no reader finds."""
     desk = ServiceDesk(domain_in(world.company))
-    tellings = await ask_tellings(desk, task_id=world.task_id, recipe=recipe, model=model)
-    documents = tellings.own_documents(world.plans, seed=recipe.world_seed, task_id=world.task_id)
-    facts = [placed_facts(document, desk) for document in documents]
-    votes = await recovered_facts(documents, facts, recipe=recipe, model=model)
-    return ToolSessions(
-        task_id=world.task_id,
-        documents=documents,
-        filler=tuple(told_filler(tellings, chain=world.chain, task_id=world.task_id, recipe=recipe)),
-        facts=tuple(chain.from_iterable(facts)),
-        gate_records=votes,
+    return await tell_documents(
+        ToolSessions, desk, task_id=world.task_id, chain=world.chain, plans=world.plans, recipe=recipe, model=model
     )
 
 

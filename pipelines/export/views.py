@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from assets.amemgym.records.episode import Episode
-from assets.tool_dialogue.dialogue import ToolDialogue
-from pipelines.evaluation.acted.tool_dialogues import ToolItem, ToolTasks
+from pipelines.evaluation.acted.tool_dialogues import ActedItem, ToolTasks
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
 from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks
 from pipelines.evaluation.fact_tasks import FactTasks, told_events
@@ -134,19 +133,19 @@ def trace_documents(tasks: DocumentTasks) -> Iterator[Trace]:
 
 
 def trace_episodes(tasks: ToolTasks) -> Iterator[Trace]:
-    """Yield each tool dialogue at each length: its sessions, the request, and the calls that are right, really carried out."""
+    """Yield each acted task at each length: its sessions, the request, and the calls that are right, really carried out."""
     for item in tasks.documents:
-        assert isinstance(item, ToolItem)
-        dialogue = ToolDialogue(item.task)
-        messages = [TraceMessage("system", dialogue.rules)]
+        assert isinstance(item, ActedItem)
+        world = item.world()
+        messages = [TraceMessage("system", world.rules)]
         messages += [TraceMessage("user", event.text) for event in item.events]
-        messages.append(TraceMessage("user", dialogue.opening))
-        for number, call in enumerate(item.task.calls, start=1):
-            result = dialogue.call(call.tool, call.arguments)
+        messages.append(TraceMessage("user", world.opening))
+        for number, call in enumerate(item.gold, start=1):
+            result = world.call(call.tool, call.arguments)
             messages += call_messages(number, call.tool, call.arguments, result=result)
-        done = f"That is done; the reference is {item.task.said}."
-        messages += [TraceMessage("assistant", done), TraceMessage("user", dialogue.say(done))]
-        yield Trace(item.item_id, item.task.question, messages, outcome=float(not dialogue.failed_by))
+        if item.farewell:
+            messages += [TraceMessage("assistant", item.farewell), TraceMessage("user", world.say(item.farewell))]
+        yield Trace(item.item_id, item.task.question, messages, outcome=float(not world.failed_by))
 
 
 def export_facts(tasks: FactTasks) -> Export:

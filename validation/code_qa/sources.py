@@ -66,6 +66,19 @@ RULES = (
 )
 
 
+def read_again(recipe: CodeQaRecipe) -> dg.AssetCheckResult:
+    """Read the packages again. Of several that changed, the first is named."""
+    try:
+        files = {spec.name: len(read_package(spec).files) for spec in recipe.packages}
+    except RecipeError as error:
+        return dg.AssetCheckResult(passed=False, description=str(error))
+    return dg.AssetCheckResult(
+        passed=True,
+        description=f"{counted(len(files), 'package')} {is_or_are(len(files))} as the recipe says.",
+        metadata=dict(files),
+    )
+
+
 @dg.asset_check(
     asset=CODE_QA.key("recipe"),
     name="packages_are_unchanged",
@@ -74,13 +87,5 @@ RULES = (
     description="Every package has the version, the license and the files that the recipe was resolved with.",
 )
 def packages_are_unchanged(code_recipe: CodeQaRecipe) -> dg.AssetCheckResult:
-    """Read the packages again. Of several that changed, the first is named."""
-    try:
-        files = {spec.name: len(read_package(spec).files) for spec in code_recipe.packages}
-    except RecipeError as error:
-        return dg.AssetCheckResult(passed=False, description=str(error))
-    return dg.AssetCheckResult(
-        passed=True,
-        description=f"{counted(len(files), 'package')} {is_or_are(len(files))} as the recipe says.",
-        metadata=dict(files),
-    )
+    """Read the packages again."""
+    return read_again(code_recipe)

@@ -136,6 +136,8 @@ RELATIONS: tuple[Relation, ...] = (
     ),
     Relation(OUTCOME, "call", "code", "`{subject}` ends in `{value}`", "the outcome of {x}", disputed=False),
 )
+# What a repair takes: the team's rule for a function, as an assertion of one call. It is no relation of code questions.
+RULING = Relation("ruling", "function", "code", "we hold `{subject}` to `{value}`", "the assertion to which we hold {x}")
 # The kinds of notes that are written about each kind of subject; each has a prompt of its own.
 NOTES_ABOUT: Mapping[str, tuple[str, ...]] = {
     "service": ("incident note", "ticket", "design note", "code review"),

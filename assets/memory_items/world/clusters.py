@@ -121,7 +121,7 @@ class _ClusterMaker:
                     self._plan_undisputed(role if place else "support", hop)
                     continue
                 rival = rivals[number].value
-                if rival == hop.value:
+                if rival == hop.value or not self._world.shares_values:
                     rival = self._value(self._world.relation(hop.relation), hop.subject, {hop.value})
                 self._plan_superseded(hop, rival, roles=(role, role) if place else ("support", "superseded"))
         return FactCluster(tuple(chain), tuple(sorted(self._plans, key=lambda plan: plan.document_id)))

@@ -190,6 +190,7 @@ class World(ABC):
     listed. `asides_elsewhere`: statements about others, at most, in each document; `days_apart`: how long before its main
     statement the others are of, at most, where 0 is any time. `statement_places`: in how many places of a text statements may
     stand, at most; `clause_slots`: what the wordings of a relation have to have. `shown_relations` are shown and not said.
+    `shares_values`: whether a value of one subject may be said of another.
     """
 
     tell_prompt: str
@@ -205,6 +206,7 @@ class World(ABC):
     statement_places: int = 1
     clause_slots: Sequence[str] = ("as_of", "subject", "value")
     shown_relations: frozenset[str] = frozenset()
+    shares_values: bool = True
 
     @abstractmethod
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from assets.code_qa.team.relations import RELATIONS
+from assets.code_qa.team.relations import RELATIONS, RULING
 from assets.code_qa.team.world import TeamWorld
 from pipelines.embedded.code_qa.sentences import CLAUSES, FRAMES
 from pipelines.embedded.memory_items import questions
@@ -32,7 +32,7 @@ def tell_notes(task: PromptTask) -> dict[str, Any]:
 
 def phrase_decisions(task: PromptTask) -> dict[str, Any]:
     """Write as many clauses for a relation of the team as asked for; where there are fewer, they come again."""
-    relation = next(one for one in RELATIONS if one.meaning == task.text("meaning"))
+    relation = next(one for one in (*RELATIONS, RULING) if one.meaning == task.text("meaning"))
     return clauses_of(task, [relation.meaning, *CLAUSES[relation.name]])
 
 

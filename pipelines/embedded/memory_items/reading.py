@@ -88,9 +88,10 @@ def _clauses_of_matters() -> Mapping[str, Sequence[str]]:
 
 
 MATTERS = [relation for domain in all_domains().values() for relation in domain.relations]
+TEAM_RELATIONS = (*team.RELATIONS, team.RULING)
 WORLDS = (
     KnownWorld(fiction.RELATIONS, documents_of_fiction.CLAUSES, _all_frames(documents_of_fiction.FRAMES), fiction.AS_OF),
-    KnownWorld(team.RELATIONS, notes.CLAUSES, _all_frames(notes.FRAMES), team.AS_OF),
+    KnownWorld(TEAM_RELATIONS, notes.CLAUSES, _all_frames(notes.FRAMES), team.AS_OF),
     KnownWorld(MATTERS, _clauses_of_matters(), _all_frames(sessions.FRAMES), desk.AS_OF),
 )
 
@@ -193,7 +194,7 @@ def _known_step(relation: str) -> Step:
     return Step(relation, fiction.WORLD.relation(relation).phrase)
 
 
-WORLD_STEPS = tuple(Step(relation.name, relation.phrase) for relation in (*fiction.RELATIONS, *team.RELATIONS, *MATTERS))
+WORLD_STEPS = tuple(Step(relation.name, relation.phrase) for relation in (*fiction.RELATIONS, *TEAM_RELATIONS, *MATTERS))
 
 
 def read_question(question: str, steps: Sequence[Step]) -> ReadQuestion | None:

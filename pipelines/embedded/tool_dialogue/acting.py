@@ -30,20 +30,20 @@ def act(task: PromptTask) -> dict[str, Any]:
     request = next((read for read in map(read_request, said) if read is not None), None)
     errand = request.errand(domain) if domain and request else None
     if domain is None or errand is None:
-        return _closing("I do not understand what you need.", task)
+        return closing("I do not understand what you need.", task)
     plan = ErrandPlan(domain, errand)
-    done = list(_done(task.turns))
+    done = list(calls_made(task.turns))
     try:
         call = plan.next_call(_known(task, domain, errand), done)
     except MatterMissing as missing:
         label = domain.matters[missing.matter].label
-        return recall_once(f"{errand.customer}: {label}", task) or _closing(CANNOT.format(missing=label), task)
+        return recall_once(f"{errand.customer}: {label}", task) or closing(CANNOT.format(missing=label), task)
     except RowMissing:
-        return _closing(CANNOT.format(missing="which entry you mean"), task)
+        return closing(CANNOT.format(missing="which entry you mean"), task)
     if call is None:
-        return _closing(DONE.format(reference=plan.reference(done)), task)
+        return closing(DONE.format(reference=plan.reference(done)), task)
     if call in [one for one, _ in done]:
-        return _closing(CANNOT.format(missing="how to go on"), task)
+        return closing(CANNOT.format(missing="how to go on"), task)
     arguments = [{"name": name, "value": value} for name, value in call.arguments.items()]
     return {"action": "call", "tool": call.tool, "arguments": arguments, "text": None}
 
@@ -62,7 +62,7 @@ def recalled_texts(task: PromptTask) -> str:
     return "\n".join([task.system, *found])
 
 
-def _closing(words: str, task: PromptTask) -> dict[str, Any]:
+def closing(words: str, task: PromptTask) -> dict[str, Any]:
     """Say this, and finish where it was said already."""
     said = any(turn.role == "assistant" and words in turn.content for turn in task.turns)
     return {"action": "finish" if said else "say", "tool": None, "arguments": [], "text": None if said else words}
@@ -78,7 +78,7 @@ def _company(texts: Iterable[str]) -> Domain | None:
     return None
 
 
-def _done(turns: Iterable[PromptTurn]) -> Iterator[tuple[Call, str]]:
+def calls_made(turns: Iterable[PromptTurn]) -> Iterator[tuple[Call, str]]:
     """Yield the calls in the dialogue with what each gave back, as the messages show them."""
     asked: Call | None = None
     for turn in turns:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from assets.text.words import count_tokens
+from assets.tool_dialogue.company import ToolDescription
 from pipelines.agents.actions import ACTION_SCHEMA, EpisodeStep, GivenByMemory, named_speaker, read_action
 from pipelines.agents.episode import NOTHING, RECALL, EpisodeWorld
 from pipelines.evaluation.options import EvaluationOptions
@@ -31,6 +32,28 @@ Answers = Callable[[Sequence[str], Task], Awaitable[str]]
 def acting_settings(options: EvaluationOptions) -> dict[str, object]:
     """Return the fields of a manifest that are of every world in which an agent acts."""
     return {"native_tools": options.native_tools}
+
+
+class ActedWorld(EpisodeWorld, Protocol):
+    """A world of a task of ours: what an agent is told of it, and how it ended."""
+
+    @property
+    def rules(self) -> str:
+        """Whom the agent works for, and by which rules."""
+        ...
+
+    @property
+    def tools(self) -> list[ToolDescription]: ...
+
+    @property
+    def written(self) -> str:
+        """What was done of what the grade looks at first, as an answer."""
+        ...
+
+    @property
+    def failed_by(self) -> str:
+        """Why the end is not what was asked for; "" where it is."""
+        ...
 
 
 class RecallSource(Protocol):

@@ -1,4 +1,4 @@
-"""Tool dialogues for the runner: sessions are written as documents are, and the answer is an episode that is acted.
+"""Tool dialogues and code repairs for the runner: sessions are written as documents are, the answer is an acted episode.
 
 An episode's reply is all of its steps as text. It is graded by doing the same again in a new world, so that no grade rests on
 what was graded before.
@@ -8,11 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assets.code_repair.copy import EDIT, PackageCopy
+from assets.code_repair.records import RepairTask
+from assets.isolation.boundary import NoBoundary, required_kind
+from assets.tool_dialogue.company import Call
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolTask
 from pipelines.agents.actions import read_episode, written_episode
 from pipelines.agents.episode import replayed, run_episode
-from pipelines.evaluation.acted.agent import ACT, Agent, acting_settings
+from pipelines.errors import EvaluationError
+from pipelines.evaluation.acted.agent import ACT, ActedWorld, Agent, acting_settings
 from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks, release_items
 from pipelines.evaluation.forecast import ItemSize
 from pipelines.evaluation.isolated import ReasonerWithMemory, Recalling
@@ -26,22 +31,67 @@ from prompts.template import Message
 USUAL_STEPS = 6  # of an episode, for the forecast
 
 
-@dataclass(frozen=True)
-class ToolItem(DocumentItem):
-    """A tool dialogue at one of its lengths. It is right where the episode ends as was asked for."""
+class ActedItem(DocumentItem):
+    """A task in a world, at one of its lengths. It is right where the episode ends as was asked for."""
 
-    task: ToolTask
+    def world(self) -> ActedWorld:
+        """Return the world as it is before the first action."""
+        raise NotImplementedError
+
+    @property
+    def gold(self) -> Sequence[Call]:
+        """The calls that do what was asked."""
+        raise NotImplementedError
+
+    @property
+    def farewell(self) -> str:
+        """What has to be said in the end, in a sentence; "" for nothing."""
+        return ""
 
     def asked(self, *, language: str) -> ReadableTask[str]:
-        """Return the request; read as the settled values where the episode passes, else as the writes that were made."""
+        """Return the request; read as the settled values where the episode passes, else as what was done."""
         return ReadableTask(Task(text=self.task.question, query=self.task.question), self._graded)
 
     def _graded(self, reply: str) -> str:
-        dialogue = ToolDialogue(self.task)
-        replayed(dialogue, read_episode(reply))
-        if not dialogue.failed_by:
+        world = self.world()
+        replayed(world, read_episode(reply))
+        if not world.failed_by:
             return self.task.answer.value
-        return dialogue.written
+        return world.written
+
+
+@dataclass(frozen=True)
+class ToolItem(ActedItem):
+    """A tool dialogue at one of its lengths."""
+
+    task: ToolTask
+
+    def world(self) -> ToolDialogue:
+        return ToolDialogue(self.task)
+
+    @property
+    def gold(self) -> Sequence[Call]:
+        return self.task.calls
+
+    @property
+    def farewell(self) -> str:
+        return f"That is done; the reference is {self.task.said}."
+
+
+@dataclass(frozen=True)
+class RepairItem(ActedItem):
+    """A code repair at one of its lengths."""
+
+    task: RepairTask
+
+    def world(self) -> PackageCopy:
+        return PackageCopy(self.task, remembers=True)
+
+    @property
+    def gold(self) -> Sequence[Call]:
+        repair = self.task.repair
+        patch = repair.patches[repair.settled]
+        return [Call(tool=EDIT, arguments={"path": repair.path, "old": patch.old, "new": patch.new})]
 
 
 @dataclass(frozen=True)
@@ -69,7 +119,7 @@ class ActingReasoner:
     """
 
     reasoner: ReasonerWithMemory
-    task: ToolTask
+    item: ActedItem
     recall_at: RecallAt
     tokens: int
     native: bool
@@ -79,7 +129,7 @@ class ActingReasoner:
 
     async def answer(self, recalled: Sequence[str], task: Task) -> str:
         """Return all steps of an episode as text."""
-        dialogue = ToolDialogue(self.task)
+        dialogue = self.item.world()
         tools = [tool.shown() for tool in dialogue.tools]
         source = Sessions(self.reasoner, self.tokens) if self.reasoner.memory is not None else None
         agent = Agent(
@@ -100,17 +150,17 @@ class ActingReasoner:
 
 @dataclass(frozen=True)
 class ToolTasks(DocumentTasks):
-    """The tool dialogues of a release, at all their lengths, the shortest first."""
+    """The acted tasks of a release, at all their lengths, the shortest first."""
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
         own = super().own_settings(options, whole=whole)
         return {**own, "recall_at": options.recall_at or "start", **acting_settings(options)}
 
     def subject(self, run: Run, item: DocumentItem, reasoner: ReasonerWithMemory) -> Recalling:
-        if not isinstance(item, ToolItem):
+        if not isinstance(item, ActedItem):
             return reasoner
         manifest = run.manifest
-        return ActingReasoner(reasoner, item.task, manifest.recall_at, manifest.tokens, manifest.native_tools)
+        return ActingReasoner(reasoner, item, manifest.recall_at, manifest.tokens, manifest.native_tools)
 
     def sizes(self, manifest: RunManifest) -> Iterator[ItemSize]:
         for size in super().sizes(manifest):
@@ -120,3 +170,12 @@ class ToolTasks(DocumentTasks):
 def read_tool_tasks(folder: Path, record: type[ToolTask]) -> ToolTasks:
     """Return the tool dialogues of a verified release. Raises EvaluationError."""
     return release_items(folder, record, item=ToolItem, tasks=ToolTasks, ask=ACT)
+
+
+def read_repair_tasks(folder: Path, record: type[RepairTask]) -> ToolTasks:
+    """Return the code repairs of a verified release. Raises EvaluationError, also where nothing keeps their code in."""
+    try:
+        required_kind()
+    except NoBoundary as error:
+        raise EvaluationError(str(error)) from error
+    return release_items(folder, record, item=RepairItem, tasks=ToolTasks, ask=ACT)

@@ -3,6 +3,7 @@
 import pytest
 
 from assets.memory_items.ablation import was_right
+from assets.memory_items.acting import IDLE, SUPERSEDED
 from assets.memory_items.final_ablation import uncertified
 from assets.recipe.loading import RecipeError
 from assets.records.base import ItemFailed
@@ -10,7 +11,7 @@ from assets.tool_dialogue.company import Company
 from assets.tool_dialogue.dialogue import ToolDialogue, act_by_program
 from assets.tool_dialogue.domains import domain_in
 from assets.tool_dialogue.errands import ErrandPlan, MatterMissing
-from assets.tool_dialogue.instances import IDLE, SUPERSEDED, certify_dialogues
+from assets.tool_dialogue.instances import certify_dialogues
 from assets.tool_dialogue.lengths import arrange_sessions
 from assets.tool_dialogue.pipeline import with_digest_of_companies
 from assets.tool_dialogue.requests import arguments_of, ask_for_errand

@@ -1,0 +1,1 @@
+"""What the embedded model does in code repairs."""
