@@ -7,20 +7,23 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import ModelReply, ModelRequest
+from assets.memory_items.acting import GUESS
 from pipelines.agents.actions import read_episode
 from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.acted.tool_dialogues import ToolItem, ToolTasks
+from pipelines.evaluation.acted.tool_dialogues import RepairItem, ToolItem, ToolTasks
 from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.records import AnswerRow, RecallAt
 from pipelines.evaluation.run import DatasetInfo
+from pipelines.export.views import trace_episodes
 from pipelines.memories.contract import MemorySpec
 from pipelines.opening.models import open_client
 from pipelines.resources.llm.model_api import OpenAiChat
 from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
 from tests.evaluation.test_document_tasks import documents
 from tests.pipelines.llm.scripted_server import on_a_port, settings_for
+from tests.support.code_repairs import made_repair
 from tests.support.research_tasks import EmbeddedModel
 from tests.support.tool_dialogues import made_dialogue
 
@@ -158,3 +161,22 @@ def test_the_same_episode_is_acted_over_http_with_native_tool_calls_and_without(
 def test_native_tools_are_refused_where_nobody_acts(tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match="--native-tools is for dialogues in which an agent acts"):
         run_of(tmp_path, EmbeddedModel(), data=documents(), spec=MemorySpec(name="bm25", kind="bm25"), native_tools=True)
+
+
+def test_a_repair_passes_with_its_rule_and_without_one_at_chance_alone(tmp_path: Path) -> None:
+    made = made_repair().instance
+    info = replace(tasks().info, benchmark="code_repair", name="small repairs 0.1.0", users=(made.task_id,))
+    data = ToolTasks(info, (RepairItem(made, made.lengths[0]),))
+    work = run_of(tmp_path, EmbeddedModel(), data=data, spec=MemorySpec(name="none", kind="none"), arms=True)
+    finished = finish(work)
+    found = {row.kind: row for row in finished.answers}
+    (certificate,) = made.certificates
+    guessed = next(one.right for one in certificate.outcomes if one.condition == GUESS)
+    assert found["facts"].status == found["everything"].status == "right"
+    assert (found["no_memory"].status == "right") == bool(guessed)
+    assert found["stale"].status == "wrong"
+    assert found["stale"].given == made.answer.near_misses[0]
+    (trace,) = trace_episodes(data)
+    assert trace.outcome == 1.0
+    for row in finished.answers:
+        assert data.graded(work.manifest, row.model_copy(update={"status": "unknown", "given": ""})) == row
