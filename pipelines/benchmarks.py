@@ -73,7 +73,7 @@ BENCHMARKS = (
     BenchmarkEntry(
         DEEP_RESEARCH_VALIDATION,
         DEEP_RESEARCH_RELEASE,
-        tasks="pipelines.evaluation.document_tasks:read_document_tasks",
+        tasks="pipelines.evaluation.answered.document_tasks:read_document_tasks",
         asks=("evaluation/", "memories/", "memory_items/ask"),
         exported="pipelines.export.views:export_documents",
         traced="pipelines.export.views:trace_documents",
@@ -83,7 +83,7 @@ BENCHMARKS = (
     BenchmarkEntry(
         CODE_QA_VALIDATION,
         CODE_QA_RELEASE,
-        tasks="pipelines.evaluation.document_tasks:read_document_tasks",
+        tasks="pipelines.evaluation.answered.document_tasks:read_document_tasks",
         asks=("evaluation/", "memories/", "memory_items/ask"),
         exported="pipelines.export.views:export_documents",
         traced="pipelines.export.views:trace_documents",
@@ -111,7 +111,7 @@ BENCHMARKS = (
     BenchmarkEntry(
         USER_FACTS_VALIDATION,
         USER_FACTS_RELEASE,
-        tasks="pipelines.evaluation.fact_tasks:read_fact_tasks",
+        tasks="pipelines.evaluation.answered.fact_tasks:read_fact_tasks",
         asks=("evaluation/", "memories/", "facts_questions/"),
         exported="pipelines.export.views:export_facts",
         traced="pipelines.export.views:trace_facts",

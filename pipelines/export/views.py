@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from assets.amemgym.records.episode import Episode
 from pipelines.evaluation.acted.tool_dialogues import ActedItem, ToolTasks
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
-from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks
-from pipelines.evaluation.fact_tasks import FactTasks, told_events
+from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks
+from pipelines.evaluation.answered.fact_tasks import FactTasks, told_events
 from pipelines.export.documents import Export, ExportedDocument, ExportedQuestion
 from pipelines.export.session_traces import Trace, TraceMessage, call_messages
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks
+from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks
 from tests.evaluation.test_document_tasks import INFO, evaluated, rights
 from tests.support.code_questions import made_question
 

@@ -16,7 +16,7 @@ from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
 from dataset_card.release.content import ReleaseContent
 from dataset_card.release_store.folder import write_release
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.document_tasks import BUDGET, DocumentItem, DocumentTasks, read_answer, read_task_rows
+from pipelines.evaluation.answered.document_tasks import BUDGET, DocumentItem, DocumentTasks, read_answer, read_task_rows
 from pipelines.evaluation.folder import FinishedRun, read_run, read_table
 from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.isolated import CONDITIONS, EventRow, MemoryRow

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assets.records.estimate import Estimate
-from pipelines.evaluation.fact_tasks import FactTasks
+from pipelines.evaluation.answered.fact_tasks import FactTasks
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.facts import MOMENTS, FactFigures
 from pipelines.evaluation.report.markdown import run_report

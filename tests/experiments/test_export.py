@@ -9,8 +9,8 @@ import pytest
 
 from assets.user_facts.records import FactUser
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks
-from pipelines.evaluation.fact_tasks import told_events
+from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks
+from pipelines.evaluation.answered.fact_tasks import told_events
 from pipelines.evaluation.folder import read_table
 from pipelines.export.agent_memory_benchmark import benchmark_dataset
 from pipelines.export.documents import ExportedDocument, ExportedQuestion, export_tasks

@@ -18,7 +18,7 @@ from pipelines.agents.actions import read_episode, written_episode
 from pipelines.agents.episode import replayed, run_episode
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.agent import ACT, ActedWorld, Agent, acting_settings
-from pipelines.evaluation.document_tasks import DocumentItem, DocumentTasks, release_items
+from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks, release_items
 from pipelines.evaluation.forecast import ItemSize
 from pipelines.evaluation.isolated import ReasonerWithMemory, Recalling
 from pipelines.evaluation.options import EvaluationOptions

@@ -1,0 +1,1 @@
+"""How documents, and facts that end, are asked about."""
