@@ -135,6 +135,9 @@ class _PageFolder(StaticFiles):
     def __init__(self, folder: Path) -> None:
         super().__init__(directory=folder, check_dir=False)
 
+    async def check_config(self) -> None:
+        """Ask nothing of the folder: starlette's own check, at the first request, fails without one."""
+
     async def get_response(self, path: str, scope: Scope) -> Response:
         if Path(path).suffix not in SHOWN:
             raise HTTPException(404)

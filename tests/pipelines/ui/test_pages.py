@@ -62,6 +62,8 @@ def test_pages_are_served_and_nothing_else_of_their_folders(tmp_path: Path) -> N
             "/reports/none.html",
         ):
             assert client.get(path).status_code == 404
+        missing = client.get("/releases/none.html")  # nothing was released, so there is no folder
+        assert (missing.status_code, "There is no page /releases/none.html" in missing.text) == (404, True)
 
 
 def test_the_first_page_lists_what_there_is_and_each_link_leads_somewhere(tmp_path: Path) -> None:
