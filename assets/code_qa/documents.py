@@ -11,7 +11,7 @@ from assets.code_qa.team.world import TeamWorld
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.recovery import RECOVER
-from assets.memory_items.told_documents import tell_documents
+from assets.memory_items.told_documents import write_told_documents
 from assets.memory_items.world.tellings import document_rows
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.reporting.asset_description import AssetDescription, Row
@@ -22,7 +22,7 @@ async def write_notes(
 ) -> CodeDocuments:
     """Return the question's notes and filler. Raises ItemFailed for unusable templates, or facts that no reader finds."""
     world = TeamWorld(sources, behaviours.behaviours, code_vocabulary(sources, recipe.packages))
-    return await tell_documents(
+    return await write_told_documents(
         CodeDocuments, world, task_id=sources.task_id, chain=decisions.chain, plans=decisions.plans, recipe=recipe, model=model
     )
 

@@ -253,7 +253,7 @@ class ReadIssue:
         return Call(tool=EDIT, arguments={"path": self.path, "old": old, "new": new})
 
 
-def act_by_program(copy: PackageCopy, rule: str) -> None:
+def repair_by_program(copy: PackageCopy, rule: str) -> None:
     """Let the program that repairs act with this rule."""
     repair = copy.repair
     issue = ReadIssue(repair.function, repair.path, repair.call, [(one.old, one.new) for one in repair.patches])

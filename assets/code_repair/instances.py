@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from assets.code_qa.execution.sandbox import PROCESSES
 from assets.code_qa.records.questions import CodeDocuments
-from assets.code_repair.copy import PackageCopy, act_by_program
+from assets.code_repair.copy import PackageCopy, repair_by_program
 from assets.code_repair.records import RepairIssue, RepairTask
 from assets.code_repair.sessions import CR_SESSIONS
 from assets.code_repair.tasks import CR_LENGTHS, CR_TASKS
@@ -44,7 +44,7 @@ async def _graded(issue: RepairIssue, rule: str | None) -> bool:
     def graded() -> bool:
         copy = PackageCopy(issue)
         if rule is not None:
-            act_by_program(copy, rule)
+            repair_by_program(copy, rule)
         return not copy.failed_by
 
     return await asyncio.wrap_future(PROCESSES.submit(graded))

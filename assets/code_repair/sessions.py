@@ -10,7 +10,7 @@ from assets.code_repair.sources import CR_SOURCES
 from assets.code_repair.team import RepairWorld
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.told_documents import tell_documents
+from assets.memory_items.told_documents import write_told_documents
 from assets.memory_items.world.tellings import document_rows
 from assets.recipe.code_repair import CodeRepairRecipe
 from assets.reporting.asset_description import AssetDescription, Row
@@ -21,7 +21,7 @@ async def tell_team_sessions(
 ) -> CodeDocuments:
     """Return the team's sessions and filler. Raises ItemFailed for unusable templates, or facts that no reader finds."""
     world = RepairWorld(sources, seeded.repair, seeded.behaviours, code_vocabulary(sources, recipe.packages))
-    return await tell_documents(
+    return await write_told_documents(
         CodeDocuments, world, task_id=seeded.task_id, chain=seeded.chain, plans=seeded.plans, recipe=recipe, model=model
     )
 

@@ -31,7 +31,7 @@ class ToldDocuments(Protocol):
     def facts(self) -> tuple[Fact, ...]: ...
 
 
-async def tell_documents(
+async def write_told_documents(
     record: type[T],
     world: World,
     *,

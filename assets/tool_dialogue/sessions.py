@@ -3,7 +3,7 @@
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.recovery import RECOVER
-from assets.memory_items.told_documents import tell_documents
+from assets.memory_items.told_documents import write_told_documents
 from assets.memory_items.world.tellings import document_rows
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.reporting.asset_description import AssetDescription, Row
@@ -19,7 +19,7 @@ SESSIONS = 14  # of a task's own, about
 async def tell_sessions(world: ToolWorld, *, recipe: ToolDialogueRecipe, model: LanguageModel) -> ToolSessions:
     """Return the task's sessions and filler. Raises ItemFailed for unusable templates, or facts that no reader finds."""
     desk = ServiceDesk(domain_in(world.company))
-    return await tell_documents(
+    return await write_told_documents(
         ToolSessions, desk, task_id=world.task_id, chain=world.chain, plans=world.plans, recipe=recipe, model=model
     )
 

@@ -32,7 +32,7 @@ SHARED: dict[str, tuple[Rule, ...]] = {
     partitions_def=CODE_REPAIR.partitions.by_variant,
     description="Every package has the version, the license and the files that the recipe was resolved with.",
 )
-def packages_are_unchanged(cr_recipe: CodeRepairRecipe) -> dg.AssetCheckResult:
+def packages_of_repairs_are_unchanged(cr_recipe: CodeRepairRecipe) -> dg.AssetCheckResult:
     """Read the packages again."""
     return sources.read_again(cr_recipe)
 
@@ -41,5 +41,5 @@ CODE_REPAIR_VALIDATION = Validation(
     CODE_REPAIR,
     rules_by_stage(CODE_REPAIR, "validation.code_repair", shared=SHARED),
     report=document_report("rules found in their sessions"),
-    source_check=packages_are_unchanged,
+    source_check=packages_of_repairs_are_unchanged,
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assets.code_repair.copy import EDIT, READ, RUN, SEARCH, PackageCopy, act_by_program
+from assets.code_repair.copy import EDIT, READ, RUN, SEARCH, PackageCopy, repair_by_program
 from assets.code_repair.issue import read_issue
 from assets.memory_items.acting import GUESS, IDLE, SUPERSEDED
 from assets.memory_items.final_ablation import uncertified
@@ -45,7 +45,7 @@ def test_the_failing_call_fails_as_the_issue_says_and_is_repaired_by_the_settled
     repair = made_repair().instance.repair
     world = copy()
     assert world.call(RUN, {"call": repair.call}).endswith(f" == {repair.fails_with}")
-    act_by_program(world, repair.rule)
+    repair_by_program(world, repair.rule)
     assert world.call(RUN, {"call": repair.call}) == repair.rule
     assert world.failed_by == ""
 
@@ -53,7 +53,7 @@ def test_the_failing_call_fails_as_the_issue_says_and_is_repaired_by_the_settled
 def test_the_other_patch_fails_and_is_told_by_what_it_makes_hold() -> None:
     other = made_repair().instance.repair.patches[1 - made_repair().instance.repair.settled]
     world = copy()
-    act_by_program(world, other.rule)
+    repair_by_program(world, other.rule)
     assert world.failed_by.endswith("does not hold")
     assert world.written == other.rule
 
