@@ -191,7 +191,7 @@ def fit_models(rows: Sequence[RewardRow], *, seed: int) -> tuple[Logistic, Trees
     labels = labels_of(rows)
     mean = matrix.mean(axis=0)
     scale = matrix.std(axis=0)
-    scale[scale == 0] = 1.0
+    scale[np.round(scale, DIGITS) == 0] = 1.0  # what is the same everywhere may differ in its last digit
     regression = linear.LogisticRegression(max_iter=1000).fit((matrix - mean) / scale, labels)
     boosted = ensemble.GradientBoostingClassifier(
         n_estimators=TREES,

@@ -66,6 +66,12 @@ def test_plain_numbers_predict_what_scikit_learn_predicts() -> None:
     assert np.allclose(trees.scores(matrix), own.predict_proba(matrix)[:, 1], atol=1e-6)
 
 
+def test_a_feature_that_is_the_same_everywhere_moves_no_prediction() -> None:
+    rows = [one.model_copy(update={"features": one.features | {"compression": 0.04}}) for one in ROWS]
+    logistic, _ = fit_models(rows, seed=3)
+    assert not np.isnan(logistic.scores(matrix_of(rows))).any()
+
+
 def test_names_of_memories_and_faults_and_the_texts_themselves_reach_no_prediction() -> None:
     secret = made_rows(secret="the key is C; right; perturbed=half; bm25")
     renamed = [one.model_copy(update={"memory": f"{one.memory} right", "perturbed": "half"}) for one in secret]
