@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 EXTRAS := .venv-extras
 ENVIRONMENTS := .venv-environments
+REWARD_LLM := .venv-reward-llm
 CLUSTER := .venv-cluster
 DOCS := .venv-docs
 BIN := $(VENV)/bin
@@ -12,7 +13,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint ui record bench docs clean clean-data test-browser test-extras test-environments test-cluster test-sandbox test-faults test-tau2 cluster lock
+.PHONY: help setup demo test lint ui record bench docs clean clean-data test-browser test-extras test-environments test-cluster test-reward-llm test-sandbox test-faults test-tau2 cluster lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +88,10 @@ test-sandbox: $(READY)  ## attack bubblewrap, in which code of packages is run (
 # Where users get no namespaces of their own, as in many containers, it is told that it was not attacked.
 	@AMEMGYM_TEST_BOUNDARIES=bubblewrap $(BIN)/python -m pytest -rs -k "attacks or hold" tests/assets/isolation
 
+test-reward-llm: $(READY)  ## fine-tune a tiny language model on rows of memories (half a minute; first installs torch, 1.2 GB in a minute)
+	@tests/reward_llm/install.sh $(PYTHON) $(REWARD_LLM)
+	@$(REWARD_LLM)/bin/python -m pytest tests/reward_llm
+
 test-tau2: $(READY)  ## play all 287 tasks of tau2-bench with the right calls, and with none (three minutes; test-extras plays some)
 	@tests/extras/install.sh $(PYTHON) $(EXTRAS)
 	@AMEMGYM_TAU2=all $(EXTRAS)/bin/python -m pytest -n auto tests/extras/test_tau2.py
@@ -117,7 +122,7 @@ lock:  ## compile the lock files anew (needs uv)
 	  --output-file tests/cluster/requirements.lock
 
 clean:  ## remove the virtual environments and the tools' caches; data/ stays
-	@rm -rf $(VENV) $(EXTRAS) $(ENVIRONMENTS) $(CLUSTER) $(DOCS) site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(EXTRAS) $(ENVIRONMENTS) $(REWARD_LLM) $(CLUSTER) $(DOCS) site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 clean-data:  ## remove data/ for good: paid replies, ledger, snapshots, releases, evaluations, annotators' answers
 	@rm -rf data

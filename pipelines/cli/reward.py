@@ -15,8 +15,9 @@ from pipelines.cli.options import command_group, file_errors, json_option
 from pipelines.cli.terminal import TextConsole, print_json, print_markdown, print_plain, print_table, stdout_console
 from pipelines.evaluation.folder import find_run, runs_folder
 from pipelines.home import home
+from pipelines.reward.fine_tuned import NAME, Tuning, learn, load_scorer, save_fine_tuned
 from pipelines.reward.metrics import Clusters, Numbers
-from pipelines.reward.models import load_model, matrix_of, train
+from pipelines.reward.models import Learner, labelled, matrix_of, train
 from pipelines.reward.report import report_text, reward_report
 from pipelines.reward.rows import RewardRow, reward_rows
 
@@ -34,6 +35,10 @@ class RunScore(Record):
 
 app = command_group("A model of what a memory is worth, learned from runs.")
 Runs = Annotated[list[str], typer.Argument(help=RUN)]
+BASE_MODEL = (
+    "Language model to fine-tune besides, once for each held-out group: a folder, or a name on the Hugging Face Hub. "
+    "Takes the extra reward-llm; written to OUT's name with the ending .adapter."
+)
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the trees and the intervals.")]
 
 
@@ -42,14 +47,25 @@ def train_model(
     runs: Runs,
     out: Annotated[Path, typer.Option(help="File to write the model to.")],
     report: Annotated[Optional[Path], typer.Option(help="Markdown file for what the model may be trusted with.")] = None,
+    base_model: Annotated[Optional[str], typer.Option(help=BASE_MODEL)] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of each fine-tuning.")] = 300,
     seed: Seed = 42,
 ) -> None:
     """Train a model on the rows of runs, and print how it does on memories and benchmarks that it never saw."""
     rows = _rows(runs)
     model = train(rows, seed=seed)
-    text = report_text(reward_report(rows, seed=seed), model)
+    more: dict[str, Learner] = {}
+    tuning = Tuning(base=base_model, steps=steps) if base_model else None
+    if tuning:
+        more[NAME] = partial(learn, tuning=tuning, seed=seed)
+    found = reward_report(rows, seed=seed, more=more)
+    text = report_text(found, model)
     with file_errors(f"{out} cannot be written"):
         model.save(out)
+        if tuning:
+            save_fine_tuned(
+                labelled(rows), out.with_suffix(".adapter"), tuning=tuning, held_out=found.on_items.scores[NAME], seed=seed
+            )
     if report:
         with file_errors(f"{report} cannot be written"):
             report.write_text(text, encoding="utf-8")
@@ -59,18 +75,19 @@ def train_model(
 
 @app.command("score")
 def score_runs(
-    model: Annotated[Path, typer.Argument(help="A model's file, as `amemgym reward train` writes it.")],
+    model: Annotated[
+        Path, typer.Argument(help="A model's file, or the folder of a fine-tuned one, as `amemgym reward train` writes them.")
+    ],
     runs: Runs,
     as_json: Annotated[bool, json_option("run", "predicted", "true", "recalls", "strange")] = False,
 ) -> None:
     """Predict from what memories recalled how often their answers are right, and print the true share beside it."""
-    loaded = load_model(model)
+    loaded, scorer = load_scorer(model)
     records: list[RunScore] = []
     for name in runs:
         began = perf_counter()
         rows = _rows([name])
-        matrix = matrix_of(rows)
-        values = loaded.values(matrix)
+        values = scorer(rows)
         seconds = perf_counter() - began
         labels = [row.kept for row in rows if row.kept is not None]
         clusters = Clusters([row.cluster for row in rows], seed=loaded.seed)
@@ -80,7 +97,7 @@ def score_runs(
             predicted=predicted,
             true=round(sum(labels) / len(labels), 6) if labels else None,
             recalls=len(rows),
-            strange=int(loaded.strange(matrix).sum()),
+            strange=int(loaded.strange(matrix_of(rows)).sum()),
             seconds=round(seconds, 3),
         )
         records.append(found)

@@ -4,10 +4,11 @@ Both are fitted by scikit-learn, calibrated by isotonic regression on rows of ot
 """
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from pipelines.reward.features import FEATURES
 from pipelines.reward.rows import RewardRow, rows_digest
 
 Numbers = NDArray[np.float64]
+Scorer = Callable[[Sequence[RewardRow]], Numbers]
+Learner = Callable[[Sequence[RewardRow]], Scorer]
 Kind = Literal["logistic", "trees"]
 KINDS: tuple[Kind, ...] = ("logistic", "trees")
 FORMAT = 1  # of the features and of the file; a model of another one is refused
@@ -102,8 +105,8 @@ class Bin(Record):
     kept: int
 
 
-class RewardModel(Record):
-    """Both models with their calibration, and what they were made from. `chosen`: the one that told more on other items."""
+class TrainedModel(Record):
+    """What a model was made from, and what it has seen."""
 
     format: int = FORMAT
     features: tuple[str, ...]
@@ -114,18 +117,7 @@ class RewardModel(Record):
     benchmarks: tuple[str, ...]
     reasoners: tuple[str, ...]
     versions: dict[str, str]
-    chosen: Kind
-    logistic: Logistic
-    trees: Trees
-    calibration: dict[str, Isotonic]
-    bins: tuple[Bin, ...]
     seen: dict[str, tuple[float, float]] = Field(description="between which values a feature was seen, by its name")
-
-    def values(self, matrix: Numbers, kind: Kind | None = None) -> Numbers:
-        """Return for each row the chance that the recall kept what was needed."""
-        name = kind or self.chosen
-        part = self.logistic if name == "logistic" else self.trees
-        return self.calibration[name].of(part.scores(matrix))
 
     def strange(self, matrix: Numbers) -> NDArray[np.bool_]:
         """Return for each row whether a feature lies outside what was seen."""
@@ -138,10 +130,34 @@ class RewardModel(Record):
         path.write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
+class RewardModel(TrainedModel):
+    """Both models with their calibration. `chosen`: the one that told more on other items."""
+
+    chosen: Kind
+    logistic: Logistic
+    trees: Trees
+    calibration: dict[str, Isotonic]
+    bins: tuple[Bin, ...]
+
+    def values(self, matrix: Numbers, kind: Kind | None = None) -> Numbers:
+        """Return for each row the chance that the recall kept what was needed."""
+        name = kind or self.chosen
+        part = self.logistic if name == "logistic" else self.trees
+        return self.calibration[name].of(part.scores(matrix))
+
+
+Model = TypeVar("Model", bound=TrainedModel)
+
+
 def load_model(path: Path) -> RewardModel:
     """Return the model of a file. Raises EvaluationError for one that cannot be read, or is of other features."""
+    return read_model(path, kind=RewardModel)
+
+
+def read_model(path: Path, *, kind: type[Model]) -> Model:
+    """Return what a file says of a model of this kind. Raises EvaluationError as `load_model` does."""
     try:
-        model = RewardModel.model_validate_json(path.read_bytes())
+        model = kind.model_validate_json(path.read_bytes())
     except OSError as error:
         raise EvaluationError(f"The reward model {path} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
@@ -183,30 +199,36 @@ def _sklearn(name: str) -> Any:
     return importlib.import_module(f"sklearn.{name}")
 
 
-def fit_models(rows: Sequence[RewardRow], *, seed: int) -> tuple[Logistic, Trees]:
-    """Fit both models on rows of both outcomes."""
-    ensemble = _sklearn("ensemble")
-    linear = _sklearn("linear_model")
+def fit_logistic(rows: Sequence[RewardRow]) -> Logistic:
+    """Fit logistic regression on rows of both outcomes."""
     matrix = matrix_of(rows)
-    labels = labels_of(rows)
     mean = matrix.mean(axis=0)
     scale = matrix.std(axis=0)
     scale[np.round(scale, DIGITS) == 0] = 1.0  # what is the same everywhere may differ in its last digit
-    regression = linear.LogisticRegression(max_iter=1000).fit((matrix - mean) / scale, labels)
-    boosted = ensemble.GradientBoostingClassifier(
-        n_estimators=TREES,
-        max_depth=DEPTH,
-        learning_rate=RATE,
-        min_samples_leaf=min(LEAST_LEAF, max(1, len(rows) // 20)),
-        subsample=SUBSAMPLE,
-        random_state=seed,
-    ).fit(matrix, labels)
-    share = labels.mean()
-    logistic = Logistic(
+    regression = _sklearn("linear_model").LogisticRegression(max_iter=1000).fit((matrix - mean) / scale, labels_of(rows))
+    return Logistic(
         mean=_plain(mean), scale=_plain(scale), weights=_plain(regression.coef_[0]), intercept=_plain(regression.intercept_)[0]
     )
+
+
+def fit_trees(rows: Sequence[RewardRow], *, seed: int) -> Trees:
+    """Fit boosted trees on rows of both outcomes."""
+    labels = labels_of(rows)
+    boosted = (
+        _sklearn("ensemble")
+        .GradientBoostingClassifier(
+            n_estimators=TREES,
+            max_depth=DEPTH,
+            learning_rate=RATE,
+            min_samples_leaf=min(LEAST_LEAF, max(1, len(rows) // 20)),
+            subsample=SUBSAMPLE,
+            random_state=seed,
+        )
+        .fit(matrix_of(rows), labels)
+    )
+    share = labels.mean()
     trees = [_tree(one[0].tree_) for one in boosted.estimators_]
-    return logistic, Trees(start=round(float(np.log(share / (1 - share))), DIGITS), rate=RATE, trees=tuple(trees))
+    return Trees(start=round(float(np.log(share / (1 - share))), DIGITS), rate=RATE, trees=tuple(trees))
 
 
 def _tree(nodes: Any) -> Tree:
@@ -232,18 +254,33 @@ def fold_of(rows: Sequence[RewardRow]) -> NDArray[np.int64]:
     return np.asarray([folds[row.cluster] for row in rows])
 
 
-def held_out_scores(rows: Sequence[RewardRow], groups: NDArray[Any], *, seed: int) -> dict[Kind, Numbers]:
+def learners_of_features(*, seed: int) -> dict[str, Learner]:
+    """Return what makes a scorer of rows from rows, for each model by its name."""
+    return {"logistic": _logistic_scorer, "trees": partial(_trees_scorer, seed=seed)}
+
+
+def _logistic_scorer(rows: Sequence[RewardRow]) -> Scorer:
+    model = fit_logistic(rows)
+    return lambda asked: model.scores(matrix_of(asked))
+
+
+def _trees_scorer(rows: Sequence[RewardRow], *, seed: int) -> Scorer:
+    model = fit_trees(rows, seed=seed)
+    return lambda asked: model.scores(matrix_of(asked))
+
+
+def held_out_scores(rows: Sequence[RewardRow], groups: NDArray[Any], learners: Mapping[str, Learner]) -> dict[str, Numbers]:
     """Return the scores of each row by models that saw no row of its group; 0.5 where the others have one outcome alone."""
-    matrix = matrix_of(rows)
     labels = labels_of(rows)
-    scores: dict[Kind, Numbers] = {kind: np.full(len(rows), 0.5) for kind in KINDS}
+    scores = {name: np.full(len(rows), 0.5) for name in learners}
     for group in np.unique(groups):
         out = groups == group
         if len(np.unique(labels[~out])) < 2:
             continue
-        logistic, trees = fit_models([row for row, is_out in zip(rows, out, strict=True) if not is_out], seed=seed)
-        scores["logistic"][out] = logistic.scores(matrix[out])
-        scores["trees"][out] = trees.scores(matrix[out])
+        known = [row for row, is_out in zip(rows, out, strict=True) if not is_out]
+        asked = [row for row, is_out in zip(rows, out, strict=True) if is_out]
+        for name, learn in learners.items():
+            scores[name][out] = learn(known)(asked)
     return scores
 
 
@@ -259,28 +296,33 @@ def train(rows: Sequence[RewardRow], *, seed: int) -> RewardModel:
 
     used = labelled(rows)
     labels = labels_of(used)
-    scores = held_out_scores(used, fold_of(used), seed=seed)
+    scores = held_out_scores(used, fold_of(used), learners_of_features(seed=seed))
     chosen = max(KINDS, key=lambda kind: auroc(scores[kind], labels))
     calibration = {kind: calibrated(scores[kind], labels) for kind in KINDS}
-    logistic, trees = fit_models(used, seed=seed)
-    matrix = matrix_of(used)
-    low, high = np.percentile(matrix, SEEN, axis=0)
     return RewardModel(
-        features=feature_names(),
-        seed=seed,
-        rows=len(used),
-        rows_digest=rows_digest(used),
-        memories=tuple(sorted({row.memory for row in used})),
-        benchmarks=tuple(sorted({row.benchmark for row in used})),
-        reasoners=tuple(sorted({row.reasoner for row in used})),
-        versions={name: version(name) for name in ("scikit-learn", "numpy")},
+        **trained_on(used, seed=seed, packages=("scikit-learn", "numpy")),
         chosen=chosen,
-        logistic=logistic,
-        trees=trees,
+        logistic=fit_logistic(used),
+        trees=fit_trees(used, seed=seed),
         calibration=calibration,
         bins=_bins(calibration[chosen].of(scores[chosen]), labels),
-        seen=dict(zip(feature_names(), zip(_plain(low), _plain(high), strict=True), strict=True)),
     )
+
+
+def trained_on(rows: Sequence[RewardRow], *, seed: int, packages: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of a `TrainedModel` for these rows, made with these packages."""
+    low, high = np.percentile(matrix_of(rows), SEEN, axis=0)
+    return {
+        "features": feature_names(),
+        "seed": seed,
+        "rows": len(rows),
+        "rows_digest": rows_digest(rows),
+        "memories": tuple(sorted({row.memory for row in rows})),
+        "benchmarks": tuple(sorted({row.benchmark for row in rows})),
+        "reasoners": tuple(sorted({row.reasoner for row in rows})),
+        "versions": {name: version(name) for name in packages},
+        "seen": dict(zip(feature_names(), zip(_plain(low), _plain(high), strict=True), strict=True)),
+    }
 
 
 def _bins(values: Numbers, labels: Numbers) -> tuple[Bin, ...]:

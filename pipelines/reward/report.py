@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,7 @@ from pipelines.evaluation.report.formatting import format_estimate, headed_table
 from pipelines.reward.features import FEATURES
 from pipelines.reward.metrics import Clusters, Numbers, auroc, average_precision, calibration_error, kendall_tau, safe_f1
 from pipelines.reward.models import (
-    KINDS,
-    Kind,
+    Learner,
     RewardModel,
     calibrated,
     feature_names,
@@ -24,6 +24,7 @@ from pipelines.reward.models import (
     held_out_scores,
     labelled,
     labels_of,
+    learners_of_features,
     matrix_of,
 )
 from pipelines.reward.rows import RewardRow
@@ -32,6 +33,7 @@ MEASURES = {"PR-AUC": average_precision, "safe F1": safe_f1, "calibration error"
 FLOOR_FEATURES = {"compression": "compression", "recalled tokens": "filled", "words of the query": "query_words"}
 IDENTITY = "the memory's identity"
 CHANCE = "chance"
+TITLES = {"logistic": "logistic regression", "trees": "boosted trees"}
 RISK = 0.05  # of a wrong order, at which comparisons of memories may be saved
 
 
@@ -46,8 +48,9 @@ class Split:
     areas: Mapping[str, Estimate]
     floors: Mapping[str, Estimate]
     measures: Mapping[str, Mapping[str, Estimate]]
-    values: Mapping[Kind, Numbers]
-    best: Kind
+    scores: Mapping[str, Numbers]
+    values: Mapping[str, Numbers]
+    best: str
     best_floor: str
     gain: Estimate
 
@@ -74,10 +77,16 @@ class RewardReport:
     splits: Sequence[Split]
     rankings: Sequence[Ranking]
 
+    @property
+    def on_items(self) -> Split:
+        """How the models do on items that they never saw, of memories and benchmarks that they did."""
+        return self.splits[-1]
 
-def reward_report(rows: Sequence[RewardRow], *, seed: int) -> RewardReport:
-    """Measure models and floors on held-out rows. Raises EvaluationError where no model can be trained."""
+
+def reward_report(rows: Sequence[RewardRow], *, seed: int, more: Mapping[str, Learner] = MappingProxyType({})) -> RewardReport:
+    """Measure models and floors on held-out rows, `more` models too. Raises EvaluationError where none can be trained."""
     used = labelled(rows)
+    learners = {**learners_of_features(seed=seed), **more}
     groupings: dict[str, NDArray[Any]] = {
         "a new memory": np.asarray([row.memory for row in used]),
         "a new benchmark": np.asarray([row.benchmark for row in used]),
@@ -86,29 +95,31 @@ def reward_report(rows: Sequence[RewardRow], *, seed: int) -> RewardReport:
     }
     clusters = Clusters([row.cluster for row in used], seed=seed)
     splits = [
-        _split(name, used, groups, clusters, seed=seed) for name, groups in groupings.items() if len(np.unique(groups)) > 1
+        _split(name, used, groups, clusters, learners) for name, groups in groupings.items() if len(np.unique(groups)) > 1
     ]
     of_memories = next((split for split in splits if split.name == "a new memory"), None)
     rankings = _rankings(used, of_memories.values[of_memories.best]) if of_memories else []
     return RewardReport(len(used), float(labels_of(used).mean()), splits, rankings)
 
 
-def _split(name: str, rows: Sequence[RewardRow], groups: NDArray[Any], clusters: Clusters, *, seed: int) -> Split:
+def _split(
+    name: str, rows: Sequence[RewardRow], groups: NDArray[Any], clusters: Clusters, learners: Mapping[str, Learner]
+) -> Split:
     labels = labels_of(rows)
-    raw = held_out_scores(rows, groups, seed=seed)
-    values: dict[Kind, Numbers] = {}
-    for kind in KINDS:
+    raw = held_out_scores(rows, groups, learners)
+    values: dict[str, Numbers] = {}
+    for kind in learners:
         values[kind] = np.empty(len(rows))
         for group in np.unique(groups):
             out = groups == group
             values[kind][out] = calibrated(raw[kind][~out], labels[~out]).of(raw[kind][out])
-    areas = {kind: _area(clusters, raw[kind], labels) for kind in KINDS}
+    areas = {kind: _area(clusters, raw[kind], labels) for kind in learners}
     floors = _floors(rows, groups, labels)
     floor_areas = {floor: _area(clusters, scores, labels) for floor, scores in floors.items()}
-    best = max(KINDS, key=lambda kind: areas[kind].value or 0)
+    best = max(learners, key=lambda kind: areas[kind].value or 0)
     best_floor = max(floor_areas, key=lambda floor: floor_areas[floor].value or 0)
     measures: dict[str, dict[str, Estimate]] = {}
-    for kind in KINDS:
+    for kind in learners:
         measures[kind] = {}
         for measure, of in MEASURES.items():
             measures[kind][measure] = clusters.estimate(partial(of, values[kind], labels))
@@ -120,6 +131,7 @@ def _split(name: str, rows: Sequence[RewardRow], groups: NDArray[Any], clusters:
         areas=areas,
         floors=floor_areas,
         measures=measures,
+        scores=raw,
         values=values,
         best=best,
         best_floor=best_floor,
@@ -202,16 +214,22 @@ def report_text(report: RewardReport, model: RewardModel) -> str:
     areas: list[list[str]] = []
     for split in report.splits:
         floors = f"{split.best_floor} {format_estimate(split.floors[split.best_floor])}"
-        cells = [format_estimate(split.areas[kind]) for kind in KINDS]
+        cells = [format_estimate(area) for area in split.areas.values()]
         areas.append([split.name, f"{split.groups}", *cells, floors, format_estimate(split.gain)])
-    head = ["on", "groups", "logistic regression", "boosted trees", "best floor", "better model minus best floor"]
+    head = [
+        "on",
+        "groups",
+        *(TITLES.get(kind, kind) for kind in report.splits[0].areas),
+        "best floor",
+        "better model minus best floor",
+    ]
     parts.append(f"## Area under the ROC curve\n\n{headed_table(head, areas)}")
     floors = [[split.name, *(format_estimate(area) for area in split.floors.values())] for split in report.splits]
     parts.append(f"## Floors\n\n{headed_table(['on', *report.splits[0].floors], floors)}")
     measures: list[list[str]] = []
     for split in report.splits:
-        for kind in KINDS:
-            measures.append([split.name, kind, *(format_estimate(one) for one in split.measures[kind].values())])
+        for kind, own in split.measures.items():
+            measures.append([split.name, kind, *(format_estimate(one) for one in own.values())])
     parts.append(f"## Other measures\n\n{headed_table(['on', 'model', *MEASURES], measures)}")
     if report.rankings:
         rows: list[list[str]] = []

@@ -30,6 +30,7 @@ class RewardRow(Record):
     perturbed: str = Field(description="the fault that it had on purpose; empty for none")
     reasoner: str = Field(description="the model that answered")
     row: MemoryRow = Field(description="question, recalled text, and what was right in which condition")
+    nearest: tuple[str, ...] = Field(default=(), description="written events that are nearest to the query, in order of time")
     features: dict[str, float] = Field(description="what a model reads, by name")
     kept: bool | None = Field(description="right with everything, and with the memory too; none where everything is wrong")
 
@@ -74,6 +75,7 @@ def _rows_of(path: Path, manifest: RunManifest) -> Iterator[RewardRow]:
             perturbed=perturbed,
             reasoner=manifest.models["assistant"],
             row=row,
+            nearest=tuple(texts.texts[place] for place in recall.nearest),
             features=features_of(recall),
             kept=row.right_with_memory if row.right_with_everything else None,
         )

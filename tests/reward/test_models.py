@@ -10,7 +10,7 @@ import pytest
 from assets.engine.seeded_random import SeededRandom
 from pipelines.errors import EvaluationError
 from pipelines.reward.metrics import auroc, average_precision, calibration_error, safe_f1
-from pipelines.reward.models import feature_names, fit_models, load_model, matrix_of, train
+from pipelines.reward.models import feature_names, fit_logistic, fit_trees, load_model, matrix_of, train
 from pipelines.reward.report import report_text, reward_report
 from pipelines.reward.rows import RewardRow
 from tests.reward.test_rows import row
@@ -58,7 +58,7 @@ def test_equal_rows_and_seed_give_the_same_bytes_and_what_is_loaded_predicts_the
 
 def test_plain_numbers_predict_what_scikit_learn_predicts() -> None:
     ensemble: Any = importlib.import_module("sklearn.ensemble")
-    _, trees = fit_models(ROWS, seed=3)
+    trees = fit_trees(ROWS, seed=3)
     matrix, labels = matrix_of(ROWS), np.asarray([bool(one.kept) for one in ROWS], dtype=float)
     own = ensemble.GradientBoostingClassifier(
         n_estimators=150, max_depth=3, learning_rate=0.1, min_samples_leaf=12, subsample=0.7, random_state=3
@@ -68,8 +68,7 @@ def test_plain_numbers_predict_what_scikit_learn_predicts() -> None:
 
 def test_a_feature_that_is_the_same_everywhere_moves_no_prediction() -> None:
     rows = [one.model_copy(update={"features": one.features | {"compression": 0.04}}) for one in ROWS]
-    logistic, _ = fit_models(rows, seed=3)
-    assert not np.isnan(logistic.scores(matrix_of(rows))).any()
+    assert not np.isnan(fit_logistic(rows).scores(matrix_of(rows))).any()
 
 
 def test_names_of_memories_and_faults_and_the_texts_themselves_reach_no_prediction() -> None:
