@@ -56,7 +56,7 @@ VERIFIERS_PAGE = """\
 {episode}
 
     pip install .
-    vf-run amemgym-memory -n 2 -r 1
+    vf-eval amemgym-memory -m MODEL -r 1 --select.limit 2 --no-push
 
 Tried with verifiers 0.4.0. Digest of the data set: `{digest}`.
 """
