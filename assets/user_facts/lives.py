@@ -237,8 +237,9 @@ FACTS_LIVES = Stage(
     draw=draw_lives,
     description=AssetDescription(
         group="lives",
-        description="For each user the facts, what becomes of them, and the session in which each is said: corrections, ends, "
-        "rules by which facts follow, requests to forget, and mails that tell again what was to be forgotten.",
+        description="For each user the facts, what becomes of them, and the session in which each is said. There are "
+        "corrections, ends, rules by which facts follow, requests to forget, and mails that tell again what was to be "
+        "forgotten.",
         rows=_rows,
         paper="MemGym",
     ),

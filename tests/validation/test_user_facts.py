@@ -8,7 +8,7 @@ from assets.records.base import Record
 from assets.user_facts.records import FactSession, FactStatement
 from tests.support.applied_rules import apply_rules
 from tests.support.user_facts import facts_recipe, made_facts
-from validation.user_facts.benchmark import USER_FACTS_VALIDATION
+from validation.user_facts.benchmark import USER_FACTS_VALIDATION, matters_are_enough
 
 RULES = USER_FACTS_VALIDATION.rules
 
@@ -119,3 +119,14 @@ def test_a_certificate_of_other_bytes_is_caught() -> None:
     first, *others = user.sessions
     sessions = (first.model_copy(update={"message": f"{first.message} It rains."}), *others)
     assert broken("facts_users", user.model_copy(update={"sessions": sessions})) == {"certificate_is_of_these_bytes"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "passed", "said"),
+    [(18, True, "which is enough"), (99, False, "The recipe takes 101 matters of ")],
+)
+def test_a_recipe_that_takes_more_matters_than_there_are_is_blocked(facts: int, passed: bool, said: str) -> None:
+    # A recipe that was resolved by another version may hold any number.
+    found: Any = matters_are_enough(facts_recipe().model_copy(update={"num_facts": facts}))
+    assert found.passed is passed
+    assert said in found.description
