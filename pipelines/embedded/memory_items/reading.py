@@ -25,6 +25,7 @@ from pipelines.embedded.memory_items.transcripts import DAY, shown_calls_of
 from pipelines.embedded.tool_dialogue import sentences as sessions
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+HEADING = re.compile(r"[A-Z][^:.!?]*: (?=[A-Z])")
 CELL = " | "  # between the cells of a table's row
 ROW = re.compile(r"([^|\n]+) \| ([^|\n]+) \| (?=([^|\n]+))")
 SLOTS = {"subject": r"(?P<subject>.+?)", "value": r"(?P<value>.+?)"}
@@ -113,7 +114,9 @@ def read_world_facts(text: str) -> Iterator[ReadFact]:
         yield ReadFact(folded(shown.patch or shown.call), relation, shown.result, (RANK["plain"], shown.day))
     yield from _rows(text)
     for sentence in SENTENCE.split(text):
-        fact = _fact_of(sentence)
+        # Where lines were joined, the heading of a list stands before its first sentence.
+        heading = HEADING.match(sentence)
+        fact = _fact_of(sentence) or (_fact_of(sentence[heading.end() :]) if heading else None)
         if fact is not None:
             yield fact
 

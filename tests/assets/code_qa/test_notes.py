@@ -111,6 +111,14 @@ def test_a_call_that_raises_is_shown_with_its_traceback_and_read_again() -> None
         assert (fact.relation, fact.value) == (OUTCOME, "Oddity")
 
 
+def test_a_heading_whose_line_was_joined_with_a_rule_hides_no_rule() -> None:
+    rule = "This takes for granted that `a.b` has to meet `b('x') == True`, since the triage of 19 January 2036."
+    (alone,) = read_world_facts(rule)
+    assert alone.value == "b('x') == True"
+    for heading in ("Decisions that this rests on:\n", "Decisions that this rests on: "):
+        assert list(read_world_facts(f"{heading}{rule}")) == [alone]
+
+
 def test_a_colon_within_a_call_begins_no_options() -> None:
     call = "a.b({'hl': '1 2'}, 'x')"
     read = read_steps(f"What is the outcome of {call}?", [Step(OUTCOME, "the outcome of {x}")])
