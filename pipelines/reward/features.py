@@ -1,13 +1,13 @@
 """What a reward model reads of a recall: numbers that say what they mean, from query, recalled texts and written events.
 
-`FEATURES` is the one table of them: it computes them, and the guide prints it. None of them knows the answer key, the name of
+`FEATURES` is the one table of them: it computes them, and the report prints it. None of them knows the answer key, the name of
 the memory, or what was done to it on purpose.
 """
 
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
@@ -53,7 +53,8 @@ class WrittenTexts:
 
     def rare(self, words: frozenset[str]) -> float:
         """The sum of how rare these words are; words that nothing written has count nothing."""
-        return sum(self.rarity.get(word, 0.0) for word in words)
+        # Exact whatever the order of a set, which differs from process to process.
+        return math.fsum(self.rarity.get(word, 0.0) for word in words)
 
 
 @dataclass(frozen=True)
@@ -233,8 +234,3 @@ FEATURES: Sequence[Feature] = (
 def features_of(recall: Recall) -> dict[str, float]:
     """Return each feature's value, rounded so that it is the same on every machine."""
     return {feature.name: round(feature.value(recall), 6) for feature in FEATURES}
-
-
-def features_table() -> list[Mapping[str, str]]:
-    """Return the table of features, for the guide and the report."""
-    return [{"feature": feature.name.replace("_", " "), "formula": feature.formula} for feature in FEATURES]

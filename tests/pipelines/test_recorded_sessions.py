@@ -69,6 +69,7 @@ FILES = {
     "rows.jsonl": lines([{"session_id": "s1", "messages": OPENAI}]),
     "results.jsonl": lines([{"task": "s1", "conversation": WITH_RESULTS}]),
     "packed.jsonl.gz": gzip.compress(lines([{"id": "s1", "messages": OPENAI}])),
+    "twice-packed.jsonl.gz": gzip.compress(b"\n") + gzip.compress(lines([{"id": "s1", "messages": OPENAI}])),
     "chat.json": json.dumps(OPENAI).encode(),
     "trace.jsonl": lines(TRACE),
     "claude.jsonl": lines(CLAUDE_CODE),

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from pipelines.reward.features import FEATURES, Recall, WrittenTexts, features_of, features_table
+from pipelines.reward.features import FEATURES, Recall, WrittenTexts, features_of
 
 EVENTS = WrittenTexts(
     [
@@ -58,7 +58,3 @@ def test_any_text_has_finite_features(texts: tuple[str, ...]) -> None:
 
 def test_with_nothing_written_and_nothing_asked_there_are_features_too() -> None:
     assert features_of(Recall("", [], 0, WrittenTexts([]), 0)).keys() == features().keys()
-
-
-def test_every_feature_has_a_formula_in_the_table() -> None:
-    assert [row["feature"].replace(" ", "_") for row in features_table()] == [feature.name for feature in FEATURES]

@@ -18,7 +18,7 @@ from tests.reward.test_rows import row
 MEMORIES = ("one", "two", "three", "four")
 
 
-def made_rows(*, telling: str = "newest_told", items: int = 30, secret: str = "") -> list[RewardRow]:
+def made_rows(*, telling: str = "newest_told", items: int = 30) -> list[RewardRow]:
     """Rows of four memories on two benchmarks, in which one feature decides the outcome in nine of ten cases."""
     found: list[RewardRow] = []
     for place, memory in enumerate(MEMORIES):
@@ -28,7 +28,7 @@ def made_rows(*, telling: str = "newest_told", items: int = 30, secret: str = ""
                 value = float(rng.integer_below(10) < 2 + 2 * place)
                 kept = bool(value) if rng.integer_below(10) else not value
                 features = {name: rng.integer_below(100) / 100 for name in feature_names()} | {telling: value}
-                own = row(number, right=kept, recalled=secret or "alpha")
+                own = row(number, right=kept)
                 found.append(
                     RewardRow(
                         benchmark=benchmark,
@@ -69,13 +69,6 @@ def test_plain_numbers_predict_what_scikit_learn_predicts() -> None:
 def test_a_feature_that_is_the_same_everywhere_moves_no_prediction() -> None:
     rows = [one.model_copy(update={"features": one.features | {"compression": 0.04}}) for one in ROWS]
     assert not np.isnan(fit_logistic(rows).scores(matrix_of(rows))).any()
-
-
-def test_names_of_memories_and_faults_and_the_texts_themselves_reach_no_prediction() -> None:
-    secret = made_rows(secret="the key is C; right; perturbed=half; bm25")
-    renamed = [one.model_copy(update={"memory": f"{one.memory} right", "perturbed": "half"}) for one in secret]
-    model = train(ROWS, seed=3)
-    assert np.array_equal(model.values(matrix_of(renamed)), model.values(matrix_of(ROWS)))
 
 
 def test_a_model_beats_the_floors_where_a_feature_tells_and_ranks_memories_it_never_saw() -> None:

@@ -72,6 +72,14 @@ def test_a_damaged_memory_has_the_name_of_the_whole_one(tmp_path: Path) -> None:
     assert (found.memory, found.perturbed) == ("bm25", "half")
 
 
+def test_names_faults_and_outcomes_change_no_feature(tmp_path: Path) -> None:
+    outcomes = {"right_with_none": True, "right_with_facts": False, "right_with_everything": False}
+    (plain,) = reward_rows([run_folder(tmp_path, "one", [row(1, right=True)])])
+    planted = row(1, right=False).model_copy(update={**outcomes, "facts": ("alpha of gamma is beta",), "item": "alpha"})
+    (other,) = reward_rows([run_folder(tmp_path, "alpha beta", [planted], perturbed="half")])
+    assert other.features == plain.features
+
+
 def test_a_folder_that_is_no_finished_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match="is no finished run"):
         reward_rows([tmp_path])

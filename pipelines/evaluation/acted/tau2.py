@@ -21,6 +21,7 @@ from pipelines.agents.tau2_world import (
     DOMAINS,
     MOST_USER_CALLS,
     PACKAGE,
+    READ_VERSION,
     Tau2Missing,
     Tau2Task,
     Tau2World,
@@ -47,7 +48,6 @@ from prompts.template import Message
 
 PREFIX = "tau2:"
 CHAINED = "-chained"
-READ_VERSION = "26.3"
 # Of 287 tasks of that version, those whose grade says nothing of an agent; the extra's tests find them anew.
 LEFT_OUT = json.loads(Path(__file__).with_name("tau2_left_out.json").read_text(encoding="utf-8"))
 WINDOW = 2_000
@@ -137,6 +137,10 @@ class OutOfSight:
         return new
 
     @property
+    def any(self) -> bool:
+        return bool(self.earlier or self.events)
+
+    @property
     def lines(self) -> list[str]:
         return [event.line for event in (*self.earlier, *self.events)]
 
@@ -169,7 +173,7 @@ class MemorySource:
 
     @property
     def holds(self) -> bool:
-        return bool(self.gone.lines)
+        return self.gone.any
 
     async def recall(self, query: str) -> Sequence[str]:
         return await self.reasoner.recall(query, tokens=self.tokens)
@@ -187,7 +191,7 @@ class ConditionSource:
 
     @property
     def holds(self) -> bool:
-        return bool(self.gone.lines)
+        return self.gone.any
 
     async def leave(self, gone: Sequence[Message]) -> None:
         self.gone.add(gone)
@@ -307,7 +311,7 @@ class Tau2Tasks:
                 source = MemorySource(reasoner, memory, gone, budget)
             elif kind != "no_memory":
                 source = ConditionSource(kind, needed_values(task), gone, budget, (run.manifest.seed, task.task_id, kind))
-            episode = ActedTask(run, task, gone, source, reasoner)
+            episode = ActedTask(run, task, gone, source, reasoner, budget)
             given = await ask(episode.readable, episode.act)
             left = gone.add(episode.all_messages)
             if memory is not None and left and place + 1 < len(chain.tasks):
@@ -388,6 +392,7 @@ class ActedTask:
     gone: OutOfSight
     source: RecallSource | None
     reasoner: ReasonerWithMemory
+    tokens: int
     world: Tau2World = field(init=False)
     steps: list[EpisodeStep] = field(default_factory=list[EpisodeStep])
     recalled: dict[str, None] = field(default_factory=dict[str, None])
@@ -425,7 +430,7 @@ class ActedTask:
             self.opening,
             self.source,
             manifest.recall_at,
-            manifest.tokens,
+            self.tokens,
             manifest.native_tools,
             recalled=self.recalled,
         )
