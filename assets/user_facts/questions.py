@@ -83,6 +83,9 @@ def dated_sessions(sessions: Iterable[FactSession]) -> list[Dated]:
 
 async def ask_about_life(life: FactLife, told: FactSessions, *, recipe: UserFactsRecipe, model: LanguageModel) -> FactQuestions:
     """Make all questions; no model is asked. Raises ItemFailed where the texts do not tell what was planned."""
+    for number, (planned, found) in enumerate(zip(life.sessions, dated_sessions(told.sessions), strict=True)):
+        if tuple(found.statements) != planned.statements:
+            raise ItemFailed("rule_violated", f"The texts of session {number} do not tell what was planned.")
     questions = tuple(_Questions(life, told, recipe).all())
     return FactQuestions(user_id=life.user_id, questions=questions)
 

@@ -1,7 +1,9 @@
 """Stage `facts_sessions`: what the user says in each session, read back by judges, and the mails that come with it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pydantic import BaseModel
 
@@ -195,7 +197,23 @@ def wording_problems(one: FactStatement, text: str) -> list[str]:
     for value in one.unspoken:
         if spells(text, value):
             problems.append(f"The message says {value!r}, which it must leave out.")
+    if not problems:
+        # A judge reads that there is a rule, and not which value goes with which.
+        neighbours = _neighbours(one.spoken_values, text)
+        for case in one.cases:
+            if frozenset((case.given, case.then)) not in neighbours:
+                problems.append(f"The message must say {case.then!r} next to {case.given!r}, which it goes with.")
     return problems
+
+
+def _neighbours(values: Sequence[str], text: str) -> set[frozenset[str]]:
+    """Return the pairs of values between which the text says no other one."""
+    words = f" {folded(text)} "
+    places: list[tuple[int, str]] = []
+    for value in values:
+        places += [(found.start(), value) for found in re.finditer(re.escape(f" {folded(value)} "), words)]
+    said = [value for _, value in sorted(places)]
+    return {frozenset(pair) for pair in pairwise(said)}
 
 
 def _rows(told: FactSessions) -> list[Row]:

@@ -7,7 +7,7 @@ at the second false alarms. A site is a number; whatever a kind needs there it m
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tests.bench.planted_defects import queries, stories, texts
+from tests.bench.planted_defects import facts, queries, stories, texts
 from tests.bench.planted_defects.trial import Trial
 
 
@@ -23,4 +23,5 @@ KINDS: tuple[Kind, ...] = (
     *(Kind(f"query: {name}", queries.alarm_of(plant)) for name, plant in queries.PLANTS.items()),
     *(Kind(name, alarm) for name, alarm in stories.ALARMS.items()),
     *(Kind(name, alarm) for name, alarm in texts.ALARMS.items()),
+    *(Kind(name, alarm) for name, alarm in facts.ALARMS.items()),
 )
