@@ -4,7 +4,7 @@ The gates read what a user could have said by mistake, from a writer that mends 
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
@@ -31,7 +31,7 @@ from validation.report.builder import SharedLines
 from validation.user_facts.benchmark import USER_FACTS_VALIDATION, matters_are_enough
 from validation.user_facts.report import UserFactsReportBuilder
 
-Alarm = Callable[[Trial], Awaitable[bool]]
+Alarm = Callable[[Trial], Coroutine[Any, Any, bool]]
 Plant = Callable[[MadeFacts], ItemRecord]
 Change = Callable[[FactStatement], FactStatement | None]
 R = TypeVar("R", bound=ItemRecord)
