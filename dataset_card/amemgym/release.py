@@ -156,6 +156,8 @@ AMEMGYM_RELEASE = ReleaseFormat(
     expectations=TABLE_EXPECTATIONS,
     # Errata may take questions away, so their number is not what the recipe says.
     counts_per_item=lambda recipe: {"periods": recipe.num_periods + 1},
+    # The bytes of `base` and `extra` stay as they are.
+    canary_in_files=False,
     card_description="The README of the release: computed facts in a written template, under the header that the Hub reads. "
     "It tells what the set holds beside the paper's Table 4, how it was made, what it cost and where its limits are.",
     release_description="An immutable, versioned folder with nested Parquet, flat tables, data.json as in the paper's "

@@ -49,13 +49,17 @@ def salt_terms(recipe: Recipe) -> str:
     )
 
 
-def canary_terms(fingerprint: str) -> str:
-    """Ask to keep the release out of training, with words that nobody else would say: whoever knows them has read the card."""
+def canary_of(fingerprint: str) -> str:
+    """Return words that nobody else would say: whoever knows them has read a release of the recipe."""
     digits = hashlib.sha256(f"canary of {fingerprint}".encode()).hexdigest()
-    canary = f"amemgym-canary-{digits[:8]}-{digits[8:16]}-{digits[16:24]}"
+    return f"amemgym-canary-{digits[:8]}-{digits[8:16]}-{digits[16:24]}"
+
+
+def canary_terms(fingerprint: str) -> str:
+    """Ask to keep the release out of training, and tell its canary."""
     return (
-        f"Please keep this data out of training. Its canary is `{canary}`: a model that goes on with it from its first part "
-        "has been trained on this page."
+        f"Please keep this data out of training. Its canary is `{canary_of(fingerprint)}`: a model that goes on with it from "
+        "its first part has been trained on this page."
     )
 
 

@@ -28,7 +28,7 @@ from dataset_card.card.header import (
     split_card,
     table_path,
 )
-from dataset_card.card.recipe import models_by_role, shared_recipe
+from dataset_card.card.recipe import canary_of, models_by_role, shared_recipe
 from dataset_card.release.manifest import (
     CARD,
     LICENSE,
@@ -120,7 +120,8 @@ class ReleaseFormat:
     `figures`: words for the quality report's figures by dotted path; braces hold texts of a list's item or a mapping's `key`.
     `reported`: its quality report goes into the release. `expectations`: what a project of Great Expectations in the release
     checks beside what follows from the classes of the tables' rows. `counts_per_item`: what a recipe says every item has, as
-    in the manifest's counts. The descriptions are those of the assets in the Dagster UI.
+    in the manifest's counts. `canary_in_files`: its Parquet files have the canary in their metadata. The
+    descriptions are those of the assets in the Dagster UI.
     """
 
     benchmark: Benchmark
@@ -130,6 +131,7 @@ class ReleaseFormat:
     reported: bool = False
     expectations: TableExpectations = field(default_factory=TableExpectations)
     counts_per_item: Callable[[Any], Mapping[str, int]] = no_counts
+    canary_in_files: bool = True
     counted_by: Mapping[str, str] = field(default_factory=dict[str, str])
     card_description: str = "The README of the release: what it holds and how it was made, under the header that the Hub reads."
     release_description: str = (
@@ -163,14 +165,18 @@ def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> Mani
     form = content.form
     with ExitStack() as stack:
         extras = form.extras(content, folder=folder, home=home, stack=stack)
+        # A table that is copied out of its release takes the canary along.
+        metadata = {"canary": canary_of(recipe.fingerprint)} if form.canary_in_files else None
         tables: dict[str, ParquetFileWriter] = {}
         for name, table in form.benchmark.tables.items():
-            tables[name] = stack.enter_context(ParquetFileWriter(folder / table_path(recipe.variant, name), table.row))
+            path = folder / table_path(recipe.variant, name)
+            tables[name] = stack.enter_context(ParquetFileWriter(path, table.row, metadata=metadata))
         nested = ParquetFileWriter(
             folder / nested_path(recipe.variant),
             form.benchmark.final.record,
             rows_per_group=ITEMS_PER_GROUP,
             rows_at_once=ITEMS_AT_ONCE,
+            metadata=metadata,
         )
         _write_rows(content, extras, nested=stack.enter_context(nested), tables=tables)
         files = [nested.close(root=folder), *extras.data_files()]

@@ -1,7 +1,7 @@
 """Data files written piece by piece: rows go in, a file and its line of the manifest come out."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +33,13 @@ class ParquetFileWriter:
     """
 
     def __init__(
-        self, path: Path, record_type: type[Record], *, rows_per_group: int = ROWS_PER_GROUP, rows_at_once: int = ROWS_AT_ONCE
+        self,
+        path: Path,
+        record_type: type[Record],
+        *,
+        rows_per_group: int = ROWS_PER_GROUP,
+        rows_at_once: int = ROWS_AT_ONCE,
+        metadata: Mapping[str, str] | None = None,
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
@@ -48,7 +54,8 @@ class ParquetFileWriter:
         # The two flags make later versions cheap to upload and pages cheap to show on the Hub.
         self._writer: Any = pq.ParquetWriter(
             path,
-            schema,
+            # Empty metadata are bytes as well.
+            schema.with_metadata(metadata) if metadata else schema,
             compression="zstd",
             use_content_defined_chunking=True,
             write_page_index=True,

@@ -5,7 +5,9 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from assets.amemgym.records.user import UserRecord
@@ -15,6 +17,7 @@ from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from assets.records.common_tables import FailureRow
+from dataset_card.card.recipe import canary_of
 from dataset_card.hub.asset import card_problems
 from dataset_card.release.content import ReleaseContent, ReleaseFormat
 from dataset_card.release.manifest import ReleaseError
@@ -101,6 +104,11 @@ def test_the_folder_holds_nested_rows_flat_tables_card_recipe_and_manifest(tmp_p
     assert release.manifest.counts == {"riddles": 2, "hints": 4, "failures": 1}
     nested = queried(f"SELECT user_id, hints FROM '{release.folder}/riddles/test-*.parquet'")
     assert nested == [(name, ["hint 0", "hint 1"]) for name in ("one", "two")]
+    canary = canary_of(release.manifest.recipe_fingerprint)
+    assert canary in (release.folder / "README.md").read_text(encoding="utf-8")
+    for path in release.folder.rglob("*.parquet"):
+        schema: Any = pq.read_schema(path)  # pyright: ignore[reportUnknownMemberType]
+        assert schema.metadata == {b"canary": canary.encode()}
     assert examine_release(release.folder) == []
     assert list(card_problems(release.folder)) == []
     again = released(tmp_path / "elsewhere", riddle(), riddle("two"))
