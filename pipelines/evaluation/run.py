@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol, Self, TypeVar
 
@@ -12,6 +12,8 @@ from assets.llm.ports import CallLabels, RequestFailed
 from assets.llm.usage import Meter, MeteredModel
 from assets.recipe.model_policy import AskSettings, Models
 from assets.records.base import ItemFailed
+from assets.reporting.plurals import counted
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, RunFolder
 from pipelines.evaluation.forecast import ItemSize
 from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory
@@ -80,6 +82,24 @@ class DatasetInfo:
     prompts: tuple[str, ...]
     tokens: int
     notices: tuple[str, ...] = ()
+
+    def first(self, users: int | None) -> Self:
+        """Return the same with the first so many users, all of them for None. Raises EvaluationError when there are fewer."""
+        if users is None:
+            return self
+        if not 1 <= users <= len(self.users):
+            held = counted(len(self.users), self.noun)
+            raise EvaluationError(f"{self.name} has {held}; --users {users} cannot be taken from them.")
+        return replace(self, users=self.users[:users])
+
+    def check_options(self, options: EvaluationOptions, *, whole: bool, but: str = "") -> None:
+        """Raise EvaluationError for an option that needs AMemGym's dialogues; `but`: one that is taken nevertheless."""
+        refused = ["--assistant"] if whole else [option for option in options.of_dialogues if option != but]
+        if refused:
+            raise self.refused(refused[0])
+
+    def refused(self, option: str) -> EvaluationError:
+        return EvaluationError(f"{option} is for AMemGym, where there are dialogues; {self.name} is for --memory.")
 
 
 class BenchmarkTasks(Protocol):

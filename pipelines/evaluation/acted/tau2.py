@@ -232,21 +232,14 @@ class Tau2Tasks:
         return self.info.users
 
     def first(self, users: int | None) -> Self:
-        if users is None:
-            return self
-        if not 1 <= users <= len(self.chains):
-            known = counted(len(self.chains), self.info.noun)
-            raise EvaluationError(f"{self.info.name} has {known}; --users {users} cannot be taken from them.")
-        chains = self.chains[:users]
-        return replace(self, info=replace(self.info, users=tuple(chain.name for chain in chains)), chains=chains)
+        info = self.info.first(users)
+        return replace(self, info=info, chains=self.chains[: len(info.users)])
 
     def replaying(self, recorded: FinishedRun) -> Self:
-        raise EvaluationError(f"--replay is for AMemGym; the agent of {self.info.name} leads its own dialogues.")
+        raise self.info.refused("--replay")
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
-        refused = ["--assistant"] if whole else [name for name in options.of_dialogues if name != "--user-model"]
-        if refused:
-            raise EvaluationError(f"{refused[0]} is for AMemGym; {self.info.name} takes --memory, --window and --recall-at.")
+        self.info.check_options(options, whole=whole, but="--user-model")
         return {
             "mode": "documents",
             "recall_at": options.recall_at or "step",

@@ -201,31 +201,16 @@ class DocumentTasks:
         return tuple(item.item_id for item in self.documents)
 
     def first(self, users: int | None) -> Self:
-        if users is None:
-            return self
-        known = self.info.users
-        if not 1 <= users <= len(known):
-            raise EvaluationError(
-                f"{self.info.name} has {counted(len(known), NOUN)}; --users {users} cannot be taken from them."
-            )
-        kept = known[:users]
-        items = [item for item in self.documents if item.task.task_id in kept]
-        return replace(self, info=replace(self.info, users=kept), documents=tuple(items))
+        info = self.info.first(users)
+        items = [item for item in self.documents if item.task.task_id in info.users]
+        return replace(self, info=info, documents=tuple(items))
 
     def replaying(self, recorded: FinishedRun) -> Self:
-        raise self._only_in_dialogues("--replay")
+        raise self.info.refused("--replay")
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
-        if whole:
-            raise self._only_in_dialogues("--assistant")
-        if options.of_dialogues:
-            raise self._only_in_dialogues(options.of_dialogues[0])
+        self.info.check_options(options, whole=whole)
         return {"mode": "documents"}
-
-    def _only_in_dialogues(self, option: str) -> EvaluationError:
-        return EvaluationError(
-            f"{option} is for AMemGym, where there are dialogues; {self.info.name} has documents, which --memory is for."
-        )
 
     def sizes(self, manifest: RunManifest) -> Iterator[ItemSize]:
         for item in self.documents:

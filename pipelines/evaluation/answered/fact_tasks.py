@@ -13,7 +13,6 @@ from typing import Self
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.base import Record
-from assets.reporting.plurals import counted
 from assets.text.words import count_tokens, spells
 from assets.user_facts.records import FactChoice, FactQuestion, FactSession, FactUser
 from assets.user_facts.states import COURSE_SEPARATOR
@@ -202,29 +201,15 @@ class FactTasks:
         return tuple(user.user_id for user in self.lives)
 
     def first(self, users: int | None) -> Self:
-        if users is None:
-            return self
-        if not 1 <= users <= len(self.lives):
-            held = counted(len(self.lives), "user")
-            raise EvaluationError(f"{self.info.name} has {held}; --users {users} cannot be taken from them.")
-        kept = self.lives[:users]
-        return replace(self, info=replace(self.info, users=tuple(user.user_id for user in kept)), lives=kept)
+        info = self.info.first(users)
+        return replace(self, info=info, lives=self.lives[: len(info.users)])
 
     def replaying(self, recorded: FinishedRun) -> Self:
-        raise self._only_in_dialogues("--replay")
+        raise self.info.refused("--replay")
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
-        if whole:
-            raise self._only_in_dialogues("--assistant")
-        if options.of_dialogues:
-            raise self._only_in_dialogues(options.of_dialogues[0])
+        self.info.check_options(options, whole=whole)
         return {"mode": "documents"}
-
-    def _only_in_dialogues(self, option: str) -> EvaluationError:
-        return EvaluationError(
-            f"{option} is for AMemGym, where there are dialogues; the sessions of {self.info.name} are as they were released, "
-            "which --memory is for."
-        )
 
     def sizes(self, manifest: RunManifest) -> Iterator[ItemSize]:
         for user in self.lives:
