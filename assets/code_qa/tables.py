@@ -72,11 +72,11 @@ def code_task_rows(task: CodeTask) -> dict[str, Sequence[Record]]:
     """Return one question's rows in every table that follows from questions."""
     code: list[Record] = []
     for number, one in enumerate(task.code):
-        code.append(ShownCodeRow(task_id=task.task_id, position=number, title=one.title, text=one.text))
+        code.append(ShownCodeRow.from_record(one, task_id=task.task_id, position=number))
     return {
         **shared.document_task_rows(task),
         "shown_code": code,
-        "packages": [PackageRow(task_id=task.task_id, **task.package.model_dump(include=set(PackageRow.model_fields)))],
+        "packages": [PackageRow.from_record(task.package, task_id=task.task_id)],
         "files": [FileRow(task_id=task.task_id, **one.model_dump()) for one in task.files],
         "behaviours": [_behaviour_row(one, task) for one in task.behaviours],
     }

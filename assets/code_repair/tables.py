@@ -65,12 +65,11 @@ def repair_task_rows(task: RepairTask) -> dict[str, Sequence[Record]]:
     hidden: list[Record] = []
     for number, call in enumerate(repair.hidden):
         hidden.append(HiddenCallRow(task_id=task.task_id, position=number, **call.model_dump()))
-    fault = repair.model_dump(include={"function", "path", "fails_with", "settled"})
     return {
         **shared.document_task_rows(task),
-        "repairs": [RepairRow(task_id=task.task_id, call=repair.call, **fault)],
+        "repairs": [RepairRow.from_record(repair, task_id=task.task_id, call=repair.call)],
         "patches": patches,
         "hidden_calls": hidden,
-        "packages": [PackageRow(task_id=task.task_id, **repair.package.model_dump(include=set(PackageRow.model_fields)))],
+        "packages": [PackageRow.from_record(repair.package, task_id=task.task_id)],
         "files": [FileRow(task_id=task.task_id, **one.model_dump()) for one in repair.files],
     }

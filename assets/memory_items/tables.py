@@ -113,15 +113,13 @@ def document_task_rows(task: MemoryTask) -> dict[str, Sequence[Record]]:
 
 
 def _task_row(task: MemoryTask) -> TaskRow:
-    return TaskRow(
-        task_id=task.task_id,
-        question=task.question,
+    return TaskRow.from_record(
+        task,
         answer=task.answer.value,
         answer_kind=task.answer.kind,
         options=task.answer.options,
         near_misses=task.answer.near_misses,
         hops=len(task.hops),
-        operation=task.operation,
         starts=AskedFacts(task.operation, task.hops).starts,
         eviction=task.eviction.mode,
         window_turns=task.eviction.visible_turns,
@@ -129,10 +127,9 @@ def _task_row(task: MemoryTask) -> TaskRow:
 
 
 def _hop_rows(task: MemoryTask) -> list[HopRow]:
-    fields = set(HopRow.model_fields) - {"task_id", "hop"}
     rows: list[HopRow] = []
     for number, fact in enumerate(task.hops, start=1):
-        rows.append(HopRow(task_id=task.task_id, hop=number, **fact.model_dump(include=fields)))
+        rows.append(HopRow.from_record(fact, task_id=task.task_id, hop=number))
     return rows
 
 

@@ -1,7 +1,7 @@
 """The base of all records, frozen and with canonical bytes; the votes and the failures that any stage may leave behind."""
 
 import hashlib
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
@@ -20,6 +20,11 @@ class Record(BaseModel):
     def sha256(self) -> str:
         """sha256 of the record's canonical JSON, in hex."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+    @classmethod
+    def from_record(cls, record: "Record", **others: object) -> Self:
+        """Return one, such as a row, with the fields that it has in common with the record, and others."""
+        return cls.model_validate({**record.model_dump(include=set(cls.model_fields) - set(others)), **others})
 
 
 class ItemRecord(Record):

@@ -108,28 +108,23 @@ TABLES: Mapping[str, Table] = {
 def fact_user_rows(user: FactUser) -> dict[str, Sequence[Record]]:
     """Return one user's rows in every table that follows from users."""
     key = user.user_id
-    count = {"sessions": len(user.sessions), "questions": len(user.questions)}
     sessions: list[Record] = []
     statements: list[Record] = []
     for session in user.sessions:
-        texts = session.model_dump(exclude={"statements"})
-        sessions.append(FactSessionRow(user_id=key, **texts))
+        sessions.append(FactSessionRow.from_record(session, user_id=key))
         for position, one in enumerate(session.statements):
-            content = one.model_dump(include={"matter", "shape", "value", "until", "other"})
-            statements.append(StatementRow(user_id=key, session=session.number, position=position, **content))
+            statements.append(StatementRow.from_record(one, user_id=key, session=session.number, position=position))
     questions: list[Record] = []
     choices: list[Record] = []
     for one in user.questions:
-        content = one.model_dump(include={"question_id", "kind", "form", "matter", "needed", "age", "last_change", "changes"})
-        questions.append(FactQuestionRow(user_id=key, question=one.text, right=one.right.choice_id, **content))
+        questions.append(FactQuestionRow.from_record(one, user_id=key, question=one.text, right=one.right.choice_id))
         for choice in one.choices:
-            own = choice.model_dump(exclude={"value"})
-            choices.append(FactChoiceRow(user_id=key, question_id=one.question_id, **own))
+            choices.append(FactChoiceRow.from_record(choice, user_id=key, question_id=one.question_id))
     return {
-        "users": [FactUserRow(user_id=key, name=user.name, digest=user.digest, **count)],
+        "users": [FactUserRow.from_record(user, sessions=len(sessions), questions=len(questions))],
         "sessions": sessions,
         "statements": statements,
         "questions": questions,
         "choices": choices,
-        "readers": [ReaderRow(user_id=key, **one.model_dump()) for one in user.outcomes],
+        "readers": [ReaderRow.from_record(one, user_id=key) for one in user.outcomes],
     }
