@@ -4,7 +4,7 @@ A fact that was to be forgotten is also asked about before: after the request, w
 after somebody else's mail has told it again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -161,16 +161,12 @@ class _Life:
 
     async def ask_all(self) -> None:
         """Ask about every fact, at the end of the life."""
-        answers = await gather_or_cancel(
-            answer_in_conditions(
-                fact.asked(),
-                self.subject,
-                self.run.bare(self.user.user_id),
-                texts=self._texts_at_hand(fact),
-                manifest=self.run.manifest,
-            )
-            for fact in self.facts
-        )
+        bare = self.run.bare(self.user.user_id)
+        calls: list[Awaitable[list[Answer[str]]]] = []
+        for fact in self.facts:
+            texts = self._texts_at_hand(fact)
+            calls.append(answer_in_conditions(fact.asked(), self.subject, bare, texts=texts, manifest=self.run.manifest))
+        answers = await gather_or_cancel(calls)
         last = len(self.user.sessions) - 1
         for fact, given in zip(self.facts, answers, strict=True):
             self.rows += [fact.row(one, session=last, written=self.written) for one in given]
