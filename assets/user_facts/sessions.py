@@ -144,6 +144,10 @@ class _SessionWords:
         for one in self.statements:
             for problem in wording_problems(one, reply.message):
                 raise ValueError(problem)
+        if not self.statements:
+            # No judge reads small talk.
+            for label in unplanned_labels((), reply.message):
+                raise ValueError(f"The message speaks of {label!r}, which it must leave out.")
         return reply.message
 
     async def _read(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
@@ -152,8 +156,10 @@ class _SessionWords:
         named = {label for one in self.statements for label in (one.label, one.other)}
         unnamed = [one.label for one in all_matters().values() if one.label not in named]
         for task in tasks:
+            unplanned = unplanned_labels(self.statements, task.text)
             rng = SeededRandom(self.recipe.world_seed, self.life.user_id, task.item_id, "matters", task.vote.number)
-            labels = rng.shuffled([*(one.label for one in self.statements), *rng.sample(unnamed, DECOYS)])
+            asked = [*(one.label for one in self.statements), *unplanned, *rng.sample(unnamed, DECOYS)]
+            labels = rng.shuffled(list(dict.fromkeys(asked)))
             numbered = {str(number): label for number, label in enumerate(labels, start=1)}
             schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(numbered, TEXT), required=False))
             reply = await ask_structured(
@@ -204,6 +210,12 @@ def wording_problems(one: FactStatement, text: str) -> list[str]:
             if frozenset((case.given, case.then)) not in neighbours:
                 problems.append(f"The message must say {case.then!r} next to {case.given!r}, which it goes with.")
     return problems
+
+
+def unplanned_labels(statements: Sequence[FactStatement], text: str) -> list[str]:
+    """Return the matters that the text names and that none of its statements is about."""
+    planned = {label for one in statements for label in (one.label, one.other)}
+    return [one.label for one in all_matters().values() if one.label not in planned and spells(text, one.label)]
 
 
 def _neighbours(values: Sequence[str], text: str) -> set[frozenset[str]]:

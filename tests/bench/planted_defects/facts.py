@@ -17,6 +17,7 @@ from assets.recipe.loading import Unit
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.base import ItemFailed, ItemRecord, Record
 from assets.user_facts.lives import draw_lives
+from assets.user_facts.matters import label_of
 from assets.user_facts.pipeline import USER_FACTS
 from assets.user_facts.questions import ask_about_life
 from assets.user_facts.records import FactLife, FactQuestion, FactQuestions, FactSessions, FactStatement
@@ -227,16 +228,20 @@ def rule_alarm(stage: str, rule: str, plant: Plant) -> Alarm:
 
 @dataclass(frozen=True)
 class StubbornWriter:
-    """Writes the same text for whatever has statements, and reads as the embedded model does, but for an error now and then."""
+    """Writes the same text for whatever has statements, and reads as the embedded model does, but for an error now and then.
+
+    `small_talk`: it writes it for what has no statements, too.
+    """
 
     text: str
     error: float
+    small_talk: bool = False
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         reply = await EmbeddedModel().complete(request)
         if request.labels.prompt == MAIL:
             return replace(reply, text=json.dumps({"mail": self.text}))
-        if request.labels.prompt == TELL and material(request, "statements"):
+        if request.labels.prompt == TELL and (self.small_talk or material(request, "statements")):
             return replace(reply, text=json.dumps({"message": self.text}))
         rng = SeededRandom("judge", request.seed, request.sample, self.text)
         if request.labels.prompt == READ and rng.bernoulli(self.error):
@@ -297,6 +302,24 @@ def speech_alarm(shape: str, change: Change) -> Alarm:
         text = await _text_of(life, at, [change(other) if trial.planted and other is one else other for other in statements])
         own = _only_session(life, at, statements)
         return await _is_given_up(tell_life(own, recipe=_recipe(trial), model=StubbornWriter(text, trial.settings.judge_error)))
+
+    return alarm
+
+
+def unplanned_alarm(*, small_talk: bool) -> Alarm:
+    """Whether a session is given up that tells one fact more than was planned."""
+
+    async def alarm(trial: Trial) -> bool:
+        life = (await facts_at(trial.site)).life
+        at, _ = place_of(life.sessions, "told")
+        statements: list[FactStatement] = []
+        if not small_talk:
+            statements = [one for one in life.sessions[at].statements if one.shape not in ("forget", "refed")]
+        text = await _text_of(life, at, statements)
+        if trial.planted:
+            text += f" My {label_of(life.unsaid[0])} is the Xyl Palace."
+        writer = StubbornWriter(text, trial.settings.judge_error, small_talk=small_talk)
+        return await _is_given_up(tell_life(_only_session(life, at, statements), recipe=_recipe(trial), model=writer))
 
     return alarm
 
@@ -370,6 +393,8 @@ def _alarms() -> dict[str, Alarm]:
     found |= {f"facts, said: {what}": speech_alarm(*plant) for what, plant in IN_SPEECH.items()}
     return {
         **found,
+        "facts, said: a fact more is told": unplanned_alarm(small_talk=False),
+        "facts, said: small talk tells a fact": unplanned_alarm(small_talk=True),
         "facts, asked: a text lacks a value": lost_value,
         "facts, accepted: another choice is called right": wrong_answer,
         "facts, recipe: takes more matters than there are": too_few_matters,
