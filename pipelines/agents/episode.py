@@ -4,6 +4,7 @@ The episode is a function of the replies alone. What was done before a run was k
 cache, so that a run that goes on takes the same steps and pays nothing twice.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -84,7 +85,10 @@ async def run_episode(
 
 
 async def _taken(world: EpisodeWorld, reply: str, *, hear: Hear | None, recall: Recall | None) -> EpisodeStep:
-    """Do what the reply says. Users whom a model plays, and memories, are asked here, as neither is part of the world."""
+    """Do what the reply says. Users whom a model plays, and memories, are asked here, as neither is part of the world.
+
+    The world acts in a thread, because a call in the sandbox blocks.
+    """
     try:
         action = read_action(reply)
     except ValueError:
@@ -94,7 +98,7 @@ async def _taken(world: EpisodeWorld, reply: str, *, hear: Hear | None, recall: 
         return EpisodeStep(reply=reply, did="said", seen=seen, user=user)
     if recall is not None and action.action == "call" and action.tool == RECALL:
         return EpisodeStep(reply=reply, did="looked", seen=result_message(RECALL, await recall(action.given.get("query", ""))))
-    return taken(world, reply)
+    return await asyncio.to_thread(taken, world, reply)
 
 
 def taken(world: EpisodeWorld, reply: str) -> EpisodeStep:

@@ -111,7 +111,8 @@ async def _tried(question: ReadableTask[T], task: Task, give_answer: GiveAnswer)
     except UnusableReply as unusable:
         return None, "", f"{unusable} {unusable.remedy}".strip()
     try:
-        return question.read(reply), reply, ""
+        # In a thread: an episode is read by doing it again, and its calls in the sandbox block.
+        return await asyncio.to_thread(question.read, reply), reply, ""
     except ValueError as problem:
         return None, reply, str(problem)
 

@@ -1,6 +1,8 @@
 """An episode goes on whatever an agent replies: it is told what was wrong, and the step counts."""
 
+import asyncio
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -160,3 +162,25 @@ def test_an_agent_is_told_which_words_are_the_customers() -> None:
     assert said.content == "The customer says:\nPlease help."
     for other in (Message("assistant", "{}"), Message("user", f"{RESULT_OF}find:\n1"), Message("user", f"{UNUSABLE}Why?")):
         assert named_speaker(other) == other
+
+
+def test_other_episodes_go_on_while_a_tool_blocks() -> None:
+    other_went_on = threading.Event()
+    waited: list[bool] = []
+
+    class SlowRoom(Room):
+        def call(self, tool: str, arguments: Mapping[str, str]) -> str:
+            waited.append(other_went_on.wait(timeout=5))
+            return super().call(tool, arguments)
+
+    class OtherRoom(Room):
+        def call(self, tool: str, arguments: Mapping[str, str]) -> str:
+            other_went_on.set()
+            return super().call(tool, arguments)
+
+    async def both() -> None:
+        rooms = (SlowRoom(), OtherRoom())
+        await asyncio.gather(*(run_episode(room, Script([calling("look"), FINISH]).ask) for room in rooms))
+
+    run(both())
+    assert waited == [True]
