@@ -68,7 +68,7 @@ async def seed_fault(sources: CodeSources, *, recipe: CodeRepairRecipe, model: L
     raise ItemFailed("rule_violated", f"No function of {sources.package.name} has a fault with two repairs that differ.")
 
 
-class _Found(NamedTuple):
+class _FoundRepair(NamedTuple):
     """A repair if there is one, the calls that come to the same with both patches, and equivalent mutants thrown away."""
 
     repair: Repair | None
@@ -96,14 +96,14 @@ class _FaultSearch:
     limits: SandboxLimits
     rng: SeededRandom
 
-    def found(self) -> _Found:
+    def found(self) -> _FoundRepair:
         """Run the function as it is and changed in one place. Blocks until all calls are made."""
         module, _, name = self.function.rpartition(".")
         files = files_taken([module], self.sources.files)
         file = next(one for one in files if one.module == module)
         node = function_in(file, name)
         if node.decorator_list:
-            return _Found(None, frozenset(), 0)
+            return _FoundRepair(None, frozenset(), 0)
         original = ast.unparse(node)
         sources = [original, *(one.source for one in self.rng.sample(mutants_of(node), MOST_MUTANTS))]
         calls = tuple(one.arguments for one in self.behaviours)
@@ -120,8 +120,8 @@ class _FaultSearch:
                 for arguments, *told in zip(calls, first.told(), patched.told(), other.told(), strict=True):
                     if len(set(told)) == 1:
                         agreed.add(arguments)
-                return _Found(repair, frozenset(agreed - {repair.arguments}), equivalent)
-        return _Found(None, frozenset(), equivalent)
+                return _FoundRepair(repair, frozenset(agreed - {repair.arguments}), equivalent)
+        return _FoundRepair(None, frozenset(), equivalent)
 
     def _choices(self, variants: Sequence[_Variant]) -> Iterator[tuple[int, _Variant, _Variant, _Variant]]:
         """Yield a call's number with a fault, the settled form and the other one: three results, in seeded order."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import chain as chained
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from assets.llm.ports import LanguageModel
 from assets.memory_items.facts import DocumentPlan, Fact, Hop, SourceDocument
@@ -18,8 +18,8 @@ from assets.records.base import ItemFailed
 T = TypeVar("T", bound=TaskRecord)
 
 
-class ToldDocuments(Protocol):
-    """Documents of a task, those beside them, and the facts of the former."""
+class WrittenDocuments(Protocol):
+    """A record with a task's own documents, and filler."""
 
     @property
     def documents(self) -> tuple[SourceDocument, ...]: ...
@@ -27,8 +27,17 @@ class ToldDocuments(Protocol):
     @property
     def filler(self) -> tuple[SourceDocument, ...]: ...
 
+
+@runtime_checkable
+class StatedFacts(Protocol):
+    """A record with the facts of a task's own documents."""
+
     @property
     def facts(self) -> tuple[Fact, ...]: ...
+
+
+class ToldDocuments(WrittenDocuments, StatedFacts, Protocol):
+    """A record with documents, filler and facts."""
 
 
 async def write_told_documents(

@@ -261,14 +261,6 @@ class Tau2World:
         return " and ".join(failed)
 
 
-def act_gold(world: Tau2World) -> None:
-    """Make the right calls, and say what has to be said."""
-    for call in world.task.gold:
-        arguments = {name: argument_text(value) for name, value in call.arguments.items()}
-        world.called(call.tool, arguments, by_user=call.by_user)
-    world.say(" ".join(["That is done.", *world.task.communicated]))
-
-
 def call_with_result(tool: str, arguments: Mapping[str, str], result: str) -> str:
     """Return a call and what it gave back, as a memory is given them."""
     return f"{written_call(tool, arguments)} {result.removeprefix(f'{RESULT_OF}{tool}:').strip()}"

@@ -5,6 +5,7 @@
 
 import asyncio
 import base64
+import hashlib
 import json
 import secrets
 import struct
@@ -26,7 +27,6 @@ from pipelines.agents.native_tools import called, native_reply
 from pipelines.embedded.assistant import acting, chat, memory_tasks, tau2
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
 from pipelines.embedded.memory_items import questions as memory_questions
-from pipelines.embedded.prefix_cache import PrefixCache
 from pipelines.embedded.reader import DIMENSIONS, embedding
 from pipelines.embedded.task import PromptTask, recognise
 
@@ -144,8 +144,38 @@ class EmbeddingRequest(BaseModel):
     encoding_format: Literal["float", "base64"] | None = "float"
 
 
+FEWEST_TOKENS = 1024  # a shorter beginning is not cached
+TOKENS_AT_A_TIME = 128
+CHARACTERS_AT_A_TIME = 64
+MOST_BEGINNINGS = 100_000  # remembered, the last ones
+
+
 Body = TypeVar("Body", ChatRequest, EmbeddingRequest)
 Handler = Callable[[Request], Awaitable[Response]]
+
+
+class PrefixCache:
+    """The beginnings of all texts so far, as in the prefix cache of a provider, counted as OpenAI does."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, None] = {}
+
+    def cached_tokens(self, text: str) -> int:
+        """Return the tokens with which an earlier text began in the same way, in whole steps, and remember this one."""
+        beginning = hashlib.blake2b(digest_size=16)
+        known = 0
+        for end in range(CHARACTERS_AT_A_TIME, len(text) + 1, CHARACTERS_AT_A_TIME):
+            beginning.update(text[end - CHARACTERS_AT_A_TIME : end].encode())
+            # A token has a character at least.
+            if end >= FEWEST_TOKENS:
+                digest = beginning.digest()
+                if digest in self._known:
+                    known = end
+                self._known[digest] = None
+        while len(self._known) > MOST_BEGINNINGS:
+            del self._known[next(iter(self._known))]
+        tokens = count_tokens(text[:known])
+        return 0 if tokens < FEWEST_TOKENS else tokens - tokens % TOKENS_AT_A_TIME
 
 
 class RequestRejected(Exception):

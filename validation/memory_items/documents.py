@@ -1,53 +1,35 @@
 """Rules about the documents of a task as they were written."""
 
 from collections.abc import Iterator
-from typing import Protocol, runtime_checkable
 
 from assets.memory_items.documents import LABEL_WORDS
-from assets.memory_items.facts import Fact, SourceDocument
+from assets.memory_items.facts import SourceDocument
+from assets.memory_items.told_documents import WrittenDocuments
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.base import duplicates
 from assets.text.words import words_of
 from validation.rules import Rule
 
 
-class ToldDocuments(Protocol):
-    """A record with a task's own documents, and filler."""
-
-    @property
-    def documents(self) -> tuple[SourceDocument, ...]: ...
-
-    @property
-    def filler(self) -> tuple[SourceDocument, ...]: ...
-
-
-@runtime_checkable
-class StatedFacts(Protocol):
-    """A record with the facts of a task's own documents."""
-
-    @property
-    def facts(self) -> tuple[Fact, ...]: ...
-
-
-def ids_differ(sources: ToldDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
+def ids_differ(sources: WrittenDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
     for repeated in duplicates([one.document_id for one in (*sources.documents, *sources.filler)]):
         yield f"the id {repeated} is that of several documents"
 
 
-def statements_stand_there(sources: ToldDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
+def statements_stand_there(sources: WrittenDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
     for document in (*sources.documents, *sources.filler):
         for placed in document.statements:
             if document.text[placed.start : placed.end] != placed.statement.value:
                 yield f"{document.document_id} does not have {placed.statement.value!r} where it should stand"
 
 
-def licenses_are_known(sources: ToldDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
+def licenses_are_known(sources: WrittenDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
     for document in (*sources.documents, *sources.filler):
         if document.source and not document.license:
             yield f"{document.document_id} is from {document.source}, under a license that nobody knows"
 
 
-def no_label_words(sources: ToldDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
+def no_label_words(sources: WrittenDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
     for document in (*sources.documents, *sources.filler):
         for word in label_words(document):
             yield f"{document.document_id} says {word!r}"

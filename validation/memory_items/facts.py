@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from assets.memory_items.facts import Fact, SourceDocument
+from assets.memory_items.told_documents import StatedFacts, WrittenDocuments
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.answers import normalized
-from validation.memory_items.documents import StatedFacts, ToldDocuments
 from validation.rules import Rule
 
 
-def spans_hold_values(facts: StatedFacts, sources: ToldDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
+def spans_hold_values(facts: StatedFacts, sources: WrittenDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
     documents = _by_id(sources)
     for fact in facts.facts:
         document = documents.get(fact.document_id)
@@ -18,7 +18,7 @@ def spans_hold_values(facts: StatedFacts, sources: ToldDocuments, _: DocumentTas
             yield f"{fact.fact_id} has {text[fact.start : fact.end]!r} for {fact.value!r}"
 
 
-def _by_id(sources: ToldDocuments) -> dict[str, SourceDocument]:
+def _by_id(sources: WrittenDocuments) -> dict[str, SourceDocument]:
     return {one.document_id: one for one in sources.documents}
 
 
@@ -27,7 +27,7 @@ def span_holds(fact: Fact, text: str) -> bool:
     return normalized(fact.kind, text[fact.start : fact.end]) == normalized(fact.kind, fact.value)
 
 
-def subjects_are_named(facts: StatedFacts, sources: ToldDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
+def subjects_are_named(facts: StatedFacts, sources: WrittenDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
     documents = _by_id(sources)
     for fact in facts.facts:
         document = documents.get(fact.document_id)

@@ -6,10 +6,10 @@ from itertools import pairwise
 from assets.memory_items.facts import Fact, Hop
 from assets.memory_items.operations import AskedFacts
 from assets.memory_items.tasks import TaskQuestion
+from assets.memory_items.told_documents import StatedFacts
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.answers import is_right, normalized
 from assets.text.words import folded, spells
-from validation.memory_items.documents import StatedFacts
 from validation.rules import Rule, expect
 
 

@@ -14,6 +14,7 @@ from assets.memory_items.documents import TOKENIZER, SizedItem
 from assets.memory_items.facts import Fact
 from assets.memory_items.report import ConditionLine, LengthLine, MemoryItemsReport
 from assets.memory_items.tasks import MemoryTask
+from assets.memory_items.told_documents import StatedFacts
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
@@ -23,7 +24,6 @@ from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.gate_summary import votes_of
 from assets.reporting.user_share import UserShare
 from validation.memory_items.arrival import ArrivalCounter
-from validation.memory_items.documents import StatedFacts
 from validation.memory_items.telling_apart import TellingApart
 from validation.report import page
 from validation.report.builder import MinimalReportBuilder, SharedLines

@@ -123,7 +123,7 @@ def name_kinds(package: str) -> Mapping[str, NameKind]:
     }
 
 
-class Patch(NamedTuple):
+class FunctionPatch(NamedTuple):
     """A change of one place of a function: the call that it breaks, and what the call comes to then; both were executed."""
 
     name: str
@@ -136,16 +136,16 @@ class Patch(NamedTuple):
         return {EDIT: self.miss.change, BREAKS: self.behaviour.call, WRONG_RESULT: self.miss.result.text}
 
 
-def patches_of(behaviours: Iterable[Behaviour]) -> dict[str, Patch]:
+def patches_of(behaviours: Iterable[Behaviour]) -> dict[str, FunctionPatch]:
     """Return by name a patch for each behaviour that has a changed result which nothing else reads like."""
-    patches: dict[str, Patch] = {}
+    patches: dict[str, FunctionPatch] = {}
     for one in behaviours:
         for miss in one.near_misses:
             if is_awkward(miss.change) or not _is_told(one.call, miss.result):
                 continue
             digest = hashlib.sha256(f"{one.call}\x1f{miss.change}".encode()).digest()
             name = f"patch-{NUMBERS[0] + int.from_bytes(digest[:4]) % (NUMBERS[1] - NUMBERS[0])}"
-            patches.setdefault(name, Patch(name, one, miss))
+            patches.setdefault(name, FunctionPatch(name, one, miss))
             break
     return patches
 
@@ -207,7 +207,7 @@ class TeamNames(NameMaker):
             if one.result.text not in taken and not any(name in one.call for name in told):
                 free.append(one)
         self._behaviours = rng.shuffled(free)
-        unused: list[Patch] = []
+        unused: list[FunctionPatch] = []
         for patch in world.patches.values():
             if taken.isdisjoint((patch.name, *patch.values.values())) and not any(
                 name in patch.behaviour.call for name in told
@@ -261,7 +261,7 @@ class TeamNames(NameMaker):
         """Take out calls that are this one or come to this, and patches that break such a call, come to this or turn this."""
         same = folded(text)
         self._behaviours = [one for one in self._behaviours if same not in (folded(one.call), folded(one.result.text))]
-        kept: list[Patch] = []
+        kept: list[FunctionPatch] = []
         for patch in self._patches:
             texts = (patch.behaviour.call, patch.behaviour.result.text, patch.miss.result.text, patch.miss.change)
             if same not in map(folded, texts):

@@ -7,8 +7,8 @@ import pytest
 from assets.deep_research.fiction import WORLD, form_of
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.world.tellings import Telling, Tellings, sentence_problems, telling_problems
-from pipelines.embedded.deep_research.documents import document_wordings
 from pipelines.embedded.deep_research.sentences import FRAMES as FRAMES_OF_FORMS
+from pipelines.embedded.deep_research.writers import document_wordings
 from tests.support.research_tasks import made_task
 
 TEXT = " ".join(["{subject} is much talked about."] * 30) + " {statements} " + "More was said later by {author}."

@@ -1,6 +1,6 @@
 """The embedded model's usage has the tokens that a provider would have in its prefix cache."""
 
-from pipelines.embedded.prefix_cache import FEWEST_TOKENS, TOKENS_AT_A_TIME, PrefixCache
+from pipelines.embedded.app import FEWEST_TOKENS, TOKENS_AT_A_TIME, PrefixCache
 
 LONG = " ".join(f"word{number}" for number in range(2 * FEWEST_TOKENS))
 

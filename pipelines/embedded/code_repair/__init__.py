@@ -1,1 +1,0 @@
-"""What the embedded model does in code repairs."""
