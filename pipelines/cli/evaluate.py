@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from pathlib import Path
 from typing import Annotated, Literal, Optional
 
 import typer
@@ -61,6 +62,8 @@ from pipelines.experiments.scoring.twins import twin_gaps, twin_report
 from pipelines.home import home
 from pipelines.memories.contract import MAX_REPLY_TOKENS
 from pipelines.memories.settings import swept_memories
+from pipelines.reward.fine_tuned import load_scorer
+from pipelines.reward.scoring import score_run
 
 SCORING = "scores and report"
 RUN = "Folder or id of a finished run; the beginning of an id is enough."
@@ -141,6 +144,9 @@ def evaluate(
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="Print all tables of the report, not only the scores.")] = False,
     quiet: QuietOption = False,
+    reward: Annotated[
+        Optional[Path], typer.Option(help="Model of `amemgym reward train`; prints its predicted score beside the true one.")
+    ] = None,
     as_json: Annotated[bool, json_option("runs", "page; with --plan: runs")] = False,
     *,
     options: EvaluateOptions,
@@ -151,6 +157,9 @@ def evaluate(
     requests += [replace(request, memory=name, whole=True) for name in each_once(assistant)]
     if not requests:
         raise Problem("Name what to evaluate with --memory, as in: amemgym evaluate demo --memory bm25 --memory full-history")
+    if reward and assistant:
+        raise Problem("--reward scores what a memory recalls, and --assistant recalls nothing; leave one of them out.")
+    model = load_scorer(reward) if reward else None  # refused before the first call
     console = stderr_console()
     folder = runs_folder(home())
     page = None
@@ -174,6 +183,9 @@ def evaluate(
     else:
         print_markdown(_report(runs) if full else summary(runs))
         for run in runs:
+            if model:
+                score = score_run(folder / run.manifest.run_id, *model, name=run.manifest.run_id)
+                print_plain(console, f"{run.manifest.memory.name}: {score.sentence}")
             print_plain(console, f"Page: {folder / run.manifest.run_id / PAGE}")
         if page:
             print_plain(console, f"All of them: {page}")

@@ -2,13 +2,11 @@
 
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Annotated, Optional
 
 import typer
 
-from assets.records.base import Record
-from assets.records.estimate import Estimate, with_interval
+from assets.records.estimate import with_interval
 from assets.reporting.plurals import counted
 from pipelines.cli.evaluate import RUN
 from pipelines.cli.options import command_group, file_errors, json_option
@@ -16,22 +14,10 @@ from pipelines.cli.terminal import TextConsole, print_json, print_markdown, prin
 from pipelines.evaluation.folder import find_run, runs_folder
 from pipelines.home import home
 from pipelines.reward.fine_tuned import NAME, Tuning, learn, load_scorer, save_fine_tuned
-from pipelines.reward.metrics import Clusters, Numbers
-from pipelines.reward.models import Learner, labelled, matrix_of, train
+from pipelines.reward.models import Learner, labelled, train
 from pipelines.reward.report import report_text, reward_report
 from pipelines.reward.rows import RewardRow, reward_rows
-
-
-class RunScore(Record):
-    """What a model predicts of a run, and what came true."""
-
-    run: str
-    predicted: Estimate
-    true: float | None
-    recalls: int
-    strange: int
-    seconds: float
-
+from pipelines.reward.scoring import score_run
 
 app = command_group("A model of what a memory is worth, learned from runs.")
 Runs = Annotated[list[str], typer.Argument(help=RUN)]
@@ -83,32 +69,14 @@ def score_runs(
 ) -> None:
     """Predict from what memories recalled how often their answers are right, and print the true share beside it."""
     loaded, scorer = load_scorer(model)
-    records: list[RunScore] = []
-    for name in runs:
-        began = perf_counter()
-        rows = _rows([name])
-        values = scorer(rows)
-        seconds = perf_counter() - began
-        labels = [row.kept for row in rows if row.kept is not None]
-        clusters = Clusters([row.cluster for row in rows], seed=loaded.seed)
-        predicted = clusters.estimate(partial(_mean, values))
-        found = RunScore(
-            run=name,
-            predicted=predicted,
-            true=round(sum(labels) / len(labels), 6) if labels else None,
-            recalls=len(rows),
-            strange=int(loaded.strange(matrix_of(rows)).sum()),
-            seconds=round(seconds, 3),
-        )
-        records.append(found)
+    records = [score_run(find_run(name, runs=runs_folder(home())), loaded, scorer, name=name) for name in runs]
     if as_json:
         print_json(records)
         return
     head = ("run", "predicted", "true", "recalls", "unlike the training rows")
     lines: list[list[str]] = []
     for one in records:
-        true = "-" if one.true is None else f"{one.true:.3f}"
-        lines.append([one.run, with_interval(one.predicted), true, f"{one.recalls:,}", f"{one.strange:,}"])
+        lines.append([one.run, with_interval(one.predicted), one.true_text, f"{one.recalls:,}", f"{one.strange:,}"])
     print_table(stdout_console(), head, lines)
     recalls = sum(one.recalls for one in records)
     seconds = sum(one.seconds for one in records)
@@ -117,10 +85,6 @@ def score_runs(
         f"{counted(recalls, 'recall')} in {seconds:.1f} s. True is the share right with the memory, of questions that are "
         "right with everything.",
     )
-
-
-def _mean(values: Numbers, weights: Numbers) -> float:
-    return float((values * weights).sum() / weights.sum())
 
 
 def _rows(runs: list[str]) -> list[RewardRow]:

@@ -1,0 +1,56 @@
+"""What a reward model predicts of a run, beside what came true."""
+
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+from assets.records.base import Record
+from assets.records.estimate import Estimate
+from assets.reporting.plurals import counted
+from pipelines.evaluation.report.formatting import format_estimate
+from pipelines.reward.metrics import Clusters, Numbers
+from pipelines.reward.models import Scorer, TrainedModel, matrix_of
+from pipelines.reward.rows import reward_rows
+
+
+class RunScore(Record):
+    """What a model predicts of a run, and what came true."""
+
+    run: str
+    predicted: Estimate
+    true: float | None
+    recalls: int
+    strange: int
+    seconds: float
+
+    @property
+    def true_text(self) -> str:
+        return "-" if self.true is None else f"{self.true:.3f}"
+
+    @property
+    def sentence(self) -> str:
+        """One line for a terminal."""
+        unlike = f"; {self.strange:,} of {counted(self.recalls, 'recall')} unlike its training rows"
+        return f"Reward model: {format_estimate(self.predicted)} predicted, {self.true_text} true{unlike}."
+
+
+def score_run(path: Path, model: TrainedModel, scorer: Scorer, *, name: str) -> RunScore:
+    """Predict how often answers of a run are right with what its memory recalled. Raises EvaluationError."""
+    began = perf_counter()
+    rows = reward_rows([path])
+    values = scorer(rows)
+    seconds = perf_counter() - began
+    labels = [row.kept for row in rows if row.kept is not None]
+    clusters = Clusters([row.cluster for row in rows], seed=model.seed)
+    return RunScore(
+        run=name,
+        predicted=clusters.estimate(partial(_mean, values)),
+        true=round(sum(labels) / len(labels), 6) if labels else None,
+        recalls=len(rows),
+        strange=int(model.strange(matrix_of(rows)).sum()),
+        seconds=round(seconds, 3),
+    )
+
+
+def _mean(values: Numbers, weights: Numbers) -> float:
+    return float((values * weights).sum() / weights.sum()) if len(values) else float("nan")
