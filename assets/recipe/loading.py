@@ -80,7 +80,7 @@ class StrictLoader(yaml.SafeLoader):
         keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         twice = duplicates(keys)
         if twice:
-            self._refuse(f"the field {twice[0]!r} stands there twice", node)
+            self._refuse(f"the field {twice[0]!r} is given twice", node)
         return super().construct_mapping(node, deep)
 
     def construct_number(self, node: Any) -> Any:

@@ -100,6 +100,6 @@ def _readable_recipes() -> dict[str, Recipe]:
 def missing_partition_message(asset: str) -> str:
     """The sentence for a run without partition, which the page starts at `Execute all` beside an asset's checks."""
     return (
-        f"This run has no partition, so it is not told which {asset} to look at; materialize {asset} for a partition, which "
-        "runs its checks as well, and makes nothing anew that is finished."
+        f"This run has no partition. Materialize {asset} for a partition instead: that runs its checks too, and makes nothing "
+        "anew that is finished."
     )

@@ -128,10 +128,10 @@ def _verify_run(path: Path, *, data: str, as_json: bool) -> None:
     else:
         graded = f"{counted(verdict.graded, 'answer')} graded again, and the results recomputed."
         print(*(verdict.problems or (graded,)), sep="\n")
-        print_notice(f"Taken as told: {'; '.join(verdict.taken_as_told)}.")
+        print_notice(f"Not checked, as the run says it: {'; '.join(verdict.taken_as_told)}.")
         print_notice(f"A repetition {verdict.repeatable}.")
     if verdict.problems:
-        raise Problem(f"{manifest.run_id} is not as it was made, and is off the boards: see above.")
+        raise Problem(f"{manifest.run_id} was changed after it was made, so no board shows it: see above.")
 
 
 def _verify_board(page: Path, *, as_json: bool) -> None:
@@ -143,9 +143,9 @@ def _verify_board(page: Path, *, as_json: bool) -> None:
     else:
         same = f"Every number follows from the rows of {counted(len(found), 'run')}; amemgym verify RUN grades their replies."
         print(*(problems or (same,)), sep="\n")
-        print_notice(f"Taken as told: {'; '.join(TAKEN_AS_TOLD)}.")
+        print_notice(f"Not checked, as the run says it: {'; '.join(TAKEN_AS_TOLD)}.")
     if problems:
-        raise Problem(f"{page} does not say what its runs say: see above.")
+        raise Problem(f"{page} differs from its runs: see above.")
 
 
 def _folder_problems(source: str, *, version: str) -> list[str]:

@@ -159,10 +159,10 @@ def print_summary(report: BenchmarkReport, *, entry: BenchmarkEntry, stale: str 
     for problem in found:
         console.print(f"- {problem}", markup=False)
     if found or stale:
-        console.print("It may not be released.")
+        console.print("It cannot be released.")
     elif report.unread:
-        console.print("Nothing that is checked without judges stands against a release.")
+        console.print("The checks that need no judge found nothing against a release.")
     else:
-        console.print("Nothing stands against a release.")
+        console.print("It can be released.")
     if report.unread:
         console.print(report.unread)

@@ -139,14 +139,14 @@ def check_listed(source: str) -> None:
     if source.startswith(SERVICE_ADDRESSES):
         if secrets_of(source.removeprefix("mcp+")):
             raise EvaluationError(
-                "A memory's address may hold no password and no query here, because Dagster keeps what stands in a launchpad, "
-                f"this one too: change that password. List the memory in {LISTED_MEMORIES}, with variables in the place of "
+                "A memory's address cannot hold a password or a query here, because Dagster stores what you type in a launchpad. "
+                f"It has stored this one: change that password. List the memory in {LISTED_MEMORIES}, with variables in the place of "
                 "secrets, as in http://host#Authorization=Basic $MY_LOGIN."
             )
         if "#" in source or "$" in source:
             raise EvaluationError(
-                f"The memory at {public_address(source)} is sent variables of the environment, which Dagster does only where "
-                f"{LISTED_MEMORIES} lists the address word for word, headers included."
+                f"The memory at {public_address(source)} needs variables of the environment. Dagster sends them only where "
+                f"{LISTED_MEMORIES} lists the same address, headers included."
             )
         return
     refuse_secrets(settings, where=f"The memory {plain}")

@@ -84,8 +84,8 @@ class RunContextResource(dg.ConfigurableResource[RunContext]):
         if self.endpoint is not None and self.endpoint.strip() != fields.get("base_url"):
             if secrets_of(self.endpoint):
                 raise EndpointError(
-                    "The endpoint of the resource run_context may hold no login and no query, because Dagster keeps what "
-                    "stands in a launchpad; put the address into AMEMGYM_BASE_URL."
+                    "The endpoint of the resource run_context cannot hold a login or a query, because Dagster "
+                    "stores what you type in a launchpad; put the address into AMEMGYM_BASE_URL."
                 )
             # The environment's key belongs to its own address and does not go along.
             fields = {name: fields[name] for name in NUMBER_VARIABLES if name in fields} | {"base_url": self.endpoint}

@@ -73,7 +73,7 @@ def check_run(run: dg.DagsterRun) -> None:
     if run.job_name not in OUR_JOBS and not assets & OUR_ASSETS:
         return
     if not any(tag in run.tags for tag in PARTITION_TAGS):
-        raise RecipeError("This run has no partition, so it is not told what to make; launch it for one, such as demo.")
+        raise RecipeError("This run has no partition. Launch it for one, such as demo.")
     variant = run.tags.get(PARTITION_TAG, "")
     values = open_asset_values(home())
     for benchmark in OUR_BENCHMARKS:

@@ -120,7 +120,7 @@ NOBODY = "http://127.0.0.1:9/v1"
 @pytest.mark.parametrize(
     ("job", "tags", "config", "sentence"),
     [
-        (ALL, {}, {}, "This run has no partition, so it is not told what to make; launch it for one, such as demo."),
+        (ALL, {}, {}, "This run has no partition. Launch it for one, such as demo."),
         (ALL, DEMO, {"recipe": {"num_users": 0}}, "num_users is 0, and has to be 1 or more"),
         (ALL, DEMO, {"recipe": {"num_users": 900}}, "but the persona pool offers only 400"),
         (
@@ -146,13 +146,13 @@ NOBODY = "http://127.0.0.1:9/v1"
             "evaluate",
             DEMO,
             {"evaluation": {"memories": ["http://127.0.0.1:9/x#X-Steal=$OPENAI_API_KEY"]}},
-            "is sent variables of the environment, which Dagster does only where AMEMGYM_MEMORIES lists the address",
+            "needs variables of the environment. Dagster sends them only where AMEMGYM_MEMORIES lists the same address",
         ),
         (
             "evaluate",
             DEMO,
             {"evaluation": {"memories": ["http://otter:narwhal@127.0.0.1:9/x"]}},
-            "may hold no password and no query here, because Dagster keeps what stands in a launchpad, this one too",
+            "cannot hold a password or a query here, because Dagster stores what you type in a launchpad",
         ),
         (
             "evaluate",

@@ -102,7 +102,7 @@ def test_a_run_takes_the_endpoint_of_its_config_and_sends_the_key_to_its_own_add
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        ({"endpoint": "http://user:wombat@host/v1"}, "may hold no login and no query, because Dagster keeps"),
+        ({"endpoint": "http://user:wombat@host/v1"}, "cannot hold a login or a query, because Dagster stores"),
         ({"endpoint": "here"}, "run_context cannot be used: endpoint: must be an address such as https://host/v1."),
         ({"timeout_seconds": 0.0}, "run_context cannot be used: timeout_seconds: "),
     ],

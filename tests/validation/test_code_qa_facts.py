@@ -76,12 +76,12 @@ def test_true_behaviours_of_whole_files_pass() -> None:
 @pytest.mark.parametrize(
     ("told", "sentence"),
     [
-        (behaviour("1", "[2, 'b']"), "m.f(1) is told to come to [2, 'b'], and returns [2, 'a']"),
-        (behaviour("1", "(2, 'a')"), "m.f(1) is told to come to (2, 'a'), and returns [2, 'a']"),
-        (behaviour("1", "[2.0, 'a']"), "m.f(1) is told to come to [2.0, 'a'], and returns [2, 'a']"),
-        (behaviour("-3", "[0, 'a']"), "m.f(-3) is told to come to [0, 'a'], and raises ValueError"),
-        (behaviour("1", "KeyError", outcome="raises"), "m.f(1) is told to come to KeyError, and returns [2, 'a']"),
-        (behaviour("-2", "KeyError", outcome="raises"), "m.f(-2) is told to come to KeyError, and raises ValueError"),
+        (behaviour("1", "[2, 'b']"), "a text says that m.f(1) gives [2, 'b']; it returns [2, 'a']"),
+        (behaviour("1", "(2, 'a')"), "a text says that m.f(1) gives (2, 'a'); it returns [2, 'a']"),
+        (behaviour("1", "[2.0, 'a']"), "a text says that m.f(1) gives [2.0, 'a']; it returns [2, 'a']"),
+        (behaviour("-3", "[0, 'a']"), "a text says that m.f(-3) gives [0, 'a']; it raises ValueError"),
+        (behaviour("1", "KeyError", outcome="raises"), "a text says that m.f(1) gives KeyError; it returns [2, 'a']"),
+        (behaviour("-2", "KeyError", outcome="raises"), "a text says that m.f(-2) gives KeyError; it raises ValueError"),
     ],
 )
 def test_a_false_fact_is_found_by_making_its_call_again(told: Behaviour, sentence: str) -> None:
@@ -136,7 +136,7 @@ def test_a_release_is_executed_again_from_its_own_files(tmp_path: Path, capsys: 
     assert main(tmp_path) == 0
     write("[4, 'a']")
     assert main(tmp_path) == 1
-    assert "t: m.f(1, y=2) is told to come to [4, 'a'], and returns [3, 'a']" in capsys.readouterr().out
+    assert "t: a text says that m.f(1, y=2) gives [4, 'a']; it returns [3, 'a']" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="has no table files"):
         main(tmp_path / "nowhere")
 

@@ -91,7 +91,7 @@ def false_calls(calls: Sequence[ToldCall], texts: Mapping[str, str]) -> Iterator
     reports = _made_again(calls, texts)
     for told, report in zip(calls, reports, strict=False):
         if report:
-            yield f"{told.call} is told to come to {told.result}, and {report}"
+            yield f"a text says that {told.call} gives {told.result}; it {report}"
     if len(reports) < len(calls):
         yield f"{calls[len(reports)].call} cannot be made again: it ended the process, or took longer than {SECONDS} seconds"
 

@@ -199,7 +199,7 @@ def _merged(parts: Sequence[tuple[Sequence[str], list[tuple[object, ...]]]]) -> 
             for column, value in zip(columns, values, strict=True):
                 if known.setdefault(column, value) != value:
                     raise RecipeError(
-                        f"Persona {str(uuid)!r} stands in the pool twice, with different {column}; keep one of the two."
+                        f"Persona {str(uuid)!r} is in the pool twice, with different {column}; keep one of the two."
                     )
     return merged
 

@@ -12,7 +12,15 @@ from pydantic import BaseModel
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import ask_structured
+from assets.llm.structured_output import (
+    TEXT,
+    ReplySchema,
+    SchemaPart,
+    ask_structured,
+    list_of,
+    object_of,
+    schema_of_model,
+)
 from assets.memory_items.documents import LABEL_WORDS, Role
 from assets.memory_items.facts import DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement
 from assets.memory_items.lengths import tokens_to_draw
@@ -23,8 +31,8 @@ from assets.records.answers import read_date
 from assets.reporting.asset_description import Row
 from assets.text.words import count_tokens, words_of
 from prompts.catalogue import load_prompt
+from prompts.template import RenderedPrompt
 
-R = TypeVar("R", bound=BaseModel)
 T = TypeVar("T")
 SLOT = re.compile(r"\{(\w+)\}")
 BESIDE_SLOTS = re.compile(r"[\d{}]")  # numbers would read like facts, braces like slots
@@ -42,18 +50,6 @@ class Telling(BaseModel):
     title: str
     text: str
     frames: tuple[str, ...] = ()
-
-
-class TellingReply(BaseModel):
-    """The reply of the writer of documents."""
-
-    documents: list[Telling]
-
-
-class PhraseReply(BaseModel):
-    """The reply of the writer of sentences."""
-
-    sentences: list[str]
 
 
 @dataclass(frozen=True)
@@ -164,35 +160,38 @@ class _Writer:
     model: LanguageModel
 
     async def documents(self, kind: str) -> list[Telling]:
-        def convert(reply: TellingReply) -> list[Telling]:
-            self._expect_count(reply.documents)
-            for number, telling in enumerate(reply.documents, start=1):
+        def convert(reply: dict[str, list[Telling]]) -> list[Telling]:
+            for number, telling in enumerate(reply["documents"], start=1):
                 for problem in telling_problems(telling, self.world, kind=kind):
                     raise ValueError(f"Document {number}: {problem}")
-            return reply.documents
+            return reply["documents"]
 
-        return await self._ask(self.world.tell_prompt_of(kind), TellingReply, convert, kind=kind)
+        prompt = self._prompt(self.world.tell_prompt_of(kind), kind=kind)
+        return await self._ask(prompt, "documents", schema_of_model(Telling).root, convert)
 
     async def sentences(self, relation: Relation) -> list[str]:
-        def convert(reply: PhraseReply) -> list[str]:
-            self._expect_count(reply.sentences)
-            for number, sentence in enumerate(reply.sentences, start=1):
+        def convert(reply: dict[str, list[str]]) -> list[str]:
+            for number, sentence in enumerate(reply["sentences"], start=1):
                 for problem in sentence_problems(sentence, self.world):
                     raise ValueError(f"Sentence {number}: {problem}")
-            return reply.sentences
+            return reply["sentences"]
 
-        return await self._ask(self.world.phrase_prompt, PhraseReply, convert, meaning=relation.meaning)
+        prompt = self._prompt(self.world.phrase_prompt, meaning=relation.meaning)
+        return await self._ask(prompt, "sentences", TEXT, convert)
 
-    async def _ask(self, name: str, reply: type[R], convert: Callable[[R], T], **about: str) -> T:
-        prompt = load_prompt(name).render(count=self.recipe.num_tellings, language=self.recipe.language_name, **about)
+    def _prompt(self, name: str, **about: str) -> RenderedPrompt:
+        return load_prompt(name).render(count=self.recipe.num_tellings, language=self.recipe.language_name, **about)
+
+    async def _ask(
+        self, prompt: RenderedPrompt, key: str, item: SchemaPart, convert: Callable[[dict[str, list[T]]], list[T]]
+    ) -> list[T]:
+        """Ask for exactly as many as the recipe wants; servers that keep to a schema give no other number."""
+        count = self.recipe.num_tellings
+        schema: ReplySchema[dict[str, list[T]]] = ReplySchema(object_of({key: list_of(item, min_items=count, max_items=count)}))
         # The style is the sample: each has words of its own.
         return await ask_structured(
-            self.model, prompt=prompt, reply=reply, convert=convert, settings=self.recipe.asking, sample=self.style
+            self.model, prompt=prompt, reply=schema, convert=convert, settings=self.recipe.asking, sample=self.style
         )
-
-    def _expect_count(self, given: Sequence[object]) -> None:
-        if len(given) != self.recipe.num_tellings:
-            raise ValueError(f"There are {len(given)}; give exactly {self.recipe.num_tellings}.")
 
 
 def telling_problems(telling: Telling, world: World, *, kind: str) -> Iterator[str]:

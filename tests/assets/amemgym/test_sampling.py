@@ -180,7 +180,7 @@ def test_rows_that_no_persona_can_have_are_refused(tmp_path: Path, changes: dict
 @pytest.mark.parametrize("make", [jsonl, parquet], ids=["jsonl", "parquet"])
 def test_one_id_with_two_different_rows_is_refused(tmp_path: Path, make: Callable[[Path, Rows], Path]) -> None:
     rows = [persona_row(1), {**persona_row(1), "city": "Elsewhere"}]
-    with pytest.raises(RecipeError, match="stands in the pool twice, with different city"):
+    with pytest.raises(RecipeError, match="is in the pool twice, with different city"):
         drawn(make(tmp_path / f"p.{make.__name__}", rows), count=1)
 
 

@@ -275,7 +275,7 @@ def test_creative_prompts_are_asked_at_the_creative_temperature() -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"num_users: 3\nnum_users: 30\n", "the field 'num_users' stands there twice"),
+        (b"num_users: 3\nnum_users: 30\n", "the field 'num_users' is given twice"),
         (b"num_users: 1:30\n", "1:30 would be read as a number to the base of 60"),
         (b"num_users: 010\n", "010 would be read as a number to the base of 8"),
         (b"num_users: 100000000000000000000\n", "num_users is 100000000000000000000, and has to be [0-9]+ or less"),
