@@ -1,15 +1,18 @@
 """A writer's templates are checked before anything is told with them."""
 
 import re
+from dataclasses import dataclass
 
 import pytest
 
 from assets.deep_research.fiction import WORLD, form_of
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.world.tellings import Telling, Tellings, sentence_problems, telling_problems
+from assets.llm.ports import ModelReply, ModelRequest
+from assets.memory_items.world.tellings import Telling, Tellings, ask_tellings, sentence_problems, telling_problems
 from pipelines.embedded.deep_research.sentences import FRAMES as FRAMES_OF_FORMS
 from pipelines.embedded.deep_research.writers import document_wordings
-from tests.support.research_tasks import made_task
+from tests.support.coroutines import run
+from tests.support.research_tasks import EmbeddedModel, made_task, small_recipe
 
 TEXT = " ".join(["{subject} is much talked about."] * 30) + " {statements} " + "More was said later by {author}."
 FRAMES = ("{clause}, {as_of}.",)
@@ -91,3 +94,18 @@ def test_a_slot_for_a_number_has_another_one_at_each_place_and_a_person_stays_th
     assert first != second
     assert few != other
     assert len(set(re.findall(r"(?:later by|says) ([A-Z]\w+ \w+)\.", told.text))) == 1
+
+
+def test_the_schema_of_a_set_of_documents_or_sentences_says_how_many_are_wanted() -> None:
+    asked: list[ModelRequest] = []
+
+    @dataclass(frozen=True)
+    class Listening:
+        async def complete(self, request: ModelRequest) -> ModelReply:
+            asked.append(request)
+            return await EmbeddedModel().complete(request)
+
+    recipe = small_recipe(num_tellings=3)
+    run(ask_tellings(WORLD, task_id="t", recipe=recipe, model=Listening()))
+    lists = [part for request in asked for part in (request.json_schema or {})["properties"].values()]
+    assert {(part["minItems"], part["maxItems"]) for part in lists} == {(3, 3)}
