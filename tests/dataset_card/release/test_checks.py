@@ -68,7 +68,7 @@ def test_a_changed_file_is_named_and_blocks(root: Path, written: Release) -> Non
 
 
 def test_a_check_without_a_partition_says_what_to_do(root: Path) -> None:
-    with pytest.raises(dg.Failure, match="has no partition. Materialize release for"):
+    with pytest.raises(dg.Failure, match=r"has no partition\. Materialize release for"):
         dg.materialize(
             CHECKS[1:],  # pyright: ignore[reportArgumentType]
             selection=dg.AssetSelection.all_asset_checks(),
