@@ -140,8 +140,8 @@ def check_listed(source: str) -> None:
         if secrets_of(source.removeprefix("mcp+")):
             raise EvaluationError(
                 "A memory's address cannot hold a password or a query here, because Dagster stores what you type in a "
-                f"launchpad. It has stored this one: change that password. List the memory in {LISTED_MEMORIES}, with variables "
-                "in the place of secrets, as in http://host#Authorization=Basic $MY_LOGIN."
+                f"launchpad. It has stored this one: change that password. List the memory in {LISTED_MEMORIES}, with "
+                "variables in the place of secrets, as in http://host#Authorization=Basic $MY_LOGIN."
             )
         if "#" in source or "$" in source:
             raise EvaluationError(
