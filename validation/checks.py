@@ -18,6 +18,7 @@ from validation.report.checks import report_checks
 from validation.report.validation import Validation
 from validation.rules import RecordsByStage, RuleOutcome, RuleRun
 
+EVALUATION = dg.DagsterEventType.ASSET_CHECK_EVALUATION.value
 LOOK_BACK = 200  # results of a check: those of all partitions stand in one list
 EVALUATED = ("SUCCEEDED", "FAILED")  # of a check's record; others were planned only
 SAMPLE_SIZE = 10  # of the violations, to see a pattern; their number stands beside it
@@ -115,7 +116,9 @@ def keep_last_results(run: dg.DagsterRun, instance: dg.DagsterInstance) -> int:
         key = dg.AssetCheckKey(planned.asset_key, planned.check_name)
         last = _last_result(key, partition, run_id=run.run_id, instance=instance)
         if last is not None:
-            instance.report_runless_asset_event(last)
+            # In the run's own record: of results without a run Dagster stores one for a check and a partition, and no second.
+            event = dg.DagsterEvent(EVALUATION, run.job_name, event_specific_data=last)
+            instance.report_dagster_event(event, run.run_id)
             kept += 1
     return kept
 

@@ -59,7 +59,10 @@ class UserFactsRecipe(Recipe):
     days_between: int = quantity(14, "days", ge=2, le=200, description="days between two sessions, a day more or less")
     dynamics: Dynamics = Dynamics()
     max_not_known: float = Field(
-        default=0.4, ge=0, le=1, description="share of questions that may be right by always saying that it is not known"
+        default=0.4,
+        ge=0,
+        le=1,
+        description="share of questions that one guess may get right, as in always saying that it is not known",
     )
 
     @model_validator(mode="after")

@@ -118,7 +118,7 @@ def test_a_call_with_no_literal_and_a_call_of_another_function_are_found() -> No
 def test_released_code_that_reaches_outside_or_ends_the_process_makes_no_call_true() -> None:
     calls = [ToldCall("m.f(1)", "returns", "1"), ToldCall("m.f(2)", "returns", "2")]
     reads = list(false_calls(calls, {"m.py": "def f(x):\n    open('/etc/passwd')\n    return x\n"}))
-    assert [sentence.partition(", and ")[2] for sentence in reads] == ["raises PermissionError"] * 2
+    assert [sentence.partition("; it ")[2] for sentence in reads] == ["raises PermissionError"] * 2
     ends = list(false_calls(calls, {"m.py": "import os\ndef f(x):\n    os._exit(0)\n"}))
     assert ends == ["m.f(1) cannot be made again: it ended the process, or took longer than 120 seconds"]
     prints = list(false_calls(calls, {"m.py": "def f(x):\n    print('\"\"')\n    return x + 1\n"}))

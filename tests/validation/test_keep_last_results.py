@@ -67,6 +67,13 @@ def test_what_was_found_last_of_the_partition_holds_after_a_run_that_failed_befo
     assert last(instance, "base") == ("FAILED", False)
 
 
+def test_a_second_run_that_fails_early_leaves_the_same_result(instance: dg.DagsterInstance) -> None:
+    run(instance, "demo", fails=False)
+    for _ in range(3):
+        assert keep_last_results(run(instance, "demo", fails=True), instance) == 1
+        assert last(instance, "demo") == ("SUCCEEDED", True)
+
+
 def test_a_check_that_was_never_looked_at_or_that_the_run_came_to_stays_as_it_is(instance: dg.DagsterInstance) -> None:
     assert keep_last_results(run(instance, "demo", fails=True), instance) == 0
     assert keep_last_results(run(instance, "base", fails=False), instance) == 0

@@ -202,8 +202,7 @@ class PeriodConstraints:
         """
         least, most = self.bounds
         if not least <= len(names) <= most:
-            count = f"{len(names)} variables change; let at least {least} and at most {most} change"
-            raise ValueError(f"{count}; for instance, change {self.example} alone and leave out the others.")
+            raise ValueError(f"{len(names)} variables change; let at least {least} and at most {most} change.")
         problem = self._problem(names)
         count = questions_touched(names, self.trajectory.questions.values())
         if self.answer_change_bounds is not None and not (problem or last):
