@@ -38,6 +38,8 @@ def show(
     as_json: Annotated[bool, json_option("the item as its release has it")] = False,
 ) -> None:
     """Tell one user's story: profile, state, events, sessions, questions and answers; or a task's facts and documents."""
+    if item in variants():
+        raise Problem(f"{item!r} is a variant; name one of its users or tasks: amemgym show 1 --variant {item}")
     if as_json:
         print_json(choose_item(item, finished_items(variant), noun=variant_entry(variant).benchmark.noun))
         return

@@ -4,10 +4,12 @@ import re
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from assets.records.estimate import Estimate
 from pipelines.benchmarks import entry_of
 from pipelines.cli.generate import asked_models
+from pipelines.cli.main import app
 from pipelines.cli.show import print_summary
 from pipelines.cli.stories import choose_item, print_episode, print_task, print_tool_task
 from pipelines.errors import Problem
@@ -91,3 +93,8 @@ def test_address_and_models_by_role_are_told_before_the_first_call(monkeypatch: 
         "Models: writer gpt-4.1, judge gpt-4.1, user simulator gpt-4.1.",
     ]
     assert next(asked_models(small_recipe(), embedded=None, offline=True)).startswith("No model is asked")
+
+
+def test_the_name_of_a_variant_in_place_of_an_item_is_answered_with_the_right_command() -> None:
+    with pytest.raises(Problem, match="amemgym show 1 --variant facts-demo"):
+        CliRunner().invoke(app, ["show", "facts-demo"], catch_exceptions=False)
