@@ -10,7 +10,7 @@ SAID = {
     "your-own-variant": "a new minor number",
     "persona-source": "Made neighbours",
     "prompt-language": "Write the paragraph in Swedish.",
-    "check": "Nothing stands against a release",
+    "check": "It can be released",
     "expectations": "has at most 2000 characters",
     "stage": "mottos of demo: 1 of 1 user",
     "benchmark": "coins_tossed of coins: 3 of 3 coins",
