@@ -119,8 +119,9 @@ class RecordCache(Protocol):
 class StageProgress:
     """A stage's progress with a unit's items. `noun`: what one is called; `given_up`: those that others replace, and why.
 
-    `awaited`: calls without a reply yet. `cost_usd` is None where nobody knows the price of a call. `rate`: calls per second
-    over the last while, and `seconds_left` is None where it is not known; both are estimated by the stage's ProgressLog.
+    `reserve`: those of `total` that nobody needs unless another fails. `awaited`: calls without a reply yet. `cost_usd` is
+    None where nobody knows the price of a call. `rate`: calls per second over the last while, and `seconds_left` is None where
+    it is not known; both are estimated by the stage's ProgressLog.
     """
 
     stage: str
@@ -132,6 +133,7 @@ class StageProgress:
     seconds: float
     noun: str = "item"
     given_up: Sequence[Failure] = ()
+    reserve: int = 0
     awaited: int = 0
     cost_usd: float | None = 0.0
     rate: float | None = None

@@ -112,6 +112,8 @@ def progress_line(progress: StageProgress) -> str:
     A finished stage has no rate: many of its calls were made ahead, while earlier stages ran.
     """
     line = f"{progress.stage} of {progress.unit}: {progress.done} of {counted(progress.total, progress.noun)}"
+    if progress.reserve:
+        line += f", {progress.reserve} of them in reserve"
     finished = progress.done == progress.total
     if finished and not progress.calls:
         return line

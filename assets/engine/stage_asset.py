@@ -112,14 +112,24 @@ def _source_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDe
 
         def progress() -> StageProgress:
             took = time.monotonic() - began
-            return StageProgress(stage.name, unit.key, count, wanted, calls=0, repeated=0, seconds=took, noun=benchmark.noun)
+            return StageProgress(
+                stage.name,
+                unit.key,
+                count,
+                wanted,
+                calls=0,
+                repeated=0,
+                seconds=took,
+                noun=benchmark.noun,
+                reserve=len(unit.reserve),
+            )
 
         def report() -> None:
             if run_context.report is not None:
                 run_context.report(progress())
 
         try:
-            with explain_disk_errors(), heartbeat(context.log.info, lambda: f"{progress_line(progress())} drawn"):
+            with explain_disk_errors(), heartbeat(context.log.info, lambda: progress_line(progress())):
                 report()
                 writer = run_context.snapshots.writer(stage.name, unit=unit.key)
                 drawn = iter(draw(recipe, unit))

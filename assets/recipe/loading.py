@@ -4,7 +4,7 @@ import difflib
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -230,12 +230,26 @@ def _set(fields: dict[str, Any], path: list[str], value: object) -> None:
     fields[path[-1]] = value
 
 
-def _siblings(parents: Sequence[str | int], recipe_type: type[Recipe]) -> list[str]:
-    """The fields there are in this group, which may be one of a list."""
+def _nearest_field(path: Sequence[str | int], recipe_type: type[Recipe]) -> str:
+    """Return the field that is spelled like the last of the path; where it is in another group, by its dotted name."""
     group: Any = recipe_type
-    for name in parents:
+    for name in path[:-1]:
         group = get_args(group)[0] if isinstance(name, int) else group.model_fields[name].annotation
-    return list(group.model_fields)
+    fields: dict[str, str] = {}
+    for name in _field_names(recipe_type):
+        fields.setdefault(name.rpartition(".")[2], name)
+    fields |= {name: name for name in group.model_fields}
+    close = difflib.get_close_matches(str(path[-1]), fields, n=1)
+    return fields[close[0]] if close else ""
+
+
+def _field_names(group: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Yield the dotted name of every field of a group, and of the groups in it."""
+    for name, field in group.model_fields.items():
+        yield prefix + name
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _field_names(kind, f"{prefix}{name}.")
 
 
 def _sentence(problem: ErrorDetails, recipe_type: type[Recipe]) -> str:
@@ -245,8 +259,8 @@ def _sentence(problem: ErrorDetails, recipe_type: type[Recipe]) -> str:
     value = problem["input"]
     where = ".".join(map(str, path))
     if kind in ("extra_forbidden", "invalid_key"):
-        close = difflib.get_close_matches(str(path[-1]), _siblings(path[:-1], recipe_type), n=1)
-        meant = f" Did you mean {close[0]!r}?" if close else ""
+        near = _nearest_field(path, recipe_type)
+        meant = f" Did you mean {near!r}?" if near else ""
         return f"there is no field {where!r}.{meant}"
     if kind == "missing":
         return f"{where} is missing; give it."

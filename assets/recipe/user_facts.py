@@ -14,6 +14,7 @@ FATES: tuple[Fate, ...] = get_args(Fate)
 MOST_FACTS = 24
 MOST_UNSAID = 4
 LEAST_SESSIONS = 9
+CHOICES = 4  # of a question
 
 
 class Dynamics(Record):
@@ -75,9 +76,30 @@ class UserFactsRecipe(Recipe):
                 f"dynamics gives {self.num_facts - steady} of {self.num_facts} facts a change; {least} at least has to stay: "
                 "lower a share, or raise num_facts."
             )
+        if self.max_not_known < self.right_by_guessing:
+            others = (
+                " or let fewer facts be forgotten, withdrawn, unsaid or end" if self.right_by_guessing > 1 / CHOICES else ""
+            )
+            raise ValueError(
+                f"max_not_known is {self.max_not_known:g}, and a guess is right in about {self.right_by_guessing:.2f} of the "
+                f"questions: set it higher{others}."
+            )
         if counts["dependent"] > 2 * counts["replaced"]:
             raise ValueError("dynamics.dependent is too much: two facts at most follow from one that is replaced.")
         return self
+
+    @property
+    def right_by_guessing(self) -> float:
+        """The least share of questions that a guess gets right: one of the choices, or always that it is not known."""
+        counts = self.dynamics.counts(self.num_facts)
+        ended = counts["withdrawn"] + counts["ending"]
+        # One question about the present of each, one about a day gone by, one about the course, and for half a false premise.
+        changed = counts["replaced"] + counts["as_before"]
+        courses = changed + counts["merged"]
+        premises = (self.num_facts - counts["dependent"] - counts["forgotten"]) / 2
+        questions = self.num_facts + self.num_unsaid + changed + ended + courses + premises
+        unknown = ended + counts["forgotten"] + self.num_unsaid + ended / 2
+        return max(1 / CHOICES, unknown / questions)
 
     @property
     def num_items(self) -> int:

@@ -11,7 +11,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.world.relations import spoken
-from assets.recipe.user_facts import UserFactsRecipe
+from assets.recipe.user_facts import CHOICES, UserFactsRecipe
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription, Row
 from assets.text.words import spells
@@ -34,7 +34,6 @@ from assets.user_facts.sessions import FACTS_SESSIONS
 from assets.user_facts.states import COURSE_SEPARATOR, Dated, course_of, state_on
 
 NOT_KNOWN = "That is not known."
-CHOICES = 4
 PAST_SHAPES = ("replaced", "withdrawn", "until")  # facts that are asked about for days gone by
 WORDINGS: Mapping[QuestionForm, tuple[str, ...]] = {
     "now": ("What is my {label} now?", "As of today, what is my {label}?"),

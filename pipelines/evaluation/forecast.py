@@ -7,7 +7,7 @@ from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
 from assets.reporting.plurals import counted
 from pipelines.evaluation.records import RunManifest
-from pipelines.memories.registry import writing_calls
+from pipelines.memories.registry import forgetting_calls, writing_calls
 from pipelines.resources.ledger.prices import Prices
 
 # Common lengths in tokens.
@@ -36,9 +36,10 @@ def calls_of(calls: float, *, reading: float, writing: float) -> Usage:
 class ItemSize:
     """The questions and events of one item, whatever the benchmark. Lists hold the tokens that were perceived before each call.
 
-    `written`: events, of `event_tokens` each. `replies` of a dialogue, with `simulated` messages of the user, which are checked
-    against `schema_tokens`. `questions` and state `probes`, of `question_tokens` and `probe_tokens` beside what is recalled.
-    `bounds`: questions that are asked of the reasoner alone, `controls`: those of others. `steps`: checkpoints.
+    `written`: events, of `event_tokens` each, of which so many are `requests` to forget. `replies` of a dialogue, with
+    `simulated` messages of the user, which are checked against `schema_tokens`. `questions` and state `probes`, of
+    `question_tokens` and `probe_tokens` beside what is recalled. `bounds`: questions that are asked of the reasoner alone,
+    `controls`: those of others. `steps`: checkpoints.
     """
 
     written: int
@@ -46,6 +47,7 @@ class ItemSize:
     questions: Sequence[int]
     question_tokens: int
     steps: int
+    requests: int = 0
     replies: Sequence[int] = ()
     simulated: int = 0
     schema_tokens: int = 0
@@ -64,6 +66,7 @@ class ItemSize:
             interview += calls_of(asked, reading=_recalled(self.questions, budget) + task, writing=CHOICE)
         interview += calls_of(self.controls, reading=_recalled(self.questions[-1:], manifest.tokens) + task, writing=CHOICE)
         writes = writing_calls(manifest.memory.kind) * self.written
+        writes += forgetting_calls(manifest.memory.kind) * self.requests
         replying = _recalled(self.replies, manifest.tokens) + INSTRUCTIONS
         # Each message of the simulated user is written, and then checked against the schema.
         simulating = INSTRUCTIONS + 2 * self.schema_tokens + REPLY

@@ -370,6 +370,11 @@ def writing_calls(kind: str) -> float:
     return OURS[kind].writing_calls if kind in OURS else 0.0
 
 
+def forgetting_calls(kind: str) -> float:
+    """Return about how many model calls a request to forget takes beside those of its writing; 0 where nobody knows."""
+    return OURS[kind].forgetting_calls if kind in OURS else 0.0
+
+
 def installed_kinds() -> dict[str, EntryPoint]:
     """Return what installed packages say they bring, by kind."""
     return {point.name: point for point in entry_points(group=GROUP)}

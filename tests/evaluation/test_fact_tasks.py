@@ -6,17 +6,19 @@ from typing import Any
 
 import pytest
 
+from assets.llm.usage import Usage
 from assets.records.estimate import Estimate
 from pipelines.evaluation.answered.fact_tasks import FactTasks
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.metrics.facts import MOMENTS, FactFigures
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import DatasetInfo
 from pipelines.experiments.scoring.compare import compare_runs
 from pipelines.experiments.scoring.ranking import board_sections
-from pipelines.experiments.scoring.twins import difference_of_independent, twin_gaps
+from pipelines.experiments.scoring.twins import difference_of_independent, twin_gaps, twin_report
 from pipelines.memories.contract import MemorySpec
-from tests.evaluation.scripted_evaluation import finish, run_of
+from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
 from tests.support.research_tasks import EmbeddedModel
 from tests.support.user_facts import made_facts
 
@@ -59,6 +61,14 @@ def test_whoever_keeps_everything_is_right_on_each_kind_and_whoever_keeps_nothin
     assert (none["all"].right.value or 0) < 0.5
 
 
+@pytest.mark.parametrize("kind", ["bm25", "full-history"])
+def test_calls_that_a_request_to_forget_takes_are_announced(tmp_path: Path, kind: str) -> None:
+    spec = MemorySpec(name=kind, kind=kind)
+    work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=spec)
+    announced = forecast_run(work.tasks.sizes(work.manifest), work.manifest, prices=PRICES).sizes["memory"].calls
+    assert announced == finish(work).results.spending.get("memory", Usage()).calls
+
+
 def test_a_deleted_value_is_found_in_what_is_recalled_at_each_moment(tmp_path: Path) -> None:
     def held(kind: str) -> list[float | None]:
         found = figures(evaluated(tmp_path, kind), "moment")
@@ -96,6 +106,7 @@ def test_a_memory_that_is_better_on_the_public_half_has_a_gap(tmp_path: Path) ->
     assert gaps["right: course"] == 1.0
     assert gaps["right: never_said"] == 0.0
     assert twin_gaps([public, private]) == []
+    assert "1 user on a half decide" in twin_report(twin_gaps(pair))
 
 
 def test_the_gap_of_independent_halves_has_the_limits_of_both() -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from assets.recipe.user_facts import UserFactsRecipe
-from assets.user_facts.questions import CHOICES, WORDINGS, Reader, dated_sessions
+from assets.recipe.user_facts import CHOICES, UserFactsRecipe
+from assets.user_facts.questions import WORDINGS, Reader, dated_sessions
 from assets.user_facts.records import FactQuestion, FactQuestions, FactSessions
 from validation.rules import Rule, expect
 

@@ -219,6 +219,7 @@ class FactTasks:
                 questions=[tokens] * len(user.questions),
                 question_tokens=count_tokens(asked),
                 steps=1,
+                requests=sum(bool(session.request) for session in user.sessions),
                 probes=[tokens] * (3 * len(moments)),
             )
 

@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from assets.records.base import Record
-from assets.records.estimate import Estimate
+from assets.records.estimate import FEWEST_ITEMS, Estimate, rough_note
+from assets.reporting.plurals import counted
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.facts import ALL
 from pipelines.evaluation.report.formatting import format_estimate, headed_table, metric_label
@@ -92,4 +93,7 @@ def twin_report(gaps: Sequence[TwinGap]) -> str:
         rows.append([one.memory, metric_label(one.metric), *shown])
     table = headed_table(["memory system", "metric", "public", "private twin", "public minus twin"], rows)
     note = "A gap whose interval lies above 0 says that the public half was known before, or is easier by chance."
+    users = min(one.users for one in gaps)
+    if users < FEWEST_ITEMS:
+        note = f"{counted(users, 'user')} on a half decide nothing: make both halves of 20 or more. {rough_note(users, 'user')}"
     return f"# A release and its twin\n\n{table}\n\n{note}\n"

@@ -22,11 +22,13 @@ Positive = Annotated[int, Field(ge=1)]
 class CopiedMemory:
     """A memory whose state is plain Python data: a fork is a deep copy that shares the tools.
 
-    For a forecast: whether it `embeds` texts, and about how many model calls an event takes that is written.
+    For a forecast: whether it `embeds` texts, and about how many model calls an event takes that is written; a request to
+    forget takes `forgetting_calls` beside them.
     """
 
     embeds: ClassVar[bool] = False
     writing_calls: ClassVar[float] = 0.0
+    forgetting_calls: ClassVar[float] = 0.0
 
     def __init__(self, tools: MemoryTools) -> None:
         self.tools = tools

@@ -37,6 +37,8 @@ def searched_words(text: str) -> Iterator[str]:
 class Bm25Memory(CopiedMemory):
     """Okapi BM25: the `topk` events that share words with the query, rare words before common ones, in order of time."""
 
+    forgetting_calls = 1.0
+
     def __init__(self, tools: MemoryTools, *, topk: Positive = 30) -> None:
         super().__init__(tools)
         self.topk = topk
@@ -92,6 +94,7 @@ class RagMemory(BufferedMemory):
     """RAG-(freq, ns, topk): every event is stored word for word."""
 
     embeds = True
+    forgetting_calls = 1.0
 
     def __init__(self, tools: MemoryTools, *, freq: Positive = 2, ns: Count = 4, topk: Positive = 30) -> None:
         super().__init__(tools, freq=freq, ns=ns)

@@ -29,6 +29,8 @@ def test_the_line_of_a_stage_tells_users_calls_and_failures() -> None:
     assert progress_line(PROGRESS) == "answers of base: 5 of 20 users, 300 calls (100 from the cache, 30/s), 1 given up"
     assert progress_line(NOBODY) == "answers of base: 0 of 20 users, 0 calls (0 from the cache)"
     assert progress_line(replace(NOBODY, stage="personas", done=20)) == "personas of base: 20 of 20 users"
+    with_reserve = replace(NOBODY, stage="personas", done=20, reserve=2)
+    assert progress_line(with_reserve) == "personas of base: 20 of 20 users, 2 of them in reserve"
 
 
 def watched(*, expected: float = 0.0, **users: int) -> ProgressLog:

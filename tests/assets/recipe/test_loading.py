@@ -41,6 +41,7 @@ def test_an_unknown_variant_is_told_with_those_there_are() -> None:
         ({"num_user": 3}, r"there is no field 'num_user'\. Did you mean 'num_users'\?"),
         ({"gates.vote": 3}, r"there is no field 'gates\.vote'\. Did you mean 'votes'\?"),
         ({"models.writer.temprature": 0.1}, r"'models\.writer\.temprature'\. Did you mean 'temperature'\?"),
+        ({"vote": 3}, r"there is no field 'vote'\. Did you mean 'gates\.votes'\?"),
         ({"qqq": 1}, r"there is no field 'qqq'\.$"),
         ({"num_users": 0}, r"num_users is 0, and has to be 1 or more\.$"),
         ({"num_users": "many"}, r"num_users is 'many', and has to be a whole number\.$"),

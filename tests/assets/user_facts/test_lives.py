@@ -73,6 +73,13 @@ def test_a_recipe_that_changes_every_fact_is_refused() -> None:
         facts_recipe(dynamics={"replaced": 0.8, "merged": 0})
 
 
+def test_a_limit_below_what_guessing_gives_is_refused_before_anything_is_made() -> None:
+    with pytest.raises(ValidationError, match=r"max_not_known is 0\.1, and a guess is right in about 0\.25 of"):
+        facts_recipe(max_not_known=0.1)
+    with pytest.raises(ValidationError, match=r"right in about 0\.5\d of the questions: set it higher or let fewer facts be"):
+        facts_recipe(dynamics={"forgotten": 0.5, "as_before": 0, "dependent": 0, "replaced": 0.1}, num_unsaid=4)
+
+
 def test_all_kinds_are_asked_and_only_a_reader_of_everything_is_always_right() -> None:
     by_reader: dict[str, dict[str, tuple[int, int]]] = {}
     for one in made_facts().user.outcomes:
