@@ -1,4 +1,4 @@
-"""Results of people, or of models in a dry run, who checked a release's items by hand (section 3.4, App. D)."""
+"""Results of people who checked a release's items by hand (section 3.4, App. D)."""
 
 from typing import Literal
 
@@ -6,20 +6,16 @@ from assets.records.base import Record
 from assets.records.estimate import Estimate
 
 StudyKind = Literal["exposure", "integrity", "truth"]
-AnnotatorKind = Literal["person", "model"]
 Level = Literal["nominal", "ordinal"]
 
 
 class AnnotatorLine(Record):
     """One annotator of a study. `agrees`: the share of items, controls apart, that got the label that the release expects.
 
-    Of `controls`, items with a label known to be wrong, `caught` are those that were not given the best label. `model`
-    names the model that filled in for a person.
+    Of `controls`, items with a label known to be wrong, `caught` are those that were not given the best label.
     """
 
     name: str
-    kind: AnnotatorKind
-    model: str
     answered: int
     agrees: Estimate
     controls: int
@@ -50,8 +46,3 @@ class StudyResult(Record):
     disputed: int
     adjudicated: int
     sizing: tuple[str, ...]
-
-    @property
-    def dry_run(self) -> bool:
-        """True where a model filled in for a person."""
-        return any(line.kind == "model" for line in self.annotators)

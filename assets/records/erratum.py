@@ -4,7 +4,6 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from assets.records.annotation import AnnotatorKind
 from assets.records.base import Name, Record, Text, duplicates
 
 Action = Literal["note", "correct", "exclude"]
@@ -16,7 +15,6 @@ class Vote(Record):
     """One annotator's label, and what they noted."""
 
     annotator: Name
-    kind: AnnotatorKind
     value: str
     note: str = ""
 
@@ -58,8 +56,7 @@ class Erratum(Record):
             raise ValueError("A correction names a question, an option or a session, and gives its text as `was` and `now`.")
         if self.wording_only and self.action != "correct":
             raise ValueError("Only a correction can be marked as wording only.")
-        models = {vote.annotator for vote in self.votes if vote.kind == "model"}
-        if duplicates(self.wording_only) or models & set(self.wording_only):
+        if duplicates(self.wording_only):
             raise ValueError("Wording is marked by people, each of them once.")
         return self
 

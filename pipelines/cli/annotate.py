@@ -6,8 +6,6 @@ from typing import Annotated, Optional, get_args
 
 import typer
 
-from assets.llm.async_calls import run_to_end
-from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import nearest_first
 from assets.records.annotation import StudyKind
 from assets.reporting.plurals import counted
@@ -16,15 +14,12 @@ from dataset_card.release.writers import write_durably
 from dataset_card.release_store.store import FolderReleaseStore
 from pipelines.cli.options import command_group, file_errors, json_option, option, options_of
 from pipelines.cli.release import release_errors, source_folder
-from pipelines.cli.serve import bound_socket, run_server
 from pipelines.cli.terminal import print_json, print_markdown
 from pipelines.errors import Problem
 from pipelines.evaluation.folder import FinishedRun, read_run, runs_folder
-from pipelines.experiments.annotation.dry_run import answer_with_model
-from pipelines.experiments.annotation.folder import PAGES, StudyFolder, import_answers
+from pipelines.experiments.annotation.folder import StudyFolder, import_answers
 from pipelines.experiments.annotation.label_studio import to_label_studio
-from pipelines.experiments.annotation.page import annotation_page, study_app
-from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet
+from pipelines.experiments.annotation.records import AnnotationError
 from pipelines.experiments.annotation.results import (
     StudyAnswers,
     adjudicator_sheet,
@@ -34,15 +29,12 @@ from pipelines.experiments.annotation.results import (
     result_of,
     write_outcome,
 )
+from pipelines.experiments.annotation.spreadsheet import instructions, to_csv
 from pipelines.experiments.annotation.study import NAME, StudyRequest, Target, make_study, paper_target
 from pipelines.experiments.annotation.units import load_source
-from pipelines.experiments.prompt_trials.trial import with_model
 from pipelines.home import home
-from pipelines.opening.models import open_run_context
 from pipelines.resources.storage.open_stores import open_release_store
-from pipelines.ui.request_guard import RequestGuard
 
-HOST = "127.0.0.1"  # never another: the pages ask for no login
 KINDS: tuple[StudyKind, ...] = get_args(StudyKind)
 StudyName = Annotated[str, typer.Argument(help="Name of the study, or its folder.")]
 
@@ -53,7 +45,7 @@ app = command_group("Annotation: have people check items by hand, and say how fa
 class SampleOptions:
     """The sample of a study: what it is drawn from, how many items, and the share of controls among them."""
 
-    name: str = option("Name of the study, which its page shows to annotators; by default kind and a number.")
+    name: str = option("Name of the study, by default kind and a number.")
     run: str = option("The evaluation run whose dialogues are judged (integrity only).", metavar="RUN")
     half_width: float = option("Half the width that a 95 % interval of the score should have.", 0.03, most=0.5)
     expected: float = option("The score expected, for the arithmetic.", 0.95, most=1.0)
@@ -86,89 +78,42 @@ def sample(
     for sentence in study.sizing:
         print(sentence)
     items = counted(len(study.tasks), "item")
-    print(f"{name}: {items} for {', '.join(annotator)} in {folder.path}. Next: amemgym annotate serve {name}")
-
-
-@app.command("serve")
-def serve_study(
-    study: StudyName, port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 8377
-) -> None:
-    """Serve the study's page on this machine, an address for each annotator; every answer is saved at once."""
-    folder = _find_study(study)
-    people = folder.people()
-    with bound_socket(HOST, port) as listening:
-        bound = listening.getsockname()[1]
-        for sheet in people:
-            print(f"{sheet.annotator}: http://{HOST}:{bound}/{sheet.annotator}/", flush=True)
-        print("Every answer is saved at once; Ctrl-C ends this.", flush=True)
-        run_server(RequestGuard(study_app(folder), host=HOST), listening)
-
-
-@app.command()
-def pages(study: StudyName) -> None:
-    """Write a page for each annotator that works from the disk, without any server; its export is taken in with import."""
-    folder = _find_study(study)
-    items = folder.study()
-    for sheet in folder.people():
-        path = folder.path / PAGES / f"{sheet.annotator}.html"
-        write_durably(path, annotation_page(items, sheet).encode())
-        print(f"{sheet.annotator}: {path}")
+    print(f"{name}: {items} for {', '.join(annotator)} in {folder.path}. Next: amemgym annotate export {name}")
 
 
 @app.command("export")
 def export_study(
-    study: StudyName, to: Annotated[Path, typer.Option(help="Folder for tasks.json and config.xml.")] = Path("label_studio")
+    study: StudyName, to: Annotated[Path, typer.Option(help="Folder for the files; by default the study's own.")] = Path()
 ) -> None:
-    """Write the study in Label Studio's formats."""
+    """Write the study for Label Studio, and a spreadsheet for each annotator."""
     folder = _find_study(study)
-    for file, content in to_label_studio(folder.study()).items():
-        write_durably(to / file, content.encode())
-        print(f"wrote {to / file}")
+    items = folder.study()
+    target = folder.path / "export" if to == Path() else to
+    files = to_label_studio(items) | {"README.txt": instructions(items)}
+    for sheet in folder.sheets():
+        if sheet.annotator in items.annotators or sheet.role == "adjudicator":
+            files[f"{sheet.annotator}.csv"] = to_csv(items, sheet)
+    for file, content in files.items():
+        write_durably(target / file, content.encode())
+        print(f"wrote {target / file}")
 
 
 @app.command("import")
 def import_files(
-    study: StudyName, files: Annotated[list[Path], typer.Argument(help="Exports of pages, or JSON exports of Label Studio.")]
+    study: StudyName,
+    files: Annotated[list[Path], typer.Argument(help="NAME.csv of an annotator, or Label Studio's JSON.")],
 ) -> None:
-    """Take in answers from files that annotators' pages or Label Studio exported."""
+    """Take in answers: the spreadsheets that annotators filled in, or exports of Label Studio."""
     folder = _find_study(study)
     for path in files:
         try:
             with file_errors(f"{path} cannot be read"):
                 content = path.read_bytes()
-            sheets = import_answers(folder, content)
+            sheets = import_answers(folder, path, content)
         except AnnotationError as error:
             raise Problem(f"{path}: {error}") from error
         for sheet in sheets:
             print(f"{path}: {sheet.annotator} has {counted(len(sheet.answers), 'answer')} now.")
-
-
-@app.command("dry-run")
-def dry_run(
-    study: StudyName,
-    annotator: Annotated[list[str], typer.Option(help="In whose place; may be repeated.")],
-    model: Annotated[str, typer.Option(help="The model; the embedded one where no endpoint is configured.")] = "",
-) -> None:
-    """Let a model fill in for an annotator, to try the study. Every figure that comes of it is marked as such."""
-    folder = _find_study(study)
-    items = folder.study()
-    sheets = list(map(folder.sheet, annotator))
-    for sheet in sheets:
-        if sheet.kind == "person" and sheet.answers:
-            raise AnnotationError(f"{sheet.annotator!r} has answered already; a model takes the place of nobody who has.")
-
-    async def fill_in_all() -> list[AnswerSheet]:
-        with open_run_context(home()) as run_context:
-            base = AMemGymRecipe(variant="base")
-            asked = model or run_context.embedded_model or base.models.judge.model
-            recipe = with_model(base, "judge", asked).model_copy(update={"variant": "annotation"})
-            language_model = run_context.for_unit("annotation", recipe=recipe).model
-            return [await answer_with_model(items, sheet, recipe=recipe, model=language_model) for sheet in sheets]
-
-    for sheet in run_to_end(fill_in_all()):
-        folder.save(sheet)
-        done = f"{len(sheet.answers)} of {counted(len(items.tasks), 'item')}"
-        print(f"{sheet.annotator}: {done} by {sheet.model}, a model in a person's place")
 
 
 @app.command("agree")
@@ -191,7 +136,7 @@ def report_agreement(study: StudyName, as_json: Annotated[bool, json_option("the
 def adjudicate_study(
     study: StudyName, adjudicator: Annotated[str, typer.Option(help="Name of somebody who was no annotator.")]
 ) -> None:
-    """Give what annotators disagree on to somebody else, whose labels then decide; serve or pages shows them their page."""
+    """Give what annotators disagree on to somebody else, whose labels then decide; export writes them a sheet."""
     folder = _find_study(study)
     if not NAME.fullmatch(adjudicator):
         raise Problem(f"{adjudicator!r} cannot name an adjudicator; use up to 40 letters, digits, - and _.")
@@ -202,9 +147,9 @@ def adjudicate_study(
             existing = other
     if existing.annotator != adjudicator:
         raise AnnotationError(f"{existing.annotator} adjudicates this study already.")
-    # Answers stay, and whoever gave them, a person or a model in a dry run.
+    # Answers stay.
     folder.save(existing.model_copy(update={"items": sheet.items}))
-    print(f"{adjudicator} gets {counted(len(sheet.items or ()), 'item')}. Next: amemgym annotate serve {study}")
+    print(f"{adjudicator} gets {counted(len(sheet.items or ()), 'item')}. Next: amemgym annotate export {study}")
 
 
 @app.command("settle")

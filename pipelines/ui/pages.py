@@ -1,4 +1,4 @@
-"""The project's own pages beside Dagster's: where to begin, reports, releases, differences, evaluations, studies.
+"""The project's own pages beside Dagster's: where to begin, reports, releases, differences, evaluations.
 
 Dagster's metadata links here, because browsers follow no link from a served page to the disk.
 """
@@ -27,7 +27,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
 from assets.recipe.loading import RecipeError, load_recipe, variants
 from assets.recipe.partitions import BENCHMARK_TAG, PARTITION_TAG
@@ -44,16 +44,13 @@ from pipelines.evaluation.folder import MANIFEST, PAGE, RESULTS, runs_folder
 from pipelines.evaluation.metrics.results import Results
 from pipelines.evaluation.records import RunManifest
 from pipelines.evaluation.report.formatting import format_estimate
-from pipelines.experiments.annotation.folder import STUDY, StudyFolder
-from pipelines.experiments.annotation.page import study_app
-from pipelines.experiments.annotation.records import AnnotationError
 from pipelines.experiments.scoring.leaderboard import LEADERBOARDS_FOLDER
 from pipelines.home import Home
 from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.ui.launchpad import begin_variant, launchpad_address
 
 FOLDER = Path(__file__).parent
-# Of our folders, only what a browser shows; rows, keys of studies and databases are not handed out.
+# Of our folders, only what a browser shows; rows and databases are not handed out.
 SHOWN = {".html", ".css", ".js", ".svg", ".png", ".woff", ".woff2", ".ttf"}
 # A page of ours holds texts of models. It may run its script, but not ask Dagster for anything.
 SANDBOX = {
@@ -119,7 +116,6 @@ def pages_app(home: Home, *, reload: Reload) -> Starlette:
             Route("/launchpad/{variant}", launchpad),
             Route("/graph/{benchmark}", graph),
             Route("/diff/{variant}/{before}/{after}", difference),
-            Mount("/annotation/{study}", _study(home.studies)),
             Mount("/reports", _PageFolder(home.reports)),
             Mount("/releases", _PageFolder(home.releases)),
             Mount("/runs", _PageFolder(runs_folder(home))),
@@ -147,19 +143,6 @@ class _PageFolder(StaticFiles):
             response = HTMLResponse(HEADER.sub(rf"\g<0>{BACK}", page, count=1))
         response.headers.update(SANDBOX)
         return response
-
-
-def _study(studies: Path) -> ASGIApp:
-    """The service of the study that the path names, as `amemgym annotate serve` has it."""
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            study = StudyFolder.of(scope["path_params"]["study"], studies=studies)
-        except AnnotationError as error:
-            raise HTTPException(404, str(error)) from error
-        await study_app(study)(scope, receive, send)
-
-    return serve
 
 
 async def _launchpad(variant: str, home: Home) -> Response:
@@ -231,7 +214,7 @@ class _Run:
 
 
 def index_page(home: Home, *, problem: str = "", last_runs: Mapping[str, dg.RunRecord] | None = None) -> str:
-    """Return the first page: every variant with what came of it, and every evaluation and study.
+    """Return the first page: every variant with what came of it, and every evaluation.
 
     `last_runs`: Dagster's last run of each variant.
     """
@@ -244,12 +227,6 @@ def index_page(home: Home, *, problem: str = "", last_runs: Mapping[str, dg.RunR
     boards: list[tuple[str, str, str]] = []
     for path in _newest_first((home.root / LEADERBOARDS_FOLDER).glob("[!.]*.html")):
         boards.append((*_link(_title(path), LEADERBOARDS_FOLDER, path.name), f"{_compared(path)}{_made(path)}"))
-    studies: dict[str, list[tuple[str, str]]] = {}
-    for path in sorted(home.studies.glob(f"*/{STUDY}")):
-        name = path.parent.name
-        studies[name] = []
-        for sheet in StudyFolder(path.parent).people():
-            studies[name].append(_link(sheet.annotator, "annotation", name, sheet.annotator, ""))
     made: list[Json] = []
     waiting: list[Json] = []
     for one in _variants(home, evaluations, last_runs or {}):
@@ -264,7 +241,6 @@ def index_page(home: Home, *, problem: str = "", last_runs: Mapping[str, dg.RunR
         graphs=[_link(name, "graph", name) for name in BENCHMARK_NAMES],
         runs=runs,
         boards=boards,
-        studies=studies,
         new_variant=page_address(NEW_VARIANT),
     )
 

@@ -25,13 +25,12 @@ COMMANDS = (
     ("evaluate", "demo", "--memory", "bm25"),
     ("evaluate", "demo", "--memory", "none"),
     ("leaderboard",),
-    ("annotate", "sample", "truth", "demo", "--annotator", "anna", "--annotator", "ben", "--size", "6", "--name", "truth"),
     ("generate", "demo", "--set", "num_users=4"),
 )
 
 
 def make_data(home: Path, pictures: Path) -> None:
-    """What the pictures are of: a demo, recorded while it is made, evaluations, a study, and a second version."""
+    """What the pictures are of: a demo, recorded while it is made, evaluations, and a second version."""
     moments = list(record(home, "demo"))
     (pictures / "terminal.svg").write_text(drawn("amemgym demo", moments), encoding="utf-8")
     for words in COMMANDS:
@@ -48,7 +47,6 @@ def take(visitor: Visit, home: Path, folder: Path) -> None:
     shoot(visitor, "diff", "/pages/diff/demo/0.1.0/0.2.0")
     shoot(visitor, "evaluation", f"/pages/runs/{run}/{PAGE}", at="#life")
     shoot(visitor, "board", f"/pages/boards/{board}")
-    shoot(visitor, "annotation", "/pages/annotation/truth/anna/")
     page = visitor.open("/pages/graph/amemgym", width=WIDTH, height=HEIGHT)
     expect(page.locator("svg foreignObject").first).to_be_visible()
     page.wait_for_timeout(1000)

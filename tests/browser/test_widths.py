@@ -15,7 +15,6 @@ from assets.records.estimate import Estimate
 from dataset_card.diff.page import diff_page
 from dataset_card.release_store.folder import write_release
 from pipelines.evaluation.folder import PAGE
-from pipelines.experiments.annotation.page import annotation_page
 from pipelines.experiments.scoring.compare import compare_runs
 from pipelines.experiments.scoring.leaderboard import write_leaderboard
 from pipelines.home import Home
@@ -24,7 +23,6 @@ from pipelines.ui.pages import index_page
 from tests.browser.pages import Visit, visit
 from tests.dataset_card.diff.test_compare import BOTH, THIRD, diff, retold
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
-from tests.experiments.annotation.making import TWO, begin_study
 from tests.support import scenario
 from tests.support.releases import content
 from tests.support.scenario import varied
@@ -62,7 +60,6 @@ PAGES = {
     "diff": "diff.html",
     "evaluation": f"runs/*/{PAGE}",
     "board": "boards/*.html",
-    "annotation": "annotation.html",
     "pages": "pages.html",
 }
 
@@ -122,8 +119,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = finish(run_of(place / "runs", HonestModel()))
     searching = finish(run_of(place / "runs", HonestModel(), spec=MemorySpec(name=LONG_NAME, kind="rag", settings={"topk": 3})))
     write_leaderboard(compare_runs([run, searching]), runs=place / "runs")
-    study = begin_study(place / "study")
-    (place / "annotation.html").write_text(annotation_page(study.study(), study.sheet(TWO[0])), encoding="utf-8")
     before = report_of_base()
     moved = [varied(line, accuracy=Estimate(value=0.7, low=0.6, high=0.8)) for line in before.shortcuts]
     after = {

@@ -50,13 +50,13 @@ def values(name: str, *, mark: str) -> dict[str, object]:
     return {**own, **states, **{variable: value for variable, value in SHARED.items() if variable in own}}
 
 
-GENERATION = [name for name in prompt_names() if not name.startswith(("evaluation/", "memories/", "paper/", "annotation/"))]
+GENERATION = [name for name in prompt_names() if not name.startswith(("evaluation/", "memories/", "paper/"))]
 
 
 def test_every_prompt_stands_in_the_folder_of_its_stage() -> None:
     assert len(GENERATION) == 54
     stages = {name for entry in BENCHMARKS for name in entry.benchmark.stage_names}
-    others = {"evaluation", "memories", "paper", "annotation", "memory_items"}
+    others = {"evaluation", "memories", "paper", "memory_items"}
     assert {name.partition("/")[0] for name in prompt_names()} <= stages | others
 
 

@@ -1,4 +1,4 @@
-"""Judges, guessers of the audits and annotators: they read a text and its options, and say what it lets one conclude.
+"""Judges, and guessers of the audits: they read a text and its options, and say what it lets one conclude.
 
 They see what their prompt shows and nothing of the state.
 """
@@ -13,7 +13,7 @@ from pipelines.embedded.amemgym.phrases import split_event
 from pipelines.embedded.amemgym.plausibility import contradictions, exclusive_pairs, fitting_values, parse_profile, unfit_values
 from pipelines.embedded.amemgym.state_trajectory import life_area, named_areas
 from pipelines.embedded.bank import load_bank
-from pipelines.embedded.reader import evidence, find_topic, log_share, read_value, read_values, score_values
+from pipelines.embedded.reader import evidence, find_topic, log_share, read_values, score_values
 from pipelines.embedded.task import PromptTask
 
 NONE_FITS = 0
@@ -22,7 +22,6 @@ EVERY_VARIABLE = "Name every variable; where"  # instructions with these words a
 MIN_SITUATION_LEAD = 3.0  # log likelihood ratio between the best and the next situation
 MIN_LOG_SHARE = math.log(0.5)  # of every value: an answer that speaks of none has the share of a guess
 ONCE_ONLY = "the same has happened before"
-SLIP_RATE = 0.03  # of ratings are one off, so that two annotators of a dry run do not agree on everything
 
 
 def judge_exposure(task: PromptTask) -> dict[str, Any]:
@@ -208,11 +207,6 @@ def pick_answers(task: PromptTask) -> dict[str, int]:
     return picked
 
 
-def choose_truth(task: PromptTask) -> dict[str, int]:
-    """Choose as an annotator does, of a single case."""
-    return {"choice": _best_answer(task.data("situation"), task.data("choices"), zero=ZERO_ALLOWED in task.system)}
-
-
 def _best_answer(situation: Mapping[str, str], options: Mapping[str, str], *, zero: bool) -> int:
     shares: dict[str, list[float]] = {}
     for number, text in options.items():
@@ -261,44 +255,3 @@ def _pick_by_digest(options: Mapping[str, str], *, question: str) -> int:
         return hashlib.sha256(f"{question}\x1f{options[number]}".encode()).hexdigest()
 
     return int(min(options, key=digest))
-
-
-def rate_exposure(task: PromptTask) -> dict[str, int]:
-    """Rate as an annotator: 2 where the message conveys the claimed value, 1 where its words only hint at it, else 0."""
-    name, value = _claim(task)
-    message = task.text("message")
-    values = _values_with(name, value)
-    reading = read_value(message, name=name, values=values)
-    rating = 0
-    if reading == value:
-        rating = 2
-    elif reading is None:
-        for hint in evidence(message, name=name, values=values):
-            if hint.value == value and hint.words:
-                rating = 1
-    return {"rating": _with_slips(task, rating)}
-
-
-def rate_integrity(task: PromptTask) -> dict[str, int]:
-    """Rate as an annotator: 2 where a message of the user conveys another value than the claimed one, else 0."""
-    name, value = _claim(task)
-    values = _values_with(name, value)
-    rating = 0
-    for turn in task.data("conversation"):
-        if turn["speaker"] == "user" and read_value(turn["text"], name=name, values=values) not in (None, value):
-            rating = 2
-    return {"rating": _with_slips(task, rating)}
-
-
-def _claim(task: PromptTask) -> tuple[str, str]:
-    claim: dict[str, str] = task.data("claim")
-    return claim["variable"], claim["value"]
-
-
-def _values_with(name: str, value: str) -> tuple[str, ...]:
-    """Return the bank's values of the variable, and the claimed one."""
-    return tuple(dict.fromkeys((*load_bank().values_around(name, value), value)))
-
-
-def _with_slips(task: PromptTask, rating: int) -> int:
-    return 1 if task.rng("slip").bernoulli(SLIP_RATE) else rating

@@ -40,7 +40,4 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     "audits/options_only": judges.guess_blindly,
     "audits/question_only": judges.guess_blindly,
     "audits/profile_only": judges.guess_from_profile,
-    "annotation/rate_exposure": judges.rate_exposure,
-    "annotation/rate_integrity": judges.rate_integrity,
-    "annotation/choose_truth": judges.choose_truth,
 }

@@ -1,7 +1,6 @@
 """A study's folder: what annotators are given, the key, and every annotator's answers, also those that come from files."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -13,11 +12,11 @@ from assets.records.json_text import JsonError, parse_json
 from dataset_card.release.writers import write_durably
 from pipelines.experiments.annotation.label_studio import from_label_studio
 from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet, ItemAnswer, ItemKey, Study
+from pipelines.experiments.annotation.spreadsheet import from_csv
 
 STUDY = "study.json"
 KEY = "key.json"
 ANSWERS = "answers"
-PAGES = "pages"
 KEYS: TypeAdapter[tuple[ItemKey, ...]] = TypeAdapter(tuple[ItemKey, ...])
 R = TypeVar("R", bound=Record)
 
@@ -67,10 +66,6 @@ class StudyFolder:
         paths = sorted((self.path / ANSWERS).glob("*.json"))
         return [_read(path, AnswerSheet) for path in paths]
 
-    def people(self) -> list[AnswerSheet]:
-        """Return the sheets of the annotators who are people, and not a model in a person's place."""
-        return [sheet for sheet in self.sheets() if sheet.kind == "person"]
-
     def sheet(self, annotator: str) -> AnswerSheet:
         """Return one annotator's answers. Raises AnnotationError for one who has no part in the study."""
         sheets = {sheet.annotator: sheet for sheet in self.sheets()}
@@ -92,7 +87,7 @@ class StudyFolder:
 
 
 def check_labels(study: Study, answers: dict[str, ItemAnswer]) -> None:
-    """Raise AnnotationError for the first answer that no page of the study can have given."""
+    """Raise AnnotationError for the first answer that the study does not have."""
     labels: dict[str, set[str]] = {}
     for task in study.tasks:
         labels[task.item] = {label.value for label in task.labels}
@@ -110,23 +105,28 @@ def _read(path: Path, kind: type[R]) -> R:
         raise AnnotationError(f"{path} cannot be read ({type(error).__name__}); put back an unchanged copy.") from error
 
 
-def import_answers(folder: StudyFolder, content: bytes) -> list[AnswerSheet]:
-    """Save a file's answers beside the existing ones. Raises AnnotationError, and then saves nothing."""
+def import_answers(folder: StudyFolder, path: Path, content: bytes) -> list[AnswerSheet]:
+    """Save a file's answers beside the existing ones: an annotator's CSV, or Label Studio's export in JSON.
+
+    Raises AnnotationError, and then saves nothing.
+    """
+    if path.suffix.lower() == ".csv":
+        sheet = folder.sheet(path.stem)
+        try:
+            text = content.decode("utf-8-sig")  # as spreadsheets save it
+        except UnicodeDecodeError as error:
+            raise AnnotationError("This file is not UTF-8; save it as CSV in UTF-8.") from error
+        return [folder.put(sheet, from_csv(text, study=folder.study()))]
     try:
         parsed: object = parse_json(content)
     except JsonError as error:
-        raise AnnotationError(f"This file is no JSON ({error}); give what the page or Label Studio exported.") from error
-    if isinstance(parsed, list):
-        export = cast(list[object], parsed)
-        return list(map(partial(_merge_sheet, folder), from_label_studio(export, study=folder.study())))
-    try:
-        sheet = AnswerSheet.model_validate(parsed)
-    except ValidationError as error:
-        raise AnnotationError("This is no export of an annotation page.") from error
-    current = folder.sheet(sheet.annotator)
-    if sheet.study_digest != current.study_digest or sheet.kind != "person" or current.kind != "person":
-        raise AnnotationError(f"The answers of {sheet.annotator!r} are not to the items of this study as a person got them.")
-    return [folder.put(current, sheet.answers)]
+        raise AnnotationError(f"This file is no JSON ({error}); give Label Studio's export, or a CSV file.") from error
+    if not isinstance(parsed, list):
+        raise AnnotationError("This is no JSON export of Label Studio.")
+    sheets: list[AnswerSheet] = []
+    for sheet in from_label_studio(cast(list[object], parsed), study=folder.study()):
+        sheets.append(_merge_sheet(folder, sheet))
+    return sheets
 
 
 def _merge_sheet(folder: StudyFolder, sheet: AnswerSheet) -> AnswerSheet:

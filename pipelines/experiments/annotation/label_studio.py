@@ -99,7 +99,7 @@ def _answer(result: list[dict[str, Any]], task: AnnotationItem) -> ItemAnswer | 
         return None
     if chosen not in values:
         raise AnnotationError(f"{chosen[:60]!r} is no label of {task.item}; was the task changed in Label Studio?")
-    return ItemAnswer(value=values[chosen], note="\n".join(notes)[:4000])  # as long as a note of our page may be
+    return ItemAnswer(value=values[chosen], note="\n".join(notes)[:4000])  # as long as a note may be
 
 
 def _texts_by_control(result: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:

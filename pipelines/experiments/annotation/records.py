@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from assets.records.annotation import AnnotatorKind, StudyKind
+from assets.records.annotation import StudyKind
 from assets.records.base import Name, Record, duplicates
 from pipelines.errors import Problem
 
@@ -92,14 +92,12 @@ class ItemAnswer(Record):
 
 
 class AnswerSheet(Record):
-    """One annotator's answers by item, as a page exports them; `model` names the model that filled in for a person."""
+    """One annotator's answers by item; an adjudicator has the disputed `items` alone."""
 
     study: Name
     study_digest: str
     annotator: Name
     role: Role = "annotator"
-    kind: AnnotatorKind = "person"
-    model: str = ""
     items: tuple[Name, ...] | None = None
     answers: dict[str, ItemAnswer] = Field(default_factory=dict[str, ItemAnswer])
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -143,8 +143,6 @@ def _annotator_line(answers: StudyAnswers, sheet: AnswerSheet) -> AnnotatorLine:
             right.append((key.user_id, float(answer.value == key.expected)))
     return AnnotatorLine(
         name=sheet.annotator,
-        kind=sheet.kind,
-        model=sheet.model,
         answered=len(sheet.answers),
         agrees=_mean(right, seed=answers.study.seed),
         controls=controls,
@@ -180,9 +178,6 @@ def report(result: StudyResult) -> str:
 def _lines(result: StudyResult) -> Iterator[str]:
     yield f"# {result.study}: {result.kind} on {result.dataset}{f', run {result.run}' if result.run else ''}"
     yield ""
-    if result.dry_run:
-        yield "**Dry run:** a model filled in for at least one person. It tells that the tooling works, nothing of the data."
-        yield ""
     was = "was" if result.items == 1 else "were"
     rated = f"{counted(result.items, 'item')} of {counted(result.users, 'user')} {was} rated by two or more."
     yield f"{rated} Intervals are 95 %, over users."
@@ -194,12 +189,11 @@ def _lines(result: StudyResult) -> Iterator[str]:
     yield f"| Gwet's AC1 | {with_interval(result.ac1)} |"
     yield f"| Krippendorff's alpha ({result.level}) | {_alpha(result.alpha)} |"
     yield ""
-    yield "| annotator | | rated | as the release says | planted wrong labels found |"
-    yield "|---|---|---:|---:|---:|"
+    yield "| annotator | rated | as the release says | planted wrong labels found |"
+    yield "|---|---:|---:|---:|"
     for line in result.annotators:
-        who = f"model {line.model}" if line.kind == "model" else "person"
         caught = f"{line.caught} of {line.controls}" if line.controls else "none planted"
-        yield f"| {line.name} | {who} | {line.answered} | {percents(line.agrees)} | {caught} |"
+        yield f"| {line.name} | {line.answered} | {percents(line.agrees)} | {caught} |"
     yield ""
     yield f"Items on which they are not of one mind: {result.disputed}; adjudicated of these: {result.adjudicated}."
     yield ""
@@ -262,7 +256,7 @@ def _append_errata(path: Path, new: tuple[Erratum, ...]) -> str:
 def draft_errata(answers: StudyAnswers) -> Iterator[Erratum]:
     """Yield an erratum for each item whose final label is not what the release says. Dialogues are the run's, and make none.
 
-    A question that people alone would answer otherwise is left out; what hangs on a model, or can only be reworded, is noted.
+    A question that people answer otherwise is left out; what can only be reworded is noted.
     """
     if answers.study.kind == "integrity":
         return
@@ -278,25 +272,19 @@ def _erratum(answers: StudyAnswers, key: ItemKey, label: str) -> Erratum:
     for sheet in answers.sheets:
         answer = sheet.answers.get(key.item)
         if answer is not None:
-            votes.append(Vote(annotator=sheet.annotator, kind=sheet.kind, value=answer.value, note=answer.note))
+            votes.append(Vote(annotator=sheet.annotator, value=answer.value, note=answer.note))
     return Erratum(
         user_id=key.user_id,
         period=key.period if key.session is not None else None,
         session=key.session,
         question_id=key.question_id,
         variable=key.variable,
-        action="exclude" if key.question_id and _by_people(answers, key.item) == label else "note",
+        action="exclude" if key.question_id else "note",
         reason=_reason(key, label),
         was=key.text,
         study=answers.study.name,
         votes=tuple(votes),
     )
-
-
-def _by_people(answers: StudyAnswers, item: str) -> str | None:
-    """Return the item's final label if no model had filled in for anybody."""
-    people = [sheet for sheet in answers.sheets if sheet.kind == "person"]
-    return final_label(replace(answers, sheets=people), item)
 
 
 def _reason(key: ItemKey, label: str) -> str:

@@ -104,7 +104,7 @@ def _ceiling(number: float) -> int:
 
 # App. D: 200 queries, 40 sessions (748 items), 100 questions, and no planted items.
 PAPER_SIZES: dict[StudyKind, int] = {"exposure": 200, "integrity": 40, "truth": 100}
-# Becomes a file's name and a part of the page's address.
+# Becomes a file's name.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 UNIT_NAMES: dict[StudyKind, str] = {"exposure": "item", "integrity": "session", "truth": "question"}
 

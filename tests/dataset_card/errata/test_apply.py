@@ -26,7 +26,7 @@ ADA = "5f0c-ada-003"
 
 def erratum(**changes: Any) -> Erratum:
     """The first question of Zoë is left out, by two votes."""
-    votes = (Vote(annotator="anna", kind="person", value="b"), Vote(annotator="ben", kind="person", value="none"))
+    votes = (Vote(annotator="anna", value="b"), Vote(annotator="ben", value="none"))
     fields = {"user_id": USER_ID, "question_id": "q01", "action": "exclude", "reason": "No option | fits.", "votes": votes}
     return Erratum.model_validate({**fields, **changes})
 
@@ -44,9 +44,9 @@ def released(root: Path, *errata: Erratum, version: str = "auto") -> Release:
 
 
 def result(**changes: Any) -> StudyResult:
-    """A study of two annotators, the second a model."""
+    """A study of two annotators."""
     share = Estimate(value=0.95, low=0.9, high=1.0)
-    line = AnnotatorLine(name="anna", kind="person", model="", answered=40, agrees=share, controls=4, caught=3)
+    line = AnnotatorLine(name="anna", answered=40, agrees=share, controls=4, caught=3)
     fields: dict[str, Any] = {
         "study": "check",
         "kind": "exposure",
@@ -55,7 +55,7 @@ def result(**changes: Any) -> StudyResult:
         "run": "",
         "items": 40,
         "users": 2,
-        "annotators": (line, line.model_copy(update={"name": "robot", "kind": "model", "model": "test-model"})),
+        "annotators": (line, line.model_copy(update={"name": "ben"})),
         "raw": share,
         "ac1": share,
         "alpha": Estimate(value=None, low=None, high=None),
@@ -188,12 +188,11 @@ def test_another_change_beside_a_wording_is_still_major(tmp_path: Path) -> None:
     [
         {"wording_only": ("anna", "ben")},
         {"action": "correct", "was": "a", "now": "b", "wording_only": ("anna", "anna")},
-        {"action": "correct", "was": "a", "now": "b", "wording_only": ("anna", "robot")},
     ],
-    ids=["no correction", "one person twice", "a model"],
+    ids=["no correction", "one person twice"],
 )
 def test_wording_is_marked_by_two_people_and_only_of_a_correction(changes: dict[str, Any]) -> None:
-    votes = (Vote(annotator="robot", kind="model", value="b"),)
+    votes = (Vote(annotator="anna", value="b"),)
     with pytest.raises(ValueError, match=r"wording only|Wording is marked"):
         erratum(votes=votes, **changes)
 
@@ -206,15 +205,12 @@ def test_the_same_errata_give_the_same_bytes_and_the_release_stays_as_it_is(tmp_
     assert all_bytes(first.folder) == all_bytes(elsewhere.folder)
 
 
-def test_results_of_studies_are_on_the_card_and_a_model_is_named_as_one(tmp_path: Path) -> None:
+def test_results_of_studies_are_on_the_card_without_names(tmp_path: Path) -> None:
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / STUDIES).write_bytes(studies_bytes([result()]))
     card = (write_release(content(), root=tmp_path).folder / "README.md").read_text(encoding="utf-8")
-    assert "**Dry run:**" in card
-    assert "| values told by session openings (dry run) | demo 0.1.0 | a person, a model (test-model) | 40 | 2 |" in card
-    assert "| exposure (dry run) | 2, a model | 40 | 95.0 % (90.0 to 100.0) | 3 of 4 |" in card.replace(
-        "\N{NO-BREAK SPACE}", " "
-    )
+    assert "| values told by session openings | demo 0.1.0 | 2 | 40 | 2 |" in card
+    assert "| exposure | 2 | 40 | 95.0 % (90.0 to 100.0) | 3 of 4 |" in card.replace("\N{NO-BREAK SPACE}", " ")
     assert "anna" not in card
 
 

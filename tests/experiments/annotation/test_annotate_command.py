@@ -48,48 +48,22 @@ def test_from_a_sample_over_disagreement_to_the_next_release(home: Path) -> None
         folder.put(folder.sheet(name), {"item-0001": ItemAnswer(value=label)})
     agreement = annotate("agree", "check")
     annotate("adjudicate", "check", "--adjudicator", "eva")
-    pages = annotate("pages", "check")
-    folder.put(folder.sheet("eva"), {"item-0001": ItemAnswer(value="none")})
+    files = annotate("export", "check")
+    given = (folder.path / "export" / "eva.csv").read_text(encoding="utf-8")
+    (home / "eva.csv").write_text(given.removesuffix(",,\n") + ",none,\n", encoding="utf-8")
+    taken_in = annotate("import", "check", home / "eva.csv")
     settled = annotate("settle", "check")
     after = write_release(content(), root=home / "releases")
     card = (after.folder / "README.md").read_text(encoding="utf-8")
 
     assert "10 of 10 questions are taken" in message
     assert "Gwet's AC1" in agreement
-    assert pages.count(".html") == 3
+    assert files.count(".csv") == 3
+    assert "eva has 1 answer now" in taken_in
     assert "errata.yaml: 1; look" in settled
     assert after.version == "1.0.0"
     assert "## Checked by annotators" in card
     assert f"| question {keys['item-0001'].question_id} |" in card
-
-
-def test_a_dry_run_says_so_and_touches_nobodys_answers(home: Path) -> None:
-    annotate("sample", "exposure", "demo", *TWO, "--name", "check", "--size", "4")
-    folder = StudyFolder(home / "studies/check")
-    folder.put(folder.sheet("anna"), {"item-0001": ItemAnswer(value="2")})
-    assert "a model in a person's place" in annotate("dry-run", "check", "--annotator", "ben")
-    assert "Dry run:" in annotate("agree", "check")
-    with pytest.raises(Problem, match="has answered already"):
-        annotate("dry-run", "check", "--annotator", "anna")
-
-
-def test_what_a_model_adjudicated_stays_a_models_when_more_is_handed_over(home: Path) -> None:
-    annotate("sample", "truth", "demo", *TWO, "--name", "check")
-    folder = StudyFolder(home / "studies/check")
-    keys = folder.keys()
-    for name, label in (("anna", "none"), ("ben", "a")):
-        folder.put(folder.sheet(name), {item: ItemAnswer(value=key.expected) for item, key in keys.items()})
-        folder.put(folder.sheet(name), {"item-0001": ItemAnswer(value=label)})
-    annotate("adjudicate", "check", "--adjudicator", "eva")
-    annotate("dry-run", "check", "--annotator", "eva")
-    by_model = folder.sheet("eva")
-    folder.put(folder.sheet("anna"), {"item-0002": ItemAnswer(value="none")})
-    annotate("adjudicate", "check", "--adjudicator", "eva")
-    after = folder.sheet("eva")
-
-    assert by_model.kind == "model"
-    assert (after.kind, after.model, after.answers) == (by_model.kind, by_model.model, by_model.answers)
-    assert after.items == ("item-0001", "item-0002")
 
 
 @pytest.mark.parametrize(

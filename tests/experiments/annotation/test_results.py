@@ -15,7 +15,6 @@ from pipelines.experiments.annotation.results import (
     collect_answers,
     disputed,
     final_label,
-    report,
     result_of,
     write_outcome,
 )
@@ -119,32 +118,6 @@ def test_an_opening_rated_low_is_noted_because_only_people_can_reword_it(tmp_pat
     low = {"item-0004": "0"}
     settled = write_outcome(answered(begin_study(tmp_path, "exposure"), anna=low, ben=low), folder=tmp_path / "demo")
     assert [(one.action, one.session is not None) for one in settled.errata] == [("note", True)]
-
-
-def test_what_models_say_takes_nothing_out(tmp_path: Path) -> None:
-    folder = begin_study(tmp_path)
-    answered(folder, anna={"item-0001": NONE}, ben={"item-0001": NONE})
-    for name in ("anna", "ben"):
-        folder.save(folder.sheet(name).model_copy(update={"kind": "model", "model": "test-model"}))
-    answers = collect_answers(folder.study(), folder.keys(), folder.sheets())
-    assert [one.action for one in write_outcome(answers, folder=tmp_path / "demo").errata] == ["note"]
-    assert "**Dry run:**" in report(result_of(answers))
-
-
-def test_a_question_goes_only_if_people_alone_would_have_it_go(tmp_path: Path) -> None:
-    folder = begin_study(tmp_path, annotators=("anna", "ben", "cleo"))
-    keys = folder.keys()
-    one, two = list({(key.user_id, key.question_id): item for item, key in keys.items()}.values())[:2]
-    for name, labels in (("anna", {two: NONE}), ("ben", {one: NONE, two: NONE}), ("cleo", {one: NONE})):
-        own = {item: ItemAnswer(value=labels.get(item, key.expected)) for item, key in keys.items()}
-        folder.put(folder.sheet(name), own)
-    folder.save(folder.sheet("cleo").model_copy(update={"kind": "model", "model": "test-model"}))
-    settled = write_outcome(collect_answers(folder.study(), keys, folder.sheets()), folder=tmp_path / "demo")
-    # On the first, ben and the model outvote anna; on the second, two people agree without it.
-    assert {erratum.question_id: erratum.action for erratum in settled.errata} == {
-        keys[one].question_id: "note",
-        keys[two].question_id: "exclude",
-    }
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from assets.engine.seeded_random import SeededRandom
 from assets.records.annotation import StudyKind
-from pipelines.experiments.annotation.page import annotation_page
 from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet, Study
+from pipelines.experiments.annotation.spreadsheet import to_csv
 from pipelines.experiments.annotation.study import PAPER_SIZES, Target, items_for, paper_target, sample_size, stratified
 from pipelines.experiments.annotation.units import NONE
 from tests.experiments.annotation.making import source, study
@@ -82,12 +82,12 @@ def _true_value(variable: str, period: int) -> str:
 
 
 @pytest.mark.parametrize("kind", ["exposure", "truth"])
-def test_a_page_tells_neither_key_nor_source(kind: StudyKind) -> None:
+def test_a_sheet_tells_neither_key_nor_source(kind: StudyKind) -> None:
     drawn, keys = study(kind, target=Target(size=1000, controls=0.3))
-    page = annotation_page(drawn, sheet(drawn))
+    page = to_csv(drawn, sheet(drawn))
     secrets = [USER_ID, "5f0c-ada-003", "demo 0.1.0", "d" * 64, "expected", "control", "question_id", "experience", "q01"]
     assert [word for word in secrets if word in page] == []
-    assert page == annotation_page(study(kind, target=Target(size=1000, controls=0.3))[0], sheet(drawn))
+    assert page == to_csv(study(kind, target=Target(size=1000, controls=0.3))[0], sheet(drawn))
     assert len(keys) == len(drawn.tasks)
 
 

@@ -20,7 +20,6 @@ from pipelines.memories.contract import MemorySpec
 from pipelines.ui.pages import index_page, pages_app
 from pipelines.ui.request_guard import RequestGuard
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
-from tests.experiments.annotation.making import TWO, begin_study
 from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support.releases import content, report
 from tests.support.scenario import varied
@@ -70,12 +69,10 @@ def test_the_first_page_lists_what_there_is_and_each_link_leads_somewhere(tmp_pa
     home = Home(tmp_path)
     write(home.reports / "demo.html")
     write(tmp_path / "runs" / "one" / PAGE)
-    begin_study(home.studies)
     with visited(home) as client:
         page = client.get("/").text
         links = {part.partition('"')[0] for part in page.split('href="/pages')[1:]}
         assert {"/reports/demo.html", f"/runs/one/{PAGE}", "/launchpad/demo"} <= links
-        assert any(link.endswith(f"/{TWO[0]}/") for link in links)
         assert {link: client.get(link).status_code for link in links if "launchpad" not in link} == dict.fromkeys(
             (link for link in links if "launchpad" not in link), 200
         )
@@ -154,21 +151,6 @@ def test_a_variant_stands_with_verdict_size_cost_newest_release_and_best_memory(
         "demo amemgym not to be released 2 users 4K tokens 1.0.0 what changed earlier releases 0.1.0 rag memory .600 launchpad"
     ) in text
     assert "Not made yet, each with its launchpad: base ," in text
-
-
-def test_a_studys_key_is_out_of_reach_and_its_page_saves(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    study = begin_study(home.studies)
-    with visited(home) as client:
-        address = f"/annotation/{study.path.name}"
-        assert client.get(f"{address}/key.json").status_code == 422
-        moved = client.get(f"{address}/{TWO[0]}")
-        assert moved.headers["location"] == f"{address}/{TWO[0]}/"
-        item = study.study().tasks[0]
-        answers = {item.item: {"value": item.labels[0].value}}
-        client.get(f"{address}/{TWO[0]}/")
-        assert client.post(f"{address}/{TWO[0]}/answers", json=answers).json() == {"saved": 1}
-        assert client.get("/annotation/nobody/anna/").status_code == 404
 
 
 def test_a_variant_is_begun_from_the_servers_own_page_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
