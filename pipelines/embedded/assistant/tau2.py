@@ -7,7 +7,8 @@ import json
 import re
 from typing import Any
 
-from pipelines.agents.tau2_world import CASE, GoldCall, Tau2Task, argument_text, leaf_texts, task_named, written_call
+from pipelines.agents.actions import written_call
+from pipelines.agents.tau2_world import CASE, GoldCall, Tau2Task, argument_text, leaf_texts, task_named
 from pipelines.embedded.task import PromptTask
 from pipelines.embedded.tool_dialogue.acting import recall_once, recalled_texts
 
