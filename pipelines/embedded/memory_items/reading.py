@@ -27,7 +27,8 @@ from pipelines.embedded.tool_dialogue import sentences as sessions
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 HEADING = re.compile(r"[A-Z][^:.!?]*: (?=[A-Z])")
 CELL = " | "  # between the cells of a table's row
-ROW = re.compile(r"([^|\n]+) \| ([^|\n]+) \| (?=([^|\n]+))")
+# A row begins with its line, or where the row before it ended: tried at every letter, a long text takes its length squared.
+ROW = re.compile(r"(?:(?<![^|\n])|(?<=\| ))([^|\n]+) \| ([^|\n]+) \| (?=([^|\n]+))")
 SLOTS = {"subject": r"(?P<subject>.+?)", "value": r"(?P<value>.+?)"}
 QUESTION_FRAMES = (
     *documents_of_fiction.QUESTION_FRAMES,

@@ -8,7 +8,13 @@ import pytest
 from assets.deep_research.fiction import RELATIONS
 from assets.memory_items.world.relations import Relation
 from pipelines.embedded.deep_research.sentences import CLAUSES, GREATEST, OPERATION_FRAMES, QUESTION_FRAMES, WHO_FRAMES
-from pipelines.embedded.memory_items.reading import Step, answer_by_reading, read_question, read_steps
+from pipelines.embedded.memory_items.reading import (
+    Step,
+    answer_by_reading,
+    read_question,
+    read_steps,
+    read_world_facts,
+)
 
 PAIRS = [(first, second) for first, second in product(RELATIONS, RELATIONS) if first.value == second.subject]
 STEPS = [Step(relation.name, relation.phrase) for relation in RELATIONS]
@@ -51,6 +57,11 @@ def test_rows_of_a_table_are_read_in_lines_and_joined_as_a_memory_may_keep_them(
         "What is the number of people employed by the firm that makes Kume 34? Where documents disagree, something counts."
     )
     assert answer_by_reading([text], question) == "512"
+
+
+def test_a_row_behind_a_million_letters_of_one_line_is_found_before_the_test_times_out() -> None:
+    rows = f"{'word ' * 200_000}\n{ROWS}"
+    assert [found.value for found in read_world_facts(rows)] == ["Quillon Works", "412", "512"]
 
 
 LISTED = "Kume Vorivsen, the employer of Ada Sen and Quillon Works"
