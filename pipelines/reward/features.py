@@ -7,11 +7,11 @@ the memory, or what was done to it on purpose.
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from heapq import nsmallest
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations, islice, pairwise
 
 from assets.text.words import count_tokens, words_of
 
@@ -22,14 +22,32 @@ TOLD = 0.8  # share of an event's rare words in one recalled text that tells it
 TWINS = 0.5  # share of rare words that two events have in common, which then speak of the same thing
 MOST_PAIRS = 400  # of recalled texts that are compared
 COMMON = 0.5  # share of events that have a word, beyond which it is not rare
+UNIT = 1_000_000  # rarity is counted in whole parts, whose sum is the same in whatever order a process keeps its sets
+MOST_TEXTS = 20_000  # whose words are kept: the same texts are recalled for many queries, and by many memories
 
 
+@lru_cache(maxsize=MOST_TEXTS)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(words_of(text))
+
+
+@lru_cache(maxsize=MOST_TEXTS)
 def _numbers(text: str) -> frozenset[str]:
     return frozenset(NUMBER.findall(text))
 
 
+@lru_cache(maxsize=MOST_TEXTS)
 def _names(text: str) -> frozenset[str]:
     return frozenset(NAME.findall(text))
+
+
+@lru_cache(maxsize=MOST_TEXTS)
+def _tokens(text: str) -> int:
+    return count_tokens(text)
+
+
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*sets)
 
 
 def _share(part: int | float, whole: int | float) -> float:
@@ -41,20 +59,30 @@ class WrittenTexts:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
-        self.words = [frozenset(words_of(text)) for text in texts]
-        self.tokens = [0, *accumulate(count_tokens(text) for text in texts)]  # of the first so many
-        counts = Counter(word for words in self.words for word in words)
+        words = list(map(_words, texts))
+        self.lengths = list(map(len, words))  # in different words
+        self.tokens = [0, *accumulate(map(_tokens, texts))]  # of the first so many
+        counts: Counter[str] = Counter()
+        for own in words:
+            counts.update(own)
         most = max(1.0, COMMON * len(texts))
-        self.rarity = {word: math.log(1 + len(texts) / count) for word, count in counts.items() if count <= most}
+        self.rarity: dict[str, int] = {}
+        for word, count in counts.items():
+            if count <= most:
+                self.rarity[word] = round(UNIT * math.log(1 + len(texts) / count))
+        self.rare_words = list(map(self.rare_of, words))  # of each event
         self.places: dict[str, list[int]] = {word: [] for word in self.rarity}
-        for place, words in enumerate(self.words):
-            for word in words & self.rarity.keys():
+        for place, own in enumerate(self.rare_words):
+            for word in own:
                 self.places[word].append(place)
 
-    def rare(self, words: frozenset[str]) -> float:
-        """The sum of how rare these words are; words that nothing written has count nothing."""
-        # Exact whatever the order of a set, which differs from process to process.
-        return math.fsum(self.rarity.get(word, 0.0) for word in words)
+    def rare_of(self, words: frozenset[str]) -> frozenset[str]:
+        """Return the words that some, but few, events have."""
+        return words & self.rarity.keys()
+
+    def mass(self, rare_words: frozenset[str]) -> int:
+        """Return the sum of how rare these words are."""
+        return sum(map(self.rarity.__getitem__, rare_words))
 
 
 @dataclass(frozen=True)
@@ -69,29 +97,41 @@ class Recall:
 
     @cached_property
     def query_words(self) -> frozenset[str]:
-        return frozenset(words_of(self.query))
+        return _words(self.query)
+
+    @cached_property
+    def rare_query_words(self) -> frozenset[str]:
+        return self.events.rare_of(self.query_words)
 
     @cached_property
     def text_words(self) -> list[frozenset[str]]:
-        return [frozenset(words_of(text)) for text in self.texts]
+        return list(map(_words, self.texts))
+
+    @cached_property
+    def rare_text_words(self) -> list[frozenset[str]]:
+        return list(map(self.events.rare_of, self.text_words))
+
+    @cached_property
+    def text_masses(self) -> list[int]:
+        return list(map(self.events.mass, self.rare_text_words))
 
     @cached_property
     def all_words(self) -> frozenset[str]:
-        return frozenset[str]().union(*self.text_words)
+        return _union(self.text_words)
 
     @cached_property
     def tokens(self) -> int:
-        return sum(map(count_tokens, self.texts))
+        return sum(map(_tokens, self.texts))
 
     @cached_property
     def nearest(self) -> list[int]:
         """Places of the written events that share the rarest words with the query, in order of time."""
-        shared: dict[int, float] = {}
-        for word in sorted(self.query_words & self.events.places.keys()):
+        shared: dict[int, int] = {}
+        for word in self.rare_query_words:
             for place in self.events.places[word]:
                 if place < self.written:
-                    shared[place] = shared.get(place, 0.0) + self.events.rarity[word]
-        scored = [(-mass / math.sqrt(1 + len(self.events.words[place])), place) for place, mass in shared.items()]
+                    shared[place] = shared.get(place, 0) + self.events.rarity[word]
+        scored = [(-mass / math.sqrt(1 + self.events.lengths[place]), place) for place, mass in shared.items()]
         return sorted(place for _, place in nsmallest(NEAREST, scored))
 
     @cached_property
@@ -99,17 +139,18 @@ class Recall:
         """For each of the nearest events, whether one recalled text tells it."""
         found: list[bool] = []
         for place in self.nearest:
-            words = self.events.words[place]
-            mass = self.events.rare(words)
-            told = max((self.events.rare(words & text) for text in self.text_words), default=0.0)
-            found.append(bool(mass) and told >= TOLD * mass)
+            words = self.events.rare_words[place]
+            least = TOLD * self.events.mass(words)
+            # A text that has less in all of it tells nothing of so much.
+            texts = zip(self.rare_text_words, self.text_masses, strict=True)
+            told = any(mass >= least and self.events.mass(words & text) >= least for text, mass in texts)
+            found.append(bool(words) and told)
         return found
 
     def kept(self, of: Callable[[str], frozenset[str]]) -> float:
         """The share of such things in the nearest events that stand in the recalled texts."""
-        needed = frozenset[str]().union(*(of(self.events.texts[place]) for place in self.nearest))
-        given = of("\n".join(self.texts))
-        return _share(len(needed & given), len(needed))
+        needed = _union(of(self.events.texts[place]) for place in self.nearest)
+        return _share(len(needed & _union(map(of, self.texts))), len(needed))
 
     @cached_property
     def values(self) -> list[frozenset[str]]:
@@ -118,9 +159,7 @@ class Recall:
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        count = len(self.texts)
-        pairs = [(one, two) for one in range(count) for two in range(one + 1, count)]
-        return pairs[:MOST_PAIRS]
+        return list(islice(combinations(range(len(self.texts)), 2), MOST_PAIRS))
 
 
 @dataclass(frozen=True)
@@ -133,19 +172,18 @@ class Feature:
 
 
 def _rare_overlap(recall: Recall) -> float:
-    wanted = recall.events.rare(recall.query_words)
-    return _share(recall.events.rare(recall.query_words & recall.all_words), wanted)
+    found = recall.rare_query_words & recall.all_words
+    return _share(recall.events.mass(found), recall.events.mass(recall.rare_query_words))
 
 
 def _best_text(recall: Recall) -> float:
-    wanted = recall.events.rare(recall.query_words)
-    best = max((recall.events.rare(recall.query_words & words) for words in recall.text_words), default=0.0)
-    return _share(best, wanted) if recall.texts else 0.0
+    best = max((recall.events.mass(recall.rare_query_words & words) for words in recall.rare_text_words), default=0)
+    return _share(best, recall.events.mass(recall.rare_query_words)) if recall.texts else 0.0
 
 
 def _rare_mass(recall: Recall) -> float:
-    needed = frozenset[str]().union(*(recall.events.words[place] for place in recall.nearest))
-    return _share(recall.events.rare(needed & recall.all_words), recall.events.rare(needed))
+    needed = _union(recall.events.rare_words[place] for place in recall.nearest)
+    return _share(recall.events.mass(needed & recall.all_words), recall.events.mass(needed))
 
 
 def _newest_told(recall: Recall) -> float:
@@ -157,10 +195,10 @@ def _stale_twins(recall: Recall) -> float:
     told = [number for number, is_told in enumerate(recall.told) if is_told]
     stale = 0
     for number in told:
-        own = recall.events.words[recall.nearest[number]]
+        own = recall.events.rare_words[recall.nearest[number]]
         for later in range(number + 1, len(recall.nearest)):
-            other = recall.events.words[recall.nearest[later]]
-            alike = recall.events.rare(own & other) >= TWINS * max(recall.events.rare(own), 1e-9)
+            other = recall.events.rare_words[recall.nearest[later]]
+            alike = recall.events.mass(own & other) >= TWINS * recall.events.mass(own)
             if alike and not recall.told[later]:
                 stale += 1
                 break
@@ -168,33 +206,32 @@ def _stale_twins(recall: Recall) -> float:
 
 
 def _redundancy(recall: Recall) -> float:
-    alike = [len(a & b) / max(1, len(a | b)) for a, b in _word_pairs(recall)]
-    return sum(alike) / len(alike) if alike else 0.0
+    alike = 0.0
+    for one, two in recall.pairs:
+        shared = len(recall.text_words[one] & recall.text_words[two])
+        alike += shared / max(1, len(recall.text_words[one]) + len(recall.text_words[two]) - shared)
+    return alike / len(recall.pairs) if recall.pairs else 0.0
 
 
 def _contradiction(recall: Recall) -> float:
     """Of pairs of texts that speak of the same thing, the share with other numbers or names."""
     same = differing = 0
     for one, two in recall.pairs:
-        shared = recall.events.rare(recall.text_words[one] & recall.text_words[two])
-        if shared < TWINS * max(1e-9, recall.events.rare(recall.text_words[one])):
+        least = TWINS * recall.text_masses[one]
+        if not least or recall.text_masses[two] < least:
             continue
-        same += 1
-        differing += recall.values[one] != recall.values[two]
+        if recall.events.mass(recall.rare_text_words[one] & recall.rare_text_words[two]) >= least:
+            same += 1
+            differing += recall.values[one] != recall.values[two]
     return differing / same if same else 0.0
-
-
-def _word_pairs(recall: Recall) -> list[tuple[frozenset[str], frozenset[str]]]:
-    return [(recall.text_words[one], recall.text_words[two]) for one, two in recall.pairs]
 
 
 def _order(recall: Recall) -> float:
     """Of neighbouring recalled texts, the share in order of time; a text's time is that of its rarest word."""
     places: list[int] = []
-    for words in recall.text_words:
-        known = sorted(words & recall.events.rarity.keys())
-        if known:
-            rarest = max(known, key=recall.events.rarity.__getitem__)
+    for words in recall.rare_text_words:
+        if words:
+            _, rarest = max((recall.events.rarity[word], word) for word in words)
             places.append(recall.events.places[rarest][0])
     steps = list(pairwise(places))
     return sum(after >= before for before, after in steps) / len(steps) if steps else 1.0

@@ -7,6 +7,7 @@ either, no memory is to blame.
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from pydantic import Field
@@ -19,6 +20,8 @@ from pipelines.evaluation.records import RunManifest
 from pipelines.memories.perturbed import PERTURBED
 from pipelines.memories.settings import settings_suffix
 from pipelines.reward.features import Recall, WrittenTexts, features_of
+
+MOST_CLUSTERS = 400
 
 
 class RewardRow(Record):
@@ -94,7 +97,13 @@ def _written(events: Sequence[EventRow]) -> Mapping[tuple[str, int], WrittenText
     texts: dict[tuple[str, int], list[str]] = {}
     for event in events:
         texts.setdefault((event.cluster, event.length), []).append(event.text)
-    return {key: WrittenTexts(own) for key, own in texts.items()}
+    return {key: _counted(tuple(own)) for key, own in texts.items()}
+
+
+@lru_cache(maxsize=MOST_CLUSTERS)
+def _counted(texts: tuple[str, ...]) -> WrittenTexts:
+    """Return the texts with how rare their words are, once for all memories that were given the same."""
+    return WrittenTexts(texts)
 
 
 def rows_digest(rows: Sequence[RewardRow]) -> str:
