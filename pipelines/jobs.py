@@ -24,13 +24,11 @@ class Phase:
     assets: Sequence[str] = ()
 
 
-def phases(
-    benchmark: Benchmark, variant: str, *, units: Sequence[str], config: Mapping[str, Any], last: Sequence[str] = ()
-) -> Iterator[Phase]:
+def phases(benchmark: Benchmark, variant: str, *, units: Sequence[str], config: Mapping[str, Any]) -> Iterator[Phase]:
     """Yield the runs that make, report on and release a variant, in order.
 
-    One, or, where it is split into work units, one for the recipe, one for each unit, and one for what comes last: the
-    assets of `last`, all by default. `config`: as a run has it.
+    One, or, where it is split into work units, one for the recipe, one for each unit, and one for report and release.
+    `config`: as a run has it.
     """
     key = benchmark.key
     if not benchmark.partitions.sharded:
@@ -43,7 +41,7 @@ def phases(
     yield Phase(key("resolve_recipe"), variant, root)
     for unit in units:
         yield Phase(key("generate_unit"), unit)
-    yield Phase(key("make_release"), variant, rest, last)
+    yield release_phase(benchmark, variant, config=rest)
 
 
 def _job(name: str, assets: tuple[str, ...], partitions: dg.StaticPartitionsDefinition, *, description: str) -> Any:
@@ -51,44 +49,16 @@ def _job(name: str, assets: tuple[str, ...], partitions: dg.StaticPartitionsDefi
 
 
 def benchmark_jobs(entry: BenchmarkEntry) -> list[Any]:
-    """A benchmark's jobs: make, release, publish, evaluate. Their names begin as those of its assets do."""
+    """Return a benchmark's jobs: generate and release, publish, evaluate. Their names begin as those of its assets do.
+
+    Where a recipe is split into work units, the phases of a variant are jobs as well.
+    """
     benchmark = entry.benchmark
     key = benchmark.key
     items = f"{benchmark.noun}s"
     by_variant = benchmark.partitions.by_variant
-    recipe = (key("recipe"),)
-    report = (key("quality_report"),)
-    release = (key("dataset_card"), key("release"))
-    made = (*recipe, *benchmark.stage_names, *report)
-    return [
-        _job(key("resolve_recipe"), recipe, by_variant, description="Resolve a variant's recipe."),
-        _job(
-            key("generate_unit"),
-            benchmark.stage_names,
-            benchmark.partitions.by_unit,
-            description=f"Make one work unit's {items}, from {benchmark.source.name} to {benchmark.final.name}.",
-        ),
-        _job(
-            key("make_release"),
-            (*report, *release),
-            by_variant,
-            description="Report on a finished variant and freeze it into a release.",
-        ),
-        _whole_job(
-            entry, key("generate"), made, description=f"Make a variant's {items} and report on them; nothing is released."
-        ),
-        _whole_job(
-            entry,
-            key(GENERATE_AND_RELEASE),
-            (*made, *release),
-            description=f"Make a variant's {items}, report on them and release them.",
-        ),
-        _job(
-            key("freeze_release"),
-            release,
-            by_variant,
-            description="Freeze a variant whose report is there into a release.",
-        ),
+    jobs = [
+        _whole_job(entry, description=f"Make a variant's {items}, report on them and release them."),
         _job(
             key("publish"),
             (key("hub_release"),),
@@ -102,6 +72,40 @@ def benchmark_jobs(entry: BenchmarkEntry) -> list[Any]:
             description="Evaluate memories on the release of a variant.",
         ),
     ]
+    if benchmark.partitions.sharded:
+        jobs += _phase_jobs(benchmark)
+    return jobs
+
+
+def _phase_jobs(benchmark: Benchmark) -> list[Any]:
+    key = benchmark.key
+    by_variant = benchmark.partitions.by_variant
+    return [
+        _job(key("resolve_recipe"), (key("recipe"),), by_variant, description="Resolve a variant's recipe."),
+        _job(
+            key("generate_unit"),
+            benchmark.stage_names,
+            benchmark.partitions.by_unit,
+            description=f"Make one work unit's {benchmark.noun}s, from {benchmark.source.name} to {benchmark.final.name}.",
+        ),
+        _job(
+            key("make_release"),
+            _released(benchmark),
+            by_variant,
+            description="Report on a finished variant and freeze it into a release.",
+        ),
+    ]
+
+
+def _released(benchmark: Benchmark) -> tuple[str, ...]:
+    """Return the assets that are made of all of a variant's items."""
+    return tuple(map(benchmark.key, ("quality_report", "dataset_card", "release")))
+
+
+def release_phase(benchmark: Benchmark, variant: str, *, config: Mapping[str, Any]) -> Phase:
+    """Return the run that reports on the finished items of a variant and releases them."""
+    job = "make_release" if benchmark.partitions.sharded else GENERATE_AND_RELEASE
+    return Phase(benchmark.key(job), variant, config, _released(benchmark))
 
 
 def phases_op(job: str) -> str:
@@ -109,13 +113,14 @@ def phases_op(job: str) -> str:
     return f"{job}_by_phases"
 
 
-def _whole_job(entry: BenchmarkEntry, name: str, assets: tuple[str, ...], *, description: str) -> Any:
+def _whole_job(entry: BenchmarkEntry, *, description: str) -> Any:
     """A job over all of a variant: one run, or, as one job takes assets of one kind of partitions alone, a run of runs."""
     partitions = entry.benchmark.partitions
-    if not partitions.sharded:
-        return _job(name, assets, partitions.by_variant, description=description)
     key = entry.benchmark.key
-    last = [asset for asset in assets if asset not in (key("recipe"), *entry.benchmark.stage_names)]
+    name = key(GENERATE_AND_RELEASE)
+    if not partitions.sharded:
+        assets = (key("recipe"), *entry.benchmark.stage_names, *_released(entry.benchmark))
+        return _job(name, assets, partitions.by_variant, description=description)
 
     @dg.op(
         name=phases_op(name),
@@ -130,7 +135,7 @@ def _whole_job(entry: BenchmarkEntry, name: str, assets: tuple[str, ...], *, des
         """Run the phases here, unit by unit. Raises dg.Failure that names the run that failed."""
         variant = context.partition_key
         root = {name: {"config": fields} for name, fields in context.op_config.items()}
-        for phase in phases(entry.benchmark, variant, units=partitions.units[variant], config=root, last=last):
+        for phase in phases(entry.benchmark, variant, units=partitions.units[variant], config=root):
             _run(context, phase)
 
     @dg.job(  # pyright: ignore[reportUnknownMemberType]

@@ -1,6 +1,7 @@
-"""Asset checks derived from the rules: one step per stage, one check per rule, also for rules that hold."""
+"""Asset checks derived from the rules: one step per stage, one check per rule, or for several that say one thing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import dagster as dg
@@ -12,11 +13,11 @@ from assets.engine.stage_asset import explain_disk_errors
 from assets.recipe.partitions import PARTITION_TAG
 from assets.records.base import ItemRecord
 from assets.reporting.asset_description import Row, markdown_table
-from assets.reporting.plurals import counted
+from assets.reporting.plurals import counted, is_or_are
 from validation.finished_items import ITEMS_AT_ONCE, records_of
 from validation.report.checks import report_checks
 from validation.report.validation import Validation
-from validation.rules import RecordsByStage, RuleOutcome, RuleRun
+from validation.rules import RecordsByStage, Rule, RuleOutcome, RuleRun
 
 EVALUATION = dg.DagsterEventType.ASSET_CHECK_EVALUATION.value
 LOOK_BACK = 200  # results of a check: those of all partitions stand in one list
@@ -41,14 +42,17 @@ def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDef
     rules = validation.rules[stage.name]
     benchmark = validation.benchmark
     read_by_rules: set[str] = set()
-    specs: list[dg.AssetCheckSpec] = []
+    rules_by_check: dict[str, list[Rule]] = {}
     for rule in rules:
         read_by_rules.update(rule.reads)
+        rules_by_check.setdefault(rule.check or rule.name, []).append(rule)
+    specs: list[dg.AssetCheckSpec] = []
+    for name, together in rules_by_check.items():
         spec = dg.AssetCheckSpec(
-            rule.name,
+            name,
             asset=stage.name,
-            description=rule.truth,
-            blocking=rule.blocking,
+            description=" ".join([rule.truth for rule in together]),
+            blocking=any(rule.blocking for rule in together),
             partitions_def=benchmark.partitions.by_unit,
         )
         specs.append(spec)
@@ -71,37 +75,63 @@ def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDef
                 rows: dict[int, ItemRecord] = snapshots.read(own, stage.name, record=stage.record, positions=positions)
                 read_records: RecordsByStage = {one.name: records_of(one, refs, run_context, positions) for one in others}
                 run.add(list(rows.values()), others=read_records)
-        for outcome in run.outcomes():
-            yield rule_check_result(outcome, asset=stage.name, noun=benchmark.noun)
+        outcomes = {outcome.rule.name: outcome for outcome in run.outcomes()}
+        for name, together in rules_by_check.items():
+            found = [outcomes[rule.name] for rule in together]
+            yield rules_check_result(name, found, asset=stage.name, noun=benchmark.noun)
 
     return checks
 
 
-def rule_check_result(outcome: RuleOutcome, *, asset: str, noun: str) -> dg.AssetCheckResult:
-    """Return a rule's outcome as Dagster shows it, with a bounded sample of what is wrong."""
-    metadata: dict[str, Any] = {f"{noun}s": outcome.items, "violations": outcome.count}
-    if outcome.violations:
-        sample: list[Row] = [{noun: one.item_id, "what": one.message} for one in outcome.violations[:SAMPLE_SIZE]]
-        metadata["sample"] = dg.MetadataValue.md(markdown_table(sample))
+def rules_check_result(check: str, outcomes: Sequence[RuleOutcome], *, asset: str, noun: str) -> dg.AssetCheckResult:
+    """Return the outcomes of a check's rules, at least one, as Dagster shows them, with a bounded sample of what is wrong."""
+    items = outcomes[0].items
+    broken = [outcome for outcome in outcomes if not outcome.passed]
+    looked_at = dict.fromkeys([asset, *chain.from_iterable([outcome.rule.reads for outcome in outcomes])])
+    worst = max([outcome.broken for outcome in outcomes])
+    metadata: dict[str, Any] = {
+        "looked_at": ", ".join(looked_at),
+        f"{noun}s": items,
+        # Of several rules, of the one that most items break.
+        "share_without_fault": 1 - worst / items if items else 1.0,
+    }
+    if broken:
+        first = broken[0].violations[0]
+        metadata["violations"] = sum([outcome.count for outcome in broken])
+        metadata["example"] = f"{first.item_id}: {first.message}"
+        metadata["sample"] = dg.MetadataValue.md(markdown_table(_sample(broken, noun=noun)))
+    if len(outcomes) > 1:
+        rows: list[Row] = [{"rule": one.rule.truth, f"{noun}s that break it": one.broken} for one in outcomes]
+        metadata["rules"] = dg.MetadataValue.md(markdown_table(rows))
+    blocks = any(outcome.rule.blocking for outcome in broken or outcomes)
     return dg.AssetCheckResult(
         asset_key=asset,
-        check_name=outcome.rule.name,
-        passed=outcome.passed,
-        severity=dg.AssetCheckSeverity.ERROR if outcome.rule.blocking else dg.AssetCheckSeverity.WARN,
-        description=outcome_description(outcome, noun=noun),
+        check_name=check,
+        passed=not broken,
+        severity=dg.AssetCheckSeverity.ERROR if blocks else dg.AssetCheckSeverity.WARN,
+        description=outcome_description(outcomes, noun=noun),
         metadata=metadata,
     )
 
 
-def outcome_description(outcome: RuleOutcome, *, noun: str) -> str:
-    """Return the outcome in a sentence, with the first violation."""
-    if not outcome.violations:
-        return f"Holds for all {counted(outcome.items, noun)}."
-    first = outcome.violations[0]
-    return (
-        f"{outcome.rule.truth} Not so for {outcome.broken} of {counted(outcome.items, noun)}; "
-        f"the first is {first.item_id}: {first.message}"
-    )
+def _sample(broken: Sequence[RuleOutcome], *, noun: str) -> list[Row]:
+    rows: list[Row] = []
+    for outcome in broken:
+        for violation in outcome.violations[:SAMPLE_SIZE]:
+            rows.append({noun: violation.item_id, "what": violation.message})
+    return rows
+
+
+def outcome_description(outcomes: Sequence[RuleOutcome], *, noun: str) -> str:
+    """Return the outcomes of a check's rules in a sentence, with the first violation."""
+    items = counted(outcomes[0].items, noun)
+    broken = [outcome for outcome in outcomes if not outcome.passed]
+    if not broken:
+        return f"Holds for all {items}." if len(outcomes) == 1 else f"All {len(outcomes)} rules hold for all {items}."
+    first = broken[0].violations[0]
+    sentence = f"{broken[0].rule.truth} Not so for {broken[0].broken} of {items}; the first is {first.item_id}: {first.message}"
+    others = len(broken) - 1
+    return f"{sentence}. {others} more of its {len(outcomes)} rules {is_or_are(others)} broken." if others else sentence
 
 
 def keep_last_results(run: dg.DagsterRun, instance: dg.DagsterInstance) -> int:

@@ -30,7 +30,7 @@ class Rule:
     `find` is called with the record, the same user's records of the stages that it `reads` beside it, and the recipe. A
     record so broken that it lacks what `find` looks up is a violation as well. A blocking rule stops everything
     downstream, because whatever is made of a wrong row is wrong too. `of_votes`: it looks at votes of the gates, which users
-    from elsewhere do not have.
+    from elsewhere do not have. `check`: the asset check that shows it together with others; by default it has its own.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Rule:
     blocking: bool = True
     reads: tuple[str, ...] = ()
     of_votes: bool = False
+    check: str = ""
 
     def violations(self, records: Sequence[ItemRecord], *, recipe: Recipe, others: RecordsByStage) -> Iterator[Violation]:
         """Yield what contradicts the rule. An item without a record of a stage that the rule reads contradicts it too."""

@@ -149,7 +149,10 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
     def files_match_manifest(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
         folder = _released_folder(context, release)
         with heartbeat(context.log.info, Steps(f"Reading {folder} again").line):
-            return _result(verify_release(folder), success=f"All files of {folder.name} are as the manifest says.")
+            problems = verify_release(folder)
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        looked_at = {"release": folder.name, "files": len(files), "bytes": sum([path.stat().st_size for path in files])}
+        return _result(problems, success=f"All files of {folder.name} are as the manifest says.", looked_at=looked_at)
 
     @dg.asset_check(
         asset=card,
@@ -161,8 +164,11 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
         "one.",
     )
     def links_and_configurations_resolve(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
-        problems = list(card_problems(_released_folder(context, card)))
-        return _result(problems, success="All links and configurations resolve.")
+        folder = _released_folder(context, card)
+        problems = list(card_problems(folder))
+        # A card that cannot be read is a problem already.
+        links = [] if problems else card_links((folder / CARD).read_text(encoding="utf-8"))
+        return _result(problems, success="All links and configurations resolve.", looked_at={"links": len(links)})
 
     @dg.asset_check(
         asset=hub_release,
@@ -181,15 +187,18 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
         repo = str(metadata.get("repo", ""))
         tag = str(metadata.get("tag", ""))
         commit = str(metadata.get("commit", ""))
+        looked_at = {"repo": repo, "tag": tag, "commit": commit}
         if not tag:
-            return _result([], success=f"Proposed to {repo} as a pull request, so there is no tag to read.")
+            sentence = f"Proposed to {repo} as a pull request, so there is no tag to read."
+            return _result([], success=sentence, looked_at=looked_at)
         try:
             current = publisher.commit_of(repo, revision=tag)
         except HubError as error:
-            return _result([str(error)], success="")
+            return _result([str(error)], success="", looked_at=looked_at)
+        problems: list[str] = []
         if current != commit:
-            return _result([f"{repo}@{tag} is at {current or 'no commit'}, and {commit} was published."], success="")
-        return _result([], success=f"{repo}@{tag} is at commit {commit[:12]}.")
+            problems.append(f"{repo}@{tag} is at {current or 'no commit'}, and {commit} was published.")
+        return _result(problems, success=f"{repo}@{tag} is at commit {commit[:12]}.", looked_at=looked_at)
 
     return [links_and_configurations_resolve, files_match_manifest, tag_reads_back]
 
@@ -204,9 +213,14 @@ def card_problems(folder: Path) -> Iterator[str]:
         yield str(error)
         return
     yield from header_problems(configurations, manifest=manifest)
-    for link in dict.fromkeys(LINK.findall(split_card(text, source=CARD)[1])):
+    for link in card_links(text):
         if not (folder / link).exists():
             yield f"{CARD} links to {link}, which is not in the release."
+
+
+def card_links(text: str) -> list[str]:
+    """Return the relative links of a card, each once. Raises CardError."""
+    return list(dict.fromkeys(LINK.findall(split_card(text, source=CARD)[1])))
 
 
 def _released_folder(context: dg.AssetCheckExecutionContext, asset: str) -> Path:
@@ -232,10 +246,11 @@ def last_materialized(context: dg.AssetCheckExecutionContext, asset: str) -> Map
     return {name: value.value for name, value in materialization.metadata.items()}
 
 
-def _result(problems: list[str], *, success: str) -> dg.AssetCheckResult:
-    """Return the result in a sentence, with the first problems as a table."""
-    if not problems:
-        return dg.AssetCheckResult(passed=True, description=success, metadata={"problems": 0})
-    sample = markdown_table([{"problem": problem} for problem in problems[:PROBLEMS_SHOWN]])
-    metadata = {"problems": len(problems), "sample": dg.MetadataValue.md(sample)}
-    return dg.AssetCheckResult(passed=False, description=problems[0], metadata=metadata)
+def _result(problems: list[str], *, success: str, looked_at: Mapping[str, str | int]) -> dg.AssetCheckResult:
+    """Return the result in a sentence, with what was looked at, and the first problems as a table."""
+    metadata: dict[str, Any] = dict(looked_at)
+    if problems:
+        metadata["problems"] = len(problems)
+        sample = markdown_table([{"problem": problem} for problem in problems[:PROBLEMS_SHOWN]])
+        metadata["sample"] = dg.MetadataValue.md(sample)
+    return dg.AssetCheckResult(passed=not problems, description=problems[0] if problems else success, metadata=metadata)

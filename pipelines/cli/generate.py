@@ -46,7 +46,7 @@ from pipelines.cli.terminal import LiveProgress, TextConsole, print_plain, stder
 from pipelines.definitions import defs
 from pipelines.errors import Problem, Stopped
 from pipelines.home import Home, home, obstacles
-from pipelines.jobs import Phase, phases
+from pipelines.jobs import Phase, phases, release_phase
 from pipelines.opening.dagster_resources import configured_resources
 from pipelines.opening.doctor import check_dagster_storage, sound_dagster_storage
 from pipelines.opening.models import open_run_context
@@ -232,7 +232,7 @@ def asked_models(recipe: Recipe, *, embedded: str | None, offline: bool) -> Iter
 def freeze_variant(variant: str, *, version: str) -> Path:
     """Release the users that are finished; return the release's folder. Raises Problem with one sentence."""
     benchmark = benchmark_of(recipe_in_file(variant))
-    phase = Phase(benchmark.key("make_release"), variant, {benchmark.key("release"): {"config": {"version": version}}})
+    phase = release_phase(benchmark, variant, config={benchmark.key("release"): {"config": {"version": version}}})
     with (
         LiveProgress(stderr_console()) as progress,
         _run_context(home(), RunOptions(concurrency=1, offline=True), progress) as run_context,
@@ -303,6 +303,9 @@ def _storage_errors() -> Generator[None, None, None]:
 
 def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
     job = defs.resolve_job_def(phase.job)
+    if phase.assets:
+        # Not as an argument of the execution, which takes no resources beside it.
+        job = job.get_subset(asset_selection=frozenset(map(dg.AssetKey, phase.assets)))
     result = job.execute_in_process(
         instance=instance,
         partition_key=phase.partition,

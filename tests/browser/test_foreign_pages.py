@@ -18,7 +18,7 @@ from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support.ui_server import UiServer
 
 pytestmark = pytest.mark.browser
-JOB = '{jobName: "resolve_recipe", repositoryLocationName: "amemgym", repositoryName: "__repository__"}'
+JOB = '{jobName: "generate_and_release", repositoryLocationName: "amemgym", repositoryName: "__repository__"}'
 TAGS = '[{key: "dagster/partition", value: "demo"}]'
 LAUNCH = f"mutation {{ launchRun(executionParams: {{selector: {JOB}, executionMetadata: {{tags: {TAGS}}}}}) {{ __typename }} }}"
 COUNT = "{ runsOrError { ... on Runs { results { runId } } } }"
@@ -156,7 +156,7 @@ def test_a_foreign_name_that_leads_to_the_server_is_shown_a_refusal(user: Visit,
 
 def test_the_ui_itself_launches_a_run(user: Visit, server: UiServer) -> None:
     before = launched(server)
-    page = start(user, job="resolve_recipe", partition="demo", config="num_users: 2")
+    page = start(user, partition="demo", config="num_users: 1\nnum_reserve: 1\nnum_questions: 2\nnum_periods: 1")
     assert outcome(page) == "Success"
     assert launched(server) == before + 1
     page.close()

@@ -170,9 +170,9 @@ def test_a_launch_succeeds_after_a_restart_of_the_database(database: str, server
     process = subprocess.Popen(command, env=around)
     try:
         deployment = Deployment(f"http://127.0.0.1:{port}", report=print)
-        first = deployment.launch(Phase("resolve_recipe", "demo"))
+        first = deployment.launch(Phase("generate_and_release", "demo"))
         end_sessions(database)
-        assert deployment.launch(Phase("resolve_recipe", "demo")) != first
+        assert deployment.launch(Phase("generate_and_release", "demo")) != first
     finally:
         process.terminate()
         process.wait(30)

@@ -1,7 +1,7 @@
 """What is made says what it was made from: rows of two recipes never meet, and a recipe stays until somebody changes it."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -47,17 +47,23 @@ class Project:
     def releases(self) -> list[str]:
         return sorted(str(path.relative_to(self.folder)) for path in (self.folder / "releases").rglob("*"))
 
-    def run(self, job: str, *, report: Any = None, **recipe: object) -> dg.ExecuteInProcessResult:
+    def run(self, *assets: str, report: Any = None, **recipe: object) -> dg.ExecuteInProcessResult:
+        """Make these assets of the demo, or all of them."""
         config = {"ops": {"recipe": {"config": recipe}}} if recipe else {}
-        return self.run_configured(job, config, report=report)
+        return self.run_configured("generate_and_release", config, assets=assets, report=report)
 
     def run_configured(
-        self, job: str, config: dict[str, Any], *, report: Any = None, variant: str = "demo"
+        self, job: str, config: dict[str, Any], *, assets: Sequence[str] = (), report: Any = None, variant: str = "demo"
     ) -> dg.ExecuteInProcessResult:
+        whole = defs.resolve_job_def(job)
+        chosen = whole.get_subset(asset_selection=frozenset(map(dg.AssetKey, assets))) if assets else whole
         with open_run_context(home(), report=report) as run_context:
-            resources = {**self.resources, "run_context": run_context}
-            return defs.resolve_job_def(job).execute_in_process(
-                config, instance=self.instance, partition_key=variant, resources=resources, raise_on_error=False
+            return chosen.execute_in_process(
+                config,
+                instance=self.instance,
+                partition_key=variant,
+                resources={**self.resources, "run_context": run_context},
+                raise_on_error=False,
             )
 
     def seeds(self) -> dict[str, int]:
@@ -70,7 +76,7 @@ class Project:
         benchmark = benchmark_of(load_recipe(variant))
         asset = benchmark.key("recipe")
         config = {"ops": {asset: {"config": given}}} if given else {}
-        assert self.run_configured(benchmark.key("resolve_recipe"), config, variant=variant).success
+        assert self.run_configured(benchmark.key("generate_and_release"), config, assets=[asset], variant=variant).success
         resolved = self.values.find(asset, variant)
         assert isinstance(resolved, ResolvedRecipe)
         return resolved.recipe.salt
@@ -105,9 +111,9 @@ def released(demo_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proje
 def test_rows_of_one_recipe_cannot_be_reported_on_or_released_under_another(released: Project) -> None:
     before = released.releases
     assert "releases/demo/0.1.0/manifest.json" in before
-    assert released.run("resolve_recipe", **OTHER).success
-    for job in ("freeze_release", "make_release"):
-        result = released.run(job)
+    assert released.run("recipe", **OTHER).success
+    for assets in (("dataset_card", "release"), ("quality_report", "dataset_card", "release")):
+        result = released.run(*assets)
         assert not result.success
         assert reason(result) == (
             "What is there of 'demo' was made with num_questions 3 instead of 4, num_periods 2 instead of 5, "
@@ -120,8 +126,8 @@ def test_rows_of_one_recipe_cannot_be_reported_on_or_released_under_another(rele
     status, output = amemgym_here(released.folder, "quality", "demo")
     assert (status, "It cannot be released." in output, "It can be released." in output) == (1, True, False)
     assert "or with --reset as demo.yaml says" in output
-    assert released.run("resolve_recipe", reset_overrides=True, **DEMO).success
-    assert released.run("freeze_release").success
+    assert released.run("recipe", reset_overrides=True, **DEMO).success
+    assert released.run("dataset_card", "release").success
     assert released.releases == before
 
 
@@ -132,9 +138,9 @@ def test_a_running_run_keeps_its_recipe_whatever_is_resolved_beside_it(project: 
         if progress.stage == "events" and not resolved:
             resolved.append(True)
             with ThreadPoolExecutor(1) as pool:
-                assert pool.submit(lambda: project.run("resolve_recipe", seed=77)).result().success
+                assert pool.submit(lambda: project.run("recipe", seed=77)).result().success
 
-    result = project.run("generate_and_release", report=resolve_another, **SMALL)
+    result = project.run(report=resolve_another, **SMALL)
     assert result.success
     assert resolved
     assert set(project.seeds().values()) == {1}
@@ -161,7 +167,7 @@ def test_a_stage_that_is_materialized_alone_goes_by_what_it_is_made_from_and_say
             )
 
     assert materialize_answers().success
-    assert released.run("resolve_recipe", seed=77).success
+    assert released.run("recipe", seed=77).success
     assert "seed 42 instead of 77" in reason(materialize_answers())
     assert set(released.seeds().values()) == {42}
 
@@ -194,17 +200,17 @@ def test_overrides_stay_until_they_are_overridden_or_reset(project: Project) -> 
         assert isinstance(value, ResolvedRecipe)
         return value.overrides
 
-    assert project.run("resolve_recipe", **SMALL).success
-    assert project.run("resolve_recipe").success
+    assert project.run("recipe", **SMALL).success
+    assert project.run("recipe").success
     assert overrides() == SMALL
-    assert project.run("resolve_recipe", seed=2, gates={"votes": 3}).success
+    assert project.run("recipe", seed=2, gates={"votes": 3}).success
     assert overrides() == {**SMALL, "seed": 2, "gates.votes": 3}
-    assert project.run("resolve_recipe", reset_overrides=True, seed=3).success
+    assert project.run("recipe", reset_overrides=True, seed=3).success
     assert overrides() == {"seed": 3}
 
 
 def test_the_command_line_goes_on_from_the_last_overrides_and_says_which_it_replaces(project: Project) -> None:
-    assert project.run("resolve_recipe", **SMALL).success
+    assert project.run("recipe", **SMALL).success
     status, output = amemgym_here(project.folder, "plan", "demo", "--set", "seed=2")
     assert status == 0
     assert "This run replaces seed 1 by 2." in output
@@ -214,7 +220,7 @@ def test_the_command_line_goes_on_from_the_last_overrides_and_says_which_it_repl
     status, output = amemgym_here(project.folder, "plan", "demo", "--set", "num_periods=0")
     assert status == 1
     assert "Overrides of the last run: " not in output
-    assert project.run("resolve_recipe", reset_overrides=True, num_changes_per_period=4, num_periods=2).success
+    assert project.run("recipe", reset_overrides=True, num_changes_per_period=4, num_periods=2).success
     status, output = amemgym_here(project.folder, "plan", "demo", "--set", "num_questions=1")
     assert status == 1
     assert "Overrides of the last run: num_periods, num_changes_per_period; --reset" in output.replace("\n", " ")
@@ -228,7 +234,7 @@ def test_a_recipe_value_that_cannot_be_read_is_told_and_made_anew(project: Proje
     status, output = amemgym_here(project.folder, "plan", "demo", "--set", "seed=2")
     assert status == 0
     assert "The overrides of the last run cannot be read and count as none" in output
-    assert project.run("resolve_recipe", **SMALL).success
+    assert project.run("recipe", **SMALL).success
     assert project.values.find("recipe", "demo") is not None
 
 
@@ -239,16 +245,16 @@ def test_a_run_that_another_one_overtakes_makes_its_own_rows_to_the_end(project:
         if progress.stage == "user_profiles" and not overtaken:
             overtaken.append(True)
             with ThreadPoolExecutor(1) as pool:
-                assert pool.submit(lambda: project.run("generate", **{**SMALL, "seed": 2})).result().success
+                assert pool.submit(lambda: project.run(**{**SMALL, "seed": 2})).result().success
 
-    assert project.run("generate", report=overtake, **SMALL).success
+    assert project.run(report=overtake, **SMALL).success
     assert overtaken
     assert project.seeds() == {"personas": 2, **dict.fromkeys(("questions", "events", "answers", "episodes"), 1)}
 
 
 def test_a_report_of_another_recipe_is_told(released: Project) -> None:
     assert amemgym_here(released.folder, "quality", "demo")[0] == 0
-    assert released.run("resolve_recipe", seed=3).success
+    assert released.run("recipe", seed=3).success
     status, output = amemgym_here(released.folder, "quality", "demo")
     assert status == 1
     assert "This report is of 'demo' with seed 42 instead of 3" in output

@@ -20,8 +20,9 @@ from tests.support.run_contexts import provenance, run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import persona, small_recipe
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION
-from validation.checks import SAMPLE_SIZE, stage_checks
-from validation.report.checks import table_result
+from validation.checks import SAMPLE_SIZE, rules_check_result, stage_checks
+from validation.report.checks import columns_result
+from validation.rules import Rule, RuleOutcome, Violation
 
 
 def run_with(personas: Sequence[Persona], folder: Path, *, damaged: bool = False) -> dg.ExecuteInProcessResult:
@@ -62,7 +63,7 @@ def test_rules_that_hold_say_for_how_many_users_and_in_which_partition(tmp_path:
     assert result.success
     for check in checks_of(result).values():
         assert (check.passed, check.partition, check.description) == (True, "demo", "Holds for all 2 users.")
-        assert values(check) == {"users": 2, "violations": 0}
+        assert values(check) == {"looked_at": "personas", "users": 2, "share_without_fault": 1.0}
 
 
 def test_a_damaged_snapshot_ends_the_checks_with_one_sentence(tmp_path: Path) -> None:
@@ -81,7 +82,8 @@ def test_a_blocking_rule_that_is_broken_stops_what_depends_on_the_asset(tmp_path
     assert check.description == (
         f"Every user is sampled once. Not so for 1 of 3 users; the first is {persona(1).user_id}: has 2 rows"
     )
-    assert values(check)["violations"] == 1
+    assert (values(check)["violations"], values(check)["share_without_fault"]) == (1, pytest.approx(2 / 3))
+    assert values(check)["example"] == f"{persona(1).user_id}: has 2 rows"
     assert "has 2 rows" in values(check)["sample"]
     assert [event.step_key for event in result.get_step_success_events() if event.step_key == "next_stage"] == []
 
@@ -109,24 +111,51 @@ def line(**changes: Any) -> ColumnLine:
     return ColumnLine.model_validate({**fields, **changes})
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_a_table_whose_expectations_hold_passes_and_one_that_was_not_validated_does_not(table: Any) -> None:
-    complete = table_result(table, [line(table=table), line(table=table, column="")], asset="quality_report", data_docs=DOCS)
-    assert values(complete)["data_docs"] == str(DOCS)
-    assert (complete.passed, complete.description) == (True, "All 2 expectations hold for 20 rows.")
-    assert (complete.check_name, values(complete)["expectations"], values(complete)["broken"]) == (f"{table}_columns", 2, 0)
-    assert not table_result(table, [], asset="quality_report", data_docs=DOCS).passed
+def test_tables_whose_expectations_hold_pass_and_one_that_was_not_validated_does_not() -> None:
+    lines = [line(table=table) for table in TABLES]
+    complete = columns_result(TABLES, [*lines, line(table="users", column="")], data_docs=DOCS)
+    count = len(TABLES)
+    assert (complete.passed, complete.description) == (
+        True,
+        f"All {count + 1} expectations hold for {20 * count} rows of {count} tables.",
+    )
+    shown = values(complete)
+    assert (shown["rows"], shown["expectations"], shown["share_met"]) == (20 * count, count + 1, 1.0)
+    assert shown["data_docs"] == str(DOCS)
+    assert not columns_result(TABLES, [], data_docs=DOCS).passed
+    partly = columns_result(TABLES, [one for one in lines if one.table != "users"], data_docs=DOCS)
+    assert (partly.passed, partly.description) == (False, "The columns of users were not validated.")
 
 
 def test_a_broken_expectation_is_shown_with_its_rows() -> None:
-    broken = table_result(
-        "users",
-        [line(), line(column="name", expectation="is not blank", unexpected=2, sample=("user_id: 7",))],
-        asset="quality_report",
-        data_docs=DOCS,
-    )
+    lines = [line(), line(column="name", expectation="is not blank", unexpected=2, sample=("user_id: 7",))]
+    broken = columns_result(("users",), lines, data_docs=DOCS)
     assert (broken.passed, broken.description) == (
         False,
-        "1 of 2 expectations are broken; the first: name is not blank. Not so in 2 of 20 rows, such as user_id: 7.",
+        "1 of 2 expectations are broken; the first: name of users is not blank. Not so in 2 of 20 rows, such as user_id: 7.",
     )
     assert "user\\_id: 7" in values(broken)["sample"] or "user_id: 7" in values(broken)["sample"]
+
+
+def test_rules_that_say_one_thing_are_one_check_that_blocks_where_a_blocking_one_is_broken() -> None:
+    spaces = RuleOutcome(Rule("spaces", "Texts have single spaces.", find=no_message, check="plain_prose"), items=4)
+    length = RuleOutcome(Rule("length", "Texts are short.", find=no_message, blocking=False, check="plain_prose"), items=4)
+    both = [spaces, length]
+    assert (
+        rules_check_result("plain_prose", both, asset="answers", noun="user").description == "All 2 rules hold for all 4 users."
+    )
+    length.add([Violation("user-1", "is long"), Violation("user-1", "is very long")])
+    advised = rules_check_result("plain_prose", both, asset="answers", noun="user")
+    assert (advised.passed, advised.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert (values(advised)["violations"], values(advised)["share_without_fault"]) == (2, 0.75)
+    spaces.add([Violation("user-2", "has two spaces")])
+    blocked = rules_check_result("plain_prose", both, asset="answers", noun="user")
+    assert (blocked.passed, blocked.severity) == (False, dg.AssetCheckSeverity.ERROR)
+    assert blocked.description == (
+        "Texts have single spaces. Not so for 1 of 4 users; the first is user-2: has two spaces. "
+        "1 more of its 2 rules is broken."
+    )
+
+
+def no_message(*_: object) -> tuple[str, ...]:
+    return ()

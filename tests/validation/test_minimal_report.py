@@ -58,7 +58,7 @@ def test_its_assets_and_checks_have_names_of_their_own() -> None:
         ["questions_differ"],
         ["all_tasks_finished", "rules_hold"],
         ["made_from_one_recipe"],
-        ["questions_columns", "users_columns"],
+        ["table_columns"],
     ]
 
 

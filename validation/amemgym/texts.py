@@ -24,6 +24,7 @@ from validation.rules import Rule
 SHOWN = 80  # characters of a text in a message
 # The check of texts of one user and kind, which may not be alike.
 APART: dict[TextKind, str] = {"answer": "options_apart", "question": "questions_apart"}
+PLAIN_PROSE = "plain_prose"  # the asset check of a stage's texts
 EXAMPLES = 3  # of a fault; a pattern shows in them
 # A question is drafted without the choices that its variables have in the end; one of them in it is advice, as in the schema.
 ADVICE_IN_THE_END = ("question", "no_copied_value")
@@ -80,10 +81,11 @@ def _choices_of(variables: Iterable[str], choices: Mapping[str, Iterable[str]]) 
 
 
 def text_rules(noun: str, kind: TextKind, texts: Texts, *, reads: tuple[str, ...] = ()) -> tuple[Rule, ...]:
-    """Return a rule for each check of this kind of text; `noun` begins the truth."""
+    """Return a rule for each check of this kind of text; `noun` begins the truth. One asset check shows them all."""
     rules: list[Rule] = []
     for check in CHECKS[kind]:
-        rules.append(Rule(check.name, f"{noun} {check.truth}.", _finder(texts, [check]), check.blocking, reads))
+        truth = f"{noun} {check.truth}."
+        rules.append(Rule(check.name, truth, _finder(texts, [check]), check.blocking, reads, check=PLAIN_PROSE))
     return tuple(rules)
 
 
@@ -91,7 +93,7 @@ def prose_rules(noun: str, kind: TextKind, texts: Texts, *, reads: tuple[str, ..
     """Return one rule of all checks that block, for a kind of text that no assistant is scored on."""
     checks = [check for check in CHECKS[kind] if check.blocking]
     truth = f"{noun} are plain prose in the recipe's language, without values, identifiers, placeholders or contact data."
-    return (Rule("plain_prose", truth, _finder(texts, checks), reads=reads),)
+    return (Rule(PLAIN_PROSE, truth, _finder(texts, checks), reads=reads),)
 
 
 def _finder(texts: Texts, checks: Sequence[TextCheck]) -> Callable[..., Iterator[str]]:

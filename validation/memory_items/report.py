@@ -27,7 +27,7 @@ from validation.memory_items.arrival import ArrivalCounter
 from validation.memory_items.telling_apart import TellingApart
 from validation.report import page
 from validation.report.builder import MinimalReportBuilder, SharedLines
-from validation.report.validation import CheckOutcome, ReportCheck, ReportSpec
+from validation.report.validation import CheckOutcome, ReportCheck, ReportSpec, values_by_name
 from validation.rules import RecordsByStage
 
 # Each hop is a condition of its own, and tasks differ in their number of hops.
@@ -197,9 +197,8 @@ def limits_outcome(report: MemoryItemsReport) -> CheckOutcome:
     """Pass when lengths are met, support is told from filler no better than allowed, and arrival tells nothing."""
     told = [f"by {name} with an area of {with_interval(area)}" for name, area in report.told_apart.items()]
     measured = "; ".join(told) or "not measured, for there are too few tasks"
-    return CheckOutcome(
-        not report.exceeded_limits, " ".join(report.exceeded_limits) or f"Support told from filler: {measured}."
-    )
+    sentence = " ".join(report.exceeded_limits) or f"Support told from filler: {measured}."
+    return CheckOutcome(not report.exceeded_limits, sentence, values_by_name(report.told_apart))
 
 
 def document_report(measured: str) -> ReportSpec:

@@ -1,7 +1,6 @@
 """The checks on a quality report that block a release: enough items, rules, columns of the released tables, and its limits."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from assets.engine.ports import VALUES
 from assets.engine.provenance import ReportValue
 from assets.engine.recipe_asset import current_recipe
 from assets.recipe.loading import units
-from assets.records.report import ColumnLine
+from assets.records.report import ColumnLine, RuleLine
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.plurals import counted
 from validation.expectations.project import DATA_DOCS, project_folder
@@ -24,7 +23,7 @@ def report_checks(validation: Validation) -> list[dg.AssetChecksDefinition]:
     """Return all checks on the report of a benchmark."""
     checks = [_quality_report_checks(validation), _recipe_check(validation.benchmark)]
     if validation.benchmark.tables:
-        checks.append(_column_checks(validation))
+        checks.append(_column_check(validation))
     return checks
 
 
@@ -59,10 +58,11 @@ def _quality_report_checks(validation: Validation) -> dg.AssetChecksDefinition:
             asset_key=asset,
             check_name=f"all_{noun}s_finished",
             passed=report.finished == report.wanted,
+            description=f"{report.finished} of {counted(report.wanted, noun)} are finished; "
+            f"{sum(report.replaced.values())} were replaced.",
             metadata={f"{noun}s": report.finished, "wanted": report.wanted, "replaced": "; ".join(replaced)},
         )
-        broken = [f"{line.stage}.{line.rule}" for line in report.rules if line.blocking and line.violations]
-        yield dg.AssetCheckResult(asset_key=asset, check_name="rules_hold", passed=not broken, metadata={"broken": broken})
+        yield _rules_result(report.rules, asset=asset)
         for check in own:
             outcome = check.outcome(report)
             yield dg.AssetCheckResult(
@@ -74,6 +74,37 @@ def _quality_report_checks(validation: Validation) -> dg.AssetChecksDefinition:
             )
 
     return checks
+
+
+def _rules_result(lines: Sequence[RuleLine], *, asset: str) -> dg.AssetCheckResult:
+    blocking = [line for line in lines if line.blocking]
+    broken = [line for line in lines if line.violations]
+    blocked = [line for line in broken if line.blocking]
+    stages = counted(len({line.stage for line in lines}), "stage")
+    description = f"All {counted(len(blocking), 'blocking rule')} of {stages} hold."
+    if blocked:
+        first = blocked[0]
+        description = f"{first.truth} Not so in {first.stage}: {'; '.join(first.examples[:1])}"
+    metadata: dict[str, Any] = {
+        "rules": len(blocking),
+        "share_held": 1 - len(blocked) / len(blocking) if blocking else 1.0,
+        "rules_of_advice": len(lines) - len(blocking),
+    }
+    if broken:
+        rows: list[Row] = []
+        for line in broken:
+            rows.append(
+                {
+                    "rule": f"{line.stage}.{line.rule}",
+                    "blocks": "yes" if line.blocking else "no",
+                    "violations": line.violations,
+                    "such as": "; ".join(line.examples[:1]),
+                }
+            )
+        metadata["broken"] = dg.MetadataValue.md(markdown_table(rows))
+    return dg.AssetCheckResult(
+        asset_key=asset, check_name="rules_hold", passed=not blocked, description=description, metadata=metadata
+    )
 
 
 def _recipe_check(benchmark: Benchmark) -> dg.AssetChecksDefinition:
@@ -109,45 +140,61 @@ def _recipe_check(benchmark: Benchmark) -> dg.AssetChecksDefinition:
     return made_from_one_recipe
 
 
-def _column_checks(validation: Validation) -> dg.AssetChecksDefinition:
+def _column_check(validation: Validation) -> dg.AssetChecksDefinition:
     benchmark = validation.benchmark
-    specs: list[dg.AssetCheckSpec] = []
-    for table in benchmark.tables:
-        description = f"The columns of the table {table} hold what is expected of them (Great Expectations)."
-        specs.append(_spec(validation, f"{table}_columns", description))
 
-    @dg.multi_asset_check(
-        name=benchmark.key("column_checks"),
-        specs=specs,
-        ins={"report": dg.AssetIn(benchmark.key("quality_report"))},
+    @dg.asset_check(
+        asset=benchmark.key("quality_report"),
+        name="table_columns",
+        blocking=True,
+        partitions_def=benchmark.partitions.by_variant,
         required_resource_keys={"reports"},
+        description="The columns of every released table hold what is expected of them (Great Expectations).",
     )
-    def checks(context: dg.AssetCheckExecutionContext, report: Any) -> Iterator[dg.AssetCheckResult]:
-        """Yield one result per table; a table that was not validated does not pass."""
+    def table_columns(context: dg.AssetCheckExecutionContext, report: Any) -> dg.AssetCheckResult:
         data_docs = project_folder(context.resources.reports, report.variant) / DATA_DOCS
-        lines: defaultdict[str, list[ColumnLine]] = defaultdict(list)
-        for line in report.columns:
-            lines[line.table].append(line)
-        for table in benchmark.tables:
-            yield table_result(table, lines[table], asset=benchmark.key("quality_report"), data_docs=data_docs)
+        return columns_result(benchmark.tables, report.columns, data_docs=data_docs)
 
-    return checks
+    return table_columns
 
 
-def table_result(table: str, lines: Sequence[ColumnLine], *, asset: str, data_docs: Path) -> dg.AssetCheckResult:
-    """Return the result of a table's expectations: the broken ones with samples, then all, and a link to Data Docs."""
+def columns_result(tables: Iterable[str], lines: Sequence[ColumnLine], *, data_docs: Path) -> dg.AssetCheckResult:
+    """Return the result of all tables' expectations: counts, the broken ones with samples, and a link to Data Docs.
+
+    A table that was not validated does not pass.
+    """
+    lines_by_table: dict[str, list[ColumnLine]] = {table: [] for table in tables}
+    for line in lines:
+        lines_by_table[line.table].append(line)
     broken = [line for line in lines if not line.ok]
-    metadata: dict[str, Any] = {"rows": _rows(lines), "expectations": len(lines), "broken": len(broken)}
+    counts: list[Row] = []
+    for table, own in lines_by_table.items():
+        not_met = sum(not line.ok for line in own)
+        counts.append({"table": table, "rows": _rows(own), "expectations": len(own), "broken": not_met})
+    metadata: dict[str, Any] = {
+        "rows": sum(map(_rows, lines_by_table.values())),
+        "expectations": len(lines),
+        "share_met": 1 - len(broken) / len(lines) if lines else 0.0,
+        "tables": dg.MetadataValue.md(markdown_table(counts)),
+    }
     if broken:
-        samples: list[Row] = [{**_row(line), "such as": "; ".join(line.sample)} for line in broken]
+        samples: list[Row] = []
+        for line in broken:
+            column = f"{line.table}.{line.column}" if line.column else line.table
+            samples.append(
+                {
+                    "column": column,
+                    "expectation": line.expectation,
+                    "rows that break it": line.unexpected,
+                    "such as": "; ".join(line.sample),
+                }
+            )
         metadata["sample"] = dg.MetadataValue.md(markdown_table(samples))
-    metadata["all"] = dg.MetadataValue.md(markdown_table(list(map(_row, lines))))
     metadata["data_docs"] = dg.PathMetadataValue(str(data_docs))
+    missing = [table for table, own in lines_by_table.items() if not own]
     return dg.AssetCheckResult(
-        asset_key=asset,
-        check_name=f"{table}_columns",
-        passed=bool(lines) and not broken,
-        description=_table_description(table, lines, broken),
+        passed=not broken and not missing,
+        description=_columns_description(lines_by_table, broken, missing),
         metadata=metadata,
     )
 
@@ -156,17 +203,18 @@ def _rows(lines: Sequence[ColumnLine]) -> int:
     return max(map(attrgetter("rows"), lines), default=0)
 
 
-def _row(line: ColumnLine) -> Row:
-    return {"column": line.column or "all", "expectation": line.expectation, "rows that break it": line.unexpected}
-
-
-def _table_description(table: str, lines: Sequence[ColumnLine], broken: Sequence[ColumnLine]) -> str:
-    if not lines:
-        return f"The columns of {table} were not validated."
-    if not broken:
-        return f"All {len(lines)} expectations hold for {counted(_rows(lines), 'row')}."
-    first = broken[0]
-    return (
-        f"{len(broken)} of {len(lines)} expectations are broken; the first: {first.column or table} {first.expectation}. "
-        f"Not so in {first.unexpected} of {counted(first.rows, 'row')}, such as {'; '.join(first.sample[:1])}."
-    )
+def _columns_description(
+    lines_by_table: Mapping[str, Sequence[ColumnLine]], broken: Sequence[ColumnLine], missing: Sequence[str]
+) -> str:
+    total = sum(map(len, lines_by_table.values()))
+    if broken:
+        first = broken[0]
+        return (
+            f"{len(broken)} of {total} expectations are broken; the first: {first.column or 'all columns'} of {first.table} "
+            f"{first.expectation}. Not so in {first.unexpected} of {counted(first.rows, 'row')}, such as "
+            f"{'; '.join(first.sample[:1])}."
+        )
+    if missing:
+        return f"The columns of {', '.join(missing)} were not validated."
+    rows = counted(sum(map(_rows, lines_by_table.values())), "row")
+    return f"All {total} expectations hold for {rows} of {counted(len(lines_by_table), 'table')}."

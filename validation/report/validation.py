@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from assets.engine.benchmark import Benchmark
+from assets.records.estimate import Estimate
 from validation.expectations.validate import TableExpectations
 from validation.report.builder import MakeBuilder, MinimalReportBuilder
 from validation.report.page import render_minimal_page
@@ -20,6 +21,15 @@ class CheckOutcome:
     passed: bool
     description: str
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def values_by_name(estimates: Mapping[str, Estimate]) -> dict[str, float]:
+    """Return the values that there are as metadata of a check; Dagster draws each over the runs."""
+    values: dict[str, float] = {}
+    for name, estimate in estimates.items():
+        if estimate.value is not None:
+            values[name.replace(" ", "_")] = estimate.value
+    return values
 
 
 @dataclass(frozen=True)

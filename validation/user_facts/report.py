@@ -19,7 +19,7 @@ from assets.user_facts.records import FactChoice, FactQuestion, FactUser
 from assets.user_facts.report import ReaderLine, UserFactsReport
 from validation.report import page
 from validation.report.builder import MinimalReportBuilder, SharedLines
-from validation.report.validation import CheckOutcome, ReportCheck, ReportSpec
+from validation.report.validation import CheckOutcome, ReportCheck, ReportSpec, values_by_name
 from validation.rules import RecordsByStage
 
 ALL_KINDS = "all"
@@ -110,7 +110,8 @@ def facts_metadata(report: UserFactsReport) -> dict[str, Any]:
 def guesses_outcome(report: UserFactsReport) -> CheckOutcome:
     """Pass when no guess that reads nothing is right more often than the recipe allows."""
     measured = "; ".join(f"{name} {with_interval(share)}" for name, share in report.guesses.items())
-    return CheckOutcome(not report.exceeded_limits, " ".join(report.exceeded_limits) or f"Right by guessing: {measured}.")
+    sentence = " ".join(report.exceeded_limits) or f"Right by guessing: {measured}."
+    return CheckOutcome(not report.exceeded_limits, sentence, values_by_name(report.guesses))
 
 
 USER_FACTS_REPORT = ReportSpec(

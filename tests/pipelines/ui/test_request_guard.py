@@ -25,7 +25,7 @@ from tests.support.ui_server import ROOT, UiServer, ui_server
 FOREIGN = "https://elsewhere.example"
 LAUNCH = """
 mutation { launchRun(executionParams: {
-  selector: {jobName: "resolve_recipe", repositoryLocationName: "amemgym", repositoryName: "__repository__"},
+  selector: {jobName: "generate_and_release", repositoryLocationName: "amemgym", repositoryName: "__repository__"},
   executionMetadata: {tags: [{key: "dagster/partition", value: "demo"}]}
 }) { __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
 COUNT = "{ runsOrError { ... on Runs { results { runId } } } }"

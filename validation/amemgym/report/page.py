@@ -13,7 +13,7 @@ from assets.records.estimate import with_interval
 from assets.records.report import GateLine
 from assets.reporting.asset_description import Row, markdown_table
 from validation.report import page
-from validation.report.validation import CheckOutcome
+from validation.report.validation import CheckOutcome, values_by_name
 
 MAX_SENTENCES = 3  # the table below has them all
 
@@ -69,7 +69,7 @@ def shortcuts_outcome(report: QualityReport) -> CheckOutcome:
         for item in line.worst:
             user = report.user_name(item.user_id)
             worst.append({"without memory": line.shortcut, "user": user, "question": item.query, "option": item.text})
-    metadata: dict[str, Any] = {"lines": len(report.shortcuts)}
+    metadata: dict[str, Any] = values_by_name({line.shortcut: line.accuracy for line in report.shortcuts})
     if worst:
         metadata["worst"] = _table(worst)
     return CheckOutcome(not report.crossed, shortcuts_description(report), metadata)
