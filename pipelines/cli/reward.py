@@ -11,16 +11,21 @@ from assets.reporting.plurals import counted
 from pipelines.cli.evaluate import RUN
 from pipelines.cli.options import command_group, file_errors, json_option
 from pipelines.cli.terminal import TextConsole, print_json, print_markdown, print_plain, print_table, stdout_console
+from pipelines.errors import Problem
 from pipelines.evaluation.folder import find_run, runs_folder
 from pipelines.home import home
-from pipelines.reward.fine_tuned import NAME, Tuning, learn, load_scorer, save_fine_tuned
-from pipelines.reward.models import Learner, labelled, train
-from pipelines.reward.report import report_text, reward_report
+from pipelines.reward.fine_tuned import NAME, Tuning, learn, load_any, load_scorer, save_fine_tuned
+from pipelines.reward.models import Learner, labelled
+from pipelines.reward.report import report_page, report_text
 from pipelines.reward.rows import RewardRow, reward_rows
 from pipelines.reward.scoring import score_run
+from pipelines.reward.training import train
 
 app = command_group("A model of what a memory is worth, learned from runs.")
 Runs = Annotated[list[str], typer.Argument(help=RUN)]
+ModelArgument = Annotated[
+    Path, typer.Argument(help="A model's file, or the folder of a fine-tuned one, as `amemgym reward train` writes them.")
+]
 BASE_MODEL = (
     "Language model to fine-tune besides, once for each held-out group: a folder, or a name on the Hugging Face Hub. "
     "Takes the extra reward-llm; written to OUT's name with the ending .adapter."
@@ -32,38 +37,49 @@ Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the trees
 def train_model(
     runs: Runs,
     out: Annotated[Path, typer.Option(help="File to write the model to.")],
-    report: Annotated[Optional[Path], typer.Option(help="Markdown file for what the model may be trusted with.")] = None,
     base_model: Annotated[Optional[str], typer.Option(help=BASE_MODEL)] = None,
     steps: Annotated[int, typer.Option(min=1, help="Steps of each fine-tuning.")] = 300,
     seed: Seed = 42,
 ) -> None:
     """Train a model on the rows of runs, and print how it does on memories and benchmarks that it never saw."""
     rows = _rows(runs)
-    model = train(rows, seed=seed)
     more: dict[str, Learner] = {}
     tuning = Tuning(base=base_model, steps=steps) if base_model else None
     if tuning:
         more[NAME] = partial(learn, tuning=tuning, seed=seed)
-    found = reward_report(rows, seed=seed, more=more)
-    text = report_text(found, model)
+    trained = train(rows, seed=seed, more=more)
+    report = trained.model.report
     with file_errors(f"{out} cannot be written"):
-        model.save(out)
+        trained.model.save(out)
         if tuning:
-            save_fine_tuned(
-                labelled(rows), out.with_suffix(".adapter"), tuning=tuning, held_out=found.on_items.scores[NAME], seed=seed
-            )
-    if report:
-        with file_errors(f"{report} cannot be written"):
-            report.write_text(text, encoding="utf-8")
-    print_markdown(text)
-    print_plain(TextConsole(stderr=True), f"Model: {out}")
+            folder = out.with_suffix(".adapter")
+            held_out = trained.held_out[NAME]
+            save_fine_tuned(labelled(rows), folder, tuning=tuning, held_out=held_out, report=report, seed=seed)
+    print_markdown(report_text(trained.model))
+    print_plain(TextConsole(stderr=True), f"Model: {out}. Its report as a page: amemgym reward report {out} --out report.html")
+
+
+@app.command("report")
+def show_report(
+    model: ModelArgument,
+    out: Annotated[Optional[Path], typer.Option(help="File to write the report to: a page (.html) or Markdown (.md).")] = None,
+) -> None:
+    """Print what a model may be trusted with, as its training measured it, or write it as a page or Markdown."""
+    loaded = load_any(model)
+    if out is None:
+        print_markdown(report_text(loaded))
+        return
+    writers = {".html": report_page, ".md": report_text}
+    if out.suffix not in writers:
+        raise Problem(f"{out} ends in neither .html nor .md; the ending says what is written.")
+    with file_errors(f"{out} cannot be written"):
+        out.write_text(writers[out.suffix](loaded), encoding="utf-8")
+    print_plain(TextConsole(stderr=True), f"{loaded.report.verdict} Report: {out}")
 
 
 @app.command("score")
 def score_runs(
-    model: Annotated[
-        Path, typer.Argument(help="A model's file, or the folder of a fine-tuned one, as `amemgym reward train` writes them.")
-    ],
+    model: ModelArgument,
     runs: Runs,
     as_json: Annotated[bool, json_option("run", "predicted", "true", "recalls", "strange")] = False,
 ) -> None:

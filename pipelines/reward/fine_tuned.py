@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from assets.records.base import Record
 from pipelines.errors import EvaluationError
+from pipelines.reward.measured import RewardReport
 from pipelines.reward.models import (
     Isotonic,
     Numbers,
+    RewardModel,
     Scorer,
     TrainedModel,
     calibrated,
@@ -122,10 +124,12 @@ def fine_tune(rows: Sequence[RewardRow], *, tuning: Tuning, seed: int) -> Answer
     return tuned
 
 
-def save_fine_tuned(rows: Sequence[RewardRow], folder: Path, *, tuning: Tuning, held_out: Numbers, seed: int) -> FineTunedModel:
+def save_fine_tuned(
+    rows: Sequence[RewardRow], folder: Path, *, tuning: Tuning, held_out: Numbers, report: RewardReport, seed: int
+) -> FineTunedModel:
     """Fine-tune on all rows and write the folder. `held_out`: scores of the rows by models that saw none of their items."""
     tuned = fine_tune(rows, tuning=tuning, seed=seed)
-    fields = trained_on(rows, seed=seed, packages=("torch", "transformers", "peft"))
+    fields = trained_on(rows, report=report, seed=seed, packages=("torch", "transformers", "peft"))
     read = hashlib.sha256()
     for row in rows:
         read.update(f"{language_model_text(row)} {row.kept}\n".encode())
@@ -138,12 +142,17 @@ def save_fine_tuned(rows: Sequence[RewardRow], folder: Path, *, tuning: Tuning, 
     return model
 
 
+def load_any(path: Path) -> RewardModel | FineTunedModel:
+    """Return a file's model, or what a folder's fine-tuned one says of itself. Raises EvaluationError."""
+    return read_model(path / FILE, kind=FineTunedModel) if path.is_dir() else load_model(path)
+
+
 def load_scorer(path: Path) -> tuple[TrainedModel, Scorer]:
     """Return a file's model, or a folder's fine-tuned one, with what gives each row its chance. Raises EvaluationError."""
-    if not path.is_dir():
-        of_features = load_model(path)
-        return of_features, lambda rows: of_features.values(matrix_of(rows))
-    model = read_model(path / FILE, kind=FineTunedModel)
+    model = load_any(path)
+    if not isinstance(model, FineTunedModel):
+        of_features = model
+        return model, lambda rows: of_features.values(matrix_of(rows))
     base = _base(model.tuning.base)
     if base.version != model.base_version:
         raise EvaluationError(f"{model.tuning.base} is another version than {path} was trained on; train it again.")

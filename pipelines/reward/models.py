@@ -1,10 +1,11 @@
 """Two models of what a recall is worth, logistic regression and boosted trees, kept as plain numbers.
 
-Both are fitted by scikit-learn, calibrated by isotonic regression on rows of other items, and applied here by numpy alone.
+Both are fitted by scikit-learn, calibrated by isotonic regression on rows of other items (`training.py`), and applied here by
+numpy alone.
 """
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -15,9 +16,11 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from assets.records.base import Record
+from assets.records.json_text import JsonError, parse_json
 from assets.reporting.plurals import counted
 from pipelines.errors import EvaluationError
 from pipelines.reward.features import FEATURES
+from pipelines.reward.measured import RewardReport
 from pipelines.reward.rows import RewardRow, rows_digest
 
 Numbers = NDArray[np.float64]
@@ -25,7 +28,7 @@ Scorer = Callable[[Sequence[RewardRow]], Numbers]
 Learner = Callable[[Sequence[RewardRow]], Scorer]
 Kind = Literal["logistic", "trees"]
 KINDS: tuple[Kind, ...] = ("logistic", "trees")
-FORMAT = 1  # of the features and of the file; a model of another one is refused
+FORMAT = 2  # of the features and of the file; a model of another one is refused
 FOLDS = 5
 TREES = 150
 DEPTH = 3
@@ -33,7 +36,6 @@ RATE = 0.1
 LEAST_LEAF = 20
 SUBSAMPLE = 0.7
 LEAST_ROWS = 50
-BINS = 10  # of calibrated values, in each of which the share that kept is counted
 DIGITS = 9
 SEEN = (1, 99)  # percentiles of a feature between which a model has seen enough
 
@@ -97,14 +99,6 @@ class Trees(Record):
         return 1 / (1 + np.exp(-total))
 
 
-class Bin(Record):
-    """Rows whose calibrated value lies up to `most`, and how many of them kept what was needed."""
-
-    most: float
-    rows: int
-    kept: int
-
-
 class TrainedModel(Record):
     """What a model was made from, and what it has seen."""
 
@@ -118,6 +112,7 @@ class TrainedModel(Record):
     reasoners: tuple[str, ...]
     versions: dict[str, str]
     seen: dict[str, tuple[float, float]] = Field(description="between which values a feature was seen, by its name")
+    report: RewardReport = Field(description="what models of these rows reach on rows that they never saw")
 
     def strange(self, matrix: Numbers) -> NDArray[np.bool_]:
         """Return for each row whether a feature lies outside what was seen."""
@@ -137,7 +132,6 @@ class RewardModel(TrainedModel):
     logistic: Logistic
     trees: Trees
     calibration: dict[str, Isotonic]
-    bins: tuple[Bin, ...]
 
     def values(self, matrix: Numbers, kind: Kind | None = None) -> Numbers:
         """Return for each row the chance that the recall kept what was needed."""
@@ -156,14 +150,18 @@ def load_model(path: Path) -> RewardModel:
 
 def read_model(path: Path, *, kind: type[Model]) -> Model:
     """Return what a file says of a model of this kind. Raises EvaluationError as `load_model` does."""
+    other_version = f"{path} was trained on rows of another version; train it again with `amemgym reward train`."
     try:
-        model = kind.model_validate_json(path.read_bytes())
+        content = path.read_bytes()
+        if parse_json(content)["format"] != FORMAT:
+            raise EvaluationError(other_version)
+        model = kind.model_validate_json(content)
     except OSError as error:
         raise EvaluationError(f"The reward model {path} cannot be read: {error.strerror}.") from error
-    except ValidationError as error:
+    except (JsonError, ValidationError, KeyError, TypeError) as error:
         raise EvaluationError(f"{path} is no reward model; `amemgym reward train` writes one.") from error
-    if model.format != FORMAT or model.features != feature_names():
-        raise EvaluationError(f"{path} was trained on rows of another version; train it again with `amemgym reward train`.")
+    if model.features != feature_names():
+        raise EvaluationError(other_version)
     return model
 
 
@@ -191,6 +189,8 @@ def labelled(rows: Sequence[RewardRow]) -> list[RewardRow]:
             f"{counted(len(found), 'row')} with a label cannot train a model: it takes {LEAST_ROWS}, of both outcomes. "
             "Evaluate more memories with --conditions none,everything, damaged ones too: 'bm25?perturbed=half,stale'."
         )
+    if len({row.cluster for row in found}) < 2:
+        raise EvaluationError("All rows are of one user or task, so that none can be held out; evaluate more of them.")
     return found
 
 
@@ -269,51 +269,18 @@ def _trees_scorer(rows: Sequence[RewardRow], *, seed: int) -> Scorer:
     return lambda asked: model.scores(matrix_of(asked))
 
 
-def held_out_scores(rows: Sequence[RewardRow], groups: NDArray[Any], learners: Mapping[str, Learner]) -> dict[str, Numbers]:
-    """Return the scores of each row by models that saw no row of its group; 0.5 where the others have one outcome alone."""
-    labels = labels_of(rows)
-    scores = {name: np.full(len(rows), 0.5) for name in learners}
-    for group in np.unique(groups):
-        out = groups == group
-        if len(np.unique(labels[~out])) < 2:
-            continue
-        known = [row for row, is_out in zip(rows, out, strict=True) if not is_out]
-        asked = [row for row, is_out in zip(rows, out, strict=True) if is_out]
-        for name, learn in learners.items():
-            scores[name][out] = learn(known)(asked)
-    return scores
-
-
 def calibrated(scores: Numbers, labels: Numbers) -> Isotonic:
     """Fit the step function that turns scores into chances."""
     fit = _sklearn("isotonic").IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, labels)
     return Isotonic(x=_plain(fit.X_thresholds_), y=_plain(fit.y_thresholds_))
 
 
-def train(rows: Sequence[RewardRow], *, seed: int) -> RewardModel:
-    """Train on rows with a label; the same rows and seed give the same model. Raises EvaluationError."""
-    from pipelines.reward.metrics import auroc
-
-    used = labelled(rows)
-    labels = labels_of(used)
-    scores = held_out_scores(used, fold_of(used), learners_of_features(seed=seed))
-    chosen = max(KINDS, key=lambda kind: auroc(scores[kind], labels))
-    calibration = {kind: calibrated(scores[kind], labels) for kind in KINDS}
-    return RewardModel(
-        **trained_on(used, seed=seed, packages=("scikit-learn", "numpy")),
-        chosen=chosen,
-        logistic=fit_logistic(used),
-        trees=fit_trees(used, seed=seed),
-        calibration=calibration,
-        bins=_bins(calibration[chosen].of(scores[chosen]), labels),
-    )
-
-
-def trained_on(rows: Sequence[RewardRow], *, seed: int, packages: Sequence[str]) -> dict[str, Any]:
+def trained_on(rows: Sequence[RewardRow], *, report: RewardReport, seed: int, packages: Sequence[str]) -> dict[str, Any]:
     """Return the fields of a `TrainedModel` for these rows, made with these packages."""
     low, high = np.percentile(matrix_of(rows), SEEN, axis=0)
     return {
         "features": feature_names(),
+        "report": report,
         "seed": seed,
         "rows": len(rows),
         "rows_digest": rows_digest(rows),
@@ -323,15 +290,3 @@ def trained_on(rows: Sequence[RewardRow], *, seed: int, packages: Sequence[str])
         "versions": {name: version(name) for name in packages},
         "seen": dict(zip(feature_names(), zip(_plain(low), _plain(high), strict=True), strict=True)),
     }
-
-
-def _bins(values: Numbers, labels: Numbers) -> tuple[Bin, ...]:
-    """Return bins with about as many rows each; equal values are in one."""
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:]))
-    found: list[Bin] = []
-    before = -np.inf
-    for edge in edges:
-        inside = (values > before) & (values <= edge)
-        found.append(Bin(most=round(float(edge), DIGITS), rows=int(inside.sum()), kept=int(labels[inside].sum())))
-        before = edge
-    return tuple(found)

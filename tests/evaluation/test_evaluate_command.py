@@ -24,7 +24,7 @@ from pipelines.evaluation.command import refuse_broken
 from pipelines.evaluation.sources import release_recipe
 from pipelines.home import Home
 from pipelines.resources.storage.open_stores import open_release_store
-from pipelines.reward.models import train
+from pipelines.reward.training import train
 from tests.dataset_card.reference.foreign_data import write_foreign_data
 from tests.evaluation.scripted_evaluation import episode
 from tests.reward.test_models import made_rows
@@ -334,11 +334,11 @@ def test_json_leaves_the_warnings_to_standard_error(data: Path) -> None:
 def test_a_reward_model_of_another_version_is_refused_and_one_of_this_is_printed_beside_the_true_score(
     evaluated: Path,
 ) -> None:
-    model = train(made_rows(items=8), seed=3)
+    model = train(made_rows(items=8), seed=3).model
     model.save(evaluated.parent / "model.json")
     words = ("evaluate", evaluated, "--memory", "awi", "--reward", evaluated.parent / "model.json")
     said = output_of(*words)
     assert re.search(r"awi.*: Reward model: [\d.]+.* predicted, [\d.-]+ true; \d+ of \d+ recalls unlike", said), said
-    model.model_copy(update={"format": 2}).save(evaluated.parent / "model.json")
+    model.model_copy(update={"format": 1}).save(evaluated.parent / "model.json")
     with pytest.raises(EvaluationError, match="was trained on rows of another version"):
         CliRunner().invoke(app, [*map(str, words)], catch_exceptions=False)

@@ -9,17 +9,17 @@ MADE = """
 import hashlib
 from pathlib import Path
 from pipelines.reward.features import features_of
-from pipelines.reward.models import train
+from pipelines.reward.training import train
 from tests.reward.test_features import EVENTS, NEW, OLD, QUERY, Recall
 from tests.reward.test_models import made_rows
 
 recalls = [Recall(QUERY, texts, 60, EVENTS, 4) for texts in ((OLD,), (NEW, OLD), (EVENTS.texts[2], NEW))]
 told = [features_of(recall) for recall in recalls]
-rows = made_rows(items=8)
+rows = made_rows(items=7)
 for place, row in enumerate(rows):
     rows[place] = row.model_copy(update={"features": told[place % 3] | {"newest_told": row.features["newest_told"]}})
 out = Path("model.json")
-train(rows, seed=3).save(out)
+train(rows, seed=3).model.save(out)
 print(told, hashlib.sha256(out.read_bytes()).hexdigest())
 """
 

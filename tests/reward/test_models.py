@@ -1,18 +1,23 @@
 """Reward models: equal rows give equal bytes, plain numbers predict as scikit-learn does, and the report tells the truth."""
 
 import importlib
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from assets.engine.seeded_random import SeededRandom
-from pipelines.errors import EvaluationError
+from pipelines.cli.main import app
+from pipelines.errors import EvaluationError, Problem
 from pipelines.reward.metrics import auroc, average_precision, calibration_error, safe_f1
-from pipelines.reward.models import feature_names, fit_logistic, fit_trees, load_model, matrix_of, train
-from pipelines.reward.report import report_text, reward_report
+from pipelines.reward.models import RewardModel, feature_names, fit_logistic, fit_trees, load_model, matrix_of
+from pipelines.reward.report import report_page, report_text
 from pipelines.reward.rows import RewardRow
+from pipelines.reward.training import train
 from tests.reward.test_rows import row
 
 MEMORIES = ("one", "two", "three", "four")
@@ -47,13 +52,21 @@ def made_rows(*, telling: str = "newest_told", items: int = 30) -> list[RewardRo
 ROWS = made_rows()
 
 
-def test_equal_rows_and_seed_give_the_same_bytes_and_what_is_loaded_predicts_the_same(tmp_path: Path) -> None:
-    first, second = train(ROWS, seed=3), train(made_rows(), seed=3)
-    assert first == second
-    first.save(tmp_path / "model.json")
+@pytest.fixture(scope="module")
+def model() -> RewardModel:
+    return train(ROWS, seed=3).model
+
+
+def test_equal_rows_and_seed_give_the_same_bytes_and_what_is_loaded_predicts_the_same(
+    tmp_path: Path, model: RewardModel
+) -> None:
+    for name in ("first", "second"):
+        train(made_rows(items=8), seed=3).model.save(tmp_path / name)
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+    model.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
-    assert loaded == first
-    assert np.array_equal(loaded.values(matrix_of(ROWS)), first.values(matrix_of(ROWS)))
+    assert loaded == model
+    assert np.array_equal(loaded.values(matrix_of(ROWS)), model.values(matrix_of(ROWS)))
 
 
 def test_plain_numbers_predict_what_scikit_learn_predicts() -> None:
@@ -71,19 +84,41 @@ def test_a_feature_that_is_the_same_everywhere_moves_no_prediction() -> None:
     assert not np.isnan(fit_logistic(rows).scores(matrix_of(rows))).any()
 
 
-def test_a_model_beats_the_floors_where_a_feature_tells_and_ranks_memories_it_never_saw() -> None:
-    report = reward_report(ROWS, seed=3)
+def test_a_model_beats_the_floors_where_a_feature_tells_and_ranks_memories_it_never_saw(model: RewardModel) -> None:
+    report = model.report
     assert [split.name for split in report.splits] == ["a new memory", "a new benchmark", "new items"]
     first = report.splits[0]
     assert first.gain.low is not None
     assert first.gain.low > 0
-    assert all(ranking.tau >= 0.8 and ranking.first_is_first for ranking in report.rankings)
-    assert report_text(report, train(ROWS, seed=3)).startswith("On a new memory a model tells more than any floor")
+    assert [(ranking.tau, ranking.first_is_first, ranking.wrong) for ranking in report.rankings] == [(1.0, True, 0.0)] * 2
+    assert report_text(model).startswith("On a new memory a model tells more than any floor")
+
+
+def test_the_page_holds_the_verdict_every_table_and_the_reliability_plot(model: RewardModel) -> None:
+    page = report_page(model)
+    assert json.dumps(model.report.verdict)[1:-1] in page
+    data = json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)[0])
+    blocks: dict[str, Any] = {section["key"]: section["blocks"] for section in data["sections"]}
+    assert list(blocks) == ["areas", "floors", "measures", "order", "calibration", "features"]
+    _, table, chart = blocks["calibration"]
+    assert len(table["rows"]) == len(chart["lines"]["kept"]) == len(model.report.bins)
+
+
+def test_the_report_of_a_model_is_printed_or_written_as_its_file_ends(tmp_path: Path, model: RewardModel) -> None:
+    path = tmp_path / "model.json"
+    model.save(path)
+    printed = CliRunner().invoke(app, ["reward", "report", str(path)], catch_exceptions=False).output
+    assert " ".join(printed.split()).startswith(model.report.verdict)
+    for name, text in (("report.md", report_text(model)), ("report.html", report_page(model))):
+        CliRunner().invoke(app, ["reward", "report", str(path), "--out", str(tmp_path / name)], catch_exceptions=False)
+        assert (tmp_path / name).read_text() == text
+    with pytest.raises(Problem, match=r"report\.pdf ends in neither \.html nor \.md"):
+        CliRunner().invoke(app, ["reward", "report", str(path), "--out", "report.pdf"], catch_exceptions=False)
 
 
 def test_where_a_floor_does_as_well_the_first_line_says_so() -> None:
     rows = made_rows(telling="compression")
-    text = report_text(reward_report(rows, seed=3), train(rows, seed=3))
+    text = report_text(train(rows, seed=3).model)
     assert text.startswith("A floor does as well as a model on a new memory")
     assert "Do not rank memories by this model." in text.partition("\n")[0]
 
@@ -93,31 +128,41 @@ def test_too_few_rows_or_one_outcome_are_refused() -> None:
         train(ROWS[:20], seed=3)
     with pytest.raises(EvaluationError, match="of both outcomes"):
         train([one.model_copy(update={"kept": True}) for one in ROWS], seed=3)
+    with pytest.raises(EvaluationError, match="of one user or task, so that none can be held out"):
+        train(ROWS[:1] * 30 + [ROWS[0].model_copy(update={"kept": not ROWS[0].kept})] * 30, seed=3)
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format": 2}, "was trained on rows of another version"),
+        ({"format": 1}, "was trained on rows of another version"),
         ({"features": ("a",)}, "was trained on rows of another version"),
     ],
 )
-def test_a_model_of_another_version_is_refused(tmp_path: Path, change: dict[str, object], said: str) -> None:
-    train(ROWS, seed=3).model_copy(update=change).save(tmp_path / "model.json")
+def test_a_model_of_another_version_is_refused(
+    tmp_path: Path, model: RewardModel, change: dict[str, object], said: str
+) -> None:
+    model.model_copy(update=change).save(tmp_path / "model.json")
     with pytest.raises(EvaluationError, match=said):
         load_model(tmp_path / "model.json")
 
 
-def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "model.json").write_text("{}")
+def test_a_model_of_another_version_is_refused_whatever_fields_it_had(tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_text('{"format": 1, "bins": []}')
+    with pytest.raises(EvaluationError, match="was trained on rows of another version"):
+        load_model(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "format", '{"format": 2}'])
+def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "model.json").write_text(content)
     with pytest.raises(EvaluationError, match="is no reward model"):
         load_model(tmp_path / "model.json")
     with pytest.raises(EvaluationError, match="cannot be read"):
         load_model(tmp_path / "none.json")
 
 
-def test_what_lies_outside_the_training_rows_is_named() -> None:
-    model = train(ROWS, seed=3)
+def test_what_lies_outside_the_training_rows_is_named(model: RewardModel) -> None:
     far = ROWS[0].model_copy(update={"features": dict.fromkeys(feature_names(), 9.0)})
     assert model.strange(matrix_of([far])).tolist() == [True]
     assert model.strange(matrix_of(ROWS)).mean() < 0.2

@@ -15,9 +15,10 @@ from pipelines.cli.main import app
 from pipelines.errors import EvaluationError
 from pipelines.reward.fine_tuned import NAME, Tuning, fine_tune, language_model_text, learn, load_scorer, save_fine_tuned
 from pipelines.reward.metrics import auroc
-from pipelines.reward.models import labels_of, train
-from pipelines.reward.report import RewardReport, report_text, reward_report
+from pipelines.reward.models import RewardModel, labels_of
+from pipelines.reward.report import report_text
 from pipelines.reward.rows import RewardRow
+from pipelines.reward.training import train
 from tests.reward.test_models import made_rows
 from tests.reward.test_rows import row, run_folder
 
@@ -43,7 +44,7 @@ ROWS = told_rows()
 class Tuned(NamedTuple):
     folder: Path
     tuning: Tuning
-    report: RewardReport
+    model: RewardModel
 
 
 def tiny_model(folder: Path, *, seed: int) -> Path:
@@ -72,17 +73,18 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
     folder = tmp_path_factory.mktemp("fine-tuned")
     base = tiny_model(folder / "base", seed=1)
     tuning = Tuning(base=str(base), steps=60, rate=1e-2, batch=8, window=64)
-    report = reward_report(ROWS, seed=3, more={NAME: lambda rows: learn(rows, tuning=tuning, seed=3)})
-    save_fine_tuned(ROWS, folder / "model.adapter", tuning=tuning, held_out=report.on_items.scores[NAME], seed=3)
-    return Tuned(folder, tuning, report)
+    trained = train(ROWS, seed=3, more={NAME: lambda rows: learn(rows, tuning=tuning, seed=3)})
+    report = trained.model.report
+    save_fine_tuned(ROWS, folder / "model.adapter", tuning=tuning, held_out=trained.held_out[NAME], report=report, seed=3)
+    return Tuned(folder, tuning, trained.model)
 
 
 def test_it_tells_on_memories_that_it_never_saw_what_features_do_not_hold(tuned: Tuned) -> None:
-    first = tuned.report.splits[0]
+    first = tuned.model.report.splits[0]
     assert first.name == "a new memory"
     assert first.best == NAME
     assert first.areas[NAME].value == 1.0
-    assert "| language model |" in report_text(tuned.report, train(ROWS, seed=3))
+    assert "| language model |" in report_text(tuned.model)
 
 
 def test_what_is_saved_scores_as_it_was_trained_and_holds_no_pickle(tuned: Tuned) -> None:

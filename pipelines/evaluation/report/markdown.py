@@ -42,7 +42,7 @@ def run_report(run: FinishedRun) -> str:
         interval_note(run.results.users, manifest.noun),
     ]
     for section in run_contents(run):
-        parts += _section(section, users=run.results.users)
+        parts += section_text(section, users=run.results.users)
     return "\n\n".join(parts) + "\n"
 
 
@@ -58,7 +58,7 @@ def error_list(run: FinishedRun) -> list[str]:
     ]
 
 
-def _section(section: ReportSection, *, users: int) -> list[str]:
+def section_text(section: ReportSection, *, users: int = FEWEST_ITEMS) -> list[str]:
     """Return the section's parts; nothing of one that consists of charts."""
     parts = list[str]()
     for block in section.blocks:
