@@ -7,10 +7,6 @@ class Problem(Exception):
     """One sentence: what, where, what to do."""
 
 
-class Stopped(Problem):
-    """The sentence of a run that a signal ended."""
-
-
 class StoreError(OSError):
     """A database, folder or object store cannot be used; one sentence names it and says what to do."""
 

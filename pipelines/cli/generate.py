@@ -14,7 +14,6 @@ import yaml
 from sqlalchemy.exc import DatabaseError
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.cancellation import STOPPED
 from assets.engine.ports import VALUES
 from assets.engine.progress import duration
 from assets.engine.provenance import ResolvedRecipe, is_report_of
@@ -44,7 +43,7 @@ from pipelines.cli.recipe import checked_recipe, recipe_in_file, recipe_to_follo
 from pipelines.cli.stories import choose_item, finished_items, print_item
 from pipelines.cli.terminal import LiveProgress, TextConsole, print_plain, stderr_console, stdout_console
 from pipelines.definitions import defs
-from pipelines.errors import Problem, Stopped
+from pipelines.errors import Problem
 from pipelines.home import Home, home, obstacles
 from pipelines.jobs import Phase, phases, release_phase
 from pipelines.opening.dagster_resources import configured_resources
@@ -59,7 +58,9 @@ from validation.checks import keep_last_results
 WITHOUT_CAPTURE = {
     "compute_logs": {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
 }
-EVENT_LOG = {"module": "pipelines.opening.event_log", "class": "OpenEventLog"}
+DAGSTER_FILES = "pipelines.opening.dagster_files"
+# Dagster's daemon tries no run of a command again: whoever started the command sees that it failed.
+NO_RETRIES = {"dagster/max_retries": "0"}
 R = TypeVar("R", bound=Recipe)
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}  # the command shows progress itself
 ASKING_STAGES: list[str] = []
@@ -282,8 +283,11 @@ def _settings_without_capture(folder: Path) -> Path:
     """Write Dagster's settings of this folder once more, for runs in this process, and return the file."""
     settings = cast(dict[str, Any], yaml.safe_load((folder / "dagster.yaml").read_text(encoding="utf-8")) or {})
     if not any(key.endswith("storage") for key in settings):
-        place = {"base_dir": str(folder / "history" / "runs")}  # where Dagster has it
-        settings["event_log_storage"] = {**EVENT_LOG, "config": place}
+        # Where Dagster has them.
+        runs = {"base_dir": str(folder / "history")}
+        events = {"base_dir": str(folder / "history" / "runs")}
+        settings["run_storage"] = {"module": DAGSTER_FILES, "class": "RunsOfThisProject", "config": runs}
+        settings["event_log_storage"] = {"module": DAGSTER_FILES, "class": "OpenEventLog", "config": events}
     path = folder / "command_line.yaml"
     path.write_text(yaml.safe_dump({**settings, **WITHOUT_CAPTURE}), encoding="utf-8")
     return path
@@ -310,6 +314,7 @@ def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstanc
         instance=instance,
         partition_key=phase.partition,
         run_config={**QUIET, "ops": phase.config},
+        tags=NO_RETRIES,
         # The definitions have those of the environment in which they were loaded.
         resources={**configured_resources(), VALUES: open_asset_values(home()), **resources},
         raise_on_error=False,  # `first_problem` says it in one sentence
@@ -331,8 +336,8 @@ class StepFailed(Exception):
     """An error that nobody foresaw, as Dagster tells it: for the report of a crash."""
 
 
-def first_problem(result: dg.ExecuteInProcessResult) -> Problem | StepFailed:
-    """Return the problem of the first blocking check that did not pass, else of the first step that failed."""
+def first_problem(result: dg.ExecuteInProcessResult) -> Problem | StepFailed | KeyboardInterrupt:
+    """Return the problem of the first blocking check that did not pass, else of the first step that failed or was stopped."""
     for check in result.get_asset_check_evaluations():
         if not check.passed and check.severity == dg.AssetCheckSeverity.ERROR:
             return Problem(
@@ -342,7 +347,7 @@ def first_problem(result: dg.ExecuteInProcessResult) -> Problem | StepFailed:
         if event.is_step_failure:
             data = event.step_failure_data
             if data.error is not None and data.error.cls_name == dg.DagsterExecutionInterruptedError.__name__:
-                return Stopped(STOPPED)
+                return KeyboardInterrupt()  # so that the command ends as at any other moment
             if data.user_failure_data is not None and data.user_failure_data.description:
                 return Problem(data.user_failure_data.description)
             return StepFailed(f"Step {event.step_key} failed: {data.error_display_string.strip()}")

@@ -22,7 +22,7 @@ from typer.main import get_command, get_group
 from assets.stop_signals import INTERRUPTED
 from pipelines.cli import STOPPED, UNREAD, WHOLE, leave_at_once_when_stopped, raise_when_stopped, stop_at_once
 from pipelines.crash_report import report_crash
-from pipelines.errors import Stopped, sentence_of, user_errors
+from pipelines.errors import sentence_of, user_errors
 
 # Commands in the order of use, by panel of the help: the module of `pipelines.cli` and its object.
 PANELS = {
@@ -218,8 +218,6 @@ def run_command(words: Sequence[str] | None = None) -> int:
         from pipelines.cli.terminal import TextConsole, print_plain
 
         print_plain(TextConsole(stderr=True), f"amemgym: {sentence_of(problem)}")
-        if isinstance(problem, Stopped):
-            return INTERRUPTED
     except KeyboardInterrupt:
         print(f"\n{STOPPED}", file=sys.stderr)
         return INTERRUPTED

@@ -4,7 +4,7 @@
 starts is started here, but for the web server, which this process is: it can take the starter's socket, and have routes of its
 own.
 `python -m pipelines.ui.server WORKSPACE HOST PORT` is the web server alone, of a cluster or a container, in place of
-`dagster-webserver`; the workspace's location has to be called LOCATION.
+`dagster-webserver`; the workspace's location has to be called CODE_LOCATION.
 """
 
 import contextlib
@@ -35,12 +35,12 @@ from pipelines.cluster.layout import runs_at_once
 from pipelines.crash_report import report_crash
 from pipelines.errors import Problem
 from pipelines.home import home
+from pipelines.opening.dagster_files import CODE_LOCATION
 from pipelines.opening.doctor import sound_dagster_storage
 from pipelines.ui.pages import NEW_VARIANT, pages_app
 from pipelines.ui.processes import ROOT, end_with_starter
 from pipelines.ui.request_guard import RequestGuard
 
-LOCATION = "amemgym"  # also in addresses of Dagster's pages, and so in our links
 MILLISECONDS_BETWEEN_LOOKS = 2000  # at the state of assets, as in `dagster dev`
 SECONDS_TO_FINISH = 2  # for requests under way
 # Of a shared database, as `dagster-webserver` has them, but that no connection is used a second time: one from before a restart
@@ -48,7 +48,7 @@ SECONDS_TO_FINISH = 2  # for requests under way
 STATEMENT_MILLISECONDS = 15000
 SECONDS_OF_A_CONNECTION = 0
 FURTHER_CONNECTIONS = 20
-DEFINITIONS = ModuleTarget("pipelines.definitions", None, str(ROOT), LOCATION)
+DEFINITIONS = ModuleTarget("pipelines.definitions", None, str(ROOT), CODE_LOCATION)
 
 
 def serve_installation(listening: socket.socket, *, host: str) -> None:
@@ -104,7 +104,7 @@ def _serve_workspace(
     with WorkspaceProcessContext(instance, workspace_load_target=target, version=dg.__version__) as context:
         server = cast(Any, DagsterWebserver)(context, live_data_poll_rate=MILLISECONDS_BETWEEN_LOOKS)
         app = server.create_asgi_app()
-        pages = pages_app(home(), reload=lambda: context.reload_code_location(LOCATION))
+        pages = pages_app(home(), reload=lambda: context.reload_code_location(CODE_LOCATION))
         app.router.routes.insert(0, Mount(PREFIX, pages))
         guarded = RequestGuard(app, host=host, forms=[page_address(NEW_VARIANT)])
         config = uvicorn.Config(guarded, host=host, port=port, log_level="warning", timeout_graceful_shutdown=SECONDS_TO_FINISH)

@@ -1,4 +1,4 @@
-"""The event log that runs of the command line write is Dagster's own, event by event."""
+"""The event log and the runs that the command line writes are Dagster's own."""
 
 import sqlite3
 from contextlib import closing
@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 
 from pipelines.cli.generate import dagster_instance
+from pipelines.definitions import defs
 
 EVENT = dg.AssetMaterialization("users")
 
@@ -32,3 +33,18 @@ def test_each_event_is_at_once_in_the_file_that_the_page_of_a_run_watches(
     assert not list(log.glob("*-wal"))
     with dg.DagsterInstance.from_config(str(folder)) as instance:
         assert len(instance.fetch_materializations(dg.AssetKey("users"), limit=9).records) == 2
+
+
+def test_a_run_of_the_command_line_is_of_this_project_so_that_the_timeline_of_the_ui_shows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    job = defs.resolve_job_def("publish")
+    with dagster_instance() as instance:
+        run = instance.create_run_for_job(job)
+    with dg.DagsterInstance.from_config(str(tmp_path / "dagster")) as instance:
+        found = instance.get_run_by_id(run.run_id)
+    assert found is not None
+    assert found.remote_job_origin is not None
+    assert found.remote_job_origin.repository_origin.get_label() == "__repository__@amemgym"
