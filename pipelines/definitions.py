@@ -15,7 +15,7 @@ from dataset_card.release_store.asset import release_asset
 from pipelines.automation import SCHEDULES, SENSORS
 from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
 from pipelines.evaluation_assets import evaluation_asset, evaluation_check
-from pipelines.home import home
+from pipelines.home import SERVES_PAGES, home
 from pipelines.jobs import benchmark_jobs
 from pipelines.opening.dagster_resources import configured_resources
 from pipelines.resources.storage.io_manager import open_asset_values
@@ -62,17 +62,26 @@ def own_definitions() -> dg.Definitions:
     return dg.load_from_defs_folder(path_within_project=OWN)
 
 
-def warn_of_temporary_storage() -> None:
-    """Warn whoever starts `dg dev` or `dagster dev` without our storage, which keeps what was run and limits runs at once."""
-    if os.environ.get("DAGSTER_IS_DEV_CLI") and not os.environ.get("DAGSTER_HOME"):
-        LOG.warning(
+def warn_of_plain_server() -> None:
+    """Warn whoever starts `dg dev` or `dagster dev`: it serves no pages of ours, and may be without our storage.
+
+    Ours keeps what was run, and limits runs at once.
+    """
+    if not os.environ.get("DAGSTER_IS_DEV_CLI") or os.environ.get(SERVES_PAGES):
+        return
+    storage = ""
+    if not os.environ.get("DAGSTER_HOME"):
+        storage = (
             "DAGSTER_HOME is not set: runs, schedules and sensors of this session are forgotten at its end, and any number "
-            "of runs goes at once. Start `amemgym ui` in its place, or set DAGSTER_HOME to the folder that it makes: "
-            f"{home().dagster}"
+            f"of runs goes at once. To keep them, set it to {home().dagster}. "
         )
+    LOG.warning(
+        f"{storage}This server has no page under /pages, where reports, releases and evaluations are shown. "
+        "Start `amemgym ui` in its place."
+    )
 
 
-warn_of_temporary_storage()
+warn_of_plain_server()
 defs = dg.Definitions.merge(
     *map(benchmark_definitions, BENCHMARKS),
     own_definitions(),

@@ -17,6 +17,8 @@ HOME_VERSION = 2
 VERSION_FILE = "home.json"
 # In bytes. Six small users take 12 MB with caches, pages and release.
 LEAST_FREE = 200_000_000
+# Set by `amemgym ui` for the processes that it starts: beside Dagster there are our pages.
+SERVES_PAGES = "AMEMGYM_SERVES_PAGES"
 DAGSTER_SETTINGS = Path(__file__).parent / "deploy" / "dagster.sqlite.yaml"
 
 

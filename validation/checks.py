@@ -127,7 +127,8 @@ def outcome_description(outcomes: Sequence[RuleOutcome], *, noun: str) -> str:
     items = counted(outcomes[0].items, noun)
     broken = [outcome for outcome in outcomes if not outcome.passed]
     if not broken:
-        return f"Holds for all {items}." if len(outcomes) == 1 else f"All {len(outcomes)} rules hold for all {items}."
+        each = items if outcomes[0].items == 1 else f"all {items}"
+        return f"Holds for {each}." if len(outcomes) == 1 else f"All {len(outcomes)} rules hold for {each}."
     first = broken[0].violations[0]
     sentence = f"{broken[0].rule.truth} Not so for {broken[0].broken} of {items}; the first is {first.item_id}: {first.message}"
     others = len(broken) - 1

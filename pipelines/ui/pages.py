@@ -154,9 +154,9 @@ async def _launchpad(variant: str, home: Home) -> Response:
 
 
 def _graph(name: str) -> Response:
-    """Dagster's graph of one benchmark with all groups open, from top to bottom, each asset a name in a low box.
+    """Dagster's graph of one benchmark with all groups open, from top to bottom, each asset with its status and its kinds.
 
-    From left to right and with all that Dagster shows of an asset, a chain of sixteen is too wide to be read.
+    From left to right a chain of sixteen is too wide to be read.
     """
     if name not in BENCHMARK_NAMES:
         raise HTTPException(404, f"There is no benchmark {name!r}; there are {', '.join(BENCHMARK_NAMES)}.")

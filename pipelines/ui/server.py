@@ -34,7 +34,7 @@ from assets.reporting.page_style import PREFIX, page_address
 from pipelines.cluster.layout import runs_at_once
 from pipelines.crash_report import report_crash
 from pipelines.errors import Problem
-from pipelines.home import home
+from pipelines.home import SERVES_PAGES, home
 from pipelines.opening.dagster_files import CODE_LOCATION
 from pipelines.opening.doctor import sound_dagster_storage
 from pipelines.ui.pages import NEW_VARIANT, pages_app
@@ -79,6 +79,7 @@ def _report_crash(kind: type[BaseException], error: BaseException, trace: Traceb
 
 def _serve(listening: socket.socket, *, host: str) -> None:
     os.environ["DAGSTER_IS_DEV_CLI"] = "1"  # as `dagster dev` tells its code server
+    os.environ[SERVES_PAGES] = "1"
     with sound_dagster_storage(home()):
         opened = dg.DagsterInstance.get()
     with opened as instance, _code_server(instance) as workspace, _daemon(workspace):

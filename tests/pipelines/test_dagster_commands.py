@@ -11,7 +11,8 @@ import yaml
 
 from assets.recipe.loading import RECIPES
 from dataset_card.release.verify import verify_release
-from pipelines.definitions import warn_of_temporary_storage
+from pipelines.definitions import warn_of_plain_server
+from pipelines.home import SERVES_PAGES
 from tests.support.commands import clean_environment
 
 ROOT = Path(__file__).parents[2]
@@ -77,12 +78,21 @@ def test_where_a_recipe_is_split_into_work_units_the_jobs_keep_their_names(tmp_p
     assert yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8"))["seed"] == 5
 
 
-@pytest.mark.parametrize(("home", "warnings"), [("", 1), ("/data/dagster", 0)])
-def test_a_development_server_without_our_storage_warns_once_and_says_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, home: str, warnings: int
+@pytest.mark.parametrize(("home", "about_storage"), [("", True), ("/data/dagster", False)])
+def test_a_development_server_of_dagster_warns_once_of_what_is_missing_and_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, home: str, about_storage: bool
 ) -> None:
     monkeypatch.setenv("DAGSTER_IS_DEV_CLI", "1")
     monkeypatch.setenv("DAGSTER_HOME", home)
-    warn_of_temporary_storage()
-    said = [record.getMessage() for record in caplog.records if "Start `amemgym ui`" in record.getMessage()]
-    assert len(said) == warnings
+    warn_of_plain_server()
+    (said,) = caplog.messages
+    assert "This server has no page under /pages" in said
+    assert said.endswith("Start `amemgym ui` in its place.")
+    assert ("DAGSTER_HOME is not set" in said) == about_storage
+
+
+def test_our_own_server_warns_of_nothing(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setenv("DAGSTER_IS_DEV_CLI", "1")
+    monkeypatch.setenv(SERVES_PAGES, "1")
+    warn_of_plain_server()
+    assert caplog.messages == []
