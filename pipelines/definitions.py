@@ -19,6 +19,7 @@ from pipelines.home import SERVES_PAGES, home
 from pipelines.jobs import benchmark_jobs
 from pipelines.opening.dagster_resources import configured_resources
 from pipelines.resources.storage.io_manager import open_asset_values
+from pipelines.reward.asset import reward_rows_asset
 from validation.checks import benchmark_checks
 from validation.report.asset import report_asset
 
@@ -86,6 +87,7 @@ defs = dg.Definitions.merge(
     *map(benchmark_definitions, BENCHMARKS),
     own_definitions(),
     dg.Definitions(
+        assets=[reward_rows_asset([entry.benchmark.key("evaluation") for entry in BENCHMARKS])],
         sensors=list(SENSORS),
         schedules=list(SCHEDULES),
         resources={

@@ -25,7 +25,7 @@ from pipelines.cli.terminal import (
 )
 from pipelines.errors import Problem
 from pipelines.evaluation.command import EvaluationProgress, run_evaluation
-from pipelines.evaluation.folder import PAGE, find_run, runs_folder, write_table
+from pipelines.evaluation.folder import PAGE, find_run, runs_folder
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import MEMORY_CHECK
@@ -53,7 +53,8 @@ from pipelines.memories.registry import Confinement, find_memory
 from pipelines.opening.models import open_models
 from pipelines.redaction import public_address
 from pipelines.resources.llm.embeddings import ModelEmbedder
-from pipelines.reward.rows import RewardRow, reward_rows
+from pipelines.reward.rows import reward_rows
+from pipelines.reward.rows import write_rows as write_reward_rows
 
 W = TypeVar("W", bound=str)
 app = command_group("Memories: hold one of your own to the contract.")
@@ -93,8 +94,7 @@ def write_rows(
 ) -> None:
     """Rows from which a reward model of memories learns, of runs on any benchmark; `amemgym reward train` trains ours."""
     found = reward_rows(list(map(partial(find_run, runs=runs_folder(home())), runs)))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_table(out, found, kind=RewardRow)
+    write_reward_rows(out, found)
     labelled = sum(row.kept is not None for row in found)
     if as_json:
         print_json({"file": str(out), "rows": len(found), "labelled": labelled})

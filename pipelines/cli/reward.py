@@ -22,7 +22,8 @@ from pipelines.reward.scoring import score_run
 from pipelines.reward.training import train
 
 app = command_group("A model of what a memory is worth, learned from runs.")
-Runs = Annotated[list[str], typer.Argument(help=RUN)]
+RUNS = f"{RUN} Or a Parquet file of rows, as `amemgym memory rows` and the asset reward_rows write."
+Runs = Annotated[list[str], typer.Argument(help=RUNS)]
 ModelArgument = Annotated[
     Path, typer.Argument(help="A model's file, or the folder of a fine-tuned one, as `amemgym reward train` writes them.")
 ]
@@ -104,4 +105,5 @@ def score_runs(
 
 
 def _rows(runs: list[str]) -> list[RewardRow]:
-    return reward_rows(list(map(partial(find_run, runs=runs_folder(home())), runs)))
+    folder = runs_folder(home())
+    return reward_rows([Path(name) if Path(name).is_file() else find_run(name, runs=folder) for name in runs])

@@ -15,6 +15,7 @@ from itertools import accumulate, combinations, islice, pairwise
 
 from assets.text.words import count_tokens, words_of
 
+VERSION = 2  # of the features: raised when one is added or computed differently
 NAME = re.compile(r"\b[A-Z][a-z]+\b")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 NEAREST = 5  # written events that are nearest to the query

@@ -19,7 +19,7 @@ from assets.records.base import Record
 from assets.records.json_text import JsonError, parse_json
 from assets.reporting.plurals import counted
 from pipelines.errors import EvaluationError
-from pipelines.reward.features import FEATURES
+from pipelines.reward.features import FEATURES, VERSION
 from pipelines.reward.measured import RewardReport
 from pipelines.reward.rows import RewardRow, rows_digest
 
@@ -28,7 +28,6 @@ Scorer = Callable[[Sequence[RewardRow]], Numbers]
 Learner = Callable[[Sequence[RewardRow]], Scorer]
 Kind = Literal["logistic", "trees"]
 KINDS: tuple[Kind, ...] = ("logistic", "trees")
-FORMAT = 2  # of the features and of the file; a model of another one is refused
 FOLDS = 5
 TREES = 150
 DEPTH = 3
@@ -102,7 +101,7 @@ class Trees(Record):
 class TrainedModel(Record):
     """What a model was made from, and what it has seen."""
 
-    format: int = FORMAT
+    format: int = VERSION
     features: tuple[str, ...]
     seed: int
     rows: int
@@ -153,7 +152,7 @@ def read_model(path: Path, *, kind: type[Model]) -> Model:
     other_version = f"{path} was trained on rows of another version; train it again with `amemgym reward train`."
     try:
         content = path.read_bytes()
-        if parse_json(content)["format"] != FORMAT:
+        if parse_json(content)["format"] != VERSION:
             raise EvaluationError(other_version)
         model = kind.model_validate_json(content)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Rows from which a reward model of memories learns, from any runs in one file.
+"""Rows from which a reward model of memories learns, from any runs, in one table.
 
 A row is one question, what a memory gave back for it as features, and whether the answer was right with it. What a model should
 tell is `kept`: with everything the answer is right, and with the memory it still is. Where everything does not lead to it
@@ -14,12 +14,12 @@ from pydantic import Field
 
 from assets.records.base import Record
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.folder import MANIFEST, RESULTS, read_table
+from pipelines.evaluation.folder import MANIFEST, RESULTS, read_table, write_table
 from pipelines.evaluation.isolated import EventRow, MemoryRow
 from pipelines.evaluation.records import RunManifest
 from pipelines.memories.perturbed import PERTURBED
 from pipelines.memories.settings import settings_suffix
-from pipelines.reward.features import Recall, WrittenTexts, features_of
+from pipelines.reward.features import VERSION, Recall, WrittenTexts, features_of
 
 MOST_CLUSTERS = 400
 
@@ -36,6 +36,7 @@ class RewardRow(Record):
     nearest: tuple[str, ...] = Field(default=(), description="written events that are nearest to the query, in order of time")
     features: dict[str, float] = Field(description="what a model reads, by name")
     kept: bool | None = Field(description="right with everything, and with the memory too; none where everything is wrong")
+    version: int = Field(default=VERSION, description="version of the features; a model knows the rows of its own alone")
 
     @property
     def cluster(self) -> str:
@@ -43,12 +44,30 @@ class RewardRow(Record):
         return f"{self.release} {self.row.cluster}"
 
 
-def reward_rows(runs: Sequence[Path]) -> list[RewardRow]:
-    """Return the rows of all runs, in an order that follows from them alone. Raises EvaluationError."""
+def reward_rows(sources: Sequence[Path]) -> list[RewardRow]:
+    """Return the rows of all runs, and of tables of rows, in an order that follows from them alone. Raises EvaluationError."""
     rows: list[RewardRow] = []
-    for path in runs:
-        rows.extend(_rows_of(path, _manifest(path)))
+    for path in sources:
+        rows.extend(_table(path) if path.is_file() else _rows_of(path, _manifest(path)))
     return sorted(rows, key=lambda one: (one.benchmark, one.release, one.memory, one.perturbed, one.row.model_dump_json()))
+
+
+def write_rows(path: Path, rows: Sequence[RewardRow]) -> None:
+    """Write a table of rows, which `reward_rows` reads; equal rows give equal bytes. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_table(path, rows, kind=RewardRow)
+
+
+def _table(path: Path) -> list[RewardRow]:
+    try:
+        rows = read_table(path, kind=RewardRow)
+    except (OSError, KeyError, ValueError) as error:
+        raise EvaluationError(
+            f"{path} is no table of rows that can be read ({type(error).__name__}); `amemgym memory rows` writes one."
+        ) from error
+    if any(row.version != VERSION for row in rows):
+        raise EvaluationError(f"The rows of {path} are of another version; write them again with `amemgym memory rows`.")
+    return rows
 
 
 def _manifest(path: Path) -> RunManifest:
