@@ -47,6 +47,17 @@ def recipe_fields(recipe_type: type[Recipe]) -> list[RecipeField]:
     return list(_leaves(_schema(recipe_type), ""))
 
 
+def editor_schema(recipe_type: type[Recipe]) -> Node:
+    """Return the JSON Schema of a recipe file, by which an editor completes fields and marks what cannot be."""
+    schema = _schema(recipe_type)
+    for path in NOT_FOR_PEOPLE:
+        group, _, name = path.rpartition(".")
+        node = schema["properties"].get(group, {}) if group else schema
+        node.get("properties", {}).pop(name, None)
+    schema["required"] = [name for name in schema["required"] if name not in NOT_FOR_PEOPLE]
+    return schema
+
+
 def launchpad_fields(recipe_type: type[Recipe], *, asking_stages: Sequence[str]) -> dict[str, dg.Field]:
     """Return the recipe asset's config: every field may be left out, and what is given has its type and one of its words.
 

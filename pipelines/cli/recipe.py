@@ -1,5 +1,6 @@
 """`amemgym recipe`: list, print and import recipes; and recipes with overrides, for the other commands."""
 
+import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import yaml
 
 from assets.engine.recipe_asset import lay_overrides
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.config_schema import RESET, recipe_fields
+from assets.recipe.config_schema import RESET, editor_schema, recipe_fields
 from assets.recipe.loading import RECIPES, RecipeError, build_recipe, expect_recipe, load_recipe, nearest_first, variants
 from assets.recipe.paper_configuration import fields_of_paper_configuration
 from assets.recipe.recipe import Recipe, variant_problem
@@ -144,10 +145,14 @@ def _yaml(value: object, *, flow: bool = False) -> str:
 def list_fields(
     benchmark: Annotated[str, typer.Option(help="Whose recipes: " + ", ".join(RECIPE_TYPES) + ".")] = DEFAULT_BENCHMARK,
     as_json: Annotated[bool, json_option("path", "meaning", "kind", "unit", "range", "default")] = False,
+    as_schema: Annotated[bool, typer.Option("--schema", help="Print a JSON Schema, for completion in an editor.")] = False,
 ) -> None:
     """List every field that a recipe may set: meaning, kind, unit, range, default."""
     if benchmark not in RECIPE_TYPES:
         raise Problem(f"There is no benchmark {benchmark!r}; there are {nearest_first(benchmark, RECIPE_TYPES)}.")
+    if as_schema:
+        print(json.dumps(editor_schema(RECIPE_TYPES[benchmark]), indent=2, ensure_ascii=False))
+        return
     fields = recipe_fields(RECIPE_TYPES[benchmark])
     if as_json:
         print_json(fields)

@@ -1,10 +1,13 @@
 """The launchpad shows every field of the recipe as the records describe it, and refuses what cannot be."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 
 from assets.amemgym.pipeline import AMEMGYM
 from assets.code_qa.pipeline import CODE_QA
@@ -12,8 +15,9 @@ from assets.engine.benchmark import Benchmark
 from assets.engine.ports import VALUES
 from assets.engine.recipe_asset import check_again, recipe_asset
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.config_schema import NOT_FOR_PEOPLE, RecipeField, recipe_fields
-from assets.recipe.loading import RecipeError, dotted
+from assets.recipe.config_schema import NOT_FOR_PEOPLE, RecipeField, editor_schema, recipe_fields
+from assets.recipe.loading import RECIPES, RecipeError, dotted, load_recipe, variants
+from assets.recipe.recipe import Recipe
 from tests.support.small import small_recipe
 
 FIELDS = recipe_fields(AMemGymRecipe)
@@ -44,6 +48,24 @@ def test_all_that_a_recipe_may_set_is_shown() -> None:
     shown = [field.path for field in FIELDS if not field.path.endswith(".extra_body")]
     assert shown == ["benchmark", *written]
     assert len(FIELDS) == len(shown) + 3
+
+
+def marked(fields: object, recipe_type: type[Recipe]) -> list[str]:
+    """What an editor says of a recipe file with these fields."""
+    as_json = json.loads(json.dumps(fields, default=str))  # a date is a text there
+    validator: Any = Draft202012Validator(editor_schema(recipe_type))
+    return [error.message for error in validator.iter_errors(as_json)]
+
+
+@pytest.mark.parametrize("variant", variants())
+def test_an_editor_accepts_every_recipe_that_is_shipped(variant: str) -> None:
+    fields = yaml.safe_load((RECIPES / f"{variant}.yaml").read_text(encoding="utf-8"))
+    assert marked(fields, type(load_recipe(variant))) == []
+
+
+def test_an_editor_marks_what_cannot_be_and_does_not_offer_what_resolving_fills_in() -> None:
+    for fields in ({"num_user": 3}, {"num_users": "three"}, {"num_users": 0}, {"variant": "demo"}, {"pool": {"content": "1"}}):
+        assert len(marked(fields, AMemGymRecipe)) == 1, fields
 
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.path)
