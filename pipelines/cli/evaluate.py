@@ -176,16 +176,21 @@ def evaluate(
         runs = [_evaluate(request, console, notice, quiet=quiet) for request in requests]
         if len(runs) > 1:
             page = write_leaderboard(compare_runs(runs), runs=folder)
+    scores = [score_run(folder / run.manifest.run_id, *model, name=run.manifest.run_id) for run in runs] if model else []
     if as_json:
-        print_json({"runs": list(map(run_record, runs)), "page": page and str(page)})
+        records = list(map(run_record, runs))
+        for record, score in zip(records, scores, strict=False):  # there are none without a model
+            record["reward"] = score
+        print_json({"runs": records, "page": page and str(page)})
         for warning in run_warnings(runs):
             print_plain(console, warning)
     else:
         print_markdown(_report(runs) if full else summary(runs))
-        for run in runs:
-            if model:
-                score = score_run(folder / run.manifest.run_id, *model, name=run.manifest.run_id)
+        if model:
+            for run, score in zip(runs, scores, strict=True):
                 print_plain(console, f"{run.manifest.memory.name}: {score.sentence}")
+            print_plain(console, model[0].report.verdict)
+        for run in runs:
             print_plain(console, f"Page: {folder / run.manifest.run_id / PAGE}")
         if page:
             print_plain(console, f"All of them: {page}")

@@ -72,7 +72,7 @@ def replay_sessions(
     console = TextConsole(stderr=True)
     print_plain(console, sessions_sentence(sessions))
     with evaluation_errors(), prints_of_others_apart():
-        results = run_to_end(_replayed(sessions, memories, options))
+        results = run_to_end(replay_with(memories, sessions, options))
     figures = [replay_figures(result, sessions, seed=options.seed) for result in results]
     if out:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,8 @@ def replay_sessions(
         raise Problem(f"Finished with errors: {counted(failed, 'session')} could not be replayed to the end.")
 
 
-async def _replayed(sessions: Sequence[RecordedSession], memories: Sequence[str], options: ReplayOptions) -> list[Replay]:
+async def replay_with(memories: Sequence[str], sessions: Sequence[RecordedSession], options: ReplayOptions) -> list[Replay]:
+    """Replay the sessions with each of these memories. Raises EvaluationError."""
     specs = list(map(find_memory, memories))
     settings = ReplaySettings(options.window, options.tokens, options.chained)
     budget = budget_of(max_cost_usd=options.max_cost, max_tokens=options.max_tokens)

@@ -1,24 +1,41 @@
 """`amemgym reward`: a model of what a memory is worth, trained on runs, and asked in place of a rollout."""
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
+from assets.llm.async_calls import run_to_end
 from assets.records.estimate import with_interval
 from assets.reporting.plurals import counted
-from pipelines.cli.evaluate import RUN
-from pipelines.cli.options import command_group, file_errors, json_option
-from pipelines.cli.terminal import TextConsole, print_json, print_markdown, print_plain, print_table, stdout_console
-from pipelines.errors import Problem
+from pipelines.cli.evaluate import RUN, MemoryOption, each_once, evaluation_errors
+from pipelines.cli.options import command_group, file_errors, json_option, option, options_of
+from pipelines.cli.replay import ReplayOptions, replay_with
+from pipelines.cli.terminal import (
+    TextConsole,
+    print_json,
+    print_markdown,
+    print_plain,
+    print_table,
+    prints_of_others_apart,
+    stdout_console,
+)
+from pipelines.errors import EvaluationError, Problem
+from pipelines.evaluation.command import EvaluationRequest
 from pipelines.evaluation.folder import find_run, runs_folder
+from pipelines.evaluation.options import EvaluationOptions
 from pipelines.home import home
+from pipelines.recorded_sessions.replay import ReplaySettings
+from pipelines.recorded_sessions.sessions import read_sessions
+from pipelines.redaction import public_address
 from pipelines.reward.fine_tuned import NAME, Tuning, learn, load_any, load_scorer, save_fine_tuned
 from pipelines.reward.models import Learner, labelled
+from pipelines.reward.recalls import document_rows, session_rows
 from pipelines.reward.report import report_page, report_text
 from pipelines.reward.rows import RewardRow, reward_rows
-from pipelines.reward.scoring import score_run
+from pipelines.reward.scoring import RunScore, score_rows, score_run, score_table
 from pipelines.reward.training import train
 
 app = command_group("A model of what a memory is worth, learned from runs.")
@@ -78,15 +95,38 @@ def show_report(
     print_plain(TextConsole(stderr=True), f"{loaded.report.verdict} Report: {out}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions:
+    """Options of scoring a memory that has no run."""
+
+    tokens: Optional[int] = option("Tokens that a memory may give back; else 1,000 in sessions, 6,000 of texts.", None, least=1)
+    window: int = option("Tokens of a session that stay in sight.", ReplaySettings.window, least=1)
+    memory_model: str = option("Model for the memory's own work.")
+    embedding_model: str = option("Model of its embeddings.")
+
+
 @app.command("score")
+@options_of(ScoreOptions, keyword="options")
 def score_runs(
     model: ModelArgument,
-    runs: Runs,
+    sources: Annotated[list[str], typer.Argument(help=f"{RUNS} With --memory: recorded sessions, or a release of documents.")],
+    memory: MemoryOption = None,
     as_json: Annotated[bool, json_option("run", "predicted", "true", "recalls", "strange")] = False,
+    *,
+    options: ScoreOptions,
 ) -> None:
-    """Predict from what memories recalled how often their answers are right, and print the true share beside it."""
+    """Predict from what memories recalled how often answers are right, with the true share beside it where there is one."""
     loaded, scorer = load_scorer(model)
-    records = [score_run(find_run(name, runs=runs_folder(home())), loaded, scorer, name=name) for name in runs]
+    records: list[RunScore] = []
+    for source in sources:
+        if memory:
+            for name in each_once(memory):
+                rows = _recalled(source, name, options)
+                records.append(score_rows(rows, loaded, scorer, name=f"{public_address(name)} on {source}"))
+        elif Path(source).is_file():
+            records += score_table(Path(source), loaded, scorer)
+        else:
+            records.append(score_run(find_run(source, runs=runs_folder(home())), loaded, scorer, name=source))
     if as_json:
         print_json(records)
         return
@@ -97,11 +137,34 @@ def score_runs(
     print_table(stdout_console(), head, lines)
     recalls = sum(one.recalls for one in records)
     seconds = sum(one.seconds for one in records)
+    console = TextConsole(stderr=True)
     print_plain(
-        TextConsole(stderr=True),
+        console,
         f"{counted(recalls, 'recall')} in {seconds:.1f} s. True is the share right with the memory, of questions that are "
         "right with everything.",
     )
+    if 2 * sum(one.strange for one in records) > recalls:
+        print_plain(console, "Most recalls are unlike what the model was trained on: its predictions say little here.")
+    print_plain(console, loaded.report.verdict)
+
+
+def _recalled(source: str, memory: str, options: ScoreOptions) -> list[RewardRow]:
+    """Let a memory live recorded sessions or a release of documents, and return what it recalled. Raises EvaluationError."""
+    with evaluation_errors(), prints_of_others_apart():
+        if Path(source).is_file():
+            sessions = read_sessions(Path(source))
+            tokens = ReplaySettings.tokens if options.tokens is None else options.tokens
+            replayed = ReplayOptions(
+                window=options.window, tokens=tokens, model=options.memory_model, embedding_model=options.embedding_model
+            )
+            [result] = run_to_end(replay_with([memory], sessions, replayed))
+            for sentence in result.failed.values():
+                raise EvaluationError(sentence)
+            return session_rows(result, sessions, source=Path(source))
+        chosen = EvaluationOptions(
+            model=options.memory_model, embedding_model=options.embedding_model, tokens=options.tokens, conditions=()
+        )
+        return run_to_end(document_rows(EvaluationRequest(source, memory, chosen), home=home()))
 
 
 def _rows(runs: list[str]) -> list[RewardRow]:

@@ -80,7 +80,7 @@ async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: Ev
 
     Raises EvaluationError or EndpointError with one sentence. Finished steps stay, and the same request goes on after them.
     """
-    async with _prepared(request, home=home, progress=progress) as (run, size):
+    async with open_run(request, home=home, progress=progress) as (run, size):
         if not run.folder.finished:
             async with run.folder.alone(progress.notice):
                 # Meanwhile another process may have finished it.
@@ -94,12 +94,12 @@ async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: Ev
 
 async def plan_evaluation(request: EvaluationRequest, *, home: Home, progress: EvaluationProgress) -> None:
     """Tell `progress.begun` what the run would be, and ask no model. Raises EvaluationError, as the run itself would."""
-    async with _prepared(request, home=home, progress=progress):
+    async with open_run(request, home=home, progress=progress):
         pass
 
 
 @asynccontextmanager
-async def _prepared(
+async def open_run(
     request: EvaluationRequest, *, home: Home, progress: EvaluationProgress
 ) -> AsyncGenerator[tuple[Run, EvaluationForecast]]:
     """Open the run with its models and its size, after `progress` was told about it."""
@@ -180,7 +180,7 @@ async def check_memories(
     """
     broken = list[str]()
     for request in requests:
-        async with _prepared(request, home=home, progress=EvaluationProgress()) as (run, _):
+        async with open_run(request, home=home, progress=EvaluationProgress()) as (run, _):
             if not run.folder.finished:
                 broken += await broken_promises(run, notice=notice)
     refuse_broken(broken)

@@ -32,7 +32,8 @@ class RecallRow(Record):
     tool: str = Field(description="the tool that the agent then called; empty where it spoke")
     query: str = Field(description="what the memory was asked: the user's last words, and what was seen last")
     budget: int = Field(description="tokens that it was given")
-    out_of_sight: int = Field(description="tokens that had left the window")
+    written: int = Field(description="steps that had left the window, and were written to the memory")
+    out_of_sight: int = Field(description="tokens of these")
     recalled: tuple[str, ...] = Field(description="what it gave back, cut to the budget")
     recalled_tokens: int = Field(description="tokens of that, by our estimate")
     cut: bool = Field(description="it gave more than its budget")
@@ -146,6 +147,7 @@ class _ReplayedLife:
             tool=step.tool,
             query=query,
             budget=self.settings.tokens,
+            written=len(self.gone),
             out_of_sight=self.gone_tokens,
             recalled=tuple(recalled),
             recalled_tokens=sum(map(count_tokens, recalled)),

@@ -36,7 +36,7 @@ LEAST_LEAF = 20
 SUBSAMPLE = 0.7
 LEAST_ROWS = 50
 DIGITS = 9
-SEEN = (1, 99)  # percentiles of a feature between which a model has seen enough
+SEEN = (1, 99)  # percentiles of a feature between which a model has seen enough, of the rows of any benchmark
 
 
 class Isotonic(Record):
@@ -276,7 +276,7 @@ def calibrated(scores: Numbers, labels: Numbers) -> Isotonic:
 
 def trained_on(rows: Sequence[RewardRow], *, report: RewardReport, seed: int, packages: Sequence[str]) -> dict[str, Any]:
     """Return the fields of a `TrainedModel` for these rows, made with these packages."""
-    low, high = np.percentile(matrix_of(rows), SEEN, axis=0)
+    low, high = _seen(rows)
     return {
         "features": feature_names(),
         "report": report,
@@ -289,3 +289,11 @@ def trained_on(rows: Sequence[RewardRow], *, report: RewardReport, seed: int, pa
         "versions": {name: version(name) for name in packages},
         "seen": dict(zip(feature_names(), zip(_plain(low), _plain(high), strict=True), strict=True)),
     }
+
+
+def _seen(rows: Sequence[RewardRow]) -> tuple[Numbers, Numbers]:
+    """Return the bounds of each feature: a benchmark with few rows counts as much as one with many."""
+    matrix = matrix_of(rows)
+    benchmarks = np.asarray([row.benchmark for row in rows])
+    bounds = [np.percentile(matrix[benchmarks == one], SEEN, axis=0) for one in np.unique(benchmarks)]
+    return np.min(bounds, axis=0)[0], np.max(bounds, axis=0)[1]

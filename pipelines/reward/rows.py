@@ -24,14 +24,19 @@ from pipelines.reward.features import VERSION, Recall, WrittenTexts, features_of
 MOST_CLUSTERS = 400
 
 
-class RewardRow(Record):
-    """A row of a run, with where it is from, its features and its label."""
+class Origin(Record):
+    """Where a row is from. No model reads any of it."""
 
     benchmark: str = Field(description="the benchmark of the release that was asked about")
     release: str = Field(description="digest of that release")
     memory: str = Field(description="the memory's name without what was done to it on purpose")
     perturbed: str = Field(description="the fault that it had on purpose; empty for none")
     reasoner: str = Field(description="the model that answered")
+
+
+class RewardRow(Origin):
+    """A row of a run, with where it is from, its features and its label."""
+
     row: MemoryRow = Field(description="question, recalled text, and what was right in which condition")
     nearest: tuple[str, ...] = Field(default=(), description="written events that are nearest to the query, in order of time")
     features: dict[str, float] = Field(description="what a model reads, by name")
@@ -87,20 +92,23 @@ def _rows_of(path: Path, manifest: RunManifest) -> Iterator[RewardRow]:
         raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
     written = _written(events)
     perturbed = str(manifest.memory.settings.get(PERTURBED) or "")
+    origin = Origin(
+        benchmark=manifest.benchmark,
+        release=manifest.dataset_digest,
+        memory=_whole_name(manifest),
+        perturbed=perturbed,
+        reasoner=manifest.models["assistant"],
+    )
     for row in rows:
         texts = written.get((row.cluster, row.length)) or WrittenTexts([])
-        recall = Recall(row.query, row.recalled, row.budget, texts, min(row.written, len(texts.texts)))
-        yield RewardRow(
-            benchmark=manifest.benchmark,
-            release=manifest.dataset_digest,
-            memory=_whole_name(manifest),
-            perturbed=perturbed,
-            reasoner=manifest.models["assistant"],
-            row=row,
-            nearest=tuple(texts.texts[place] for place in recall.nearest),
-            features=features_of(recall),
-            kept=row.right_with_memory if row.right_with_everything else None,
-        )
+        yield reward_row(row, texts, origin=origin, kept=row.right_with_memory if row.right_with_everything else None)
+
+
+def reward_row(row: MemoryRow, texts: WrittenTexts, *, origin: Origin, kept: bool | None) -> RewardRow:
+    """Return the row of a recall. `texts`: all events of its cluster, those after `row.written` too."""
+    recall = Recall(row.query, row.recalled, row.budget, texts, min(row.written, len(texts.texts)))
+    nearest = tuple(texts.texts[place] for place in recall.nearest)
+    return RewardRow(**origin.model_dump(), row=row, nearest=nearest, features=features_of(recall), kept=kept)
 
 
 def _whole_name(manifest: RunManifest) -> str:

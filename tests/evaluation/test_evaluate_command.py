@@ -339,6 +339,11 @@ def test_a_reward_model_of_another_version_is_refused_and_one_of_this_is_printed
     words = ("evaluate", evaluated, "--memory", "awi", "--reward", evaluated.parent / "model.json")
     said = output_of(*words)
     assert re.search(r"awi.*: Reward model: [\d.]+.* predicted, [\d.-]+ true; \d+ of \d+ recalls unlike", said), said
+    assert " ".join(model.report.verdict.split()) in " ".join(said.split())
+    printed = CliRunner().invoke(app, [*map(str, words), "--json"], catch_exceptions=False).stdout
+    (run,) = json.loads(printed)["runs"]
+    assert run["reward"]["recalls"] >= run["reward"]["strange"] >= 0
+    assert run["reward"]["predicted"]["low"] <= run["reward"]["predicted"]["value"] <= run["reward"]["predicted"]["high"]
     model.model_copy(update={"format": 1}).save(evaluated.parent / "model.json")
     with pytest.raises(EvaluationError, match="was trained on rows of another version"):
         CliRunner().invoke(app, [*map(str, words)], catch_exceptions=False)

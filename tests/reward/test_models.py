@@ -166,6 +166,10 @@ def test_what_lies_outside_the_training_rows_is_named(model: RewardModel) -> Non
     far = ROWS[0].model_copy(update={"features": dict.fromkeys(feature_names(), 9.0)})
     assert model.strange(matrix_of([far])).tolist() == [True]
     assert model.strange(matrix_of(ROWS)).mean() < 0.2
+    # A few rows of another benchmark are no strangers to a model that was trained on them.
+    features = dict.fromkeys(feature_names(), 5.0)
+    few = [one.model_copy(update={"benchmark": "facts", "features": features}) for one in ROWS[:4]]
+    assert not train([*ROWS, *few], seed=3).model.strange(matrix_of(few)).any()
 
 
 def test_measures_of_a_small_example_by_hand() -> None:
