@@ -74,7 +74,7 @@ def warn_of_plain_server() -> None:
     if not os.environ.get("DAGSTER_HOME"):
         storage = (
             "DAGSTER_HOME is not set: runs, schedules and sensors of this session are forgotten at its end, and any number "
-            f"of runs goes at once. To keep them, set it to {home().dagster}. "
+            f"of runs goes at once. To keep them, set it to the folder that `amemgym ui` makes, {home().dagster}. "
         )
     LOG.warning(
         f"{storage}This server has no page under /pages, where reports, releases and evaluations are shown. "

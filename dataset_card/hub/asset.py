@@ -178,29 +178,31 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
         description="The Hub, asked anew, has the tag at the commit that was published.",
     )
     def tag_reads_back(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
-        publisher: Publisher = context.resources.publisher
-        metadata = last_materialized(context, hub_release)
-        # A run of everything ends well without a repository, and the check tells that nothing is there.
-        if "unpublished" in metadata:
-            sentence = f"Nothing is on the Hub. {metadata['unpublished']}"
-            return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, description=sentence)
-        repo = str(metadata.get("repo", ""))
-        tag = str(metadata.get("tag", ""))
-        commit = str(metadata.get("commit", ""))
-        looked_at = {"repo": repo, "tag": tag, "commit": commit}
-        if not tag:
-            sentence = f"Proposed to {repo} as a pull request, so there is no tag to read."
-            return _result([], success=sentence, looked_at=looked_at)
-        try:
-            current = publisher.commit_of(repo, revision=tag)
-        except HubError as error:
-            return _result([str(error)], success="", looked_at=looked_at)
-        problems: list[str] = []
-        if current != commit:
-            problems.append(f"{repo}@{tag} is at {current or 'no commit'}, and {commit} was published.")
-        return _result(problems, success=f"{repo}@{tag} is at commit {commit[:12]}.", looked_at=looked_at)
+        return _tag_result(context.resources.publisher, last_materialized(context, hub_release))
 
     return [links_and_configurations_resolve, files_match_manifest, tag_reads_back]
+
+
+def _tag_result(publisher: Publisher, metadata: Mapping[str, Any]) -> dg.AssetCheckResult:
+    # A run of everything ends well without a repository, and the check tells that nothing is there.
+    if "unpublished" in metadata:
+        sentence = f"Nothing is on the Hub. {metadata['unpublished']}"
+        return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, description=sentence)
+    repo = str(metadata.get("repo", ""))
+    tag = str(metadata.get("tag", ""))
+    commit = str(metadata.get("commit", ""))
+    looked_at = {"repo": repo, "tag": tag, "commit": commit}
+    if not tag:
+        sentence = f"Proposed to {repo} as a pull request, so there is no tag to read."
+        return _result([], success=sentence, looked_at=looked_at)
+    try:
+        current = publisher.commit_of(repo, revision=tag)
+    except HubError as error:
+        return _result([str(error)], success="", looked_at=looked_at)
+    problems: list[str] = []
+    if current != commit:
+        problems.append(f"{repo}@{tag} is at {current or 'no commit'}, and {commit} was published.")
+    return _result(problems, success=f"{repo}@{tag} is at commit {commit[:12]}.", looked_at=looked_at)
 
 
 def card_problems(folder: Path) -> Iterator[str]:

@@ -63,6 +63,8 @@ def take(visitor: Visit, home: Path, folder: Path) -> None:
     page.close()
     page = visitor.open("/assets/session_queries?view=checks", width=WIDTH, height=HEIGHT)
     page.get_by_text("Succeeded", exact=True).first.wait_for()
+    page.get_by_text("plain_prose", exact=True).first.click()
+    expect(page.get_by_text("share_without_fault", exact=True).first).to_be_visible()
     keep(visitor, page, "checks")
 
 
