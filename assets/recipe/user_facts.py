@@ -1,5 +1,6 @@
 """The recipe of user facts: how many facts a user tells, what becomes of them, and what is asked about them."""
 
+import math
 from datetime import date
 from typing import ClassVar, Literal, Self, get_args
 
@@ -15,6 +16,8 @@ MOST_FACTS = 24
 MOST_UNSAID = 4
 LEAST_SESSIONS = 9
 CHOICES = 4  # of a question
+OF_ONE = 2  # facts at most that follow from the same one
+MOST_UNLINKED = 50
 
 
 class Dynamics(Record):
@@ -55,6 +58,9 @@ class UserFactsRecipe(Recipe):
     num_facts: int = quantity(18, "facts", ge=8, le=MOST_FACTS, description="facts that a user tells")
     num_unsaid: int = quantity(2, "facts", ge=0, le=MOST_UNSAID, description="matters that are asked about and were never told")
     num_sessions: int = quantity(16, "sessions", ge=LEAST_SESSIONS, le=200, description="sessions of a user")
+    num_unlinked: int = quantity(
+        6, "pairs", ge=0, le=MOST_UNLINKED, description="pairs without a link that a judge of matters is asked about as well"
+    )
     max_changes: int = quantity(2, "changes", ge=1, le=3, description="new values of a replaced fact at most")
     start_date: date = Field(default=date(2031, 1, 6), description="day of the first session")
     days_between: int = quantity(14, "days", ge=2, le=200, description="days between two sessions, a day more or less")
@@ -84,9 +90,14 @@ class UserFactsRecipe(Recipe):
                 f"max_not_known is {self.max_not_known:g}, and a guess is right in about {self.right_by_guessing:.2f} of the "
                 f"questions: set it higher{others}."
             )
-        if counts["dependent"] > 2 * counts["replaced"]:
+        if self.num_deciding > counts["replaced"]:
             raise ValueError("dynamics.dependent is too much: two facts at most follow from one that is replaced.")
         return self
+
+    @property
+    def num_deciding(self) -> int:
+        """The facts that decide others."""
+        return math.ceil(self.dynamics.counts(self.num_facts)["dependent"] / OF_ONE)
 
     @property
     def right_by_guessing(self) -> float:

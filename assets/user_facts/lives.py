@@ -1,40 +1,70 @@
 """Stage `facts_lives`: for each user the facts, what becomes of them, and the session in which each is said."""
 
-import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
-from assets.memory_items.world.relations import person, spoken
-from assets.recipe.loading import Unit
+from assets.llm.ports import LanguageModel
+from assets.memory_items.world.relations import name_stem, spoken
 from assets.recipe.user_facts import Fate, UserFactsRecipe
 from assets.reporting.asset_description import AssetDescription, Row
-from assets.user_facts.matters import ValueMaker, all_matters, label_of
-from assets.user_facts.records import FactLife, FactState, FactStatement, PlannedSession, RuleCase, Shape
+from assets.user_facts.matters import FACTS_MATTERS, SLOT, root_of
+from assets.user_facts.people import FACTS_PEOPLE
+from assets.user_facts.records import (
+    FactLife,
+    FactMatter,
+    FactMatters,
+    FactPerson,
+    FactState,
+    FactStatement,
+    PlannedSession,
+    RuleCase,
+    Shape,
+)
 from assets.user_facts.states import Dated, state_on
 
 OTHERS = ("sister", "neighbour", "colleague", "cousin", "friend")
 LEAST_CASES = 3  # of a rule
-OF_ONE = 2  # facts at most that follow from the same one
 SPARE = 2  # values of each matter that nobody has
+SYLLABLES = 2  # of a value's name
 
 
-def draw_lives(recipe: UserFactsRecipe, unit: Unit) -> Iterator[tuple[int, FactLife]]:
-    """Yield the unit's users by position; a user follows from seed and position alone."""
-    for position in unit.positions:
-        yield position, _LifeDraw(recipe, position).life()
+async def draw_life(person: FactPerson, drafted: FactMatters, *, recipe: UserFactsRecipe, model: LanguageModel) -> FactLife:
+    """Draw what is said of the matters, and when; no model is asked."""
+    return _LifeDraw(recipe, person, drafted.matters).life()
+
+
+class _ValueMaker:
+    """Makes the values of one user. No two hold the same name, so that each tells where it came from."""
+
+    def __init__(self, rng: SeededRandom) -> None:
+        self._rng = rng
+        self._taken: set[str] = set()
+
+    def new(self, form: str) -> str:
+        """Return a value of this form."""
+        # The first letters differ as well, so that no name is taken for another one.
+        name = name_stem(self._rng, SYLLABLES)
+        while name[:4] in self._taken:
+            name = name_stem(self._rng, SYLLABLES)
+        self._taken.add(name[:4])
+        # A model wrote the form, so it is no template for `format`.
+        return form.replace(SLOT, name)
 
 
 class _LifeDraw:
     """Draws one life. Sessions have three parts: facts are told, then they change, and the last one has nothing of its own."""
 
-    def __init__(self, recipe: UserFactsRecipe, position: int) -> None:
+    def __init__(self, recipe: UserFactsRecipe, person: FactPerson, matters: Sequence[FactMatter]) -> None:
         self._recipe = recipe
-        self._path = (recipe.world_seed, "user facts", position)
-        self._rng = SeededRandom(*self._path)
-        self._values = ValueMaker(SeededRandom(*self._path, "values"))
+        self._person = person
+        self._matters = {one.name: one for one in matters}
+        self._names = {one.label: one.name for one in matters}
+        path = (recipe.world_seed, "user facts", person.user_id)
+        self._rng = SeededRandom(*path)
+        self._values = _ValueMaker(SeededRandom(*path, "values"))
         self._last = recipe.num_sessions - 1
         self._told_before = max(2, recipe.num_sessions // 3)
         self._said: dict[int, list[FactStatement]] = defaultdict(list)
@@ -43,23 +73,23 @@ class _LifeDraw:
 
     def life(self) -> FactLife:
         fates = self._fates()
-        unsaid = self._unsaid(fates)
+        unsaid = [matter for matter in self._matters if matter not in fates]
         for matter, fate in fates.items():
             if fate not in ("dependent", "merged"):
                 self._live(matter, fate)
         for matter, fate in fates.items():
             if fate == "merged":
                 self._merge(matter)
-        # What decides comes before what follows.
-        for matter in all_matters():
-            if fates.get(matter) == "dependent":
-                self._follow(matter)
+        followed: set[str] = set()
+        for matter in self._matters:
+            self._follow(matter, followed)
         for matter in (*fates, *unsaid):
             self._tell_of_others(matter)
         sessions = self._sessions()
         return FactLife(
-            user_id=hashlib.sha256("\x1f".join(map(str, self._path)).encode()).hexdigest()[:16],
-            name=person(SeededRandom(*self._path, "name")),
+            user_id=self._person.user_id,
+            name=self._person.name,
+            labels={name: one.label for name, one in self._matters.items()},
             sessions=sessions,
             states=states_after(sessions),
             unsaid=tuple(unsaid),
@@ -70,63 +100,51 @@ class _LifeDraw:
         """Return what becomes of each fact. Facts that others follow from change, the last of them by being withdrawn."""
         left = self._recipe.dynamics.counts(self._recipe.num_facts)
         fates: dict[str, Fate] = {}
-        dependents = self._dependents(left.pop("dependent"))
-        roots = list(dict.fromkeys(_root(matter) for matter in dependents))
+        by_label = {one.label: one for one in self._matters.values()}
+        roots = list(dict.fromkeys(root_of(one.label, by_label) for one in by_label.values() if one.follows))
         for number, root in enumerate(roots):
             is_last = number == len(roots) - 1
             fate: Fate = "withdrawn" if is_last and number and left["withdrawn"] else "replaced"
-            fates[root] = fate
+            fates[self._names[root]] = fate
             left[fate] -= 1
-        fates |= dict.fromkeys(dependents, "dependent")
-        # A fact that becomes the same as another one needs it to stay.
-        for matter in self._rng.sample([name for name, one in all_matters().items() if one.like], left.pop("merged")):
-            fates |= {matter: "merged", all_matters()[matter].like: "steady"}
-            left["steady"] -= 1
-        free = self._rng.shuffled([name for name, one in all_matters().items() if not one.follows and name not in fates])
-        # Only some matters have values that could be more exact.
-        for fate in sorted(left, key=lambda one: one != "narrowed"):
-            for _ in range(max(0, left[fate])):
-                fitting = [name for name in free if fate != "narrowed" or all_matters()[name].coarse]
-                free.remove(fitting[0])
-                fates[fitting[0]] = fate
+        for name, one in self._matters.items():
+            if one.follows:
+                fates[name] = "dependent"
+            elif one.like:
+                # A fact that becomes the same as another one needs it to stay.
+                fates |= {name: "merged", self._names[one.like]: "steady"}
+                left["steady"] -= 1
+            elif one.coarse:
+                fates[name] = "narrowed"
+        free = self._rng.shuffled([name for name in self._matters if name not in fates])
+        for fate in left:
+            if fate not in ("dependent", "merged", "narrowed"):
+                for _ in range(left[fate]):
+                    fates[free.pop()] = fate
         return fates
-
-    def _dependents(self, count: int) -> list[str]:
-        """Return so many facts that follow from others, none without what decides it."""
-        roots = self._rng.shuffled(list(dict.fromkeys(_root(name) for name, one in all_matters().items() if one.follows)))
-        found: list[str] = []
-        for root in roots:
-            of_root = [name for name, one in all_matters().items() if one.follows and _root(name) == root]
-            found += of_root[: min(OF_ONE, count - len(found))]
-        return found
-
-    def _unsaid(self, fates: Iterable[str]) -> list[str]:
-        taken = set(fates)
-        free = [name for name, one in all_matters().items() if not one.follows and name not in taken]
-        return self._rng.sample(free, self._recipe.num_unsaid)
 
     def _live(self, matter: str, fate: Fate) -> None:
         """Tell the fact, and what becomes of it."""
         first = self._rng.integer_below(self._told_before)
-        value = self._values.coarse(matter) if fate == "narrowed" else self._values.new(matter)
+        value = self._values.new(self._matters[matter].coarse) if fate == "narrowed" else self._new(matter)
         until = None
         if fate == "ending":
             # Between the tellings and the end of the life, on no day of a session.
             until = self._day(self._change_at()) + timedelta(days=1)
         shape: Shape = "until" if until else "told"
-        self._say(first, FactStatement(matter=matter, label=label_of(matter), shape=shape, value=value, until=until))
+        self._say(first, FactStatement(matter=matter, label=self._matters[matter].label, shape=shape, value=value, until=until))
         if fate == "replaced":
             count = 1 + self._rng.integer_below(self._recipe.max_changes)
             for at in self._changes_at(count):
-                self._tell(at, matter, "replaced", self._values.new(matter))
+                self._tell(at, matter, "replaced", self._new(matter))
         elif fate == "as_before":
             change, back = self._changes_at(2)
-            self._tell(change, matter, "replaced", self._values.new(matter))
+            self._tell(change, matter, "replaced", self._new(matter))
             self._tell(back, matter, "as_before")
         elif fate == "withdrawn":
             self._tell(self._change_at(), matter, "withdrawn")
         elif fate == "narrowed":
-            self._tell(self._change_at(), matter, "narrowed", self._values.new(matter))
+            self._tell(self._change_at(), matter, "narrowed", self._new(matter))
         elif fate == "forgotten":
             # One session at least comes after a mail that tells it again.
             at = self._told_before + self._rng.integer_below(self._last - 2 - self._told_before)
@@ -137,31 +155,36 @@ class _LifeDraw:
 
     def _merge(self, matter: str) -> None:
         """Tell a fact, and that it is the same as another one from a day on."""
-        other = all_matters()[matter].like
-        self._tell(self._rng.integer_below(self._told_before), matter, "told", self._values.new(matter))
+        other = self._names[self._matters[matter].like]
+        self._tell(self._rng.integer_below(self._told_before), matter, "told", self._new(matter))
         merged = FactStatement(
             matter=matter,
-            label=label_of(matter),
+            label=self._matters[matter].label,
             shape="merged",
             value=self._had[other][-1],
-            other=label_of(other),
+            other=self._matters[other].label,
             other_matter=other,
         )
         self._say(self._change_at(), merged)
 
-    def _follow(self, matter: str) -> None:
+    def _follow(self, matter: str, followed: set[str]) -> None:
         """Tell the rule by which a fact follows from another, with a value for each that the other may have."""
-        decides = all_matters()[matter].follows
+        if matter in followed or not self._matters[matter].follows:
+            return
+        followed.add(matter)
+        decides = self._names[self._matters[matter].follows]
+        # What decides comes before what follows.
+        self._follow(decides, followed)
         given = list(dict.fromkeys(self._had[decides]))
         while len(given) < LEAST_CASES:
-            given.append(self._values.new(decides))
-        cases = [RuleCase(given=one, then=self._values.new(matter)) for one in given]
+            given.append(self._new(decides))
+        cases = [RuleCase(given=one, then=self._new(matter)) for one in given]
         self._had[matter] = [case.then for case in cases]
         rule = FactStatement(
             matter=matter,
-            label=label_of(matter),
+            label=self._matters[matter].label,
             shape="rule",
-            other=label_of(decides),
+            other=self._matters[decides].label,
             other_matter=decides,
             cases=tuple(self._rng.shuffled(cases)),
         )
@@ -172,12 +195,12 @@ class _LifeDraw:
         free = [at for at in range(self._last + 1) if matter not in {one.matter for one in self._said[at]}]
         at = self._rng.choice(free)
         whose = self._rng.choice(OTHERS)
-        value = self._values.new(matter)
-        self._say(at, FactStatement(matter=matter, label=label_of(matter), shape="other", value=value, other=whose))
+        value = self._new(matter)
+        self._say(at, FactStatement(matter=matter, label=self._matters[matter].label, shape="other", value=value, other=whose))
 
     def _tell(self, at: int, matter: str, shape: Shape, value: str = "") -> None:
         """Say something that needs no more than a value."""
-        self._say(at, FactStatement(matter=matter, label=label_of(matter), shape=shape, value=value))
+        self._say(at, FactStatement(matter=matter, label=self._matters[matter].label, shape=shape, value=value))
 
     def _say(self, at: int, one: FactStatement) -> None:
         if one.shape in ("withdrawn", "as_before", "forget"):
@@ -205,14 +228,12 @@ class _LifeDraw:
             found.append(PlannedSession(at=when, statements=tuple(self._rng.shuffled(self._said[at]))))
         return tuple(found)
 
+    def _new(self, matter: str) -> str:
+        """Return a value of the matter that nobody has."""
+        return self._values.new(self._matters[matter].value)
+
     def _spare(self, matter: str) -> tuple[str, ...]:
-        return tuple(self._values.new(matter) for _ in range(SPARE))
-
-
-def _root(matter: str) -> str:
-    """Return the matter that decides this one in the end."""
-    follows = all_matters()[matter].follows
-    return _root(follows) if follows else matter
+        return tuple(self._new(matter) for _ in range(SPARE))
 
 
 def states_after(sessions: Sequence[PlannedSession]) -> tuple[FactState, ...]:
@@ -234,7 +255,8 @@ def _rows(life: FactLife) -> list[Row]:
 FACTS_LIVES = Stage(
     name="facts_lives",
     record=FactLife,
-    draw=draw_lives,
+    make=draw_life,
+    needs=(FACTS_PEOPLE, FACTS_MATTERS),
     description=AssetDescription(
         group="lives",
         description="For each user the facts, what becomes of them, and the session in which each is said. There are "

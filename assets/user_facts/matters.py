@@ -1,66 +1,281 @@
-"""The matters that users tell about, from `matters.yaml`, and the invented names of their values."""
+"""Stage `facts_matters`: what a user tells facts about, and which matters follow from others.
 
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
+A model drafts them. A program checks that they are as many as the recipe takes, that nothing follows from itself, and that
+values can be made of their forms. Judges read the pairs: which of the two decides the other. Names are invented later, so
+that a value stands in no other text, and every right answer follows by program.
+"""
 
-import yaml
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from pydantic import BaseModel
 
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.world.relations import name_stem
-from assets.records.base import Name, Record
+from assets.engine.stage import PromptCalls, Stage
+from assets.llm.gate import Gate, GateAttempt, ReadingTask, rewrite, take_votes
+from assets.llm.ports import LanguageModel
+from assets.llm.structured_output import ReplySchema, ask_structured, object_of_enums
+from assets.recipe.user_facts import OF_ONE, UserFactsRecipe
+from assets.records.base import duplicates
+from assets.reporting.asset_description import AssetDescription, Row
+from assets.user_facts.people import FACTS_PEOPLE
+from assets.user_facts.records import FactMatter, FactMatters, FactPerson
+from prompts.catalogue import load_prompt
 
-PATH = Path(__file__).with_suffix(".yaml")
-SYLLABLES = 2  # of a value's name
-
-
-class FactMatter(Record):
-    """A matter: its label in sentences, the forms of its values, and what it may follow from or become the same as."""
-
-    label: Name
-    value: str
-    coarse: str = ""
-    follows: str = ""
-    like: str = ""
-
-
-@cache
-def all_matters() -> Mapping[str, FactMatter]:
-    """Return the matters by name."""
-    content = yaml.load(PATH.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    return {name: FactMatter.model_validate(fields) for name, fields in content.items()}
+DRAFT = "facts_matters/draft"
+READ_PAIRS = "facts_matters/read"
+GATE = "matters"
+SAME = "may be the same"
+RELATIONS = ("first", "second", "same", "none")
+SLOT = "{name}"
+LABEL = re.compile(r"[^\W\d_]+(?:[ '’-][^\W\d_]+){0,4}")
+FORM = re.compile(r"(?:[^\W\d_]+ )*\{name\}(?: [^\W\d_]+)*")
+LONGEST = 40  # characters of a label, and of a form
 
 
-def label_of(matter: str) -> str:
-    """Return the matter's words in sentences."""
-    return all_matters()[matter].label
+class MattersReply(BaseModel):
+    """The reply of the writer of matters; as JSON, what judges vote on."""
+
+    matters: list[FactMatter]
 
 
-@cache
-def matters_by_label() -> Mapping[str, str]:
-    """Return the names of the matters by their labels."""
-    return {matter.label: name for name, matter in all_matters().items()}
+async def draft_matters(person: FactPerson, *, recipe: UserFactsRecipe, model: LanguageModel) -> FactMatters:
+    """Draft a user's matters; judges must read the links as they were drafted, and no others. Raises ItemFailed."""
+    draft = _Draft(person, recipe, model)
+    attempt = GateAttempt("matters", await draft.write(0))
+    while True:
+        # Another list has other links.
+        gate = Gate(GATE, links_of(_matters_in(attempt.text)), None, draft.mend, draft.write)
+        [accepted] = await take_votes([[(gate, attempt)]], draft.read, size=1, recipe=recipe)
+        if accepted:
+            break
+        await rewrite(gate, attempt, policy=recipe.gates)
+    matters = tuple(_matters_in(attempt.text))
+    return FactMatters(user_id=person.user_id, matters=matters, gate_records=tuple(attempt.records))
 
 
-class ValueMaker:
-    """Makes the values of one user. No two hold the same name, so that each tells where it came from."""
+@dataclass(frozen=True)
+class _Draft:
+    """Asks for the matters of one user, and for what judges read of them."""
 
-    def __init__(self, rng: SeededRandom) -> None:
-        self._rng = rng
-        self._taken: set[str] = set()
+    person: FactPerson
+    recipe: UserFactsRecipe
+    model: LanguageModel
 
-    def new(self, matter: str) -> str:
-        """Return a value of the matter."""
-        return all_matters()[matter].value.format(name=self._name())
+    async def write(self, sample: int, *, refused: str = "", readings: Mapping[str, str] | None = None) -> str:
+        prompt = load_prompt(DRAFT).render(
+            person=f"{self.person.name}, {self.person.circumstances}",
+            wanted=wanted_of(self.recipe),
+            refused=refused,
+            readings=readings or {},
+            language=self.recipe.language_name,
+        )
+        return await ask_structured(
+            self.model,
+            prompt=prompt,
+            reply=MattersReply,
+            convert=self._checked,
+            settings=self.recipe.asking,
+            sample=sample,
+        )
 
-    def coarse(self, matter: str) -> str:
-        """Return a value of the matter that could be more exact."""
-        return all_matters()[matter].coarse.format(name=self._name())
+    async def mend(self, text: str, readings: dict[str, str], sample: int) -> str:
+        return await self.write(sample + 1, refused=text, readings=readings)
 
-    def _name(self) -> str:
-        # The first letters differ as well, so that no name is taken for another one.
-        name = name_stem(self._rng, SYLLABLES)
-        while name[:4] in self._taken:
-            name = name_stem(self._rng, SYLLABLES)
-        self._taken.add(name[:4])
-        return name
+    def _checked(self, reply: MattersReply) -> str:
+        """Return the matters as text. Raises ValueError where they are not as the recipe wants them."""
+        for problem in draft_problems(reply.matters, self.recipe):
+            raise ValueError(problem)
+        return text_of(reply.matters)
+
+    async def read(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
+        """Return for each list the links that a judge sees, among all that it has and some that it has not."""
+        found: list[dict[str, str]] = []
+        for task in tasks:
+            matters = _matters_in(task.text)
+            rng = SeededRandom(self.recipe.world_seed, self.person.user_id, "pairs", task.vote.number)
+            unlinked = list(_unlinked(matters))
+            pairs = [*_linked(matters), *rng.sample(unlinked, min(self.recipe.num_unlinked, len(unlinked)))]
+            # The order of the two says nothing about which decides.
+            shuffled = [rng.shuffled(pair) for pair in rng.shuffled(pairs)]
+            numbered = {str(number): pair for number, pair in enumerate(shuffled, start=1)}
+            schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(dict.fromkeys(numbered, RELATIONS)))
+            reply = await ask_structured(
+                self.model,
+                prompt=load_prompt(READ_PAIRS).render(pairs=numbered),
+                reply=schema,
+                convert=lambda reply: reply,
+                settings=self.recipe.asking,
+                sample=task.vote.number,
+                model_name=task.vote.judge,
+            )
+            reading: dict[str, str] = {}
+            for number, relation in reply.items():
+                if relation != "none":
+                    first, second = numbered[number]
+                    reading |= _link(first, second, relation)
+            found.append(reading)
+        return found
+
+
+def text_of(matters: Sequence[FactMatter]) -> str:
+    """Return the matters as judges vote on them."""
+    return MattersReply(matters=list(matters)).model_dump_json(exclude_defaults=True)
+
+
+def _matters_in(text: str) -> list[FactMatter]:
+    return MattersReply.model_validate_json(text).matters
+
+
+def _link(first: str, second: str, relation: str) -> dict[str, str]:
+    """Return what two labels have to do with each other, under both of them."""
+    words = {"first": f"{first} decides", "second": f"{second} decides", "same": SAME}
+    return {" / ".join(sorted((first, second))): words[relation]}
+
+
+def _linked(matters: Sequence[FactMatter]) -> Iterator[tuple[str, str]]:
+    for one in matters:
+        if one.follows or one.like:
+            yield one.follows or one.like, one.label
+
+
+def links_of(matters: Sequence[FactMatter]) -> dict[str, str]:
+    """Return which matter decides which, and which may be the same, as judges must read it."""
+    found: dict[str, str] = {}
+    for one in matters:
+        if one.follows:
+            found |= _link(one.follows, one.label, "first")
+        elif one.like:
+            found |= _link(one.like, one.label, "same")
+    return found
+
+
+def _unlinked(matters: Sequence[FactMatter]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of which neither decides the other, not even by way of a third."""
+    by_label = {one.label: one for one in matters}
+    linked = links_of(matters)
+    for first, second in combinations(by_label, 2):
+        apart = root_of(first, by_label) != root_of(second, by_label)
+        if apart and not linked.keys() & _link(first, second, "same").keys():
+            yield first, second
+
+
+def root_of(label: str, by_label: Mapping[str, FactMatter]) -> str:
+    """Return the label of the matter that decides this one in the end; "" where it follows from itself."""
+    seen: set[str] = set()
+    while by_label[label].follows:
+        if label in seen:
+            return ""
+        seen.add(label)
+        label = by_label[label].follows
+    return label
+
+
+def wanted_of(recipe: UserFactsRecipe) -> dict[str, int]:
+    """Return how many matters a user has, and how many have each part; `decide`: from how many others follow."""
+    counts = recipe.dynamics.counts(recipe.num_facts)
+    return {
+        "matters": recipe.num_facts + recipe.num_unsaid,
+        "follows": counts["dependent"],
+        "decide": recipe.num_deciding,
+        "like": counts["merged"],
+        "coarse": counts["narrowed"],
+    }
+
+
+def draft_problems(matters: Sequence[FactMatter], recipe: UserFactsRecipe) -> list[str]:
+    """Return a sentence for each thing that is wrong with a draft."""
+    problems: list[str] = []
+    for name in duplicates([one.name for one in matters]):
+        problems.append(f"There are two matters {name!r}; give each label once.")
+    for one in matters:
+        problems += _form_problems(one)
+    by_label = {one.label: one for one in matters}
+    for one in matters:
+        for other in filter(None, (one.follows, one.like)):
+            if other not in by_label:
+                problems.append(f"{one.label!r} names {other!r}, which is no label of the list.")
+    # What follows cannot be told where labels are missing.
+    return problems or _link_problems(by_label, recipe)
+
+
+def _form_problems(one: FactMatter) -> Iterator[str]:
+    if not LABEL.fullmatch(one.label) or len(one.label) > LONGEST:
+        yield f"The label {one.label!r} has to be one to four words without digits and signs."
+    forms = [one.value, one.coarse] if one.coarse else [one.value]
+    for form in forms:
+        if not FORM.fullmatch(form) or len(form) > LONGEST:
+            yield f"The form {form!r} of {one.label!r} has to be letters and spaces with {SLOT} once."
+    if one.coarse == one.value:
+        yield f"The coarse form of {one.label!r} is the exact one; make it less exact, or leave it out."
+
+
+def _link_problems(by_label: Mapping[str, FactMatter], recipe: UserFactsRecipe) -> list[str]:
+    problems: list[str] = []
+    roots = Counter[str]()
+    parts = Counter[str]()
+    for one in by_label.values():
+        parts[one.label] += bool(one.coarse)
+        if one.follows:
+            root = root_of(one.label, by_label)
+            if not root:
+                problems.append(f"{one.label!r} follows from itself; there must be no circle.")
+            roots[root] += 1
+            parts[one.label] += 1
+        if one.like:
+            parts[one.label] += 1
+            parts[one.like] += 1
+            if by_label[one.like].value != one.value:
+                problems.append(f"{one.label!r} and {one.like!r} may be the same, so their values need the same form.")
+    for root, count in roots.items():
+        parts[root] += 1
+        if count > OF_ONE:
+            problems.append(f"{count} matters follow from {root!r}; {OF_ONE} are the most.")
+    for label, count in parts.items():
+        if count > 1:
+            problems.append(f"{label!r} is in {count} groups; it may be in one: coarse, alike, or decides and follows.")
+    found = {
+        "matters": len(by_label),
+        "follows": roots.total(),
+        "decide": len(roots),
+        "like": sum(bool(one.like) for one in by_label.values()),
+        "coarse": sum(bool(one.coarse) for one in by_label.values()),
+    }
+    for what, wanted in wanted_of(recipe).items():
+        if found[what] != wanted:
+            problems.append(f"{what} is {found[what]}, and {wanted} is wanted.")
+    return problems
+
+
+def _rows(drafted: FactMatters) -> list[Row]:
+    rows: list[Row] = []
+    for one in drafted.matters:
+        rows.append({"matter": one.label, "values": one.value, "follows": one.follows, "may become": one.like})
+    return rows
+
+
+def _votes(recipe: UserFactsRecipe) -> float:
+    return recipe.gates.votes_for(GATE)[1]
+
+
+FACTS_MATTERS = Stage(
+    name="facts_matters",
+    record=FactMatters,
+    make=draft_matters,
+    needs=(FACTS_PEOPLE,),
+    prompts=(DRAFT, READ_PAIRS),
+    calls={
+        DRAFT: PromptCalls(reading=650, writing=620),
+        READ_PAIRS: PromptCalls(_votes, reading=380, writing=80),
+    },
+    description=AssetDescription(
+        group="people",
+        description="What each user tells facts about, the forms of values, and which matters follow from others, without a "
+        "circle. A model drafts them; judges read of pairs which of the two decides the other.",
+        rows=_rows,
+        paper="MemGym",
+    ),
+)

@@ -3,6 +3,8 @@
 from assets.engine.benchmark import Benchmark
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.user_facts.lives import FACTS_LIVES
+from assets.user_facts.matters import FACTS_MATTERS
+from assets.user_facts.people import FACTS_PEOPLE
 from assets.user_facts.questions import FACTS_QUESTIONS
 from assets.user_facts.report import UserFactsReport
 from assets.user_facts.sessions import FACTS_SESSIONS
@@ -13,7 +15,7 @@ USER_FACTS = Benchmark(
     name="user_facts",
     noun="user",
     recipe=UserFactsRecipe,
-    stages=(FACTS_LIVES, FACTS_SESSIONS, FACTS_QUESTIONS, FACTS_USERS),
+    stages=(FACTS_PEOPLE, FACTS_MATTERS, FACTS_LIVES, FACTS_SESSIONS, FACTS_QUESTIONS, FACTS_USERS),
     tables=TABLES,
     rows=fact_user_rows,
     report=UserFactsReport,

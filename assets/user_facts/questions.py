@@ -16,7 +16,6 @@ from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription, Row
 from assets.text.words import spells
 from assets.user_facts.lives import FACTS_LIVES
-from assets.user_facts.matters import all_matters
 from assets.user_facts.records import (
     FactChoice,
     FactLife,
@@ -203,7 +202,7 @@ class _Questions:
             kind=kind,
             form=wanted.form,
             matter=matter,
-            text=wording.format(label=all_matters()[matter].label, day=day, premise=wanted.premise),
+            text=wording.format(label=self._life.labels[matter], day=day, premise=wanted.premise),
             day=wanted.day,
             premise=wanted.premise,
             choices=self._choices(wanted),

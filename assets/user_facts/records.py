@@ -1,5 +1,6 @@
 """Records of user facts: statements in sessions, the life that they make, questions with outcomes, and the accepted user."""
 
+import re
 from datetime import date, datetime
 from typing import ClassVar, Literal, Self, get_args
 
@@ -70,10 +71,44 @@ class FactRecord(ItemRecord):
     user_id: Name = Field(description="the user's id")
 
 
+class FactPerson(FactRecord):
+    """A user before anything is told."""
+
+    name: Name = Field(description="the user's name")
+    circumstances: Text = Field(description="age, home and work in a few words")
+
+    @property
+    def display_name(self) -> str:
+        return self.name
+
+
+class FactMatter(Record):
+    """What facts are told about. Forms hold {name} where an invented name goes."""
+
+    label: Name = Field(description="its words in sentences")
+    value: str = Field(description="form of its values")
+    coarse: str = Field(default="", description="form of values that are less exact; empty where there is none")
+    follows: str = Field(default="", description="label of the matter that decides it; empty where none does")
+    like: str = Field(default="", description="label of the matter that it may become the same as; empty where there is none")
+
+    @property
+    def name(self) -> str:
+        """The matter's name in statements and ids."""
+        return re.sub(r"\W+", "_", self.label).lower()
+
+
+class FactMatters(FactRecord):
+    """What a user tells facts about."""
+
+    matters: tuple[FactMatter, ...] = Field(description="the matters, with what follows from what")
+    gate_records: tuple[GateRecord, ...] = Field(description="what readers found of pairs of matters")
+
+
 class FactLife(FactRecord):
     """A user's sessions as they are planned, and the state after each."""
 
     name: Name = Field(description="the user's name")
+    labels: dict[str, str] = Field(description="words of every matter in sentences, by its name")
     sessions: tuple[PlannedSession, ...] = Field(description="the sessions in order of time")
     states: tuple[FactState, ...] = Field(description="the state after each session")
     unsaid: tuple[str, ...] = Field(description="matters that are asked about and were never told")
@@ -186,6 +221,7 @@ class FactUser(FactRecord):
     """An accepted user: sessions, questions, and what readers of the final bytes answer."""
 
     name: Name = Field(description="the user's name")
+    matters: tuple[FactMatter, ...] = Field(description="what the facts are about, and what follows from what")
     sessions: tuple[FactSession, ...] = Field(description="the sessions in order of time")
     questions: tuple[FactQuestion, ...] = Field(description="the questions")
     digest: Name = Field(description="sha256 of the sessions and questions that the outcomes are of")

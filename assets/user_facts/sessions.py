@@ -1,9 +1,7 @@
 """Stage `facts_sessions`: what the user says in each session, read back by judges, and the mails that come with it."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from pydantic import BaseModel
 
@@ -19,7 +17,6 @@ from assets.records.base import GateRecord, Text
 from assets.reporting.asset_description import AssetDescription, Row
 from assets.text.words import folded, spells
 from assets.user_facts.lives import FACTS_LIVES
-from assets.user_facts.matters import all_matters
 from assets.user_facts.records import VALUED, FactLife, FactSession, FactSessions, FactStatement
 from prompts.catalogue import load_prompt
 
@@ -99,6 +96,21 @@ def read_as(one: FactStatement) -> str:
     return folded(f"{one.shape}: {one.value}" if one.shape in VALUED else one.shape)
 
 
+def reading_of(statements: Iterable[FactStatement]) -> dict[str, str]:
+    """Return what a judge must read of each matter, and what must follow for a judge in each case of a rule."""
+    found: dict[str, str] = {}
+    for one in statements:
+        found[one.label] = read_as(one)
+        for case in one.cases:
+            found[case_asked(one.label, one.other, case.given)] = folded(case.then)
+    return found
+
+
+def case_asked(label: str, other: str, given: str) -> str:
+    """Return the words in which a judge is asked for the consequence of a value."""
+    return f"{label}, if the {other} is {given}"
+
+
 @dataclass(frozen=True)
 class _SessionWords:
     """Words the message or the request of one session."""
@@ -113,7 +125,7 @@ class _SessionWords:
     async def accepted(self) -> GateAttempt:
         """Return words that passed the gate, with the votes on them. Raises ItemFailed."""
         attempt = GateAttempt(f"session {self.number} {self.part}", await self._word(0))
-        target = {one.label: read_as(one) for one in self.statements}
+        target = reading_of(self.statements)
         if target:
             gate = Gate(GATE, target, None, self._reword, self._word)
             await pass_gates([[(gate, attempt)]], self._read, size=1, recipe=self.recipe)
@@ -146,19 +158,24 @@ class _SessionWords:
                 raise ValueError(problem)
         if not self.statements:
             # No judge reads small talk.
-            for label in unplanned_labels((), reply.message):
+            for label in self._unplanned(reply.message):
                 raise ValueError(f"The message speaks of {label!r}, which it must leave out.")
         return reply.message
+
+    def _unplanned(self, text: str) -> list[str]:
+        """Return the matters that the text names and that none of its statements is about."""
+        planned = {label for one in self.statements for label in (one.label, one.other)}
+        return [label for label in self.life.labels.values() if label not in planned and spells(text, label)]
 
     async def _read(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
         """Return for each message what a judge reads of each matter, among some that it does not speak of."""
         readings: list[dict[str, str]] = []
         named = {label for one in self.statements for label in (one.label, one.other)}
-        unnamed = [one.label for one in all_matters().values() if one.label not in named]
+        unnamed = [label for label in self.life.labels.values() if label not in named]
         for task in tasks:
-            unplanned = unplanned_labels(self.statements, task.text)
+            unplanned = self._unplanned(task.text)
             rng = SeededRandom(self.recipe.world_seed, self.life.user_id, task.item_id, "matters", task.vote.number)
-            asked = [*(one.label for one in self.statements), *unplanned, *rng.sample(unnamed, DECOYS)]
+            asked = [*reading_of(self.statements), *unplanned, *rng.sample(unnamed, DECOYS)]
             labels = rng.shuffled(list(dict.fromkeys(asked)))
             numbered = {str(number): label for number, label in enumerate(labels, start=1)}
             schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(numbered, TEXT), required=False))
@@ -203,29 +220,7 @@ def wording_problems(one: FactStatement, text: str) -> list[str]:
     for value in one.unspoken:
         if spells(text, value):
             problems.append(f"The message says {value!r}, which it must leave out.")
-    if not problems:
-        # A judge reads that there is a rule, and not which value goes with which.
-        neighbours = _neighbours(one.spoken_values, text)
-        for case in one.cases:
-            if frozenset((case.given, case.then)) not in neighbours:
-                problems.append(f"The message must say {case.then!r} next to {case.given!r}, which it goes with.")
     return problems
-
-
-def unplanned_labels(statements: Sequence[FactStatement], text: str) -> list[str]:
-    """Return the matters that the text names and that none of its statements is about."""
-    planned = {label for one in statements for label in (one.label, one.other)}
-    return [one.label for one in all_matters().values() if one.label not in planned and spells(text, one.label)]
-
-
-def _neighbours(values: Sequence[str], text: str) -> set[frozenset[str]]:
-    """Return the pairs of values between which the text says no other one."""
-    words = f" {folded(text)} "
-    places: list[tuple[int, str]] = []
-    for value in values:
-        places += [(found.start(), value) for found in re.finditer(re.escape(f" {folded(value)} "), words)]
-    said = [value for _, value in sorted(places)]
-    return {frozenset(pair) for pair in pairwise(said)}
 
 
 def _rows(told: FactSessions) -> list[Row]:

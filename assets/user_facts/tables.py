@@ -10,6 +10,7 @@ from assets.records.base import Record, same_as
 from assets.records.common_tables import FailureRow, GateVoteRow
 from assets.user_facts.records import (
     FactChoice,
+    FactMatter,
     FactQuestion,
     FactRecord,
     FactSession,
@@ -31,6 +32,17 @@ class FactUserRow(Record):
     sessions: int = Field(description="how many sessions there are")
     questions: int = Field(description="how many questions there are")
     digest: str = same_as(FactUser, "digest")
+
+
+class MatterRow(Record):
+    """What facts are about, and what it follows from."""
+
+    user_id: str = same_as(FactRecord, "user_id")
+    matter: str = Field(description="the matter's name")
+    label: str = same_as(FactMatter, "label")
+    value: str = same_as(FactMatter, "value")
+    follows: str = same_as(FactMatter, "follows")
+    like: str = same_as(FactMatter, "like")
 
 
 class FactSessionRow(Record):
@@ -95,6 +107,7 @@ class ReaderRow(Record):
 
 TABLES: Mapping[str, Table] = {
     "users": Table(FactUserRow, ("user_id",), unread=frozenset({"digest"}), title="name"),
+    "matters": Table(MatterRow, ("user_id", "matter"), group=("user_id",), title="label"),
     "sessions": Table(FactSessionRow, ("user_id", "number"), title="message"),
     "statements": Table(StatementRow, ("user_id", "session", "position"), group=("user_id", "session")),
     "questions": Table(FactQuestionRow, ("user_id", "question_id"), title="question"),
@@ -122,6 +135,7 @@ def fact_user_rows(user: FactUser) -> dict[str, Sequence[Record]]:
             choices.append(FactChoiceRow.from_record(choice, user_id=key, question_id=one.question_id))
     return {
         "users": [FactUserRow.from_record(user, sessions=len(sessions), questions=len(questions))],
+        "matters": [MatterRow.from_record(one, user_id=key, matter=one.name) for one in user.matters],
         "sessions": sessions,
         "statements": statements,
         "questions": questions,

@@ -10,10 +10,12 @@ from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription, Row
 from assets.user_facts.lives import FACTS_LIVES
+from assets.user_facts.matters import FACTS_MATTERS
 from assets.user_facts.questions import FACTS_QUESTIONS, Reader, choice_of, dated_sessions
 from assets.user_facts.records import (
     FactChoice,
     FactLife,
+    FactMatters,
     FactQuestion,
     FactQuestions,
     FactSession,
@@ -32,7 +34,13 @@ FIRST_MENTION = "the first mention wins"
 
 
 async def accept_user(
-    life: FactLife, told: FactSessions, asked: FactQuestions, *, recipe: UserFactsRecipe, model: LanguageModel
+    drafted: FactMatters,
+    life: FactLife,
+    told: FactSessions,
+    asked: FactQuestions,
+    *,
+    recipe: UserFactsRecipe,
+    model: LanguageModel,
 ) -> FactUser:
     """Return the user with its certificate. Raises ItemFailed where a reader of everything is wrong anywhere."""
     outcomes = outcomes_of(told.sessions, asked.questions)
@@ -43,6 +51,7 @@ async def accept_user(
     return FactUser(
         user_id=life.user_id,
         name=life.name,
+        matters=drafted.matters,
         sessions=told.sessions,
         questions=asked.questions,
         digest=certified_bytes(told.sessions, asked.questions),
@@ -108,7 +117,7 @@ FACTS_USERS = Stage(
     name="facts_users",
     record=FactUser,
     make=accept_user,
-    needs=(FACTS_LIVES, FACTS_SESSIONS, FACTS_QUESTIONS),
+    needs=(FACTS_MATTERS, FACTS_LIVES, FACTS_SESSIONS, FACTS_QUESTIONS),
     description=AssetDescription(
         group="users",
         description="The accepted users: sessions, questions, and what programs answer that read everything, the last session, "

@@ -7,9 +7,11 @@ from typing import Any
 from assets.recipe.loading import Unit
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.base import ItemRecord
-from assets.user_facts.lives import draw_lives
+from assets.user_facts.lives import draw_life
+from assets.user_facts.matters import draft_matters
+from assets.user_facts.people import draw_people
 from assets.user_facts.questions import ask_about_life
-from assets.user_facts.records import FactLife, FactQuestions, FactSessions, FactUser
+from assets.user_facts.records import FactLife, FactMatters, FactPerson, FactQuestions, FactSessions, FactUser
 from assets.user_facts.sessions import tell_life
 from assets.user_facts.users import accept_user
 from tests.support.coroutines import run
@@ -22,16 +24,18 @@ def facts_recipe(**fields: Any) -> UserFactsRecipe:
     return UserFactsRecipe.model_validate({"variant": "small facts", "num_users": 1, "num_reserve": 0, **fields})
 
 
-def lives(count: int, **fields: Any) -> list[FactLife]:
-    """Return so many planned lives."""
-    unit = Unit("small facts", "small facts", range(count), range(0))
-    return [life for _, life in draw_lives(facts_recipe(**fields), unit)]
+def person_at(position: int, recipe: UserFactsRecipe) -> FactPerson:
+    """Return the user of this position."""
+    [(_, person)] = draw_people(recipe, Unit("small facts", "small facts", range(position, position + 1), range(0)))
+    return person
 
 
 @dataclass(frozen=True)
 class MadeFacts:
     """A user's record of every stage."""
 
+    person: FactPerson
+    matters: FactMatters
     life: FactLife
     sessions: FactSessions
     questions: FactQuestions
@@ -41,6 +45,8 @@ class MadeFacts:
     def records(self) -> RecordsByStage:
         """By stage and item, as rules read them."""
         records: dict[str, ItemRecord] = {
+            "facts_people": self.person,
+            "facts_matters": self.matters,
             "facts_lives": self.life,
             "facts_sessions": self.sessions,
             "facts_questions": self.questions,
@@ -49,16 +55,19 @@ class MadeFacts:
         return {stage: {self.life.user_id: record} for stage, record in records.items()}
 
 
-async def make_facts(life: FactLife, *, recipe: UserFactsRecipe) -> MadeFacts:
-    """Take a life through all stages."""
+async def make_facts(position: int = 0, *, recipe: UserFactsRecipe) -> MadeFacts:
+    """Take the user of a position through all stages."""
     model = EmbeddedModel()
+    person = person_at(position, recipe)
+    matters = await draft_matters(person, recipe=recipe, model=model)
+    life = await draw_life(person, matters, recipe=recipe, model=model)
     sessions = await tell_life(life, recipe=recipe, model=model)
     questions = await ask_about_life(life, sessions, recipe=recipe, model=model)
-    user = await accept_user(life, sessions, questions, recipe=recipe, model=model)
-    return MadeFacts(life, sessions, questions, user)
+    user = await accept_user(matters, life, sessions, questions, recipe=recipe, model=model)
+    return MadeFacts(person, matters, life, sessions, questions, user)
 
 
 @cache
-def made_facts() -> MadeFacts:
-    """Return the first user of the recipe, made once."""
-    return run(make_facts(lives(1)[0], recipe=facts_recipe()))
+def made_facts(position: int = 0) -> MadeFacts:
+    """Return the user of a position, made once."""
+    return run(make_facts(position, recipe=facts_recipe()))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.user_facts.lives import states_after
 from assets.user_facts.records import FactLife
-from validation.rules import OneRowPerItem, Rule, SetRule, expect
+from validation.rules import Rule, expect
 
 
 def states_follow(life: FactLife, _: UserFactsRecipe) -> Iterator[str]:
@@ -54,5 +54,4 @@ RULES = (
         forgotten_is_not_spoken_of,
     ),
     Rule("sessions_are_in_order", "Sessions are in order, and the last one has no fact of the user.", sessions_are_in_order),
-    SetRule("one_row_per_user", "Every user is drawn once.", OneRowPerItem),
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.text.words import spells
 from assets.user_facts.records import FactLife, FactSessions
-from assets.user_facts.sessions import GATE, read_as, wording_problems
+from assets.user_facts.sessions import GATE, reading_of, wording_problems
 from validation.rules import AcceptingVotes, Rule, expect
 
 
@@ -46,7 +46,7 @@ def judges_read_them_back(told: FactSessions, recipe: UserFactsRecipe) -> Iterat
     for session in told.sessions:
         for text in (session.message, session.request):
             said = [one for one in session.statements if one.shape != "refed" and text and session.text_of(one) == text]
-            target = {one.label: read_as(one) for one in said}
+            target = reading_of(said)
             if not target:
                 continue
             accepting = votes.too_few(GATE, text, target, policy=recipe.gates)

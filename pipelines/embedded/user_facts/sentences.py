@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 
 from assets.records.answers import read_date
-from assets.user_facts.matters import matters_by_label
 from assets.user_facts.records import FactStatement, RuleCase, Shape
+from pipelines.embedded.user_facts.matters import known_matters
 
 # What is read first stands first: the words of later ones may fit it too.
 SENTENCES: Mapping[Shape, tuple[str, ...]] = {
@@ -67,7 +67,7 @@ def read_sentence(sentence: str) -> FactStatement | None:
     for shape, patterns in PATTERNS.items():
         for pattern in patterns:
             match = pattern.fullmatch(sentence)
-            if match and match["label"] in matters_by_label():
+            if match and match["label"] in known_matters():
                 return _statement(shape, match.groupdict())
     return None
 
@@ -75,13 +75,13 @@ def read_sentence(sentence: str) -> FactStatement | None:
 def _statement(shape: Shape, found: Mapping[str, str]) -> FactStatement:
     other = found.get("other", "")
     return FactStatement(
-        matter=matters_by_label()[found["label"]],
+        matter=known_matters()[found["label"]].name,
         label=found["label"],
         shape=shape,
         value=found.get("value", ""),
         until=read_date(found["until"]) if "until" in found else None,
         other=other,
-        other_matter=matters_by_label().get(other, ""),
+        other_matter=known_matters()[other].name if other in known_matters() else "",
         cases=tuple(_cases(found.get("cases", ""))),
     )
 

@@ -6,12 +6,12 @@ from datetime import date
 from typing import Any
 
 from assets.records.answers import read_date
-from assets.user_facts.matters import matters_by_label
 from assets.user_facts.questions import WORDINGS, Reader, choice_text
 from assets.user_facts.records import QuestionForm
-from assets.user_facts.sessions import read_as
+from assets.user_facts.sessions import reading_of
 from assets.user_facts.states import Dated
 from pipelines.embedded.task import PromptTask
+from pipelines.embedded.user_facts.matters import draft_matters, known_matters, read_pairs
 from pipelines.embedded.user_facts.sentences import (
     SENTENCES,
     SMALL_TALK,
@@ -52,8 +52,8 @@ def write_mail(task: PromptTask) -> dict[str, str]:
 
 
 def read_session(task: PromptTask) -> dict[str, str]:
-    """Say of each matter what the message does to it."""
-    read = {one.label: read_as(one) for one in read_statements(task.text("message"))}
+    """Say of each matter what the message does to it, and of each case what follows."""
+    read = reading_of(read_statements(task.text("message")))
     return {number: read[label] for number, label in task.data("matters").items() if label in read}
 
 
@@ -61,7 +61,7 @@ def answer_question(task: PromptTask) -> dict[str, int]:
     """Answer by the recalled lines: what is said later counts, and each shape of a correction is understood."""
     options = {match["text"]: int(match["number"]) for match in OPTION.finditer(task.text("choices"))}
     form, found = _read_question(task.text("question"))
-    matter = matters_by_label()[found["label"]]
+    matter = known_matters()[found["label"]].name
     premise = found.get("premise", "")
     day = read_date(found["day"]) if "day" in found else None
     value = Reader(_recalled(task), LAST).known(matter, form, day)
@@ -86,12 +86,14 @@ def _read_question(text: str) -> tuple[QuestionForm, Mapping[str, str]]:
             parts = re.split(r"\{(\w+)\}", wording)
             words = [f"(?P<{part}>.+?)" if number % 2 else re.escape(part) for number, part in enumerate(parts)]
             match = re.fullmatch("".join(words), text)
-            if match and match["label"] in matters_by_label():
+            if match and match["label"] in known_matters():
                 return form, match.groupdict()
     raise ValueError(f"{text!r} is no question about a fact")
 
 
 WRITERS: dict[str, Callable[[PromptTask], Any]] = {
+    "facts_matters/draft": draft_matters,
+    "facts_matters/read": read_pairs,
     "facts_sessions/tell": tell_session,
     "facts_sessions/mail": write_mail,
     "facts_sessions/read": read_session,

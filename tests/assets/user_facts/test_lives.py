@@ -10,7 +10,7 @@ from assets.text.words import spells
 from assets.user_facts.records import FactStatement, RuleCase
 from assets.user_facts.states import Dated, course_of, state_on
 from assets.user_facts.users import EVERYTHING, LATEST_MENTION, NOTHING
-from tests.support.user_facts import facts_recipe, lives, made_facts
+from tests.support.user_facts import facts_recipe, made_facts
 
 # What a store must miss that believes whatever was mentioned last.
 MISSED_BY_LATEST = ("current, as before", "current, withdrawn", "current, until", "deleted")
@@ -60,7 +60,8 @@ def test_a_value_that_comes_back_is_in_the_course_twice() -> None:
 def test_lives_have_every_fate_as_often_as_the_recipe_says() -> None:
     recipe = facts_recipe()
     counts = recipe.dynamics.counts(recipe.num_facts)
-    for life in lives(3):
+    for position in range(3):
+        life = made_facts(position).life
         shapes = Counter(one.shape for session in life.sessions for one in session.statements)
         assert shapes["forget"] == shapes["refed"] == counts["forgotten"]
         assert shapes["withdrawn"] == counts["withdrawn"]

@@ -8,19 +8,17 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-import dagster as dg
+from pydantic import ValidationError
 
 from assets.engine.ports import RunContext
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelReply, ModelRequest
-from assets.recipe.loading import Unit
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.base import ItemFailed, ItemRecord, Record
-from assets.user_facts.lives import draw_lives
-from assets.user_facts.matters import label_of
+from assets.user_facts.matters import DRAFT, READ_PAIRS, draft_matters, text_of
 from assets.user_facts.pipeline import USER_FACTS
 from assets.user_facts.questions import ask_about_life
-from assets.user_facts.records import FactLife, FactQuestion, FactQuestions, FactSessions, FactStatement
+from assets.user_facts.records import FactLife, FactMatter, FactQuestion, FactQuestions, FactSessions, FactStatement
 from assets.user_facts.sessions import MAIL, READ, TELL, tell_life
 from assets.user_facts.users import accept_user
 from tests.bench.planted_defects.trial import Trial
@@ -29,7 +27,7 @@ from tests.support.honest_replies import material
 from tests.support.research_tasks import EmbeddedModel
 from tests.support.user_facts import MadeFacts, facts_recipe, make_facts
 from validation.report.builder import SharedLines
-from validation.user_facts.benchmark import USER_FACTS_VALIDATION, matters_are_enough
+from validation.user_facts.benchmark import USER_FACTS_VALIDATION
 from validation.user_facts.report import UserFactsReportBuilder
 
 Alarm = Callable[[Trial], Coroutine[Any, Any, bool]]
@@ -43,8 +41,7 @@ _MADE: dict[int, MadeFacts] = {}
 async def facts_at(site: int) -> MadeFacts:
     """Return the finished user of a site, made once."""
     if site not in _MADE:
-        [(_, life)] = draw_lives(facts_recipe(), Unit("small facts", "small facts", range(site, site + 1), range(0)))
-        _MADE[site] = await make_facts(life, recipe=facts_recipe())
+        _MADE[site] = await make_facts(site, recipe=facts_recipe())
     return _MADE[site]
 
 
@@ -103,6 +100,28 @@ def _last_session_tells_a_fact(made: MadeFacts) -> FactLife:
     return _planned(made, len(made.life.sessions) - 1, one)
 
 
+def _is_plain(one: FactMatter) -> bool:
+    return not (one.follows or one.like or one.coarse)
+
+
+def _deciding(matters: Sequence[FactMatter]) -> str:
+    return next(one.follows for one in matters if one.follows)
+
+
+def _in_matters(
+    which: Callable[[FactMatter], bool], change: Callable[[FactMatter, Sequence[FactMatter]], Mapping[str, Any]]
+) -> Plant:
+    """Return a plant that changes the last matter of which something holds, by what the others are."""
+
+    def plant(made: MadeFacts) -> ItemRecord:
+        matters = made.matters.matters
+        at = max(number for number, one in enumerate(matters) if which(one))
+        others = [one for number, one in enumerate(matters) if number != at]
+        return changed(made.matters, "matters", at, **change(matters[at], others))
+
+    return plant
+
+
 def _in_words(shape: str, part: str, change: Callable[[str, FactStatement], str]) -> Plant:
     """Return a plant that changes a text of the first session with a statement of the shape."""
 
@@ -159,6 +178,19 @@ def _certificate_of_more(made: MadeFacts) -> ItemRecord:
 
 # By stage and rule: each plant under what is wrong then.
 IN_RECORDS: Mapping[tuple[str, str], Mapping[str, Plant]] = {
+    ("facts_people", "one_row_per_user"): {"a user is there twice": lambda made: made.person},
+    ("facts_matters", "matters_are_as_wanted"): {
+        "a matter follows from itself": _in_matters(lambda one: bool(one.follows), lambda one, _: {"follows": one.label}),
+        "a matter is missing": lambda made: made.matters.model_copy(update={"matters": made.matters.matters[:-1]}),
+        "two matters have a label": _in_matters(_is_plain, lambda _, others: {"label": others[0].label}),
+        "a form has no place for a name": _in_matters(_is_plain, lambda _, others: {"value": "the clinic"}),
+        "three matters follow from one": _in_matters(_is_plain, lambda _, others: {"follows": _deciding(others)}),
+    },
+    ("facts_matters", "judges_read_the_links"): {
+        "a matter follows from another one after the votes": _in_matters(
+            lambda one: bool(one.follows), lambda _, others: {"follows": next(filter(_is_plain, others)).label}
+        ),
+    },
     ("facts_lives", "states_follow"): {
         "a state is that of another time": _state_is_of_another_time,
         "a deleted fact still holds": _deleted_fact_still_holds,
@@ -172,7 +204,6 @@ IN_RECORDS: Mapping[tuple[str, str], Mapping[str, Plant]] = {
         "two sessions are swapped": _sessions_swapped,
         "the last session tells a fact": _last_session_tells_a_fact,
     },
-    ("facts_lives", "one_row_per_user"): {"a user is there twice": lambda made: made.life},
     ("facts_sessions", "texts_make_the_statements"): {
         "a message leaves a new value out": _in_words("replaced", "message", lambda _, one: f"My {one.label} has changed."),
         "a return tells the value": _in_words("as_before", "message", lambda text, one: f"{text} It is {one.unspoken[0]}."),
@@ -243,7 +274,13 @@ class StubbornWriter:
             return replace(reply, text=json.dumps({"mail": self.text}))
         if request.labels.prompt == TELL and (self.small_talk or material(request, "statements")):
             return replace(reply, text=json.dumps({"message": self.text}))
+        if request.labels.prompt == DRAFT:
+            return replace(reply, text=self.text)
         rng = SeededRandom("judge", request.seed, request.sample, self.text)
+        if request.labels.prompt == READ_PAIRS and rng.bernoulli(self.error):
+            relations: dict[str, str] = json.loads(reply.text)
+            relations[rng.choice(sorted(relations))] = rng.choice(["first", "second", "same"])
+            return replace(reply, text=json.dumps(relations))
         if request.labels.prompt == READ and rng.bernoulli(self.error):
             reading: dict[str, str] = json.loads(reply.text)
             number = rng.choice(sorted(material(request, "matters")))
@@ -317,7 +354,7 @@ def unplanned_alarm(*, small_talk: bool) -> Alarm:
             statements = [one for one in life.sessions[at].statements if one.shape not in ("forget", "refed")]
         text = await _text_of(life, at, statements)
         if trial.planted:
-            text += f" My {label_of(life.unsaid[0])} is the Xyl Palace."
+            text += f" My {life.labels[life.unsaid[0]]} is the Xyl Palace."
         writer = StubbornWriter(text, trial.settings.judge_error, small_talk=small_talk)
         return await _is_given_up(tell_life(_only_session(life, at, statements), recipe=_recipe(trial), model=writer))
 
@@ -335,6 +372,50 @@ async def _text_of(life: FactLife, at: int, statements: Sequence[FactStatement |
     told = await tell_life(_only_session(life, at, said), recipe=facts_recipe(), model=EmbeddedModel())
     [session] = told.sessions
     return session.request or session.mail or session.message
+
+
+def _last_that_follows(made: MadeFacts) -> FactMatter:
+    return [one for one in made.matters.matters if one.follows][-1]
+
+
+def _with_fields(made: MadeFacts, fields: Mapping[str, Mapping[str, str]]) -> list[FactMatter]:
+    """Return the matters with other fields, by label."""
+    return [one.model_copy(update=dict(fields.get(one.label, {}))) for one in made.matters.matters]
+
+
+def _decided_by_another(made: MadeFacts) -> list[FactMatter]:
+    plain = next(filter(_is_plain, made.matters.matters[::-1]))
+    return _with_fields(made, {_last_that_follows(made).label: {"follows": plain.label}})
+
+
+def _turned_around(made: MadeFacts) -> list[FactMatter]:
+    one = _last_that_follows(made)
+    return _with_fields(made, {one.label: {"follows": ""}, one.follows: {"follows": one.label}})
+
+
+def _alike_to_another(made: MadeFacts) -> list[FactMatter]:
+    plain = next(filter(_is_plain, made.matters.matters[::-1]))
+    one = next(one for one in made.matters.matters if one.like)
+    return _with_fields(made, {one.label: {"like": plain.label}, plain.label: {"value": one.value}})
+
+
+IN_LINKS: Mapping[str, Callable[[MadeFacts], list[FactMatter]]] = {
+    "a matter follows from what does not decide it": _decided_by_another,
+    "a link is turned around": _turned_around,
+    "two different things may be the same": _alike_to_another,
+}
+
+
+def link_alarm(change: Callable[[MadeFacts], list[FactMatter]]) -> Alarm:
+    """Whether a user is given up for whom every list of matters has the same wrong link."""
+
+    async def alarm(trial: Trial) -> bool:
+        made = await facts_at(trial.site)
+        matters = change(made) if trial.planted else list(made.matters.matters)
+        writer = StubbornWriter(text_of(matters), trial.settings.judge_error)
+        return await _is_given_up(draft_matters(made.person, recipe=_recipe(trial), model=writer))
+
+    return alarm
 
 
 async def _is_given_up(stage: Awaitable[object]) -> bool:
@@ -362,16 +443,18 @@ async def wrong_answer(trial: Trial) -> bool:
     made = await facts_at(trial.site)
     other = IN_RECORDS["facts_questions", "right_choices_follow"]["another choice is called right"](made)
     questions = cast(FactQuestions, other) if trial.planted else made.questions
-    return await _is_given_up(accept_user(made.life, made.sessions, questions, recipe=_recipe(trial), model=EmbeddedModel()))
+    return await _is_given_up(
+        accept_user(made.matters, made.life, made.sessions, questions, recipe=_recipe(trial), model=EmbeddedModel())
+    )
 
 
-async def too_few_matters(trial: Trial) -> bool:
-    """Whether a recipe is blocked that takes more matters than there are."""
-    recipe = facts_recipe()
-    if trial.planted:
-        recipe = recipe.model_copy(update={"num_facts": 40 + trial.site})
-    outcome = cast(dg.AssetCheckResult, matters_are_enough(recipe))
-    return not outcome.passed
+async def below_guessing(trial: Trial) -> bool:
+    """Whether a recipe is refused whose limit on guesses is below what one gives."""
+    try:
+        facts_recipe(max_not_known=0.24 - trial.site / 1000 if trial.planted else 0.25 + trial.site / 1000)
+    except ValidationError:
+        return True
+    return False
 
 
 async def not_known_pays(trial: Trial) -> bool:
@@ -390,6 +473,7 @@ def _alarms() -> dict[str, Alarm]:
     found: dict[str, Alarm] = {}
     for (stage, rule), plants in IN_RECORDS.items():
         found |= {f"facts, {rule}: {what}": rule_alarm(stage, rule, plant) for what, plant in plants.items()}
+    found |= {f"facts, drafted: {what}": link_alarm(change) for what, change in IN_LINKS.items()}
     found |= {f"facts, said: {what}": speech_alarm(*plant) for what, plant in IN_SPEECH.items()}
     return {
         **found,
@@ -397,7 +481,7 @@ def _alarms() -> dict[str, Alarm]:
         "facts, said: small talk tells a fact": unplanned_alarm(small_talk=True),
         "facts, asked: a text lacks a value": lost_value,
         "facts, accepted: another choice is called right": wrong_answer,
-        "facts, recipe: takes more matters than there are": too_few_matters,
+        "facts, recipe: a limit is below what guessing gives": below_guessing,
         "facts, report: saying that it is not known pays": not_known_pays,
     }
 
