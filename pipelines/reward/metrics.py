@@ -1,6 +1,7 @@
 """How well values tell rows that kept what was needed, with intervals over clusters of rows."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,13 +76,20 @@ class Clusters:
         chance = np.random.Generator(np.random.PCG64(seed))
         self.draws = chance.multinomial(count, np.full(count, 1 / count), size=RESAMPLES).astype(float)
 
-    def estimate(self, of: Callable[[Numbers], float]) -> Estimate:
-        """Return a measure of weights over all rows, with its interval."""
-        value = of(np.ones(len(self.places)))
+    def measure(self, measure: Measure, values: Numbers, labels: Numbers) -> Estimate:
+        """Return a measure of values and labels over all rows, with its interval."""
+        # Sorted once: what is in order is sorted again for each resample in no time.
+        order = np.argsort(values, kind="stable")
+        return self.estimate(partial(measure, values[order], labels[order]), order=order)
+
+    def estimate(self, of: Callable[[Numbers], float], *, order: NDArray[np.int64] | None = None) -> Estimate:
+        """Return a measure of weights over all rows, in this order, with its interval."""
+        places = self.places if order is None else self.places[order]
+        value = of(np.ones(len(places)))
         count = len(self.known)
         if np.isnan(value) or count < 2:
             return Estimate(value=rounded(value), low=None, high=None)
-        drawn: Any = np.asarray([of(draw[self.places]) for draw in self.draws])
+        drawn: Any = np.asarray([of(draw[places]) for draw in self.draws])
         drawn = drawn[~np.isnan(drawn)]
         if not len(drawn):
             return Estimate(value=rounded(value), low=None, high=None)

@@ -131,16 +131,16 @@ def _held_out(rows: Sequence[RewardRow], groups: NDArray[Any], learners: Mapping
 
 def _split(name: str, rows: Sequence[RewardRow], groups: NDArray[Any], clusters: Clusters, held_out: _HeldOut) -> Split:
     labels = labels_of(rows)
-    areas = {kind: _area(clusters, scores, labels) for kind, scores in held_out.scores.items()}
+    areas = {kind: clusters.measure(auroc, scores, labels) for kind, scores in held_out.scores.items()}
     floors = _floors(rows, groups, labels)
-    floor_areas = {floor: _area(clusters, scores, labels) for floor, scores in floors.items()}
+    floor_areas = {floor: clusters.measure(auroc, scores, labels) for floor, scores in floors.items()}
     best = max(areas, key=lambda kind: areas[kind].value or 0)
     best_floor = max(floor_areas, key=lambda floor: floor_areas[floor].value or 0)
     measures: dict[str, dict[str, Estimate]] = {}
     for kind, values in held_out.values.items():
         measures[kind] = {}
         for measure, of in MEASURES.items():
-            measures[kind][measure] = clusters.estimate(partial(of, values, labels))
+            measures[kind][measure] = clusters.measure(of, values, labels)
     return Split(
         name=name,
         groups=len(np.unique(groups)),
@@ -153,10 +153,6 @@ def _split(name: str, rows: Sequence[RewardRow], groups: NDArray[Any], clusters:
         best_floor=best_floor,
         gain=clusters.estimate(partial(_gain, held_out.scores[best], floors[best_floor], labels)),
     )
-
-
-def _area(clusters: Clusters, scores: Numbers, labels: Numbers) -> Estimate:
-    return clusters.estimate(partial(auroc, scores, labels))
 
 
 def _gain(scores: Numbers, floor: Numbers, labels: Numbers, weights: Numbers) -> float:
