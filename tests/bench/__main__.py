@@ -27,6 +27,7 @@ from pipelines.resources.llm.settings import EndpointSettings
 from prompts.catalogue import load_prompt
 from tests.bench.evaluation import evaluation
 from tests.bench.lives import lives
+from tests.bench.reward import reward
 from tests.bench.runs import IN_FLIGHT, LATENCY, Row, generate, least_seconds, provider
 from tests.support.commands import clean_environment
 
@@ -155,7 +156,7 @@ def main() -> None:
     rows: list[Row] = start_up()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        for part in (fixed_cost, calls_per_second, tokens, schedule, evaluation, lives):
+        for part in (fixed_cost, calls_per_second, tokens, schedule, evaluation, lives, reward):
             (folder / part.__name__).mkdir()
             rows += part(folder / part.__name__ / "run")
     table = Table("measured", "value", "unit", title=f"amemgym bench, {os.cpu_count()} cores")
