@@ -1,6 +1,7 @@
 """Features of a recall: each says what its formula says, and none can see what a model must not learn from."""
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +59,9 @@ def test_any_text_has_finite_features(texts: tuple[str, ...]) -> None:
 
 def test_with_nothing_written_and_nothing_asked_there_are_features_too() -> None:
     assert features_of(Recall("", [], 0, WrittenTexts([]), 0)).keys() == features().keys()
+
+
+def test_the_guide_has_every_feature_with_its_formula() -> None:
+    page = Path("pipelines/guide/reward-model.md").read_text(encoding="utf-8")
+    lines = [f"| {feature.name.replace('_', ' ')} | {feature.formula} |" for feature in FEATURES]
+    assert [line for line in lines if line not in page] == []
