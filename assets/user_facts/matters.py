@@ -89,7 +89,7 @@ class _Draft:
         """Return the matters as text. Raises ValueError where they are not as the recipe wants them."""
         for problem in draft_problems(reply.matters, self.recipe):
             raise ValueError(problem)
-        return text_of(reply.matters)
+        return voted_text(reply.matters)
 
     async def read(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
         """Return for each list the links that a judge sees, among all that it has and some that it has not."""
@@ -121,7 +121,7 @@ class _Draft:
         return found
 
 
-def text_of(matters: Sequence[FactMatter]) -> str:
+def voted_text(matters: Sequence[FactMatter]) -> str:
     """Return the matters as judges vote on them."""
     return MattersReply(matters=list(matters)).model_dump_json(exclude_defaults=True)
 

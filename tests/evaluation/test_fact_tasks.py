@@ -15,6 +15,7 @@ from pipelines.evaluation.metrics.facts import MOMENTS, FactFigures
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import DatasetInfo
 from pipelines.experiments.scoring.compare import compare_runs
+from pipelines.experiments.scoring.leaderboard import leaderboard_data
 from pipelines.experiments.scoring.ranking import board_sections
 from pipelines.experiments.scoring.twins import difference_of_independent, twin_gaps, twin_report
 from pipelines.memories.contract import MemorySpec
@@ -89,6 +90,9 @@ def test_facts_stand_in_report_board_and_comparison(tmp_path: Path) -> None:
     none = evaluated(tmp_path, "none")
     assert "## Facts" in run_report(full)
     assert {"Facts: right by kind of question", "Facts that were to be forgotten"} <= set(board_sections([full, none]))
+    page = {table["key"]: table for table in leaderboard_data(compare_runs([full, none]), pages={})["tables"]}
+    assert "course" in page["kinds"]["head"]
+    assert [row[0] for row in page["forgotten"]["rows"]] == [row[0] for row in page["kinds"]["rows"]]
     [pair] = compare_runs([full, none]).pairs
     differences = {row.metric: row.difference.value for row in pair.differences}
     assert differences["right: course"] == 1.0

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from assets.recipe.user_facts import UserFactsRecipe
-from assets.user_facts.matters import GATE, draft_problems, links_of, text_of
+from assets.user_facts.matters import GATE, draft_problems, links_of, voted_text
 from assets.user_facts.records import FactMatters
 from validation.rules import AcceptingVotes, Rule, expect
 
@@ -14,7 +14,7 @@ def matters_are_as_wanted(drafted: FactMatters, recipe: UserFactsRecipe) -> Iter
 
 def judges_read_the_links(drafted: FactMatters, recipe: UserFactsRecipe) -> Iterator[str]:
     votes = AcceptingVotes(drafted.gate_records)
-    accepting = votes.too_few(GATE, text_of(drafted.matters), links_of(drafted.matters), policy=recipe.gates)
+    accepting = votes.too_few(GATE, voted_text(drafted.matters), links_of(drafted.matters), policy=recipe.gates)
     yield from expect(accepting is None, f"its links were accepted by {accepting} votes")
 
 

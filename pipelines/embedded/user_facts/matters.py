@@ -23,7 +23,7 @@ def known_matters() -> Mapping[str, FactMatter]:
     return {one.label: one for one in matters}
 
 
-def draft_matters(task: PromptTask) -> dict[str, Any]:
+def draft_list(task: PromptTask) -> dict[str, Any]:
     """Draft as many matters as are wanted, of each part."""
     wanted: dict[str, int] = task.data("wanted")
     rng = task.rng("matters")

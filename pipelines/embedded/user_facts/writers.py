@@ -11,7 +11,7 @@ from assets.user_facts.records import QuestionForm
 from assets.user_facts.sessions import reading_of
 from assets.user_facts.states import Dated
 from pipelines.embedded.task import PromptTask
-from pipelines.embedded.user_facts.matters import draft_matters, known_matters, read_pairs
+from pipelines.embedded.user_facts.matters import draft_list, known_matters, read_pairs
 from pipelines.embedded.user_facts.sentences import (
     SENTENCES,
     SMALL_TALK,
@@ -92,7 +92,7 @@ def _read_question(text: str) -> tuple[QuestionForm, Mapping[str, str]]:
 
 
 WRITERS: dict[str, Callable[[PromptTask], Any]] = {
-    "facts_matters/draft": draft_matters,
+    "facts_matters/draft": draft_list,
     "facts_matters/read": read_pairs,
     "facts_sessions/tell": tell_session,
     "facts_sessions/mail": write_mail,

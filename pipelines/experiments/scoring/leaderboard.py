@@ -15,7 +15,7 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.arms import MEANINGS as ARMS
 from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, read_run
 from pipelines.evaluation.metrics.operations import MEANINGS as OPERATIONS
-from pipelines.evaluation.report.contents import ReportTable
+from pipelines.evaluation.report.contents import FACTS_NOTE, ReportTable
 from pipelines.evaluation.report.formatting import RED, metric_label
 from pipelines.evaluation.report.page import Json, plain, render_blocks
 from pipelines.evaluation.run import DatasetInfo
@@ -33,11 +33,15 @@ from pipelines.experiments.scoring.question_worth import (
 )
 from pipelines.experiments.scoring.ranking import (
     ARMS_TITLE,
+    FACTS_TITLE,
+    FORGOTTEN_TITLE,
     OPERATIONS_TITLE,
     arms_table,
     baseline_labels,
     board_columns,
     board_notes,
+    durability_table,
+    facts_by_kind,
     operations_table,
     ranked,
     ranking_metric,
@@ -169,6 +173,10 @@ def _tables(runs: Sequence[FinishedRun]) -> list[Json]:
     if any(run.results.operations for run in runs):
         notes = [f"{metric_label(name).capitalize()}: {meaning}." for name, meaning in OPERATIONS.items()]
         tables.append(_table("operations", OPERATIONS_TITLE, operations_table(runs), notes=notes))
+    if any(run.results.facts for run in runs):
+        tables.append(_table("kinds", FACTS_TITLE, facts_by_kind(runs), notes=[FACTS_NOTE]))
+        notes = ["The share of questions for which a recalled text held the deleted value, and of those that it answered."]
+        tables.append(_table("forgotten", FORGOTTEN_TITLE, durability_table(runs), notes=notes))
     if any(run.results.arms for run in runs):
         notes = [f"{name.capitalize()}: {meaning}." for name, meaning in ARMS.items()]
         notes.append("Harm: the share of questions that are right with nothing, and wrong with the memory.")

@@ -43,6 +43,8 @@ from pipelines.memories.registry import IN_PROCESS
 
 Facts = Callable[[RunManifest], Mapping[str, str]]
 OPERATIONS_TITLE = "Operations of the memories"
+FACTS_TITLE = "Facts: right by kind of question"
+FORGOTTEN_TITLE = "Facts that were to be forgotten"
 ARMS_TITLE = "Right with controls in the memory's place, and harm"
 NO_RANK = 0.1  # the share of unscored answers beyond which there is no rank
 
@@ -221,8 +223,8 @@ def board_sections(runs: Sequence[FinishedRun]) -> dict[str, str]:
     if any(results.operations for results in named.values()):
         sections[OPERATIONS_TITLE] = table_text(operations_table(runs))
     if any(results.facts for results in named.values()):
-        sections["Facts: right by kind of question"] = table_text(facts_by_kind(runs))
-        sections["Facts that were to be forgotten"] = table_text(durability_table(runs))
+        sections[FACTS_TITLE] = table_text(facts_by_kind(runs))
+        sections[FORGOTTEN_TITLE] = table_text(durability_table(runs))
     if any(results.arms for results in named.values()):
         sections[ARMS_TITLE] = table_text(arms_table(runs))
     repeated = repetitions(runs)
@@ -254,10 +256,10 @@ def facts_by_kind(runs: Sequence[FinishedRun]) -> ReportTable:
     rows = list[list[str]]()
     for one in ranked(runs):
         found = {figures.value: figures for figures in one.run.results.facts if figures.by == "kind"}
-        cells = [format_estimate(found[kind].right) if kind in found else "-" for kind in kinds]
-        stale = format_estimate(found[ALL].stale) if found else "-"
-        net = format_estimate(found[ALL].net) if found else "-"
-        rows.append([one.label, *cells, stale, net])
+        shown = [found[kind].right if kind in found else None for kind in kinds]
+        shown += [found[ALL].stale, found[ALL].net] if found else [None, None]
+        users = one.run.results.users
+        rows.append([one.label, *(format_estimate(share, users=users) if share else "-" for share in shown)])
     return ReportTable(["memory system", *(kind.replace("_", " ") for kind in kinds), "stale", "net"], rows)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from assets.llm.ports import ModelReply, ModelRequest
-from assets.user_facts.matters import DRAFT, draft_matters, draft_problems, links_of, text_of, wanted_of
+from assets.user_facts.matters import DRAFT, draft_matters, draft_problems, links_of, voted_text, wanted_of
 from assets.user_facts.records import FactMatter
 from tests.support.coroutines import run
 from tests.support.research_tasks import EmbeddedModel
@@ -60,7 +60,7 @@ class FirstDraftIsWrong:
         reply = await EmbeddedModel().complete(request)
         if request.labels.prompt == DRAFT:
             self.asked.append(request.messages[-1].content)
-            return replace(reply, text=text_of(self.wrong)) if len(self.asked) == 1 else reply
+            return replace(reply, text=voted_text(self.wrong)) if len(self.asked) == 1 else reply
         return reply
 
 
@@ -69,7 +69,7 @@ def test_a_link_that_no_judge_reads_is_drafted_anew_with_what_was_read() -> None
     wrong = [one.model_copy(update={"follows": plain().label}) if one == last else one for one in drafted()]
     model = FirstDraftIsWrong(wrong)
     made = run(draft_matters(person_at(0, facts_recipe()), recipe=facts_recipe(), model=model))
-    assert json.loads(text_of(wrong))["matters"][0]["label"] in model.asked[1]
+    assert json.loads(voted_text(wrong))["matters"][0]["label"] in model.asked[1]
     assert "<readings>" in model.asked[1]
     assert links_of(made.matters) != links_of(wrong)
     assert [vote.accepted for vote in made.gate_records][-2:] == [True, True]

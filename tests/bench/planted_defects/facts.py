@@ -15,7 +15,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.base import ItemFailed, ItemRecord, Record
-from assets.user_facts.matters import DRAFT, READ_PAIRS, draft_matters, text_of
+from assets.user_facts.matters import DRAFT, READ_PAIRS, draft_matters, voted_text
 from assets.user_facts.pipeline import USER_FACTS
 from assets.user_facts.questions import ask_about_life
 from assets.user_facts.records import FactLife, FactMatter, FactQuestion, FactQuestions, FactSessions, FactStatement
@@ -412,7 +412,7 @@ def link_alarm(change: Callable[[MadeFacts], list[FactMatter]]) -> Alarm:
     async def alarm(trial: Trial) -> bool:
         made = await facts_at(trial.site)
         matters = change(made) if trial.planted else list(made.matters.matters)
-        writer = StubbornWriter(text_of(matters), trial.settings.judge_error)
+        writer = StubbornWriter(voted_text(matters), trial.settings.judge_error)
         return await _is_given_up(draft_matters(made.person, recipe=_recipe(trial), model=writer))
 
     return alarm
