@@ -4,7 +4,9 @@ from pydantic import Field
 
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from pipelines.evaluation.report.formatting import format_estimate
+from pipelines.evaluation.report.formatting import format_estimate, format_number
+
+LEAST_TAU = 0.8  # of memories on each benchmark, from which on a model may rank others
 
 
 class Split(Record):
@@ -21,11 +23,26 @@ class Split(Record):
     best_floor: str
     gain: Estimate = Field(description="the area of that model minus that of the best floor")
 
+    @property
+    def beats_floors(self) -> bool:
+        """True where the interval of the gain lies above 0."""
+        return self.gain.low is not None and self.gain.low > 0
+
+    @property
+    def sentence(self) -> str:
+        floor = f"{format_estimate(self.floors[self.best_floor])} of {self.best_floor}"
+        said = f"area under the curve {format_estimate(self.areas[self.best])} against {floor}"
+        if self.beats_floors:
+            return f"On {self.name} a model tells more than any floor: {said}."
+        return f"A floor does as well as a model on {self.name}: {said}."
+
 
 class Ranking(Record):
-    """Memories of one benchmark in the order that was predicted, and in the true one; the model saw no row of the memory."""
+    """Memories of one benchmark and budget in the order that was predicted, and in the true one, by models that saw no row
+    of the memory."""
 
     benchmark: str
+    budget: int = Field(description="tokens that each memory could give back")
     memories: int
     tau: float | None = Field(description="Kendall's tau-b; none where one side has no order")
     first_is_first: bool = Field(description="the memory with the highest prediction is the best")
@@ -57,18 +74,21 @@ class RewardReport(Record):
     )
 
     @property
-    def beats_floors(self) -> bool:
-        """True where the gain over the best floor on the first split has an interval above 0."""
-        gain = self.splits[0].gain
-        return gain.low is not None and gain.low > 0
+    def may_rank(self) -> bool:
+        """True where a model beats the floors on every group held out, and orders memories that it never saw."""
+        taus = [one.tau or 0.0 for one in self.rankings]
+        return all(split.beats_floors for split in self.splits) and bool(taus) and min(taus) >= LEAST_TAU
 
     @property
     def verdict(self) -> str:
-        """One sentence, or two: whether a model may be trusted with memories that it never saw."""
-        first = self.splits[0]
-        floor = first.floors[first.best_floor]
-        area = format_estimate(first.areas[first.best])
-        said = f"area under the curve {area} against {format_estimate(floor)} of {first.best_floor}"
-        if self.beats_floors:
-            return f"On {first.name} a model tells more than any floor: {said}."
-        return f"A floor does as well as a model on {first.name}: {said}. Do not rank memories by this model."
+        """Sentences on whether a model may be trusted with what it never saw; where a floor wins, that comes first."""
+        lost = [split.sentence for split in self.splits if not split.beats_floors]
+        won = [split.sentence for split in self.splits if split.beats_floors]
+        parts = [*lost, *won[:1]]
+        if self.rankings:
+            least = min(self.rankings, key=lambda one: one.tau or 0.0)
+            tau = f"Kendall's tau of memories that it never saw is {format_number(least.tau, digits=2)} or more."
+            parts.append(tau if self.may_rank else f"{tau.removesuffix(' or more.')} on {least.benchmark}.")
+        if not self.may_rank:
+            parts.append("Do not rank memories by this model.")
+        return " ".join(parts)

@@ -36,7 +36,7 @@ def report_page(model: TrainedModel) -> str:
     data = {
         "title": TITLE,
         "verdict": report.verdict,
-        "trusted": report.beats_floors,
+        "trusted": report.may_rank,
         "subtitle": _rows_sentence(model),
         "sections": SECTIONS.dump_python(list(report_sections(model)), mode="json"),
     }
@@ -89,8 +89,8 @@ def _rankings(report: RewardReport) -> ReportTable:
     for one in report.rankings:
         first = "yes" if one.first_is_first else "no"
         figures = (format_number(one.tau, digits=2), first, f"{one.pairs:,}", _percent(one.saved), _percent(one.wrong))
-        rows.append([one.benchmark, f"{one.memories}", *figures])
-    head = ("benchmark", "memories", "Kendall's tau", "best memory found", "comparisons", "saved", "of these wrong")
+        rows.append([one.benchmark, f"{one.budget:,}", f"{one.memories}", *figures])
+    head = ("benchmark", "tokens", "memories", "Kendall's tau", "best memory found", "comparisons", "saved", "of these wrong")
     return ReportTable(head, rows)
 
 

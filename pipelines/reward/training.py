@@ -41,6 +41,7 @@ NEW_MEMORY = "a new memory"
 RISK = 0.05  # of a wrong order, at which comparisons of memories may be saved
 LEAST_RANKED = 3  # memories of a benchmark, whose order says something
 BINS = 10  # of calibrated values, in each of which the share that kept is counted
+Means = tuple[float, float]  # predicted, and true
 Pair = tuple[float, bool]  # how far apart two memories are predicted to be, and whether that is the wrong order
 
 
@@ -181,45 +182,48 @@ def _floors(rows: Sequence[RewardRow], groups: NDArray[Any], labels: Numbers) ->
 
 
 def _rankings(rows: Sequence[RewardRow], values: Numbers) -> list[Ranking]:
-    """Rank the memories of each benchmark. `values`: chances by a model that saw no row of the row's memory."""
-    means: dict[str, dict[tuple[str, str], tuple[float, float]]] = {}
-    for benchmark in sorted({row.benchmark for row in rows}):
-        means[benchmark] = _means(rows, values, benchmark=benchmark)
-    pairs = {benchmark: _pairs(list(own.values())) for benchmark, own in means.items()}
+    """Rank the memories of each benchmark and budget. `values`: chances by a model that saw no row of the row's memory."""
+    means = _means(rows, values)
+    pairs = {key: _pairs(list(own.values())) for key, own in means.items()}
     found: list[Ranking] = []
-    for benchmark, own in means.items():
+    for (benchmark, budget), own in sorted(means.items()):
         whole = [pair for (_, perturbed), pair in own.items() if not perturbed]
         if len(whole) < LEAST_RANKED:
             continue
-        others = [pair for other, its_pairs in pairs.items() if other != benchmark for pair in its_pairs]
-        decided = [wrong for margin, wrong in pairs[benchmark] if margin >= _safe_margin(others)]
+        compared = pairs[benchmark, budget]
+        others = [pair for (other, _), its_pairs in pairs.items() if other != benchmark for pair in its_pairs]
+        decided = [wrong for margin, wrong in compared if margin >= _safe_margin(others)]
         found.append(
             Ranking(
                 benchmark=benchmark,
+                budget=budget,
                 memories=len(whole),
                 tau=rounded(kendall_tau([one for one, _ in whole], [two for _, two in whole])),
                 first_is_first=max(whole, key=lambda pair: pair[0])[1] == max(two for _, two in whole),
-                pairs=len(pairs[benchmark]),
-                saved=rounded(len(decided) / len(pairs[benchmark])) if others and pairs[benchmark] else None,
+                pairs=len(compared),
+                saved=rounded(len(decided) / len(compared)) if others and compared else None,
                 wrong=rounded(sum(decided) / len(decided)) if decided else None,
             )
         )
     return found
 
 
-def _means(rows: Sequence[RewardRow], values: Numbers, *, benchmark: str) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return the mean prediction and the true share of each memory and fault."""
-    predicted: dict[tuple[str, str], list[float]] = {}
-    true: dict[tuple[str, str], list[float]] = {}
+def _means(rows: Sequence[RewardRow], values: Numbers) -> dict[tuple[str, int], dict[tuple[str, str], Means]]:
+    """Return the mean prediction and the true share of each memory and fault, by benchmark and budget."""
+    found: dict[tuple[str, int], dict[tuple[str, str], list[Means]]] = {}
     for row, value in zip(rows, values, strict=True):
-        if row.benchmark == benchmark:
-            key = (row.memory, row.perturbed)
-            predicted.setdefault(key, []).append(float(value))
-            true.setdefault(key, []).append(float(bool(row.kept)))
-    return {key: (float(np.mean(predicted[key])), float(np.mean(true[key]))) for key in predicted}
+        own = found.setdefault((row.benchmark, row.row.budget), {}).setdefault((row.memory, row.perturbed), [])
+        own.append((float(value), float(bool(row.kept))))
+    means: dict[tuple[str, int], dict[tuple[str, str], Means]] = {}
+    for key, by_memory in found.items():
+        means[key] = {}
+        for memory, pairs in by_memory.items():
+            predicted, true = np.mean(pairs, axis=0)
+            means[key][memory] = (float(predicted), float(true))
+    return means
 
 
-def _pairs(means: Sequence[tuple[float, float]]) -> list[Pair]:
+def _pairs(means: Sequence[Means]) -> list[Pair]:
     """Return each pair of memories that has a true order."""
     found: list[Pair] = []
     for (one, true_one), (two, true_two) in combinations(means, 2):

@@ -92,6 +92,13 @@ def test_a_model_beats_the_floors_where_a_feature_tells_and_ranks_memories_it_ne
     assert first.gain.low > 0
     assert [(ranking.tau, ranking.first_is_first, ranking.wrong) for ranking in report.rankings] == [(1.0, True, 0.0)] * 2
     assert report_text(model).startswith("On a new memory a model tells more than any floor")
+    assert "Kendall's tau of memories that it never saw is 1.00 or more.\n" in report_text(model)
+
+
+def test_a_model_that_tells_more_than_a_floor_but_does_not_order_memories_is_not_recommended(model: RewardModel) -> None:
+    first, *others = model.report.rankings
+    report = model.report.model_copy(update={"rankings": (first.model_copy(update={"tau": 0.2}), *others)})
+    assert report.verdict.endswith("never saw is .20 on papers. Do not rank memories by this model.")
 
 
 def test_the_page_holds_the_verdict_every_table_and_the_reliability_plot(model: RewardModel) -> None:
