@@ -63,7 +63,7 @@ from pipelines.home import home
 from pipelines.memories.contract import MAX_REPLY_TOKENS
 from pipelines.memories.settings import swept_memories
 from pipelines.reward.fine_tuned import load_scorer
-from pipelines.reward.scoring import score_run
+from pipelines.reward.scoring import score_lines, score_run
 
 SCORING = "scores and report"
 RUN = "Folder or id of a finished run; the beginning of an id is enough."
@@ -161,8 +161,6 @@ def evaluate(
         raise Problem("--reward scores what a memory recalls, and --assistant recalls nothing; leave one of them out.")
     model = load_scorer(reward) if reward else None  # refused before the first call
     console = stderr_console()
-    folder = runs_folder(home())
-    page = None
     notice = cache(partial(print_plain, console))  # once, however many memories
     if plan:
         with evaluation_errors(), prints_of_others_apart():
@@ -170,13 +168,15 @@ def evaluate(
         if as_json:
             print_json({"runs": plans})
         return
+    folder = runs_folder(home())
+    page = None
     with evaluation_errors(), prints_of_others_apart():
         if len(requests) > 1:  # one alone is checked as it begins
             requests = run_to_end(check_memories(requests, home=home(), notice=notice))
         runs = [_evaluate(request, console, notice, quiet=quiet) for request in requests]
         if len(runs) > 1:
             page = write_leaderboard(compare_runs(runs), runs=folder)
-    scores = [score_run(folder / run.manifest.run_id, *model, name=run.manifest.run_id) for run in runs] if model else []
+    scores = [score_run(folder / run.manifest.run_id, *model, name=run.manifest.memory.name) for run in runs] if model else []
     if as_json:
         records = list(map(run_record, runs))
         for record, score in zip(records, scores, strict=False):  # there are none without a model
@@ -186,10 +186,8 @@ def evaluate(
             print_plain(console, warning)
     else:
         print_markdown(_report(runs) if full else summary(runs))
-        if model:
-            for run, score in zip(runs, scores, strict=True):
-                print_plain(console, f"{run.manifest.memory.name}: {score.sentence}")
-            print_plain(console, model[0].report.verdict)
+        for line in score_lines(scores, model[0]) if model else ():
+            print_plain(console, line)
         for run in runs:
             print_plain(console, f"Page: {folder / run.manifest.run_id / PAGE}")
         if page:

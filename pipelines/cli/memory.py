@@ -53,8 +53,7 @@ from pipelines.memories.registry import Confinement, find_memory
 from pipelines.opening.models import open_models
 from pipelines.redaction import public_address
 from pipelines.resources.llm.embeddings import ModelEmbedder
-from pipelines.reward.rows import reward_rows
-from pipelines.reward.rows import write_rows as write_reward_rows
+from pipelines.reward.rows import reward_rows, write_reward_rows
 
 W = TypeVar("W", bound=str)
 app = command_group("Memories: hold one of your own to the contract.")

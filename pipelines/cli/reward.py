@@ -32,10 +32,10 @@ from pipelines.recorded_sessions.sessions import read_sessions
 from pipelines.redaction import public_address
 from pipelines.reward.fine_tuned import NAME, Tuning, learn, load_any, load_scorer, save_fine_tuned
 from pipelines.reward.models import Learner, labelled
-from pipelines.reward.recalls import document_rows, session_rows
+from pipelines.reward.recalls import recalls_of_documents, recalls_of_sessions
 from pipelines.reward.report import report_page, report_text
 from pipelines.reward.rows import RewardRow, reward_rows
-from pipelines.reward.scoring import RunScore, score_rows, score_run, score_table
+from pipelines.reward.scoring import RunScore, score_memories, score_rows, score_run
 from pipelines.reward.training import train
 
 app = command_group("A model of what a memory is worth, learned from runs.")
@@ -124,7 +124,7 @@ def score_runs(
                 rows = _recalled(source, name, options)
                 records.append(score_rows(rows, loaded, scorer, name=f"{public_address(name)} on {source}"))
         elif Path(source).is_file():
-            records += score_table(Path(source), loaded, scorer)
+            records += score_memories(Path(source), loaded, scorer)
         else:
             records.append(score_run(find_run(source, runs=runs_folder(home())), loaded, scorer, name=source))
     if as_json:
@@ -160,11 +160,11 @@ def _recalled(source: str, memory: str, options: ScoreOptions) -> list[RewardRow
             [result] = run_to_end(replay_with([memory], sessions, replayed))
             for sentence in result.failed.values():
                 raise EvaluationError(sentence)
-            return session_rows(result, sessions, source=Path(source))
+            return recalls_of_sessions(result, sessions, source=Path(source))
         chosen = EvaluationOptions(
             model=options.memory_model, embedding_model=options.embedding_model, tokens=options.tokens, conditions=()
         )
-        return run_to_end(document_rows(EvaluationRequest(source, memory, chosen), home=home()))
+        return run_to_end(recalls_of_documents(EvaluationRequest(source, memory, chosen), home=home()))
 
 
 def _rows(runs: list[str]) -> list[RewardRow]:

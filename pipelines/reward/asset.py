@@ -41,13 +41,13 @@ def reward_rows_asset(evaluations: Sequence[str]) -> dg.AssetsDefinition:
     )
     def reward_rows(config: RewardRowsConfig) -> dg.MaterializeResult[Any]:
         """Write the table. Raises dg.Failure with one sentence where a run that was named cannot be read, or none is there."""
-        from pipelines.reward.rows import rows_digest, write_rows
+        from pipelines.reward.rows import rows_digest, write_reward_rows
 
         try:
             rows, left_out = _found_rows(config.runs)
         except EvaluationError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
-        write_rows(home().root / TABLE, rows)
+        write_reward_rows(home().root / TABLE, rows)
         return dg.MaterializeResult(data_version=dg.DataVersion(rows_digest(rows)[:16]), metadata=_metadata(rows, left_out))
 
     return reward_rows

@@ -20,7 +20,7 @@ from pipelines.reward.rows import Origin, RewardRow, reward_row
 NOBODY = ""  # answered
 
 
-async def document_rows(request: EvaluationRequest, *, home: Home) -> list[RewardRow]:
+async def recalls_of_documents(request: EvaluationRequest, *, home: Home) -> list[RewardRow]:
     """Return a row without a label for each task of a release of documents, at each length. Raises EvaluationError.
 
     The memory is given what an evaluation would give it, and no reasoner is asked.
@@ -70,7 +70,7 @@ async def _document_row(run: Run, tasks: DocumentTasks, item: DocumentItem) -> R
     return reward_row(row, texts, origin=origin, kept=None)
 
 
-def session_rows(result: Replay, sessions: Sequence[RecordedSession], *, source: Path) -> list[RewardRow]:
+def recalls_of_sessions(result: Replay, sessions: Sequence[RecordedSession], *, source: Path) -> list[RewardRow]:
     """Return a row without a label for each decision for which the memory was asked; each session has a memory of its own."""
     written: dict[str, WrittenTexts] = {}
     for session in sessions:

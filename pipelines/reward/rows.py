@@ -57,7 +57,7 @@ def reward_rows(sources: Sequence[Path]) -> list[RewardRow]:
     return sorted(rows, key=lambda one: (one.benchmark, one.release, one.memory, one.perturbed, one.row.model_dump_json()))
 
 
-def write_rows(path: Path, rows: Sequence[RewardRow]) -> None:
+def write_reward_rows(path: Path, rows: Sequence[RewardRow]) -> None:
     """Write a table of rows, which `reward_rows` reads; equal rows give equal bytes. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_table(path, rows, kind=RewardRow)

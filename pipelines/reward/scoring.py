@@ -34,7 +34,12 @@ class RunScore(Record):
     def sentence(self) -> str:
         """One line for a terminal."""
         unlike = f"; {self.strange:,} of {counted(self.recalls, 'recall')} unlike its training rows"
-        return f"Reward model: {format_estimate(self.predicted)} predicted, {self.true_text} true{unlike}."
+        return f"{self.run}: Reward model: {format_estimate(self.predicted)} predicted, {self.true_text} true{unlike}."
+
+
+def score_lines(scores: Sequence[RunScore], model: TrainedModel) -> list[str]:
+    """Return a line for each score, and last what the model may be trusted with."""
+    return [*(score.sentence for score in scores), model.report.verdict]
 
 
 def score_run(path: Path, model: TrainedModel, scorer: Scorer, *, name: str) -> RunScore:
@@ -45,7 +50,7 @@ def score_run(path: Path, model: TrainedModel, scorer: Scorer, *, name: str) -> 
     return found.model_copy(update={"seconds": round(perf_counter() - began, 3)})
 
 
-def score_table(path: Path, model: TrainedModel, scorer: Scorer) -> list[RunScore]:
+def score_memories(path: Path, model: TrainedModel, scorer: Scorer) -> list[RunScore]:
     """Predict the same for each memory, fault and benchmark in a table of rows. Raises EvaluationError."""
     groups: dict[str, list[RewardRow]] = {}
     for row in reward_rows([path]):

@@ -8,7 +8,7 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import read_table, write_table
 from pipelines.evaluation.isolated import EventRow, MemoryRow
 from pipelines.memories.registry import MemorySpec
-from pipelines.reward.rows import RewardRow, reward_rows, write_rows
+from pipelines.reward.rows import RewardRow, reward_rows, write_reward_rows
 from tests.evaluation.test_plan import manifest
 
 
@@ -87,9 +87,9 @@ def test_a_folder_that_is_no_finished_run_is_named(tmp_path: Path) -> None:
 
 def test_rows_come_back_from_their_table_and_a_table_of_another_version_is_refused(tmp_path: Path) -> None:
     rows = reward_rows([run_folder(tmp_path, "one", [row(1, right=True), row(2, right=False)])])
-    write_rows(tmp_path / "rows.parquet", rows)
+    write_reward_rows(tmp_path / "rows.parquet", rows)
     assert reward_rows([tmp_path / "rows.parquet"]) == rows
-    write_rows(tmp_path / "rows.parquet", [one.model_copy(update={"version": 1}) for one in rows])
+    write_reward_rows(tmp_path / "rows.parquet", [one.model_copy(update={"version": 1}) for one in rows])
     with pytest.raises(EvaluationError, match=r"The rows of .*rows\.parquet are of another version; write them again"):
         reward_rows([tmp_path / "rows.parquet"])
     (tmp_path / "rows.parquet").write_text("no table")

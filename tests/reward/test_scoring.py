@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from pipelines.cli.main import app
 from pipelines.errors import EvaluationError
-from pipelines.reward.rows import reward_rows, write_rows
+from pipelines.reward.rows import reward_rows, write_reward_rows
 from pipelines.reward.training import train
 from tests.reward.test_models import made_rows
 from tests.reward.test_rows import row, run_folder
@@ -59,7 +59,7 @@ def test_a_table_of_rows_gets_a_score_for_each_memory_and_fault_with_the_true_sh
         run_folder(place, "bm25?perturbed=half", [row(1, right=False)], perturbed="half"),
         run_folder(place, "bm25", [row(number, right=number < 3) for number in range(4)]),
     ]
-    write_rows(place / "rows.parquet", reward_rows(runs))
+    write_reward_rows(place / "rows.parquet", reward_rows(runs))
     records = json.loads(scored(model, place / "rows.parquet", "--json"))
     assert [(one["run"], one["true"], one["recalls"]) for one in records] == [
         ("bm25 on amemgym", 0.75, 4),
@@ -85,7 +85,7 @@ def test_a_memory_of_ones_own_is_scored_on_recorded_sessions_by_what_had_left_th
 def test_where_most_recalls_are_unlike_the_training_rows_that_is_said(place: Path, model: Path) -> None:
     (one,) = reward_rows([run_folder(place, "bm25", [row(1, right=True)])])
     far = one.model_copy(update={"features": dict.fromkeys(one.features, 9.0)})
-    write_rows(place / "rows.parquet", [far] * 3)
+    write_reward_rows(place / "rows.parquet", [far] * 3)
     said = " ".join(scored(model, place / "rows.parquet").split())
     assert "Most recalls are unlike what the model was trained on" in said
 
