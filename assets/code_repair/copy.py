@@ -242,12 +242,13 @@ def next_step(issue: "ReadIssue", rule: str, done: Sequence[tuple[Call, str]]) -
 
 @dataclass(frozen=True)
 class ReadIssue:
-    """What a program reads in an issue: function, path, failing call, and the old and new text of both patches."""
+    """What a program reads in an issue: function, path, failing call, old and new text of both patches, and the ticket."""
 
     function: str
     path: str
     call: str
     patches: Sequence[tuple[str, str]]
+    ticket: str = ""
 
     def edit(self, old: str, new: str) -> Call:
         return Call(tool=EDIT, arguments={"path": self.path, "old": old, "new": new})

@@ -11,7 +11,7 @@ from assets.code_repair.sessions import CR_SESSIONS
 from assets.code_repair.tasks import CR_LENGTHS, CR_TASKS
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.acting import certify_by_acting
+from assets.memory_items.acting import TIMES, certify_by_acting
 from assets.memory_items.facts import Fact
 from assets.memory_items.final_ablation import accepted_rows, certificate_rows, certified_task
 from assets.memory_items.tasks import TaskAblation, TaskLengths
@@ -25,13 +25,22 @@ async def certify_repairs(
     sessions: CodeDocuments, issue: RepairIssue, lengths: TaskLengths, *, recipe: CodeRepairRecipe, model: LanguageModel
 ) -> TaskAblation:
     """Repair on every length as it will be released. Raises ItemFailed where a condition does not come out as it must."""
+    ends: dict[str | None, list[bool]] = {}
+
+    async def ended(rule: str | None) -> bool:
+        # What was acted with a rule at the first length is not acted again: the copy is the same at each.
+        known = ends.setdefault(rule, [])
+        if len(known) < TIMES:
+            known.append(await _graded(issue, rule))
+            return known[-1]
+        return all(known)
 
     async def passes(facts: Sequence[Fact] | None) -> bool:
         # Without a rule the program leaves the copy as it is: nothing that it was given says which patch is right.
-        return await _graded(issue, facts[0].value) if facts else await _graded(issue, None)
+        return await ended(facts[0].value if facts else None)
 
     async def guess() -> bool:
-        return await _graded(issue, "")
+        return await ended("")
 
     return await certify_by_acting(
         issue, lengths, passes=passes, facts=sessions.facts, program=PROGRAM, recipe=recipe, guess=guess

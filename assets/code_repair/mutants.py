@@ -3,7 +3,9 @@
 import ast
 import asyncio
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 from typing import NamedTuple
 
@@ -12,7 +14,7 @@ from assets.code_qa.execution.mutants import mutants_of
 from assets.code_qa.execution.sandbox import PROCESSES, CalledFunction, CallReport, run_calls
 from assets.code_qa.packages.imports import files_taken
 from assets.code_qa.packages.reading import text_digest
-from assets.code_qa.packages.symbols import Function, function_in
+from assets.code_qa.packages.symbols import function_in
 from assets.code_qa.packages.vocabulary import code_vocabulary
 from assets.code_qa.records.behaviours import Behaviour
 from assets.code_qa.records.sources import CodeFile, CodeSources
@@ -30,8 +32,8 @@ from assets.records.answers import normalized
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription, Row
 
-MOST_MUTANTS = 16  # of one function; each is a process
-MOST_FUNCTIONS = 12  # that are tried for one task
+MOST_MUTANTS = 40  # of one function; each is a process
+MOST_FORMS = 6  # that are compared for one call
 MOST_LINES = 12  # of a patch
 FEWEST_HIDDEN = 2
 
@@ -40,15 +42,14 @@ async def seed_fault(sources: CodeSources, *, recipe: CodeRepairRecipe, model: L
     """Return a fault with two patches of which a team settled on one. Raises ItemFailed where none is found by running."""
     behaviours = (await execute_behaviours(sources, recipe=recipe, model=model)).behaviours
     rng = SeededRandom(recipe.world_seed, sources.task_id, "fault")
-    functions = sorted({one.symbol_id for one in behaviours})
-    limits = recipe.behaviours.limits
+    limits = recipe.behaviours.limits.model_dump_json()
     equivalent = 0
-    for function in rng.shuffled(functions)[:MOST_FUNCTIONS]:
+    for function in rng.shuffled(sorted({one.symbol_id for one in behaviours})):
         own = [one for one in behaviours if one.symbol_id == function]
-        search = _FaultSearch(sources, function, own, limits, rng)
-        found = await asyncio.wrap_future(PROCESSES.submit(search.found))
-        equivalent += found.equivalent
-        if found.repair is None:
+        ran = await _ran_forms(function, own, sources.files, limits, recipe.world_seed)
+        equivalent += ran.equivalent
+        found = _FaultSearch(sources, function, own, limits, rng).found(ran.forms)
+        if found is None:
             continue
         told = tuple(one for one in behaviours if one.symbol_id != function or one.arguments in found.undisputed)
         world = RepairWorld(sources, found.repair, told, code_vocabulary(sources, recipe.packages))
@@ -68,22 +69,74 @@ async def seed_fault(sources: CodeSources, *, recipe: CodeRepairRecipe, model: L
     raise ItemFailed("rule_violated", f"No function of {sources.package.name} has a fault with two repairs that differ.")
 
 
-class _FoundRepair(NamedTuple):
-    """A repair if there is one, the calls that come to the same with both patches, and equivalent mutants thrown away."""
-
-    repair: Repair | None
-    undisputed: frozenset[tuple[str, ...]]
-    equivalent: int
-
-
-class _Variant(NamedTuple):
-    """A form of the function, and what the calls come to with it."""
+class _Form(NamedTuple):
+    """A form of a function, and what its calls come to: returns or raises, and the literal or the exception's name."""
 
     source: str
     reports: Sequence[CallReport]
 
     def told(self) -> list[tuple[str, str]]:
         return [(one.status, one.text) for one in self.reports]
+
+
+class _RanForms(NamedTuple):
+    """The function as it is first, then changed forms of which a call comes to something else; others are counted."""
+
+    forms: Sequence[_Form]
+    equivalent: int
+
+
+async def _ran_forms(
+    function: str, behaviours: Sequence[Behaviour], files: Sequence[CodeFile], limits: str, seed: int
+) -> _RanForms:
+    """Return the forms of a function, which are the same for every task of its package, and are run once."""
+    taken = files_taken([function.rpartition(".")[0]], files)
+    future = _running(function, tuple(one.arguments for one in behaviours), taken, limits, seed)
+    try:
+        # Other tasks wait for the same calls, so that one of them that is given up must not end them.
+        return await asyncio.shield(asyncio.wrap_future(future))
+    except OSError:
+        _running.cache_clear()  # a full disk, say, which need not be full at the next try
+        raise
+
+
+@lru_cache(maxsize=512)
+def _running(
+    function: str, calls: tuple[tuple[str, ...], ...], files: tuple[CodeFile, ...], limits: str, seed: int
+) -> "Future[_RanForms]":
+    return PROCESSES.submit(_run_forms, function, calls, files, limits, seed)
+
+
+def _run_forms(
+    function: str, calls: tuple[tuple[str, ...], ...], files: tuple[CodeFile, ...], limits: str, seed: int
+) -> _RanForms:
+    """Run the function as it is and changed in one place. Blocks until all calls are made."""
+    module, _, name = function.rpartition(".")
+    file = next(one for one in files if one.module == module)
+    node = function_in(file, name)
+    if node.decorator_list:
+        return _RanForms((), 0)
+    rng = SeededRandom(seed, "forms", file.content, name)
+    changed = rng.sample(mutants_of(node, calls=True), MOST_MUTANTS)
+    sources = [ast.unparse(node), *(one.source for one in changed)]
+    called: list[CalledFunction] = []
+    for source in sources:
+        called.append(CalledFunction(module=module, name=name, calls=calls, source=source, own_globals=True))
+    reports = run_calls(called, files=files, limits=SandboxLimits.model_validate_json(limits), hash_seed=HASH_SEED)
+    first, *mutants = [_Form(*each) for each in zip(sources, reports, strict=True)]
+    different = [one for one in mutants if one.told() != first.told()]
+    usable: list[_Form] = []
+    for form in (first, *different):
+        if all(report.status in ("returns", "raises") for report in form.reports):
+            usable.append(form)
+    return _RanForms(usable, len(mutants) - len(different))
+
+
+class _FoundRepair(NamedTuple):
+    """A repair, and the calls that come to the same with the fault and both patches."""
+
+    repair: Repair
+    undisputed: frozenset[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -93,63 +146,58 @@ class _FaultSearch:
     sources: CodeSources
     function: str
     behaviours: Sequence[Behaviour]
-    limits: SandboxLimits
+    limits: str
     rng: SeededRandom
 
-    def found(self) -> _FoundRepair:
-        """Run the function as it is and changed in one place. Blocks until all calls are made."""
+    def found(self, forms: Sequence[_Form]) -> _FoundRepair | None:
+        """Return a repair of these forms; None where no call tells three of them apart."""
+        for number, fault, patched, other in self._choices(forms):
+            repair = self._repair(number, fault, patched, other)
+            if repair is not None:
+                agreed: set[tuple[str, ...]] = set()
+                for one, *told in zip(self.behaviours, fault.told(), patched.told(), other.told(), strict=True):
+                    if len(set(told)) == 1:
+                        agreed.add(one.arguments)
+                return _FoundRepair(repair, frozenset(agreed - {repair.arguments}))
+        return None
+
+    def _choices(self, forms: Sequence[_Form]) -> Iterator[tuple[int, _Form, _Form, _Form]]:
+        """Yield a call's number with a fault, the settled form and the other one: three ends, in seeded order.
+
+        The call may raise with the fault; with a patch it returns something that a session can tell.
+        """
+        for number in self.rng.shuffled(list(range(len(self.behaviours)))):
+            by_end: dict[tuple[str, str], _Form] = {}
+            for form in self.rng.shuffled(list(forms)):
+                by_end.setdefault(form.told()[number], form)
+            chosen = self.rng.sample(list(by_end.values()), MOST_FORMS)
+            for fault, patched, other in permutations(chosen, 3):
+                if self._rule(number, patched) and self._rule(number, other):
+                    yield number, fault, patched, other
+
+    def _rule(self, number: int, form: _Form) -> str:
+        """Return what the call comes to as an assertion; "" for one that no session tells."""
+        report = form.reports[number]
+        rule = assertion(self.function, self.behaviours[number].arguments, report.text)
+        return rule if report.status == "returns" and is_told(rule) else ""
+
+    def _repair(self, number: int, fault: _Form, patched: _Form, other: _Form) -> Repair | None:
+        """Return the repair; None where a patch is no short change of one place, or both rules read the same."""
         module, _, name = self.function.rpartition(".")
         files = files_taken([module], self.sources.files)
         file = next(one for one in files if one.module == module)
         node = function_in(file, name)
-        if node.decorator_list:
-            return _FoundRepair(None, frozenset(), 0)
-        original = ast.unparse(node)
-        sources = [original, *(one.source for one in self.rng.sample(mutants_of(node), MOST_MUTANTS))]
-        calls = tuple(one.arguments for one in self.behaviours)
-        called = [CalledFunction(module=module, name=name, calls=calls, source=source) for source in sources]
-        reports = run_calls(called, files=files, limits=self.limits, hash_seed=HASH_SEED)
-        first, *mutants = [_Variant(*each) for each in zip(sources, reports, strict=True)]
-        different = [one for one in mutants if one.told() != first.told()]
-        usable = [one for one in (first, *different) if all(report.status in ("returns", "raises") for report in one.reports)]
-        equivalent = len(mutants) - len(different)
-        for number, fault, patched, other in self._choices(usable):
-            repair = self._repair(file, node, files, number, (fault, patched, other))
-            if repair is not None:
-                agreed: set[tuple[str, ...]] = set()
-                for arguments, *told in zip(calls, first.told(), patched.told(), other.told(), strict=True):
-                    if len(set(told)) == 1:
-                        agreed.add(arguments)
-                return _FoundRepair(repair, frozenset(agreed - {repair.arguments}), equivalent)
-        return _FoundRepair(None, frozenset(), equivalent)
-
-    def _choices(self, variants: Sequence[_Variant]) -> Iterator[tuple[int, _Variant, _Variant, _Variant]]:
-        """Yield a call's number with a fault, the settled form and the other one: three results, in seeded order."""
-        for number in self.rng.shuffled(list(range(len(self.behaviours)))):
-            by_result: dict[str, _Variant] = {}
-            for one in self.rng.shuffled(list(variants)):
-                if one.reports[number].status == "returns":
-                    by_result.setdefault(one.reports[number].text, one)
-            chosen = self.rng.sample(list(by_result.values()), 4)
-            for fault, patched, other in permutations(chosen, 3):
-                yield number, fault, patched, other
-
-    def _repair(
-        self, file: CodeFile, node: Function, files: Sequence[CodeFile], number: int, forms: tuple[_Variant, _Variant, _Variant]
-    ) -> Repair | None:
-        """Return the repair; None where a patch is no short change of one place, or a rule cannot be told."""
-        fault, patched, other = forms
-        arguments = self.behaviours[number].arguments
         lines = file.text.split("\n")
-        before, after = lines[: node.lineno - 1], lines[node.end_lineno or node.lineno :]
-        texts = ["\n".join([*before, form.source, *after]) for form in forms]
+        before = lines[: node.lineno - 1]
+        after = lines[node.end_lineno or node.lineno :]
+        faulty = "\n".join([*before, fault.source, *after])
         patches: list[Patch] = []
-        for form, text in ((patched, texts[1]), (other, texts[2])):
-            change = _change(fault.source.split("\n"), form.source.split("\n"), texts[0], text)
-            rule = assertion(self.function, arguments, form.reports[number].text)
-            if change is None or not is_told(rule):
+        for form in (patched, other):
+            repaired = "\n".join([*before, form.source, *after])
+            change = _change(fault.source.split("\n"), form.source.split("\n"), faulty, repaired)
+            if change is None:
                 return None
-            patches.append(Patch(old=change[0], new=change[1], rule=rule))
+            patches.append(Patch(old=change[0], new=change[1], rule=self._rule(number, form)))
         if normalized("code", patches[0].rule) == normalized("code", patches[1].rule):
             return None
         hidden: list[HiddenCall] = []
@@ -159,19 +207,19 @@ class _FaultSearch:
                 hidden.append(graded)
         if len(hidden) < FEWEST_HIDDEN:
             return None
-        faulty = file.model_copy(update={"text": texts[0], "content": text_digest(texts[0])})
+        with_fault = file.model_copy(update={"text": faulty, "content": text_digest(faulty)})
         settled = int(self.rng.bernoulli(0.5))
         return Repair(
             package=self.sources.package,
             function=self.function,
             path=file.path,
-            files=tuple(faulty if one.path == file.path else one for one in files),
-            arguments=arguments,
+            files=tuple(with_fault if one.path == file.path else one for one in files),
+            arguments=self.behaviours[number].arguments,
             fails_with=fault.reports[number].text,
             patches=(patches[settled], patches[1 - settled]),
             settled=settled,
             hidden=tuple(hidden),
-            limits=self.limits.model_dump_json(),
+            limits=self.limits,
         )
 
 

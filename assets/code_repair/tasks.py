@@ -25,11 +25,12 @@ async def file_issue(
     repair = seeded.repair
     hops = planned_facts("follow", seeded.chain, sessions.facts)
     TaskChain(seeded.task_id, hops, sessions.facts, sessions.documents).expect_one_answer()
+    ticket = seeded.chain[0].subject
     return RepairIssue(
         task_id=seeded.task_id,
         hops=tuple(hops),
-        starts=(repair.function,),
-        question=issue_text(repair, SeededRandom(recipe.world_seed, seeded.task_id, "issue")),
+        starts=(ticket,),
+        question=issue_text(repair, ticket, SeededRandom(recipe.world_seed, seeded.task_id, "issue")),
         answer=TypedAnswer(kind="code", value=repair.rule, near_misses=(repair.patches[1 - repair.settled].rule,)),
         gate_records=(),
         repair=repair,

@@ -1,6 +1,6 @@
-"""The team of a repair: the world of code questions, with a rule for each function that it holds to."""
+"""The team of a repair: the world of code questions, with rules that its tickets settled, of one call each."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 
 from assets.code_qa.packages.vocabulary import CodeVocabulary
 from assets.code_qa.records.behaviours import Behaviour
@@ -14,19 +14,18 @@ from assets.memory_items.world.relations import Relation
 from assets.recipe.document_tasks import Operation
 
 MOST_CHARACTERS = 120  # of an assertion
+# What is said beside of a ticket; a ticket that settles a rule has no fault elsewhere.
+ELSEWHERE = frozenset(("repro", "fault", "cause"))
 
 
-def assertions_of(behaviours: Sequence[Behaviour]) -> dict[str, list[str]]:
-    """Return by function the assertions of one call: what it comes to, and to what with one place changed."""
-    found: dict[str, list[str]] = {}
-    for one in tellable(behaviours):
-        if one.symbol_id in found or one.result.outcome != "returns":
-            continue
-        results = [one.result.text, *(miss.result.text for miss in one.near_misses if miss.result.outcome == "returns")]
-        told = [text for text in (assertion(one.symbol_id, one.arguments, result) for result in results) if is_told(text)]
-        if len(told) > 1:
-            found[one.symbol_id] = told
-    return found
+def assertions_of(behaviour: Behaviour) -> list[str]:
+    """Return what may be settled of a call: what it comes to, and to what with one place changed; nothing of less than two."""
+    results: list[str] = []
+    for result in (behaviour.result, *(miss.result for miss in behaviour.near_misses)):
+        if result.outcome == "returns":
+            results.append(assertion(behaviour.symbol_id, behaviour.arguments, result.text))
+    told = [text for text in results if is_told(text)]
+    return told if len(told) > 1 else []
 
 
 def is_told(text: str) -> bool:
@@ -35,24 +34,36 @@ def is_told(text: str) -> bool:
 
 
 class RepairNames(TeamNames):
-    """The functions and rules of a team; the function at fault comes first, and its settled rule before the other."""
+    """The tickets and rules of a team. The first ticket of a task's own sessions settles the repair."""
 
     def __init__(self, world: "RepairWorld", rng: SeededRandom, taken: Set[str]) -> None:
         super().__init__(world, rng, taken)
-        self._functions.sort(key=lambda name: name != world.function)
-        self._world = world
+        # Rules by ticket. Those of the repair are taken where sessions are filler.
+        self._rules: dict[str, Sequence[str]] = {}
+        self._free: list[Sequence[str]] = [] if world.rules[0] in taken else [world.rules]
+        functions = rng.shuffled(list(world.assertions))
+        by_function = [rng.shuffled(world.assertions[function]) for function in functions]
+        for place in range(max(map(len, by_function), default=0)):
+            self._free += [rng.shuffled(own[place]) for own in by_function if place < len(own)]
 
     def value(self, relation: Relation, *, subject: str, other_than: Set[str], rng: SeededRandom) -> str:
         if relation is not RULING:
             return super().value(relation, subject=subject, other_than=other_than, rng=rng)
-        free = [one for one in self._world.assertions[subject] if one not in other_than]
+        if subject not in self._rules:
+            if not self._free:
+                raise LookupError("rules enough")
+            self._rules[subject] = self._free.pop(0)
+        free = [one for one in self._rules[subject] if one not in other_than]
         if not free:
             raise LookupError("rules enough")
-        return free[0] if subject == self._world.function else rng.choice(free)
+        return free[0]
 
 
 class RepairWorld(TeamWorld):
-    """Sessions of a team around one package: rules for functions, and all that its notes tell beside."""
+    """Sessions of a team around one package: rules for its functions, and all that its notes tell beside.
+
+    `rules`: those of both patches, the settled one first. `assertions`: by function those of each of its other calls.
+    """
 
     shares_values = False
 
@@ -60,16 +71,23 @@ class RepairWorld(TeamWorld):
         self, sources: CodeSources, repair: Repair, behaviours: Sequence[Behaviour], vocabulary: CodeVocabulary
     ) -> None:
         super().__init__(sources, behaviours, vocabulary)
-        first, second = repair.patches[:: 1 if repair.settled == 0 else -1]
-        others = {name: told for name, told in assertions_of(behaviours).items() if name != repair.function}
-        self.function = repair.function
-        self.assertions: Mapping[str, Sequence[str]] = {repair.function: (first.rule, second.rule), **others}
-        self.functions = [name for name in self.functions if name in self.assertions]
-        self.relations = [*self.relations, RULING]
+        self.rules = (repair.rule, repair.patches[1 - repair.settled].rule)
+        self.assertions: dict[str, list[list[str]]] = {}
+        self._ruled: dict[str, str] = dict.fromkeys(self.rules, repair.function)
+        for one in tellable(behaviours):
+            told = assertions_of(one)
+            if told and (one.symbol_id, one.arguments) != (repair.function, repair.arguments):
+                self.assertions.setdefault(one.symbol_id, []).append(told)
+                self._ruled.update(dict.fromkeys(told, one.symbol_id))
+        self.relations = [one for one in self.relations if one.name not in ELSEWHERE] + [RULING]
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> RepairNames:
         return RepairNames(self, SeededRandom(*path), taken)
 
     def paths(self, rng: SeededRandom, hops: int, operation: Operation) -> list[list[Relation]]:
-        """Return the rule of one function."""
+        """Return the rule of one ticket."""
         return [[RULING]]
+
+    def _function_of(self, name: str) -> str:
+        """Return the function that a rule is about too."""
+        return self._ruled.get(name, "") or super()._function_of(name)

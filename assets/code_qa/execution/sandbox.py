@@ -24,12 +24,17 @@ Status = Literal["returns", "raises", "no_literal", "too_long", "too_slow", "ref
 
 
 class CalledFunction(BaseModel):
-    """A function of a module and the calls to make: lists of literals, keywords as name=literal. `source` replaces it."""
+    """A function of a module and the calls to make: lists of literals, keywords as name=literal. `source` replaces it.
+
+    `own_globals`: it is replaced where it was defined, which is elsewhere where an object stands in for its module. Code
+    questions do without: their releases were made so.
+    """
 
     module: str
     name: str
     calls: tuple[tuple[str, ...], ...]
     source: str = ""
+    own_globals: bool = False
 
 
 class CallReport(BaseModel):

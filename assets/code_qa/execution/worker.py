@@ -236,7 +236,8 @@ def _tell_calls(function: dict[str, Any], calls: list[list[str]], limits: dict[s
     tell(IMPORTED)
     if function["source"]:
         # A changed function takes the place of the one in its module, in this child alone.
-        exec(compile(function["source"], module.__file__, "exec"), module.__dict__)  # noqa: S102
+        names = getattr(module, function["name"]).__globals__ if function["own_globals"] else module.__dict__
+        exec(compile(function["source"], module.__file__, "exec"), names)  # noqa: S102
     for arguments in prepared:
         signal.setitimer(signal.ITIMER_PROF, limits["seconds"])
         report = _called(module, function["name"], arguments, limits["lines"], guard)

@@ -29,9 +29,9 @@ def _act_on_issue(task: PromptTask) -> dict[str, Any] | None:
     issue = next(filter(None, map(read_issue, task.user_texts)), None)
     if issue is None:
         return None
-    rule = settled_facts(recalled_texts(task), issue.function, (RULING.name,)).get(RULING.name, "")
+    rule = settled_facts(recalled_texts(task), issue.ticket, (RULING.name,)).get(RULING.name, "")
     if not rule:
-        recalling = recall_once(f"{issue.function}: what we hold it to", task)
+        recalling = recall_once(f"{issue.ticket}: what it settles", task)
         if recalling is not None:
             return recalling
     done = [(call, reply) for call, reply in calls_made(task.turns) if call.tool != RECALL]

@@ -93,7 +93,7 @@ CLAUSES: dict[str, tuple[str, ...]] = {
         "our new code calls `{value}` instead of `{subject}`",
         "in new code of ours `{subject}` gives way to `{value}`",
     ),
-    "ruling": ("the assertion `{value}` is what we hold `{subject}` to", "`{subject}` has to meet `{value}`"),
+    "ruling": ("the assertion `{value}` is what {subject} settles", "with {subject} we settled on `{value}`"),
     "restriction": ("{value} is why we restrict `{subject}`", "our restriction of `{subject}` goes back to {value}"),
 }
 WHO_FRAMES = ("Who is {wanted}?", "I have to ask somebody: who is {wanted}?", "Before I merge this, who is {wanted}?")
