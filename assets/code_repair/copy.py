@@ -232,10 +232,10 @@ def next_step(issue: "ReadIssue", rule: str, done: Sequence[tuple[Call, str]]) -
     """
     run = Call(tool=RUN, arguments={"call": issue.call})
     (first_old, first_new), (second_old, second_new) = issue.patches
-    steps = [run, issue.edit(first_old, first_new)]
+    steps = [issue.edit(first_old, first_new)]
     if rule:
         steps += [run, issue.edit(first_new, first_old), issue.edit(second_old, second_new)]
-    if len(done) == 3 and done[2][1].strip() == rule:
+    if len(done) == 2 and done[1][1].strip() == rule:
         return None
     return steps[len(done)] if len(done) < len(steps) else None
 

@@ -72,11 +72,13 @@ class RepairWorld(TeamWorld):
     ) -> None:
         super().__init__(sources, behaviours, vocabulary)
         self.rules = (repair.rule, repair.patches[1 - repair.settled].rule)
+        failing = assertion(repair.function, repair.arguments, "")
         self.assertions: dict[str, list[list[str]]] = {}
         self._ruled: dict[str, str] = dict.fromkeys(self.rules, repair.function)
         for one in tellable(behaviours):
             told = assertions_of(one)
-            if told and (one.symbol_id, one.arguments) != (repair.function, repair.arguments):
+            # By the name alone: functions of different modules may have the same.
+            if told and assertion(one.symbol_id, one.arguments, "") != failing:
                 self.assertions.setdefault(one.symbol_id, []).append(told)
                 self._ruled.update(dict.fromkeys(told, one.symbol_id))
         self.relations = [one for one in self.relations if one.name not in ELSEWHERE] + [RULING]

@@ -203,7 +203,8 @@ def launchpad_config(wanted: Recipe) -> dict[str, Any]:
 
 
 def _chosen(recipe: Recipe) -> dict[str, Any]:
-    return recipe.model_dump(mode="json", exclude={"variant": True, "pool": {"content"}})
+    filled_in = {"pool": {"content"}, "packages": {"__all__": {"content"}}}
+    return recipe.model_dump(mode="json", exclude={"variant": True, **filled_in})
 
 
 def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
