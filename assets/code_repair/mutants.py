@@ -18,6 +18,7 @@ from assets.code_qa.packages.symbols import function_in
 from assets.code_qa.packages.vocabulary import code_vocabulary
 from assets.code_qa.records.behaviours import Behaviour
 from assets.code_qa.records.sources import CodeFile, CodeSources
+from assets.code_qa.team.world import tellable
 from assets.code_repair.copy import HASH_SEED, assertion, graded_call
 from assets.code_repair.records import HiddenCall, Patch, Repair, SeededFault
 from assets.code_repair.sources import CR_SOURCES
@@ -166,7 +167,10 @@ class _FaultSearch:
 
         The call may raise with the fault; with a patch it returns something that a session can tell.
         """
-        for number in self.rng.shuffled(list(range(len(self.behaviours)))):
+        # The same calls as those of other rules, so that no rule is known by what it looks like.
+        told = tellable(self.behaviours)
+        numbers = [number for number, one in enumerate(self.behaviours) if one in told and one.result.outcome == "returns"]
+        for number in self.rng.shuffled(numbers):
             by_end: dict[tuple[str, str], _Form] = {}
             for form in self.rng.shuffled(list(forms)):
                 by_end.setdefault(form.told()[number], form)

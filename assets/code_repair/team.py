@@ -66,6 +66,9 @@ class RepairWorld(TeamWorld):
     """
 
     shares_values = False
+    # With one rule a ticket, what counts would be known by its status, were there not much else of every status beside.
+    aside_statuses = ("plain", "certified", "unconfirmed")
+    asides_elsewhere = 3
 
     def __init__(
         self, sources: CodeSources, repair: Repair, behaviours: Sequence[Behaviour], vocabulary: CodeVocabulary
@@ -74,13 +77,11 @@ class RepairWorld(TeamWorld):
         self.rules = (repair.rule, repair.patches[1 - repair.settled].rule)
         failing = assertion(repair.function, repair.arguments, "")
         self.assertions: dict[str, list[list[str]]] = {}
-        self._ruled: dict[str, str] = dict.fromkeys(self.rules, repair.function)
         for one in tellable(behaviours):
             told = assertions_of(one)
             # By the name alone: functions of different modules may have the same.
             if told and assertion(one.symbol_id, one.arguments, "") != failing:
                 self.assertions.setdefault(one.symbol_id, []).append(told)
-                self._ruled.update(dict.fromkeys(told, one.symbol_id))
         self.relations = [one for one in self.relations if one.name not in ELSEWHERE] + [RULING]
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> RepairNames:
@@ -89,7 +90,3 @@ class RepairWorld(TeamWorld):
     def paths(self, rng: SeededRandom, hops: int, operation: Operation) -> list[list[Relation]]:
         """Return the rule of one ticket."""
         return [[RULING]]
-
-    def _function_of(self, name: str) -> str:
-        """Return the function that a rule is about too."""
-        return self._ruled.get(name, "") or super()._function_of(name)

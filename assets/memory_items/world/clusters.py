@@ -21,7 +21,6 @@ PARALLEL_CHAINS = 2
 COUNTED_BESIDE = (0, 1, -1)
 COMPARING = ("order", "most")
 MOST_RIVALS_TRIED = 50
-ASIDE_STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
 
 
 @dataclass(frozen=True)
@@ -311,5 +310,5 @@ class _ClusterMaker:
         value = self._value(relation, subject, set())
         apart = self._world.days_apart
         as_of = day - timedelta(days=self._rng.integer_below(apart)) if apart else random_date(self._rng)
-        status = self._rng.choice(ASIDE_STATUSES)
+        status = self._rng.choice(self._world.aside_statuses)
         return Statement(subject=subject, relation=relation.name, value=value, as_of=as_of, status=status)

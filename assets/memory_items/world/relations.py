@@ -187,10 +187,11 @@ class World(ABC):
 
     `title_slots` are what titles have to have, `text_slots` what texts may have beside {statements}, and `needed_slots`
     those of them that they must. `statuses` are those of facts and of what says the same of others, each as often as it is
-    listed. `asides_elsewhere`: statements about others, at most, in each document; `days_apart`: how long before its main
-    statement the others are of, at most, where 0 is any time. `statement_places`: in how many places of a text statements may
-    stand, at most; `clause_slots`: what the wordings of a relation have to have. `shown_relations` are shown and not said.
-    `shares_values`: whether a value of one subject may be said of another.
+    listed, and `aside_statuses` those of what is said beside. `asides_elsewhere`: statements about others, at most, in each
+    document; `days_apart`: how long before its main statement the others are of, at most, where 0 is any time.
+    `statement_places`: in how many places of a text statements may stand, at most; `clause_slots`: what the wordings of a
+    relation have to have. `shown_relations` are shown and not said. `shares_values`: whether a value of one subject may be
+    said of another.
     """
 
     tell_prompt: str
@@ -201,6 +202,7 @@ class World(ABC):
     text_slots: frozenset[str]
     needed_slots: frozenset[str]
     statuses: Sequence[Status]
+    aside_statuses: Sequence[Status] = ("plain", "plain", "plain", "certified", "unconfirmed")
     asides_elsewhere: int = 0
     days_apart: int = 0
     statement_places: int = 1
