@@ -112,7 +112,7 @@ def test_a_call_that_raises_is_shown_with_its_traceback_and_read_again() -> None
 
 
 def test_a_heading_whose_line_was_joined_with_a_rule_hides_no_rule() -> None:
-    rule = "This takes for granted that `a.b` has to meet `b('x') == True`, since the triage of 19 January 2036."
+    rule = "This takes for granted that HUM-2345 settles that `b('x') == True` holds, since the triage of 19 January 2036."
     (alone,) = read_world_facts(rule)
     assert alone.value == "b('x') == True"
     for heading in ("Decisions that this rests on:\n", "Decisions that this rests on: "):
