@@ -115,9 +115,9 @@ def read_world_facts(text: str) -> Iterator[ReadFact]:
         yield ReadFact(folded(shown.patch or shown.call), relation, shown.result, (RANK["plain"], shown.day))
     yield from _rows(text)
     for sentence in SENTENCE.split(text):
-        # Where lines were joined, the heading of a list stands before its first sentence.
+        # Where lines were joined, the heading of a list stands before its first sentence, and would be read as a part of it.
         heading = HEADING.match(sentence)
-        fact = _fact_of(sentence) or (_fact_of(sentence[heading.end() :]) if heading else None)
+        fact = (_fact_of(sentence[heading.end() :]) if heading else None) or _fact_of(sentence)
         if fact is not None:
             yield fact
 
