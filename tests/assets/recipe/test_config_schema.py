@@ -15,7 +15,7 @@ from assets.engine.benchmark import Benchmark
 from assets.engine.ports import VALUES
 from assets.engine.recipe_asset import check_again, recipe_asset
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.config_schema import NOT_FOR_PEOPLE, RecipeField, editor_schema, recipe_fields
+from assets.recipe.config_schema import NOT_FOR_PEOPLE, RecipeField, editor_schema, launchpad_config, recipe_fields
 from assets.recipe.loading import RECIPES, RecipeError, dotted, load_recipe, variants
 from assets.recipe.recipe import Recipe
 from tests.support.small import small_recipe
@@ -135,3 +135,10 @@ def test_a_stage_is_asked_again_a_whole_number_of_times() -> None:
     for times in (0, -1, 0.5):
         with pytest.raises(ValueError, match="again"):
             AMemGymRecipe.model_validate({"variant": "v", "again": {"u": {"answers": times}}})
+
+
+def test_packages_that_a_command_sets_are_given_to_the_launchpad_without_what_resolving_fills_in() -> None:
+    package = {"name": "tiny", "version": "1.0", "path": "/somewhere/tiny"}
+    (given,) = launchpad_config(load_recipe("code-demo", {"packages": [package]}))["packages"]
+    assert given["path"] == package["path"]
+    assert "content" not in given
