@@ -76,7 +76,7 @@ class RewardReport(Record):
     @property
     def may_rank(self) -> bool:
         """True where a model beats the floors on every group held out, and orders memories that it never saw."""
-        taus = [one.tau or 0.0 for one in self.rankings]
+        taus = [one.tau for one in self.rankings if one.tau is not None]
         return all(split.beats_floors for split in self.splits) and bool(taus) and min(taus) >= LEAST_TAU
 
     @property
@@ -85,10 +85,14 @@ class RewardReport(Record):
         lost = [split.sentence for split in self.splits if not split.beats_floors]
         won = [split.sentence for split in self.splits if split.beats_floors]
         parts = [*lost, *won[:1]]
-        if self.rankings:
-            least = min(self.rankings, key=lambda one: one.tau or 0.0)
-            tau = f"Kendall's tau of memories that it never saw is {format_number(least.tau, digits=2)} or more."
-            parts.append(tau if self.may_rank else f"{tau.removesuffix(' or more.')} on {least.benchmark}.")
+        taus = {one.benchmark: one.tau for one in self.rankings if one.tau is not None}
+        for one in self.rankings:
+            if one.tau is not None:
+                taus[one.benchmark] = min(taus[one.benchmark], one.tau)
+        if taus:
+            benchmark = min(taus, key=lambda name: taus[name])
+            tau = f"Kendall's tau of memories that it never saw is {format_number(taus[benchmark], digits=2)}"
+            parts.append(f"{tau} or more." if self.may_rank else f"{tau} on {benchmark}.")
         if not self.may_rank:
             parts.append("Do not rank memories by this model.")
         return " ".join(parts)

@@ -97,7 +97,8 @@ def test_a_model_beats_the_floors_where_a_feature_tells_and_ranks_memories_it_ne
 
 def test_a_model_that_tells_more_than_a_floor_but_does_not_order_memories_is_not_recommended(model: RewardModel) -> None:
     first, *others = model.report.rankings
-    report = model.report.model_copy(update={"rankings": (first.model_copy(update={"tau": 0.2}), *others)})
+    alike = first.model_copy(update={"benchmark": "alike", "tau": None})  # all memories are equally good there
+    report = model.report.model_copy(update={"rankings": (alike, first.model_copy(update={"tau": 0.2}), *others)})
     assert report.verdict.endswith("never saw is .20 on papers. Do not rank memories by this model.")
 
 
