@@ -118,8 +118,10 @@ def _held_out(rows: Sequence[RewardRow], groups: NDArray[Any], learners: Mapping
         for name, learn in learners.items():
             scores[name][out] = learn(known)(asked)
 
-    # scikit-learn leaves the interpreter free while it fits.
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:
+    # scikit-learn leaves the interpreter free while it fits. A language model draws from one generator of the whole process,
+    # and fills the memory, so that its groups come one after another.
+    at_once = os.cpu_count() if set(learners) <= set(KINDS) else 1
+    with ThreadPoolExecutor(max_workers=at_once) as threads:
         list(threads.map(score, np.unique(groups)))
     values: dict[str, Numbers] = {}
     for name, found in scores.items():
