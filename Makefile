@@ -115,7 +115,7 @@ lock:  ## compile the lock files anew (needs uv)
 	  --output-file tests/environments/$$name.lock; done
 # The extras keep to the lock, but for fsspec and numpy, of which Inspect and Presidio want older ones.
 	@sed -E '/^(fsspec|numpy)==/,/[^\\]$$/d' requirements.lock | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
-	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra mcp --extra inspect --extra pii --extra tau2 --group dev --group build \
+	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra mcp --extra inspect --extra pii --extra tau2 --extra swe --group dev --group build \
 	  --constraint - pyproject.toml tests/extras/requirements.in --output-file tests/extras/requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --extra cluster --group dev --group build --constraint requirements.lock pyproject.toml \

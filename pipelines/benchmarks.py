@@ -122,7 +122,10 @@ BENCHMARKS = (
 
 
 # Worlds of others that can be evaluated on, by how their names begin: a function of the name.
-WORLDS = {"tau2:": "pipelines.evaluation.acted.tau2:read_tau2_tasks"}
+WORLDS = {
+    "tau2:": "pipelines.evaluation.acted.tau2:read_tau2_tasks",
+    "swe:": "pipelines.evaluation.acted.swe:read_swe_tasks",
+}
 
 
 def entry_of(recipe: Recipe) -> BenchmarkEntry:

@@ -1,0 +1,57 @@
+"""Rows of SWE-bench that cannot be used: one sentence each, before anything is asked."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.errors import EvaluationError
+from pipelines.evaluation.acted.swe import read_swe_tasks
+from tests.support.commands import amemgym_here
+
+ROW: dict[str, Any] = {
+    "instance_id": "ada__sums-1",
+    "repo": "ada/sums",
+    "base_commit": "abc",
+    "problem_statement": "It is wrong.",
+    "patch": "",
+    "test_patch": "",
+    "FAIL_TO_PASS": '["test_sums.py::test_sum"]',
+    "PASS_TO_PASS": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "has no rows; it is to be a list of objects with instance_id"),
+        ("{", "cannot be read as rows of SWE-bench"),
+        (json.dumps([{**ROW, "FAIL_TO_PASS": 3}]), "has tests that are no list of names"),
+        (json.dumps([{**ROW, "FAIL_TO_PASS": "[test"}]), "has tests that are no list of names"),
+        (json.dumps([{**ROW, "repo": "../home"}]), "and the repo '../home'; write them as SWE-bench does"),
+        (json.dumps([{"instance_id": "a"}]), "Row 1 of .* has no repo; a row of SWE-bench has instance_id"),
+        (json.dumps([ROW, ROW]), "has two rows of ada__sums-1"),
+        (json.dumps([{**ROW, "FAIL_TO_PASS": ["test_it (a.Test)"]}]), "has no row whose tests are pytest's"),
+    ],
+)
+def test_rows_that_cannot_be_used_are_refused_with_a_sentence(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(text)
+    with pytest.raises(EvaluationError, match=said):
+        read_swe_tasks(f"swe:{path}")
+
+
+@pytest.mark.parametrize("name", ["rows.json", "rows.jsonl", "rows.parquet"])
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(EvaluationError, match="cannot be read as rows of SWE-bench"):
+        read_swe_tasks(f"swe:{tmp_path / name}")
+
+
+def test_a_missing_package_is_named_with_what_installs_it(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(ROW) + "\n")
+    status, output = amemgym_here(tmp_path, "evaluate", f"swe:{path}", "--memory", "bm25")
+    assert status == 1
+    assert "mini-swe-agent is not installed" in output
+    assert "pip install --no-deps mini-swe-agent==2.4.6" in output
