@@ -140,6 +140,9 @@ class PackageCopy:
                 return f"{assertion(self.repair.function, one.arguments, one.text)} does not hold"
         return ""
 
+    def close(self) -> None:
+        """Nothing is held open."""
+
     def _text(self, path: str) -> str:
         if path not in self.texts:
             raise CallRefused(f"{path!r} is no file of the copy; there are {', '.join(self.texts)}.")

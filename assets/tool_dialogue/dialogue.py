@@ -93,6 +93,9 @@ class ToolDialogue:
             return f"the customer was not told {self.task.said}"
         return ""
 
+    def close(self) -> None:
+        """Nothing is held open."""
+
 
 def act_by_program(dialogue: ToolDialogue, values: Mapping[str, str]) -> Done:
     """Let the program that plans errands act with these values of matters, as far as they carry; then it says what it made."""

@@ -136,7 +136,7 @@ def trace_episodes(tasks: ToolTasks) -> Iterator[Trace]:
     """Yield each acted task at each length: its sessions, the request, and the calls that are right, really carried out."""
     for item in tasks.documents:
         assert isinstance(item, ActedItem)
-        world = item.world()
+        world = item.world_of_calls()
         messages = [TraceMessage("system", world.rules)]
         messages += [TraceMessage("user", event.text) for event in item.events]
         messages.append(TraceMessage("user", world.opening))

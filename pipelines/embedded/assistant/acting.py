@@ -10,7 +10,8 @@ from pipelines.embedded.assistant.tau2 import act_in_case, case_in
 from pipelines.embedded.memory_items.reading import settled_facts
 from pipelines.embedded.task import PromptTask
 from pipelines.embedded.tool_dialogue.acting import act as act_for_company
-from pipelines.embedded.tool_dialogue.acting import calls_made, recall_once, recalled_texts
+from pipelines.embedded.tool_dialogue.acting import recall_once, recalled_texts
+from pipelines.embedded.tool_dialogue.calls import calls_made
 
 
 def act_in_any_world(task: PromptTask) -> dict[str, Any]:

@@ -3,21 +3,23 @@
 It is a program and no judge of people: a request in other words than its own it does not understand, and says so.
 """
 
-import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-from assets.tool_dialogue.company import Call
 from assets.tool_dialogue.domains import Domain, all_domains
 from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, RowMissing, as_argument
 from pipelines.agents.actions import RESULT_OF, USER_SAYS
+from pipelines.agents.browser_page import GO
 from pipelines.agents.episode import RECALL
 from pipelines.embedded.memory_items.reading import settled_facts
-from pipelines.embedded.task import PromptTask, PromptTurn
+from pipelines.embedded.task import PromptTask
+from pipelines.embedded.tool_dialogue.browsing import calls_on_pages, next_on_pages
+from pipelines.embedded.tool_dialogue.calls import calls_made
 from pipelines.embedded.tool_dialogue.requests import read_request
 
 WORKS_FOR = re.compile(r"You work for (?P<company>.+?), which ")
+NAMES_PAGES = re.compile(rf'"name": ?"{GO}"')
 NAMES_RECALL = re.compile(rf'"name": ?"{RECALL}"')
 DONE = "That is done; the reference is {reference}."
 CANNOT = "I am sorry, I cannot do that yet: I do not know {missing}."
@@ -32,7 +34,8 @@ def act(task: PromptTask) -> dict[str, Any]:
     if domain is None or errand is None:
         return closing("I do not understand what you need.", task)
     plan = ErrandPlan(domain, errand)
-    done = list(calls_made(task.turns))
+    in_browser = any(NAMES_PAGES.search(turn.content) for turn in task.turns if turn.role != "assistant")
+    done = list(calls_on_pages(task.turns, domain) if in_browser else calls_made(task.turns))
     try:
         call = plan.next_call(_known(task, domain, errand), done)
     except MatterMissing as missing:
@@ -44,6 +47,8 @@ def act(task: PromptTask) -> dict[str, Any]:
         return closing(DONE.format(reference=plan.reference(done)), task)
     if call in [one for one, _ in done]:
         return closing(CANNOT.format(missing="how to go on"), task)
+    if in_browser:
+        call = next_on_pages(call, calls_made(task.turns), domain)
     arguments = [{"name": name, "value": value} for name, value in call.arguments.items()]
     return {"action": "call", "tool": call.tool, "arguments": arguments, "text": None}
 
@@ -76,22 +81,6 @@ def _company(texts: Iterable[str]) -> Domain | None:
             if match and domain.company == match["company"]:
                 return domain
     return None
-
-
-def calls_made(turns: Iterable[PromptTurn]) -> Iterator[tuple[Call, str]]:
-    """Yield the calls in the dialogue with what each gave back, as the messages show them."""
-    asked: Call | None = None
-    for turn in turns:
-        if turn.role == "assistant":
-            try:
-                action = json.loads(turn.content)
-            except ValueError:
-                continue  # what was said in words
-            arguments = {one["name"]: one["value"] for one in action.get("arguments") or ()}
-            asked = Call(tool=action["tool"], arguments=arguments) if action.get("tool") else None
-        elif asked is not None and turn.content.startswith(RESULT_OF):
-            yield asked, turn.content.partition("\n")[2]
-            asked = None
 
 
 def _known(task: PromptTask, domain: Domain, errand: Errand) -> dict[str, str]:

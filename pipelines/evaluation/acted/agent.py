@@ -55,6 +55,10 @@ class ActedWorld(EpisodeWorld, Protocol):
         """Why the end is not what was asked for; "" where it is."""
         ...
 
+    def close(self) -> None:
+        """Let go of whatever the world holds open."""
+        ...
+
 
 class RecallSource(Protocol):
     """What an agent is given beside the messages in sight: a memory's texts, or those of a condition without one."""

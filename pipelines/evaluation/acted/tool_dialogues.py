@@ -1,21 +1,28 @@
-"""Tool dialogues and code repairs for the runner: sessions are written as documents are, the answer is an acted episode.
+"""Tool dialogues, by tools or in a browser, and code repairs for the runner.
+
+Sessions are written as documents are; the answer is an acted episode.
 
 An episode's reply is all of its steps as text. It is graded by doing the same again in a new world, so that no grade rests on
 what was graded before.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from assets.code_repair.copy import EDIT, PackageCopy
 from assets.code_repair.records import RepairTask
 from assets.isolation.boundary import NoBoundary, required_kind
+from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.tool_dialogue.company import Call
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolTask
 from pipelines.agents.actions import read_episode, written_episode
-from pipelines.agents.episode import replayed, run_episode
+from pipelines.agents.browser_page import expect_browser
+from pipelines.agents.company_site import CompanyInBrowser
+from pipelines.agents.episode import MOST_STEPS, replayed, run_episode
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.agent import ACT, ActedWorld, Agent, acting_settings
 from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks, release_items
@@ -25,18 +32,28 @@ from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.reasoning import ReadableTask
 from pipelines.evaluation.records import RecallAt, RunManifest
 from pipelines.evaluation.run import Run
+from pipelines.evaluation.sources import release_recipe
 from pipelines.memories.contract import Task
 from prompts.template import Message
 
 USUAL_STEPS = 6  # of an episode, for the forecast
+USUAL_STEPS_IN_BROWSER = 14  # a field of a form is a step
+MOST_STEPS_IN_BROWSER = 50
 
 
 class ActedItem(DocumentItem):
     """A task in a world, at one of its lengths. It is right where the episode ends as was asked for."""
 
+    usual_steps: ClassVar[int] = USUAL_STEPS
+    most_steps: ClassVar[int] = MOST_STEPS
+
     def world(self) -> ActedWorld:
-        """Return the world as it is before the first action."""
+        """Return the world as it is before the first action; close it after use."""
         raise NotImplementedError
+
+    def world_of_calls(self) -> ActedWorld:
+        """Return the world in which the `gold` calls can be made."""
+        return self.world()
 
     @property
     def gold(self) -> Sequence[Call]:
@@ -53,11 +70,9 @@ class ActedItem(DocumentItem):
         return ReadableTask(Task(text=self.task.question, query=self.task.question), self._graded)
 
     def _graded(self, reply: str) -> str:
-        world = self.world()
-        replayed(world, read_episode(reply))
-        if not world.failed_by:
-            return self.task.answer.value
-        return world.written
+        with closing(self.world()) as world:
+            replayed(world, read_episode(reply))
+            return world.written if world.failed_by else self.task.answer.value
 
 
 @dataclass(frozen=True)
@@ -76,6 +91,20 @@ class ToolItem(ActedItem):
     @property
     def farewell(self) -> str:
         return f"That is done; the reference is {self.task.said}."
+
+
+@dataclass(frozen=True)
+class BrowserItem(ToolItem):
+    """A tool dialogue at one of its lengths, whose company has pages in place of tools."""
+
+    usual_steps: ClassVar[int] = USUAL_STEPS_IN_BROWSER
+    most_steps: ClassVar[int] = MOST_STEPS_IN_BROWSER
+
+    def world(self) -> CompanyInBrowser:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return CompanyInBrowser(self.task)
+
+    def world_of_calls(self) -> ToolDialogue:
+        return ToolDialogue(self.task)
 
 
 @dataclass(frozen=True)
@@ -129,23 +158,24 @@ class ActingReasoner:
 
     async def answer(self, recalled: Sequence[str], task: Task) -> str:
         """Return all steps of an episode as text."""
-        dialogue = self.item.world()
-        tools = [tool.shown() for tool in dialogue.tools]
-        source = Sessions(self.reasoner, self.tokens) if self.reasoner.memory is not None else None
-        agent = Agent(
-            self.reasoner.answer,
-            dialogue,
-            dialogue.rules,
-            tools,
-            task.query,
-            source,
-            self.recall_at,
-            self.tokens,
-            self.native,
-            known=None if self.recall_at == "tool" else recalled,
-        )
-        recall = agent.recall_as_tool if agent.recalls_by_tool else None
-        return written_episode(agent.noted(await run_episode(dialogue, agent.ask, recall=recall)))
+        with closing(self.item.world()) as world:
+            tools = [tool.shown() for tool in world.tools]
+            source = Sessions(self.reasoner, self.tokens) if self.reasoner.memory is not None else None
+            agent = Agent(
+                self.reasoner.answer,
+                world,
+                world.rules,
+                tools,
+                task.query,
+                source,
+                self.recall_at,
+                self.tokens,
+                self.native,
+                known=None if self.recall_at == "tool" else recalled,
+            )
+            recall = agent.recall_as_tool if agent.recalls_by_tool else None
+            steps = await run_episode(world, agent.ask, recall=recall, most_steps=self.item.most_steps)
+            return written_episode(agent.noted(steps))
 
 
 @dataclass(frozen=True)
@@ -163,13 +193,17 @@ class ToolTasks(DocumentTasks):
         return ActingReasoner(reasoner, item, manifest.recall_at, manifest.tokens, manifest.native_tools)
 
     def sizes(self, manifest: RunManifest) -> Iterator[ItemSize]:
+        steps = max(item.usual_steps for item in self.documents if isinstance(item, ActedItem))
         for size in super().sizes(manifest):
-            yield replace(size, questions=[*size.questions] * USUAL_STEPS)
+            yield replace(size, questions=[*size.questions] * steps)
 
 
 def read_tool_tasks(folder: Path, record: type[ToolTask]) -> ToolTasks:
-    """Return the tool dialogues of a verified release. Raises EvaluationError."""
-    return release_items(folder, record, item=ToolItem, tasks=ToolTasks, ask=ACT)
+    """Return the tool dialogues of a verified release. Raises EvaluationError, also where a browser is needed and missing."""
+    if release_recipe(folder, ToolDialogueRecipe).interface == "tools":
+        return release_items(folder, record, item=ToolItem, tasks=ToolTasks, ask=ACT)
+    expect_browser()
+    return release_items(folder, record, item=BrowserItem, tasks=ToolTasks, ask=ACT)
 
 
 def read_repair_tasks(folder: Path, record: type[RepairTask]) -> ToolTasks:

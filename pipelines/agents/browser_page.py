@@ -1,0 +1,229 @@
+"""A page in a real browser, as an agent sees and uses it: accessibility snapshots, and actions on the elements in them.
+
+A page belongs to one origin. Requests to any other address are refused, so no application of others reaches the network.
+"""
+
+import importlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+from urllib.parse import urljoin, urlsplit
+
+from assets.tool_dialogue.company import REFUSED, ToolDescription
+from pipelines.errors import EvaluationError
+
+T = TypeVar("T")
+
+SETTLE_MS = 10_000  # in which an action has to be done, and the page has to be quiet
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+INSTALL = "install it on Debian with `apt-get install chromium`, or set CHROMIUM to the path of a Chromium"
+GO, BACK, CLICK, TYPE, SELECT = "go", "back", "click", "type", "select"
+ELEMENT = re.compile(r'^-?\s*(?P<role>[a-z]+)(?:\s+(?P<name>"(?:[^"\\]|\\.)*"))?(?:\s+#(?P<nth>[1-9][0-9]*))?')
+TEXT = {"type": "string"}
+ELEMENT_TEXT = {**TEXT, "description": 'role and name as in the snapshot, such as button "Save"; add #2 for the second such'}
+PAGE_TOOLS = (
+    ToolDescription(GO, "Opens a page.", {"path": {**TEXT, "description": "such as / or /orders?id=3"}}, ("path",), False),
+    ToolDescription(BACK, "Goes back to the page before.", {}, (), False),
+    ToolDescription(CLICK, "Clicks an element.", {"element": ELEMENT_TEXT}, ("element",), True),
+    ToolDescription(TYPE, "Puts a text into a field.", {"element": ELEMENT_TEXT, "text": TEXT}, ("element", "text"), False),
+    ToolDescription(
+        SELECT, "Selects an option of a list.", {"element": ELEMENT_TEXT, "option": TEXT}, ("element", "option"), False
+    ),
+)
+
+
+class BrowserPage:
+    """One page with storage of its own, at one origin such as `http://127.0.0.1:4711`. Close it after use.
+
+    Every action returns the snapshot of the page after it, or a sentence that begins with `REFUSED`. Nothing that an agent does
+    raises.
+    """
+
+    def __init__(self, origin: str) -> None:
+        self.origin = origin
+        self._context: Any = _CHROMIUM.run(self._opened)
+
+    def call(self, tool: str, arguments: Mapping[str, str]) -> str:
+        """Do what a tool of `PAGE_TOOLS` does."""
+        known = {one.name: one for one in PAGE_TOOLS}
+        if tool not in known:
+            return f"{REFUSED}there is no tool {tool!r}; there are {', '.join(known)}."
+        if set(arguments) != set(known[tool].required):
+            return f"{REFUSED}{tool} takes exactly these arguments: {', '.join(known[tool].required) or 'none'}."
+        return _CHROMIUM.run(lambda: self._done(tool, arguments))
+
+    def close(self) -> None:
+        _CHROMIUM.run(self._context.close)
+
+    def _opened(self) -> Any:
+        context = _CHROMIUM.browser().new_context(accept_downloads=False, service_workers="block")
+        context.set_default_timeout(SETTLE_MS)
+        context.route(lambda url: not self._is_ours(url), lambda route: route.abort())
+        page = context.new_page()
+        context.on("page", lambda popup: popup.close() if popup is not page else None)
+        return context
+
+    def _is_ours(self, url: str) -> bool:
+        parts = urlsplit(url)
+        return parts.scheme in ("data", "blob", "about") or f"{parts.scheme}://{parts.netloc}" == self.origin
+
+    def _done(self, tool: str, arguments: Mapping[str, str]) -> str:
+        """Act, and return the snapshot. Runs in the browser's thread."""
+        page = self._context.pages[0]
+        try:
+            if tool == GO:
+                self._go(page, arguments["path"])
+            elif tool == BACK:
+                page.go_back()
+            else:
+                element = _element(page, arguments["element"])
+                if tool == CLICK:
+                    element.click()
+                elif tool == TYPE:
+                    element.fill(arguments["text"])
+                else:
+                    element.select_option(label=arguments["option"])
+            page.wait_for_load_state("load")
+            return str(page.locator("body").aria_snapshot())
+        except _Refusal as refusal:
+            return f"{REFUSED}{refusal}"
+        except _CHROMIUM.errors() as error:
+            return f"{REFUSED}{_sentence(error)}"
+
+    def _go(self, page: Any, path: str) -> None:
+        url = urljoin(f"{self.origin}/", path)
+        if not self._is_ours(url):
+            raise _Refusal("pages of this application alone can be opened; give a path such as /.")
+        page.goto(url)
+
+
+class _Refusal(Exception):
+    """An action that cannot be done; the message is a sentence for the agent."""
+
+
+def _element(page: Any, written: str) -> Any:
+    """Return the element that an agent names as the snapshot does. Raises _Refusal where it is not on the page."""
+    match = ELEMENT.match(written.strip())
+    if not match:
+        raise _Refusal(f'name the element by role and name as the snapshot does, such as button "Save", not {written[:80]!r}.')
+    named = {"name": json.loads(match["name"]), "exact": True} if match["name"] else {}
+    found = page.get_by_role(match["role"], **named)
+    count = found.count()
+    place = int(match["nth"] or 1)
+    if count < place:
+        raise _Refusal(f"the page has {count or 'no'} {match['role']} of that name: {written[:80]}.")
+    if count > 1 and not match["nth"]:
+        raise _Refusal(f"{count} elements are {written[:80]}; add #1 to #{count}.")
+    return found.nth(place - 1)
+
+
+def _sentence(error: Exception) -> str:
+    """Return the first line of a browser's error, which names no file."""
+    text = str(error).strip().splitlines()[0].removeprefix("Page.").removeprefix("Locator.")
+    if "Timeout" in text:
+        return f"the page did not do that within {SETTLE_MS // 1000} seconds."
+    if "ERR_CONNECTION" in text or "ERR_EMPTY_RESPONSE" in text:
+        return "the application does not answer any more."
+    return f"the browser could not do that: {text[:200]}"
+
+
+class _Chromium:
+    """The browser of this process, and the thread that drives it, to which all of Playwright's objects belong.
+
+    It ends with the process: Playwright's driver stops it when nobody holds its other end.
+    """
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="browser")
+        self._playwright: Any = None
+        self._browser: Any = None
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Return what the work comes to in the browser's thread."""
+        return self._thread.submit(work).result()
+
+    def browser(self) -> Any:
+        """Return the running browser. Raises EvaluationError where there is none to start."""
+        if self._browser is None or not self._browser.is_connected():
+            api = playwright_api()
+            path = chromium_path()
+            if self._playwright is None:
+                self._playwright = api.sync_playwright().start()
+            try:
+                self._browser = self._playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+            except api.Error as error:
+                raise EvaluationError(f"{path} does not start as a browser: {_sentence(error)}") from error
+        return self._browser
+
+    def errors(self) -> type[Exception]:
+        """Return the class of Playwright's errors."""
+        error: type[Exception] = playwright_api().Error
+        return error
+
+
+_CHROMIUM = _Chromium()
+
+
+def playwright_api() -> Any:
+    """Return Playwright's module. Raises EvaluationError with what to install."""
+    try:
+        return importlib.import_module("playwright.sync_api")
+    except ImportError:
+        raise EvaluationError(
+            "Acting in a browser needs the extra `browser`: install it with pip install -e '.[browser]'."
+        ) from None
+
+
+def chromium_path() -> str:
+    """Return the path of the browser. Raises EvaluationError where there is none."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or ""
+    if not path or not shutil.which(path):
+        where = f"CHROMIUM names {path}, which is no program" if path else "there is no chromium"
+        raise EvaluationError(f"Acting in a browser needs Chromium, and {where}; {INSTALL}.")
+    return path
+
+
+def expect_browser() -> None:
+    """Raise EvaluationError, before anything is paid, where no browser can be started."""
+    playwright_api()
+    chromium_path()
+
+
+def shown_rows(snapshot: str) -> list[dict[str, str]]:
+    """Return the rows of the tables in a snapshot, by the names of their columns."""
+    columns: list[str] = []
+    rows: list[dict[str, str]] = []
+    cells: list[str] = []
+    for line in (*snapshot.splitlines(), '- row ""'):
+        kind, name = _named(line)
+        if kind == "columnheader":
+            columns.append(name)
+        elif kind == "cell":
+            cells.append(name)
+        elif kind in ("row", "table"):
+            if cells:
+                rows.append(dict(zip(columns, cells, strict=False)))
+            cells = []
+            if kind == "table":
+                columns = []
+    return rows
+
+
+def _named(line: str) -> tuple[str, str]:
+    """Return the role and the name of an element in a line of a snapshot, which is YAML; "" for a name that it lacks."""
+    text = line.strip().removeprefix("- ")
+    if text.startswith("'"):
+        text = text.rstrip(":").strip("'").replace("''", "'")
+    match = ELEMENT.match(text)
+    if not match:
+        return "", ""
+    return match["role"], json.loads(match["name"]) if match["name"] else ""
+
+
+def shown_texts(snapshot: str, role: str) -> Sequence[str]:
+    """Return what elements of a role hold as text, such as `status`."""
+    return re.findall(rf"^\s*- {role}: (.*)$", snapshot, flags=re.MULTILINE)
