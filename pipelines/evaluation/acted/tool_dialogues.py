@@ -6,11 +6,13 @@ An episode's reply is all of its steps as text. It is graded by doing the same a
 what was graded before.
 """
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 from assets.code_repair.copy import EDIT, PackageCopy
 from assets.code_repair.records import RepairTask
@@ -39,6 +41,8 @@ from prompts.template import Message
 USUAL_STEPS = 6  # of an episode, for the forecast
 USUAL_STEPS_IN_BROWSER = 14  # a field of a form is a step
 MOST_STEPS_IN_BROWSER = 50
+MOST_WORLDS = 8
+_WORLDS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class ActedItem(DocumentItem):
@@ -65,6 +69,9 @@ class ActedItem(DocumentItem):
         """What has to be said in the end, in a sentence; "" for nothing."""
         return ""
 
+    def remember(self, reply: str, world: ActedWorld) -> None:
+        """Keep how an episode ended, for a world in which it takes long to act it again in the same process."""
+
     def asked(self, *, language: str) -> ReadableTask[str]:
         """Return the request; read as the settled values where the episode passes, else as what was done."""
         return ReadableTask(Task(text=self.task.question, query=self.task.question), self._graded)
@@ -72,7 +79,10 @@ class ActedItem(DocumentItem):
     def _graded(self, reply: str) -> str:
         with closing(self.world()) as world:
             replayed(world, read_episode(reply))
-            return world.written if world.failed_by else self.task.answer.value
+            return self._end_of(world)
+
+    def _end_of(self, world: ActedWorld) -> str:
+        return world.written if world.failed_by else self.task.answer.value
 
 
 @dataclass(frozen=True)
@@ -97,11 +107,19 @@ class ToolItem(ActedItem):
 class BrowserItem(ToolItem):
     """A tool dialogue at one of its lengths, whose company has pages in place of tools."""
 
+    ends: dict[str, str] = field(default_factory=dict[str, str], compare=False)
+
     usual_steps: ClassVar[int] = USUAL_STEPS_IN_BROWSER
     most_steps: ClassVar[int] = MOST_STEPS_IN_BROWSER
 
     def world(self) -> CompanyInBrowser:  # pyright: ignore[reportIncompatibleMethodOverride]
         return CompanyInBrowser(self.task)
+
+    def remember(self, reply: str, world: ActedWorld) -> None:
+        self.ends[reply] = self._end_of(world)
+
+    def _graded(self, reply: str) -> str:
+        return self.ends[reply] if reply in self.ends else super()._graded(reply)
 
     def world_of_calls(self) -> ToolDialogue:
         return ToolDialogue(self.task)
@@ -158,7 +176,11 @@ class ActingReasoner:
 
     async def answer(self, recalled: Sequence[str], task: Task) -> str:
         """Return all steps of an episode as text."""
-        with closing(self.item.world()) as world:
+        async with _open_worlds():
+            return await self._episode(recalled, task)
+
+    async def _episode(self, recalled: Sequence[str], task: Task) -> str:
+        with closing(await asyncio.to_thread(self.item.world)) as world:
             tools = [tool.shown() for tool in world.tools]
             source = Sessions(self.reasoner, self.tokens) if self.reasoner.memory is not None else None
             agent = Agent(
@@ -175,7 +197,14 @@ class ActingReasoner:
             )
             recall = agent.recall_as_tool if agent.recalls_by_tool else None
             steps = await run_episode(world, agent.ask, recall=recall, most_steps=self.item.most_steps)
-            return written_episode(agent.noted(steps))
+            reply = written_episode(agent.noted(steps))
+            self.item.remember(reply, world)
+            return reply
+
+
+def _open_worlds() -> asyncio.Semaphore:
+    """Return what limits the worlds that are open at once in this event loop: a window of a browser takes 100 MB."""
+    return _WORLDS.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MOST_WORLDS))
 
 
 @dataclass(frozen=True)

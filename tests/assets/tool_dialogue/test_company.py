@@ -119,3 +119,10 @@ def test_every_domain_has_eight_to_fourteen_tools_and_errands_that_take_four_mat
     assert all(len(domain.matters_of(errand)) == 4 for errand in domain.errands.values())
     values = [value for matter in domain.matters.values() for value in matter.options]
     assert not [value for value in values if "," in value or " and " in value or " then " in value]
+
+
+def test_no_two_companies_settle_matters_of_the_same_name() -> None:
+    names: list[str] = []
+    for domain in all_domains().values():
+        names.extend(domain.matters)
+    assert len(names) == len(set(names))  # the embedded model reads a matter's wordings by its name

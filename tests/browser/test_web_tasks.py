@@ -1,0 +1,136 @@
+"""Tasks on pages in a real browser: the embedded agent does one, and what pages can do wrong is a sentence."""
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from assets.tool_dialogue.company import REFUSED
+from pipelines.agents import browser_page
+from pipelines.agents.browser_page import BrowserPage
+from pipelines.agents.company_site import CompanyInBrowser
+from tests.support.commands import amemgym_here
+from tests.support.tool_dialogues import made_dialogue
+
+pytestmark = pytest.mark.browser
+PAGES = {
+    "/": '<button onclick="location=`/next`">Next</button><button>Twin</button><button>Twin</button>'
+    '<a href="//example.org/">away</a>',
+    "/next": "<h1>Next page</h1>",
+    "/busy": '<button onclick="while (true) {}">Spin</button>',
+    "/popup": '<button onclick="window.open(`/next`)">Open</button><img src="http://192.0.2.1/x.png" alt="">',
+}
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = f"<!doctype html><title>t</title>{PAGES.get(self.path, '')}".encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def served() -> Iterator[http.server.ThreadingHTTPServer]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def opened(server: http.server.ThreadingHTTPServer) -> Iterator[BrowserPage]:
+    with closing(BrowserPage(f"http://127.0.0.1:{server.server_port}")) as page:
+        assert not page.call("go", {"path": "/"}).startswith(REFUSED)
+        yield page
+
+
+def test_the_embedded_agent_does_a_task_on_pages_with_a_memory_and_none_without(tmp_path: Path) -> None:
+    few = ("--set", "num_tasks=1", "--set", "num_reserve=2", "--set", "lengths=[8000]")
+    status, output = amemgym_here(tmp_path, "generate", "web-demo", *few)
+    assert status == 0, output
+    status, output = amemgym_here(
+        tmp_path, "evaluate", "web-demo", "--memory", "bm25", "--memory", "none", "--conditions", "", "--quiet"
+    )
+    assert status == 0, output
+    overall: list[float] = []
+    for path in (tmp_path / "runs").glob("*/results.json"):
+        overall.append(json.loads(path.read_text(encoding="utf-8"))["metrics"]["overall"]["value"])
+    assert sorted(overall) == [0.0, 1.0]
+
+
+def test_a_task_done_by_hand_on_its_pages_passes() -> None:
+    task = made_dialogue().instance
+    call = task.calls[-1]
+    with closing(CompanyInBrowser(task)) as world:
+        form = world.call("go", {"path": f"/do/{call.tool}"})
+        for name, value in call.arguments.items():
+            if f'combobox "{name}"' in form:
+                world.call("select", {"element": f'combobox "{name}"', "option": value})
+            else:
+                world.call("type", {"element": f'textbox "{name}"', "text": value})
+        assert "- status: Saved." in world.call("click", {"element": 'button "Save"'})
+        world.say(f"The reference is {task.said}.")
+        assert world.failed_by == ""
+
+
+def test_a_click_leads_on_and_back_leads_back() -> None:
+    with served() as server, opened(server) as page:
+        assert 'heading "Next page"' in page.call("click", {"element": 'button "Next"'})
+        assert 'button "Next"' in page.call("back", {})
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "sentence"),
+    [
+        ("go", {"path": "http://example.org/"}, "pages of this application alone can be opened"),
+        ("click", {"element": 'button "Nobody"'}, "the page has no button of that name"),
+        ("click", {"element": 'button "Twin"'}, '2 elements are button "Twin"; add #1 to #2'),
+        ("click", {"element": "!"}, "name the element by role and name"),
+        ("click", {}, "click takes exactly these arguments: element"),
+        ("fly", {}, "there is no tool 'fly'; there are go, back, click, type, select"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_sentence(tool: str, arguments: dict[str, str], sentence: str) -> None:
+    with served() as server, opened(server) as page:
+        told = page.call(tool, arguments)
+        assert told.startswith(REFUSED)
+        assert sentence in told
+
+
+def test_a_link_to_another_site_leads_nowhere_and_a_popup_is_closed() -> None:
+    with served() as server, opened(server) as page:
+        page.call("click", {"element": 'link "away"'})
+        page.call("go", {"path": "/popup"})
+        page.call("click", {"element": 'button "Open"'})
+        assert 'button "Next"' in page.call("go", {"path": "/"})
+
+
+def test_a_page_that_never_settles_is_told_and_the_next_page_is_another_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser_page, "SETTLE_MS", 1_000)
+    with served() as server:
+        with opened(server) as page:
+            page.call("go", {"path": "/busy"})
+            assert "did not do that within 1 seconds" in page.call("click", {"element": 'button "Spin"'})
+        with opened(server) as page:
+            assert 'heading "Next page"' in page.call("go", {"path": "/next"})
+
+
+def test_a_server_that_dies_is_told() -> None:
+    with served() as server:
+        page = BrowserPage(f"http://127.0.0.1:{server.server_port}")
+    with closing(page):
+        assert page.call("go", {"path": "/"}) == f"{REFUSED}the application does not answer any more."
