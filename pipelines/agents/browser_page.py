@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from assets.tool_dialogue.company import REFUSED, ToolDescription
-from pipelines.errors import EvaluationError
 
 T = TypeVar("T")
 
@@ -34,6 +33,10 @@ PAGE_TOOLS = (
         SELECT, "Selects an option of a list.", {"element": ELEMENT_TEXT, "option": TEXT}, ("element", "option"), False
     ),
 )
+
+
+class NoBrowser(Exception):
+    """There is no browser to act in; the message says what to install."""
 
 
 class BrowserPage:
@@ -147,7 +150,7 @@ class _Chromium:
         return self._thread.submit(work).result()
 
     def browser(self) -> Any:
-        """Return the running browser. Raises EvaluationError where there is none to start."""
+        """Return the running browser. Raises NoBrowser where there is none to start."""
         if self._browser is None or not self._browser.is_connected():
             api = playwright_api()
             path = chromium_path()
@@ -156,7 +159,7 @@ class _Chromium:
             try:
                 self._browser = self._playwright.chromium.launch(executable_path=path, args=list(FLAGS))
             except api.Error as error:
-                raise EvaluationError(f"{path} does not start as a browser: {_sentence(error)}") from error
+                raise NoBrowser(f"{path} does not start as a browser: {_sentence(error)}") from error
         return self._browser
 
     def errors(self) -> type[Exception]:
@@ -169,26 +172,24 @@ _CHROMIUM = _Chromium()
 
 
 def playwright_api() -> Any:
-    """Return Playwright's module. Raises EvaluationError with what to install."""
+    """Return Playwright's module. Raises NoBrowser with what to install."""
     try:
         return importlib.import_module("playwright.sync_api")
     except ImportError:
-        raise EvaluationError(
-            "Acting in a browser needs the extra `browser`: install it with pip install -e '.[browser]'."
-        ) from None
+        raise NoBrowser("Acting in a browser needs the extra `browser`: install it with pip install -e '.[browser]'.") from None
 
 
 def chromium_path() -> str:
-    """Return the path of the browser. Raises EvaluationError where there is none."""
+    """Return the path of the browser. Raises NoBrowser where there is none."""
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or ""
     if not path or not shutil.which(path):
         where = f"CHROMIUM names {path}, which is no program" if path else "there is no chromium"
-        raise EvaluationError(f"Acting in a browser needs Chromium, and {where}; {INSTALL}.")
+        raise NoBrowser(f"Acting in a browser needs Chromium, and {where}; {INSTALL}.")
     return path
 
 
 def expect_browser() -> None:
-    """Raise EvaluationError, before anything is paid, where no browser can be started."""
+    """Raise NoBrowser, before anything is paid, where no browser can be started."""
     playwright_api()
     chromium_path()
 

@@ -22,7 +22,7 @@ from assets.tool_dialogue.company import Call
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolTask
 from pipelines.agents.actions import read_episode, written_episode
-from pipelines.agents.browser_page import expect_browser
+from pipelines.agents.browser_page import NoBrowser, expect_browser
 from pipelines.agents.company_site import CompanyInBrowser
 from pipelines.agents.episode import MOST_STEPS, replayed, run_episode
 from pipelines.errors import EvaluationError
@@ -113,7 +113,10 @@ class BrowserItem(ToolItem):
     most_steps: ClassVar[int] = MOST_STEPS_IN_BROWSER
 
     def world(self) -> CompanyInBrowser:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return CompanyInBrowser(self.task)
+        try:
+            return CompanyInBrowser(self.task)
+        except NoBrowser as error:
+            raise EvaluationError(str(error)) from error
 
     def remember(self, reply: str, world: ActedWorld) -> None:
         self.ends[reply] = self._end_of(world)
@@ -231,7 +234,10 @@ def read_tool_tasks(folder: Path, record: type[ToolTask]) -> ToolTasks:
     """Return the tool dialogues of a verified release. Raises EvaluationError, also where a browser is needed and missing."""
     if release_recipe(folder, ToolDialogueRecipe).interface == "tools":
         return release_items(folder, record, item=ToolItem, tasks=ToolTasks, ask=ACT)
-    expect_browser()
+    try:
+        expect_browser()
+    except NoBrowser as error:
+        raise EvaluationError(str(error)) from error
     return release_items(folder, record, item=BrowserItem, tasks=ToolTasks, ask=ACT)
 
 

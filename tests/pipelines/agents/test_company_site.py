@@ -11,10 +11,9 @@ import pytest
 
 from assets.tool_dialogue.company import Call
 from assets.tool_dialogue.dialogue import ToolDialogue
-from pipelines.agents.browser_page import chromium_path, shown_rows, shown_texts
+from pipelines.agents.browser_page import NoBrowser, chromium_path, shown_rows, shown_texts
 from pipelines.agents.company_site import MOST_FORM_BYTES, CompanySite
 from pipelines.embedded.tool_dialogue.browsing import next_on_pages
-from pipelines.errors import EvaluationError
 from tests.support.tool_dialogues import made_dialogue
 
 
@@ -138,9 +137,9 @@ def test_a_call_that_writes_is_a_form_filled_in_field_by_field_and_saved(site: C
 
 def test_a_chromium_that_is_not_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
-    with pytest.raises(EvaluationError, match="CHROMIUM names /nowhere/chromium, which is no program; install it"):
+    with pytest.raises(NoBrowser, match="CHROMIUM names /nowhere/chromium, which is no program; install it"):
         chromium_path()
     monkeypatch.delenv("CHROMIUM")
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(EvaluationError, match="there is no chromium"):
+    with pytest.raises(NoBrowser, match="there is no chromium"):
         chromium_path()
