@@ -65,10 +65,16 @@ class BrowserPage:
     def _opened(self) -> Any:
         context = _CHROMIUM.browser().new_context(accept_downloads=False, service_workers="block")
         context.set_default_timeout(SETTLE_MS)
-        context.route(lambda url: not self._is_ours(url), lambda route: route.abort())
-        page = context.new_page()
-        context.on("page", lambda popup: popup.close() if popup is not page else None)
+        context.route("**/*", self._routed)
+        context.new_page()
+        context.on("page", _close)  # a popup: the agent sees one page
         return context
+
+    def _routed(self, route: Any) -> None:
+        if self._is_ours(route.request.url):
+            route.continue_()
+        else:
+            route.abort()
 
     def _is_ours(self, url: str) -> bool:
         parts = urlsplit(url)
@@ -102,6 +108,10 @@ class BrowserPage:
         if not self._is_ours(url):
             raise _Refusal("pages of this application alone can be opened; give a path such as /.")
         page.goto(url)
+
+
+def _close(page: Any) -> None:
+    page.close()
 
 
 class _Refusal(Exception):
