@@ -3,7 +3,7 @@
 import http.server
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -40,7 +40,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 @contextmanager
-def served() -> Iterator[http.server.ThreadingHTTPServer]:
+def served() -> Generator[http.server.ThreadingHTTPServer]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -52,7 +52,7 @@ def served() -> Iterator[http.server.ThreadingHTTPServer]:
 
 
 @contextmanager
-def opened(server: http.server.ThreadingHTTPServer) -> Iterator[BrowserPage]:
+def opened(server: http.server.ThreadingHTTPServer) -> Generator[BrowserPage]:
     with closing(BrowserPage(f"http://127.0.0.1:{server.server_port}")) as page:
         assert not page.call("go", {"path": "/"}).startswith(REFUSED)
         yield page
