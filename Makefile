@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint ui record bench docs clean clean-data test-browser test-extras test-environments test-cluster test-reward-llm test-sandbox test-faults test-tau2 cluster lock
+.PHONY: help setup demo test lint ui record bench docs clean clean-data test-browser test-extras test-environments test-cluster test-reward-llm test-sandbox test-faults test-tau2 lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,9 +75,6 @@ test-environments: $(READY)  ## load and step exported environments with verifie
 
 $(CLUSTER)/.ready: $(READY) tests/cluster/requirements.lock
 	@tests/cluster/install.sh $(PYTHON) $(CLUSTER)
-
-cluster: $(CLUSTER)/.ready  ## start Redis, Postgres, two workers and the UI on this machine (pipelines/cluster/README.md)
-	@$(CLUSTER)/bin/amemgym cluster up
 
 test-cluster: $(CLUSTER)/.ready  ## the same bytes from two workers on Redis and Postgres, also when they are killed
 	@$(BIN)/pyright --pythonpath $(CLUSTER)/bin/python --project tests/cluster

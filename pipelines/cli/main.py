@@ -67,7 +67,6 @@ PANELS = {
         "ledger": "costs:ledger_app",
         "cache": "cache:app",
         "doctor": "cache:doctor",
-        "cluster": "serve:cluster_app",
     },
 }
 COMMANDS: dict[str, str] = {}

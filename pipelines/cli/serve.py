@@ -1,4 +1,4 @@
-"""`amemgym model serve`, `ui` and `cluster`: what runs until it is interrupted, and a variant made on a cluster."""
+"""`amemgym model serve` and `ui`: what runs until it is interrupted."""
 
 import contextlib
 import hashlib
@@ -18,9 +18,7 @@ from starlette.types import ASGIApp
 
 from assets.recipe.loading import RecipeError, check_variant
 from assets.reporting.page_style import page_address
-from assets.reporting.plurals import counted
-from pipelines.cli.options import RecipeArgument, SetOption, VersionOption, command_group, file_errors
-from pipelines.cli.recipe import checked_recipe
+from pipelines.cli.options import command_group, file_errors
 from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from pipelines.errors import Problem
@@ -34,7 +32,6 @@ CONTEXT = 8192  # tokens of prompt and reply in one slot
 MAGIC = b"GGUF"  # how every such file begins
 
 model_app = command_group("The embedded model.")
-cluster_app = command_group("Work units on many workers (needs the extra `cluster`).")
 
 
 @model_app.command("serve")
@@ -58,7 +55,7 @@ def ui(
     variant: Annotated[str, typer.Option(help="The variant whose launchpad opens, filled in.")] = "demo",
     browser: Annotated[Optional[bool], typer.Option("--open/--no-open", help="Open the browser (where there is one).")] = None,
 ) -> None:
-    """Open the Dagster UI on this project. Its reports, evaluations and studies stand beside it."""
+    """Open the Dagster UI on this project. Its reports and evaluations stand beside it."""
     try:
         check_variant(variant)
     except RecipeError as error:
@@ -84,51 +81,6 @@ def ui(
 def _has_browser() -> bool:
     """Return True when somebody sits before a screen."""
     return sys.stdout.isatty() and (sys.platform == "darwin" or bool({"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()))
-
-
-@cluster_app.command("up")
-def up(
-    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the Dagster UI.")] = 3000,
-) -> None:
-    """Start Redis, Postgres, workers, daemon and UI on this machine, and look after them until Ctrl-C."""
-    try:
-        from pipelines.cluster.layout import Cluster
-        from pipelines.cluster.services import Services
-    except ModuleNotFoundError as error:
-        raise Problem(f"The cluster needs the extra `cluster` ({error.name} is missing): pip install .[cluster]") from error
-
-    cluster = Cluster(home(), workers=workers, port=port)
-    services = Services(cluster, report=lambda line: print(line, file=sys.stderr, flush=True))
-    try:
-        services.start()
-        print(f"{counted(workers, 'worker')}; Dagster is on {cluster.url} in a few seconds (Ctrl-C ends all).", flush=True)
-        print(f"The shared database, for other commands: export AMEMGYM_DATABASE='{cluster.database}'", flush=True)
-        services.supervise()
-    except KeyboardInterrupt:
-        print("Stopping; unfinished runs go on at the next start.", file=sys.stderr)
-    finally:
-        services.stop()
-
-
-@cluster_app.command("generate")
-def generate_on_workers(
-    variant: RecipeArgument,
-    overrides: SetOption = None,
-    version: VersionOption = "auto",
-    url: Annotated[str, typer.Option(help="The Dagster to ask; else the one that `cluster up` started.")] = "",
-) -> None:
-    """Make a variant on the workers: recipe, all work units at once, release."""
-    # Loads all Dagster definitions, which `cluster up` does not need.
-    from pipelines.cli.generate import runs_of
-    from pipelines.cluster.remote import Deployment
-
-    url_file = home().root / "cluster" / "url"
-    if not url and not url_file.exists():
-        raise Problem(f"No cluster has been started in {home().root}; start one with amemgym cluster up, or give --url.")
-    recipe = checked_recipe(variant, overrides)
-    deployment = Deployment(url or url_file.read_text(encoding="utf-8"), report=lambda line: print(line, flush=True))
-    print(f"Made {variant}: {deployment.make(list(runs_of(recipe, version=version)))}")
 
 
 @contextmanager

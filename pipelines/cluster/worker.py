@@ -7,8 +7,8 @@ from typing import Any
 import dagster_celery.make_app
 import dagster_celery.tasks
 
-from pipelines.cluster.layout import runs_at_once
 from pipelines.errors import Problem
+from pipelines.resources.llm.settings import runs_at_once
 
 VARIABLE = "AMEMGYM_BROKER"
 # Acknowledging late and rejecting what a lost worker had must stay off: a run delivered twice says it succeeded, and hangs.

@@ -20,7 +20,6 @@ from assets.engine.run_loop import RunLoop
 from assets.llm.ports import EndpointError, LanguageModel
 from assets.recipe.model_policy import ROLES
 from assets.recipe.recipe import Budget
-from pipelines.cluster.layout import runs_at_once
 from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from pipelines.home import Home, begin_home, note_version
@@ -53,7 +52,7 @@ from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.embeddings import ModelEmbedder, OpenAiEmbeddings
 from pipelines.resources.llm.model_api import ModelApi, OpenAiChat
 from pipelines.resources.llm.place import EndpointPlace
-from pipelines.resources.llm.settings import EndpointSettings
+from pipelines.resources.llm.settings import EndpointSettings, runs_at_once
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import shared_database
 from pipelines.resources.storage.open_stores import snapshot_files

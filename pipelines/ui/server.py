@@ -31,12 +31,12 @@ from dagster_webserver.webserver import DagsterWebserver
 from starlette.routing import Mount
 
 from assets.reporting.page_style import PREFIX, page_address
-from pipelines.cluster.layout import runs_at_once
 from pipelines.crash_report import report_crash
 from pipelines.errors import Problem
 from pipelines.home import SERVES_PAGES, home
 from pipelines.opening.dagster_files import CODE_LOCATION
 from pipelines.opening.doctor import sound_dagster_storage
+from pipelines.resources.llm.settings import runs_at_once
 from pipelines.ui.pages import NEW_VARIANT, pages_app
 from pipelines.ui.processes import ROOT, end_with_starter
 from pipelines.ui.request_guard import RequestGuard

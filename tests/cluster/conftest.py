@@ -2,18 +2,15 @@
 
 import itertools
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
-import psycopg2
 import pytest
 
-from pipelines.cluster.layout import Cluster
-from pipelines.cluster.services import Services
-from pipelines.home import Home
 from pipelines.resources.storage.database import VARIABLE
+from tests.cluster.servers import Cluster
 
 NUMBERS = itertools.count()
 
@@ -22,12 +19,10 @@ NUMBERS = itertools.count()
 def servers() -> Iterator[Cluster]:
     # Not below pytest's own folder, which every pytest that starts closes to other users, such as Postgres's.
     place = Path(tempfile.mkdtemp(prefix="amemgym-servers-"))
-    place.chmod(0o711)
-    cluster = Cluster(Home(place))
-    services = Services(cluster, report=lambda line: print(line, file=sys.stderr))
-    services.start_servers()
+    cluster = Cluster(place)
+    cluster.start_servers()
     yield cluster
-    services.stop()
+    cluster.stop()
     shutil.rmtree(place, ignore_errors=True)
 
 
@@ -35,12 +30,9 @@ def servers() -> Iterator[Cluster]:
 def database(servers: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The address of an empty database, which the installation in the environment uses."""
     name = f"test_{next(NUMBERS)}"
-    connection = psycopg2.connect(host=str(servers.sockets), user="postgres", dbname="postgres")
-    connection.autocommit = True
-    with connection.cursor() as cursor:
+    with closing(servers.connect("postgres")) as connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {name}")
-    connection.close()
-    url = f"postgresql+psycopg2://postgres@/{name}?host={servers.sockets}"
+    url = f"postgresql+psycopg2://postgres@/{name}?host={servers.folder}"
     monkeypatch.setenv(VARIABLE, url)
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
     return url

@@ -6,8 +6,8 @@ import dagster as dg
 from dagster._core.launcher import WorkerStatus
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 
-from pipelines.cluster.layout import Cluster
 from pipelines.cluster.run_launcher import MAX_MISSED_CHECKS, WorkerCheckingRunLauncher
+from tests.cluster.servers import Cluster
 
 
 def test_a_run_is_not_lost_while_no_worker_can_be_heard(servers: Cluster) -> None:

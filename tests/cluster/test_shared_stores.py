@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from assets.llm.ports import ModelReply
-from pipelines.cluster.layout import Cluster
 from pipelines.errors import StoreError
 from pipelines.planning.observed import observed_runs, observed_seconds
 from pipelines.resources.cache.export import delete_replies, shares, write_copy
@@ -20,6 +19,7 @@ from pipelines.resources.ledger.queries import Grouping, sum_calls
 from pipelines.resources.llm.batch.store import BatchStore
 from pipelines.resources.storage.database import VARIABLE
 from pipelines.resources.storage.postgres import open_postgres
+from tests.cluster.servers import Cluster
 from tests.cluster.sessions import end_sessions
 from tests.pipelines.cache import test_places
 from tests.pipelines.ledger.ledger_stores import LedgerStores, UsingModel, call, open_stores
@@ -98,7 +98,7 @@ def test_a_claim_that_was_cancelled_while_it_was_taken_is_free(database: str, tm
 
 
 def test_a_reply_waits_for_a_server_that_restarts(database: str, servers: Cluster, tmp_path: Path) -> None:
-    socket = servers.sockets / ".s.PGSQL.5432"
+    socket = servers.folder / ".s.PGSQL.5432"
     with open_stores(tmp_path) as stores:
 
         async def use() -> list[bytes | None]:

@@ -11,9 +11,8 @@ import yaml
 
 from assets.recipe.loading import RECIPES
 from dataset_card.release.verify import verify_release
-from pipelines.cluster.web_server import WebServer
-from pipelines.errors import Problem
 from tests.support.commands import priced_embedded_model
+from tests.support.graphql import GraphQL, RefusedError
 from tests.support.ui_server import ui_server
 
 SMALL = {"num_users": 1, "num_questions": 2, "num_periods": 1}
@@ -53,7 +52,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def dagster(home: Path) -> Iterator[WebServer]:
+def dagster(home: Path) -> Iterator[GraphQL]:
     """Server and daemon, over small recipes: `demo` and `base`, and `tight` with a budget that is too low for it."""
     recipes, shipped = home / "recipes", yaml.safe_load((RECIPES / "demo.yaml").read_text(encoding="utf-8"))
     recipes.mkdir()
@@ -61,10 +60,10 @@ def dagster(home: Path) -> Iterator[WebServer]:
         (recipes / f"{name}.yaml").write_text(yaml.safe_dump({**shipped, **SMALL, **further}), encoding="utf-8")
     surroundings = {"AMEMGYM_RECIPES": str(recipes), "AMEMGYM_PRICES": str(priced_embedded_model(home))}
     with ui_server(home, surroundings) as server:
-        yield WebServer(server.url)
+        yield GraphQL(server.url)
 
 
-def waited_for(dagster: WebServer, query: str, *, done: tuple[str, ...], **variables: str) -> dict[str, Any]:
+def waited_for(dagster: GraphQL, query: str, *, done: tuple[str, ...], **variables: str) -> dict[str, Any]:
     deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
         answer = dagster.ask(query, key="status", **variables)
@@ -74,26 +73,26 @@ def waited_for(dagster: WebServer, query: str, *, done: tuple[str, ...], **varia
     raise AssertionError(f"not done in {WAIT_SECONDS:.0f} s: {variables}")
 
 
-def finished(dagster: WebServer, run_id: str) -> dict[str, Any]:
+def finished(dagster: GraphQL, run_id: str) -> dict[str, Any]:
     return waited_for(dagster, RUN, done=("SUCCESS", "FAILURE", "CANCELED"), id=run_id)
 
 
-def launched(dagster: WebServer, job: str, partition: str, **config: object) -> str:
+def launched(dagster: GraphQL, job: str, partition: str, **config: object) -> str:
     params = {
         "selector": {"jobName": job, **REPOSITORY},
         "runConfigData": {"ops": config},
         "executionMetadata": {"tags": [{"key": "dagster/partition", "value": partition}]},
     }
-    return dagster.launch(LAUNCH_RUN, key="run", what=job, params=params)["run"]["runId"]
+    return dagster.ask(LAUNCH_RUN, key="run", params=params)["run"]["runId"]
 
 
-def sentences(dagster: WebServer, run_id: str) -> list[str]:
+def sentences(dagster: GraphQL, run_id: str) -> list[str]:
     events = dagster.ask(FAILURES, key="events", id=run_id)["events"]
     return [event["failureMetadata"]["description"] for event in events if event.get("failureMetadata")]
 
 
 def test_a_run_that_stopped_at_its_budget_goes_on_from_there_with_a_higher_one_and_its_own_config(
-    dagster: WebServer, home: Path
+    dagster: GraphQL, home: Path
 ) -> None:
     stopped = launched(dagster, "generate_and_release", "tight", release={"config": {"version": "1.2.0"}})
     assert finished(dagster, stopped)["status"] == "FAILURE"
@@ -103,7 +102,7 @@ def test_a_run_that_stopped_at_its_budget_goes_on_from_there_with_a_higher_one_a
     assert " of 1 of 1 user, " in sentence  # and the stages after it
     tags = [{"key": "budget.max_tokens", "value": "100000000"}]
     params = {"parentRunId": stopped, "strategy": "FROM_FAILURE", "extraTags": tags}
-    again = dagster.launch(REEXECUTE, key="run", what="it", params=params)["run"]["runId"]
+    again = dagster.ask(REEXECUTE, key="run", params=params)["run"]["runId"]
     assert finished(dagster, again)["status"] == "SUCCESS"
     assert "recipe" not in {step["stepKey"] for step in dagster.ask(STEPS, key="stepStats", id=again)["stepStats"]}
     assert verify_release(home / "releases" / "tight" / "1.2.0") == []  # config of the release stands under its name
@@ -175,7 +174,7 @@ NOBODY = "http://127.0.0.1:9/v1"
     ],
 )
 def test_what_no_run_could_make_is_refused_when_it_is_launched(
-    dagster: WebServer, job: str, tags: dict[str, str], config: dict[str, Any], sentence: str
+    dagster: GraphQL, job: str, tags: dict[str, str], config: dict[str, Any], sentence: str
 ) -> None:
     configured = {name: {"config": fields} for name, fields in config.items() if name != "resources"}
     resources = {name: {"config": fields} for name, fields in config.get("resources", {}).items()}
@@ -184,15 +183,15 @@ def test_what_no_run_could_make_is_refused_when_it_is_launched(
         "runConfigData": {"ops": configured, "resources": resources},
         "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
     }
-    with pytest.raises(Problem) as error:
-        dagster.launch(LAUNCH_RUN, key="run", what="it", params=params)
+    with pytest.raises(RefusedError) as error:
+        dagster.ask(LAUNCH_RUN, key="run", params=params)
     assert sentence in str(error.value)
     (refused,) = dagster.ask(LAST_RUN, key="results")["results"]
     assert refused["status"] == "FAILURE"
     assert {"key": "dagster/will_retry", "value": "false"} in refused["tags"]
 
 
-def test_a_backfill_of_everything_ends_well(dagster: WebServer, home: Path) -> None:
+def test_a_backfill_of_everything_ends_well(dagster: GraphQL, home: Path) -> None:
     assets = [
         {"path": cast(list[str], node["key"]["path"])}
         for node in dagster.ask(ASSETS, key="nodes")["nodes"]
@@ -201,7 +200,7 @@ def test_a_backfill_of_everything_ends_well(dagster: WebServer, home: Path) -> N
     assert {"path": ["evaluation"]} not in assets  # which is asked for by itself
     assert {"path": ["hub_release"]} in assets
     params = {"assetSelection": assets, "partitionNames": ["demo", "base"]}
-    backfill = dagster.launch(LAUNCH_BACKFILL, key="backfillId", what="a backfill", params=params)["backfillId"]
+    backfill = dagster.ask(LAUNCH_BACKFILL, key="backfillId", params=params)["backfillId"]
     done = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED")
     assert waited_for(dagster, BACKFILL, done=done, id=backfill)["status"] == "COMPLETED_SUCCESS"
     assert (home / "releases" / "base" / "0.1.0").is_dir()

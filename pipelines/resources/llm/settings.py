@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from assets.llm.ports import EndpointError
 from pipelines.bounded_http import header_lines
+from pipelines.errors import Problem
 from pipelines.network_route import NetworkRoute
 from pipelines.redaction import Redactor, can_be_taken_apart, login_of, public_address, secrets_of
 
@@ -28,6 +29,7 @@ NUMBER_VARIABLES = {
     "tokens_per_minute": "AMEMGYM_TOKENS_PER_MINUTE",
     "timeout_seconds": "AMEMGYM_TIMEOUT",
 }
+RUNS_AT_ONCE = "AMEMGYM_RUNS_AT_ONCE"
 
 
 class EndpointSettings(BaseModel):
@@ -183,3 +185,16 @@ def _problem(problem: ErrorDetails, names: Mapping[str, str]) -> str:
     """Return the problem after the variable that has it; a problem of two variables names them itself."""
     words = problem["msg"].removeprefix("Value error, ")
     return f"{names[str(problem['loc'][0])]}: {problem['msg']}" if problem["loc"] else words
+
+
+def runs_at_once() -> int:
+    """Return the number of runs that all workers carry out at once; 1 where the variable is not set.
+
+    Raises Problem where it is set to what Dagster takes for no run, for runs without end, or for no number.
+    """
+    given = os.environ.get(RUNS_AT_ONCE, "1")
+    if not given.strip().isdecimal() or int(given) < 1:
+        raise Problem(
+            f"{RUNS_AT_ONCE} is {given!r}; give the pool processes of all workers, 1 or more, as in {RUNS_AT_ONCE}=8."
+        )
+    return int(given)
