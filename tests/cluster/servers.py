@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ class Cluster:
         initdb = [program("initdb"), "-D", str(database), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale"]
         subprocess.run(initdb, user=USER, cwd="/", check=True, stdout=subprocess.DEVNULL)
         self.start_postgres()
-        with self.connect("postgres") as connection, connection.cursor() as cursor:
+        with closing(self.connect("postgres")) as connection, connection.cursor() as cursor:
             cursor.execute("CREATE DATABASE amemgym")
         self.start_redis()
 
@@ -86,7 +86,9 @@ class Cluster:
 
     def start_redis(self) -> None:
         socket = f"{self.folder}/redis.sock"
-        self._start("redis", program("redis-server"), *f"--port 0 --unixsocket {socket} --appendonly yes".split())
+        self._start(
+            "redis", program("redis-server"), *f"--port 0 --unixsocket {socket} --dir {self.folder} --appendonly yes".split()
+        )
         client: Any = redis.Redis(unix_socket_path=socket)
         self._wait_until(lambda: _answers(client))
 
@@ -111,7 +113,7 @@ class Cluster:
         """Return the states of a job's runs of a partition, the newest first; none while the database is away."""
         query = "SELECT status FROM runs WHERE partition = %s AND pipeline_name = %s ORDER BY id DESC"
         try:
-            with self.connect("amemgym") as connection, connection.cursor() as cursor:
+            with closing(self.connect("amemgym")) as connection, connection.cursor() as cursor:
                 cursor.execute(query, (partition, job))
                 return [str(status) for (status,) in cursor.fetchall()]
         except (psycopg2.OperationalError, psycopg2.errors.UndefinedTable):

@@ -7,7 +7,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psycopg2
@@ -85,7 +85,7 @@ def cluster_of(around: dict[str, str]) -> Generator[Cluster]:
 def paid(cluster: Cluster) -> tuple[int, int]:
     """Calls that were paid for, and how many different ones; nothing before there is a ledger."""
     try:
-        with cluster.connect("amemgym") as connection, connection.cursor() as cursor:
+        with closing(cluster.connect("amemgym")) as connection, connection.cursor() as cursor:
             query = "SELECT COUNT(*), COUNT(DISTINCT request) FROM amemgym_ledger.calls WHERE cache_hit = 0"
             cursor.execute(f"{query} AND outcome <> 'error'")
             return cursor.fetchone() or (0, 0)
