@@ -18,7 +18,7 @@ class ToolDialogueExtras(MemoryItemsExtras):
 
     about: ClassVar[str] = (
         "Tool dialogues for testing memory. An agent gets a customer's request, tools that run on a company's tables, and what "
-        "a memory recalls. Some arguments of the right calls were settled in earlier sessions and stand nowhere else. A task "
+        "a memory recalls. Some arguments of the right calls were settled in earlier sessions and are nowhere else. A task "
         "is graded by the company's rows in the end and by the reference that the customer is told."
     )
 

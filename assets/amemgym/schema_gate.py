@@ -49,7 +49,7 @@ class SchemaFindings:
 
     @property
     def reading(self) -> dict[str, str]:
-        """What stands against the schema; {} where nothing does."""
+        """Return the problems of the schema; {} where there are none."""
         reading: dict[str, str] = {}
         for name, denied in self.denied.items():
             reading[name] = "; ".join(f"{choice}: {why}" for choice, why in denied.items())
@@ -71,7 +71,7 @@ class SchemaReader:
     found: defaultdict[str, list[SchemaFindings]] = field(default_factory=lambda: defaultdict(list))
 
     async def read(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
-        """Return what stands against the only text. It is JSON like that of `judged_text`."""
+        """Return the problems of the only text, as JSON like that of `judged_text`."""
         (task,) = tasks
         findings = await self._findings(json.loads(task.text), task.vote)
         self.found[task.text].append(findings)

@@ -54,7 +54,7 @@ def trajectory_markdown(trajectory: StateTrajectory) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif" font-size="11">'
         f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>{"".join(parts)}</svg>'
     )
-    caption = f"States of user {trajectory.user_id}: a red mark stands where a value changed."
+    caption = f"States of user {trajectory.user_id}: a red mark shows where a value changed."
     return f"{caption}\n\n![{caption}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
 
 

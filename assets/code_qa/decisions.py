@@ -41,7 +41,7 @@ async def decide(
 
 
 def _tells_answer_elsewhere(cluster: FactCluster) -> bool:
-    """Return True where an answer that was executed stands in a call or result that another note has."""
+    """Return True where another note shows an executed answer in a call or a result."""
     last = cluster.chain[-1]
     if last.relation not in EXECUTED:
         return False
@@ -54,7 +54,7 @@ def _tells_answer_elsewhere(cluster: FactCluster) -> bool:
 
 
 def decisions_in_code(decisions: CodeDecisions | FactCluster, sources: CodeSources, recipe: CodeQaRecipe) -> Iterator[str]:
-    """Yield a sentence for each decision that stands in the code."""
+    """Yield a sentence for each decision that the code holds."""
     vocabulary = code_vocabulary(sources, recipe.packages)
     for plan in decisions.plans:
         for statement in plan.statements:
@@ -62,7 +62,7 @@ def decisions_in_code(decisions: CodeDecisions | FactCluster, sources: CodeSourc
             if statement.relation not in EXECUTED:
                 text = stands_in_code(statement, sources, vocabulary)
                 if text:
-                    yield f"{text!r} stands in the code of {sources.package.name}"
+                    yield f"{text!r} is in the code of {sources.package.name}"
 
 
 def _rows(decisions: CodeDecisions) -> list[Row]:
@@ -78,7 +78,7 @@ CODE_DECISIONS = Stage(
     description=AssetDescription(
         group="questions",
         description="What an invented team holds about the package: tickets, patches, limits, owners, reasons, some of it "
-        "replaced later. Nothing that was decided stands in the code, by text or by syntax tree; what was executed is true.",
+        "replaced later. No decision is in the code, by text or by syntax tree; executed results are true.",
         rows=_rows,
         paper="MemGym",
     ),

@@ -27,7 +27,7 @@ async def accept_code_task(
     recipe: CodeQaRecipe,
     model: LanguageModel,
 ) -> CodeTask:
-    """Return the question, if each length is still what its certificate stands for. Raises ItemFailed."""
+    """Return the question, if each length is still the one that was certified. Raises ItemFailed."""
     told = "\n".join(document.text for document in lengths.lengths[-1].documents)
     return certified_task(
         CodeTask,

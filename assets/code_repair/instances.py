@@ -62,7 +62,7 @@ async def _graded(issue: RepairIssue, rule: str | None) -> bool:
 async def accept_repair(
     issue: RepairIssue, lengths: TaskLengths, ablation: TaskAblation, *, recipe: CodeRepairRecipe, model: LanguageModel
 ) -> RepairTask:
-    """Return the task, if each length is still what its certificate stands for. Raises ItemFailed."""
+    """Return the task, if each length is still the one that was certified. Raises ItemFailed."""
     return certified_task(
         RepairTask, asked=issue, lengths=lengths, ablation=ablation, eviction=recipe.eviction, repair=issue.repair
     )

@@ -29,7 +29,7 @@ def assertions_of(behaviour: Behaviour) -> list[str]:
 
 
 def is_told(text: str) -> bool:
-    """Return True for an assertion that stands in a session as it is."""
+    """Return True for an assertion that a session states as it is."""
     return len(text) <= MOST_CHARACTERS and not is_awkward(text)
 
 

@@ -1,4 +1,4 @@
-"""Stage `dr_facts`: the facts of a task's documents, each with the place where it stands, checked by program."""
+"""Stage `dr_facts`: the facts of a task's documents, each with its place, checked by program."""
 
 import math
 from collections.abc import Iterator

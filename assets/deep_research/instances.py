@@ -15,7 +15,7 @@ from assets.reporting.asset_description import AssetDescription
 async def accept_task(
     question: TaskQuestion, lengths: TaskLengths, ablation: TaskAblation, *, recipe: DeepResearchRecipe, model: LanguageModel
 ) -> MemoryTask:
-    """Return the task, if each length is still what its certificate stands for. Raises ItemFailed."""
+    """Return the task, if each length is still the one that was certified. Raises ItemFailed."""
     return certified_task(MemoryTask, asked=question, lengths=lengths, ablation=ablation, eviction=recipe.eviction)
 
 

@@ -61,7 +61,7 @@ async def ask_research_question(
 def _chain_of_real_documents(
     world: TaskWorld, sources: TaskSources, facts: TaskFacts, *, recipe: DeepResearchRecipe
 ) -> list[Fact]:
-    """Return the first chain found whose answer stands nowhere else, else the first one; long chains are tried first."""
+    """Return the first chain whose answer is nowhere else, else the first one; long chains are tried first."""
     first: list[Fact] | None = None
     for hops in range(world.hops, recipe.min_hops - 1, -1):
         for again in range(CHAINS_TRIED):

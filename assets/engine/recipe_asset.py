@@ -46,7 +46,7 @@ def with_embedded_model(recipe: R, *, embedded_model: str | None) -> R:
 
 
 def embedded_model_notice(models: Models, *, embedded_model: str | None) -> str | None:
-    """The sentence that the embedded model stands in for the models that these name; None where an endpoint is asked."""
+    """The sentence that the embedded model replaces the named models; None where an endpoint is asked."""
     named = dict.fromkeys((models.writer.model, *models.judge.panel, models.user_simulator.model))
     others = [name for name in named if name != embedded_model]
     if embedded_model is None or not others:

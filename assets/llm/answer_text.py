@@ -1,4 +1,4 @@
-"""The answer in a model's completion, wherever it stands: after a thought, in parts, in a tool call, in a field for reasoning.
+"""The answer in a model's completion, wherever it is: after a thought, in parts, in a tool call, in a field for reasoning.
 
 Live calls, batch jobs and evaluation all read by this module. What could be read in two ways is not read.
 """
@@ -99,7 +99,7 @@ def refusal_text(message: Mapping[str, object]) -> str:
 
 
 def without_thought(text: str) -> str:
-    """Return what stands behind the last thought; nothing of one that has no end. A text that is JSON as a whole stays."""
+    """Return the text after the last thought; "" where that has no end. A text that is JSON as a whole stays."""
     if not (THOUGHT_ENDS.search(text) or THOUGHT_BEGINS.search(text) or END_TOKENS.search(text)):
         return text
     if _is_json(text):

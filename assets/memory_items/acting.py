@@ -88,7 +88,7 @@ async def _outcomes(
 
 
 def _facts_in(hops: Sequence[Fact], documents: Iterable[ItemDocument]) -> list[Fact]:
-    """Return the facts whose value really stands where they say, in one of these documents."""
+    """Return the facts whose value really is at their place, in one of these documents."""
     found: list[Fact] = []
     by_id = {document.document_id: document for document in documents}
     for hop in hops:

@@ -68,7 +68,7 @@ class SizedItem(Record):
             yield from turn.documents
 
     def digest(self, *, question: str, answer: TypedAnswer, shown: Sequence[ItemDocument] = (), also: str = "") -> str:
-        """Return the sha256 of all that a certificate stands for: documents, question, answer, what is shown with it.
+        """Return the sha256 of all that a certificate covers: documents, question, answer, what is shown with it.
 
         `also`: what a benchmark adds, such as the rows of a company.
         """

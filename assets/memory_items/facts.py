@@ -44,7 +44,7 @@ class Hop(Record):
 
 
 class PlacedStatement(Record):
-    """A planned statement and where its value stands in the text, from character `start` to before `end`."""
+    """A planned statement and the place of its value in the text, from character `start` to before `end`."""
 
     statement: Statement = Field(description="what was planned")
     start: int = Field(description="the first character of its value")
@@ -77,7 +77,7 @@ class Fact(Record):
     """
 
     fact_id: Name = Field(description="the fact's id")
-    document_id: Name = Field(description="the document in which it stands")
+    document_id: Name = Field(description="the document that states it")
     subject: Text = Field(description="what it is said of")
     relation: Name = Field(description="what is said")
     value: Text = Field(description="the subject's value of the relation; dates in ISO form")

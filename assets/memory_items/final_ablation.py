@@ -70,7 +70,7 @@ async def certify_lengths(
 
 
 def certified_digest(asked: TaskQuestion | MemoryTask, sized: SizedItem) -> str:
-    """Return the digest of all that the certificate of this length stands for."""
+    """Return the digest of all that this length's certificate covers."""
     return sized.digest(
         question=asked.question, answer=asked.answer, shown=asked.shown_with_question, also=asked.also_certified
     )
@@ -149,7 +149,7 @@ def _start_of_paragraph(text: str, place: int) -> int:
 
 
 def uncertified(task: MemoryTask) -> Iterator[str]:
-    """Yield a sentence for each reason why a length of the task is not what its certificate stands for."""
+    """Yield a sentence for each way in which a length of the task is not the one that was certified."""
     conditions = required_conditions(task)
     for sized, certified in task.certified_lengths():
         for problem in certificate_problems(certified, digest=certified_digest(task, sized), conditions=conditions):

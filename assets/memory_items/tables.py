@@ -35,7 +35,7 @@ class TaskRow(Record):
 
 
 class HopRow(Record):
-    """One fact that the answer takes; `hop` counts from 1. It stands in the document's text at `start` to before `end`."""
+    """One fact that the answer takes; `hop` counts from 1. It is in the document's text, from `start` to before `end`."""
 
     task_id: str = same_as(TaskRecord, "task_id")
     hop: int = Field(description="which of the facts that the answer takes, from 1")

@@ -67,7 +67,7 @@ class TaskQuestion(TaskRecord):
 
     @property
     def also_certified(self) -> str:
-        """What a certificate stands for beside documents, question and answer; mostly nothing."""
+        """What a certificate covers besides documents, question and answer; mostly nothing."""
         return ""
 
 
@@ -87,7 +87,7 @@ class TaskLengths(TaskRecord):
 class TaskAblation(TaskRecord):
     """Every reading of the final bytes, and the certificate of each length."""
 
-    certificates: tuple[Certificate, ...] = Field(description="what stands for the final bytes of each length")
+    certificates: tuple[Certificate, ...] = Field(description="the certificate of each length's final bytes")
     gate_records: tuple[GateRecord, ...] = Field(description="every reading")
 
 
@@ -103,7 +103,7 @@ class MemoryTask(TaskRecord):
     hops: tuple[Fact, ...] = Field(description="the facts that the answer takes, in order")
     eviction: Eviction = Field(description="what is still in view when the question comes")
     lengths: tuple[SizedItem, ...] = Field(description="the documents by turn at each length")
-    certificates: tuple[Certificate, ...] = Field(description="what stands for the final bytes of each length")
+    certificates: tuple[Certificate, ...] = Field(description="the certificate of each length's final bytes")
 
     @model_validator(mode="after")
     def each_length_is_certified(self) -> Self:
@@ -118,7 +118,7 @@ class MemoryTask(TaskRecord):
 
     @property
     def also_certified(self) -> str:
-        """What a certificate stands for beside documents, question and answer; mostly nothing."""
+        """What a certificate covers besides documents, question and answer; mostly nothing."""
         return ""
 
     def certified_lengths(self) -> Iterator[tuple[SizedItem, Certificate]]:

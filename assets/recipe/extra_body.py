@@ -51,7 +51,7 @@ def _sendable(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
     for name, value in _texts_of(fields):
         if SECRET_NAME.search(name) or SECRET_VALUE.search(value):
             raise ValueError(
-                f"holds a secret at {name!r}, and it stands in files that are shared; send secrets as headers, with the "
+                f"holds a secret at {name!r}, and recipes are shared with releases; send secrets as headers, with the "
                 "environment variable AMEMGYM_HEADERS."
             )
     try:
@@ -65,7 +65,7 @@ def _sendable(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _texts_of(value: object, name: str = "") -> Iterator[tuple[str, str]]:
-    """Every text in the value, with the name of the field that it stands in."""
+    """Every text in the value, with the name of its field."""
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, list):

@@ -24,7 +24,7 @@ class Row(Record):
     """A row of a table, with its key among its values."""
 
     table: Name = Field(description="the table that it is in")
-    values: dict[str, str] = Field(description="what stands in its columns")
+    values: dict[str, str] = Field(description="the values of its columns")
 
 
 class Call(Record):

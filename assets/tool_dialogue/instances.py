@@ -40,7 +40,7 @@ async def certify_dialogues(
 async def accept_dialogue(
     request: ToolRequest, lengths: TaskLengths, ablation: TaskAblation, *, recipe: ToolDialogueRecipe, model: LanguageModel
 ) -> ToolTask:
-    """Return the task, if each length is still what its certificate stands for. Raises ItemFailed."""
+    """Return the task, if each length is still the one that was certified. Raises ItemFailed."""
     return certified_task(
         ToolTask,
         asked=request,

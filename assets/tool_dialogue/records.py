@@ -16,7 +16,7 @@ class ToolWorld(TaskRecord):
     rival_first: bool = Field(description="whether what does not count comes first where sessions disagree")
     errand: Errand = Field(description="what the customer asks for")
     company: str = Field(description="the company's tables, tools, matters and errands, as JSON")
-    rows: tuple[Row, ...] = Field(description="what stands in the company's tables when the request comes")
+    rows: tuple[Row, ...] = Field(description="the rows of the company's tables when the request comes")
     chain: tuple[Hop, ...] = Field(description="what was settled of the matters that the errand takes")
     plans: tuple[DocumentPlan, ...] = Field(description="the sessions before they are told")
 
@@ -26,7 +26,7 @@ class ToolSessions(TaskRecord):
 
     documents: tuple[SourceDocument, ...] = Field(description="the task's own sessions")
     filler: tuple[SourceDocument, ...] = Field(description="sessions with customers whom the task does not name")
-    facts: tuple[Fact, ...] = Field(description="what the task's own sessions state, with the places where it stands")
+    facts: tuple[Fact, ...] = Field(description="what the task's own sessions state, with their places")
     gate_records: tuple[GateRecord, ...] = Field(description="what readers found in each session")
 
 
@@ -35,7 +35,7 @@ class ToolRequest(TaskQuestion):
 
     errand: Errand = Field(description="what the customer asks for")
     company: str = Field(description="the company's tables, tools, matters and errands, as JSON")
-    rows: tuple[Row, ...] = Field(description="what stands in the company's tables when the request comes")
+    rows: tuple[Row, ...] = Field(description="the rows of the company's tables when the request comes")
     calls: tuple[Call, ...] = Field(description="the calls that do what was asked, in order")
     said: str = Field(description="what the customer has to be told in the end")
 
@@ -49,7 +49,7 @@ class ToolTask(MemoryTask):
 
     errand: Errand = Field(description="what the customer asks for")
     company: str = Field(description="the company's tables, tools, matters and errands, as JSON")
-    rows: tuple[Row, ...] = Field(description="what stands in the company's tables when the request comes")
+    rows: tuple[Row, ...] = Field(description="the rows of the company's tables when the request comes")
     calls: tuple[Call, ...] = Field(description="the calls that do what was asked, in order")
     said: str = Field(description="what the customer has to be told in the end")
 
@@ -59,6 +59,6 @@ class ToolTask(MemoryTask):
 
 
 def acted_bytes(task: ToolRequest | ToolTask) -> str:
-    """Return what a certificate of a tool dialogue stands for beside its sessions."""
+    """Return what a certificate of a tool dialogue covers besides its sessions."""
     lines = [task.errand.model_dump_json(), task.company, *(row.model_dump_json() for row in task.rows)]
     return "\n".join([*lines, *(call.model_dump_json() for call in task.calls), task.said])

@@ -28,7 +28,7 @@ class ErrandRow(Record):
 
 
 class CompanyRow(Record):
-    """One row of the company's tables, as it stands when the request comes."""
+    """One row of the company's tables, as it is when the request comes."""
 
     task_id: str = same_as(TaskRecord, "task_id")
     position: int = Field(description="its place among the rows, from 0")

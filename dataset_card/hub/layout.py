@@ -197,7 +197,7 @@ def versions_bytes(versions: Versions) -> bytes:
 
 
 def with_version(versions: Versions, new: PublishedVersion) -> Versions:
-    """Return the list with this version; one that stands there already keeps its day and status, and gets new scores."""
+    """Return the list with this version; one that is there already keeps its day and status, and gets new scores."""
     by_tag = {one.tag: one for one in versions}
     old = by_tag.get(new.tag)
     if old is not None:

@@ -203,7 +203,7 @@ def evaluate(
 
 
 def _report(runs: Sequence[FinishedRun]) -> str:
-    """Return all tables: the report of one run, or the leaderboard of several and what stands below it."""
+    """Return all tables: the report of one run, or the leaderboard of several with the tables below it."""
     parts = [run_report(runs[0])] if len(runs) == 1 else [leaderboard_section(runs), *run_warnings(runs)]
     parts += [f"{run.manifest.run_id}: {_latency(run)}" for run in runs]
     return "\n\n".join(parts)

@@ -60,7 +60,7 @@ def print_item(item: str, *, variant: str, brief: bool = False) -> None:
     entry = variant_entry(variant)
     found = choose_item(item, finished_items(variant), noun=entry.benchmark.noun)
     if not entry.print_item:
-        raise Problem(f"How to tell of {variant!r} is not known; its rows are in: amemgym explore")
+        raise Problem(f"{variant!r} has no story to print; see its rows with: amemgym explore")
     # Panels fill the width, and longer lines than this are hard to read.
     resolve_name(entry.print_item)(TextConsole(width=min(stdout_console().width, 120)), found, brief=brief)
 

@@ -78,7 +78,7 @@ class AnswerRow(Record):
     shown: int = Field(description="place of the right option, from 1")
     required: int = Field(description="state variables, or facts of documents, that the answer depends on")
     age: int = Field(description="periods since the oldest value needed was told")
-    asked: str = Field(default="", description="what was asked, word for word; stands below what was recalled")
+    asked: str = Field(default="", description="what was asked, word for word")
     probe: str = Field(default="", description="of a state probe: the question whose variables were asked together")
     budget: int = Field(default=0, description="tokens that the memory was given; 0 where none was asked")
     memories: tuple[str, ...] = Field(
@@ -91,9 +91,9 @@ class AnswerRow(Record):
     evidence: int = Field(default=0, description="messages or documents that state the needed values")
     evidence_recalled: int = Field(default=0, description="of these, how many stand word for word in what was recalled")
     recalled_events: int = Field(
-        default=0, description="all messages or documents of which something stands word for word in what was recalled"
+        default=0, description="all messages or documents of which the recalled texts hold a part word for word"
     )
-    rewritten: int = Field(default=0, description="recalled texts in which nothing stands word for word that was perceived")
+    rewritten: int = Field(default=0, description="recalled texts that hold no part of a message or document word for word")
     about: str = Field(default="", description="of a fact: the kind of question")
     outcome: str = Field(default="", description="of a fact: right, stale, invented, leaked, not_known, or empty: unreadable")
     moment: str = Field(default="", description="of a deleted fact: when it was asked; empty at the end of the life")

@@ -104,7 +104,7 @@ def known_problems(path: Path) -> tuple[str, ...]:
 
 
 def results_problems(run: FinishedRun) -> list[str]:
-    """Return a sentence where the results are not those of the rows. What calls took stands in no row, and is taken as told."""
+    """Return a sentence where the results are not those of the rows. What calls took is in no row and not checked."""
     told = run.results
     work = told.operations.work if told.operations else MemoryWork()
     usage = StepUsage(spending=told.spending, lost_writes=told.lost_writes, work=work)

@@ -111,7 +111,7 @@ def spelled() -> Scorer:
 
 
 class CompactionMemory(CompactionStrategy):
-    """Compacts a conversation by a memory: what leaves the window is written to it, and what it recalls stands in its place.
+    """Compacts a conversation by a memory: what leaves the window is written to it, and replaced by what it recalls.
 
     `memory`: whatever `amemgym evaluate --memory` takes. `tokens`: what it may give back. `window`: what stays in sight.
     `threshold`: Inspect's, from where on it asks for a compaction.

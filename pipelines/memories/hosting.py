@@ -173,7 +173,7 @@ class MemoryHost:
         if not given and not set(needed) <= set(methods):
             given = f"a value of type {_type_name(copy)}"
         if given:
-            raise MemoryFailed(f"Memory {self.name!r} gave {given} as its fork; it must be a copy that stands alone.")
+            raise MemoryFailed(f"Memory {self.name!r} gave {given} as its fork; it must be a copy that shares nothing.")
         return copy, methods
 
     async def call(self, method: str, function: Callable[..., object], *arguments: object, **named: object) -> Any:

@@ -85,7 +85,7 @@ class Tool:
         unknown = sorted(self.fields - set(fields))
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in fields)
-            raise MemoryFailed(f"The setting {what} has {{{unknown[0]}}}, which stands for nothing; there are {known}.")
+            raise MemoryFailed(f"The setting {what} has {{{unknown[0]}}}, which is no variable; there are {known}.")
 
     def filled(self, values: Mapping[str, object]) -> dict[str, object]:
         """Return the arguments with these values in their places."""

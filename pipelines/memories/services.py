@@ -50,7 +50,7 @@ def service_spec(kind: str, address: str, *, name: str = "", settings: Mapping[s
     headers = "\n".join(f"{header}: {value}" for header, value in parse_qsl(fragment))
     given = {**(settings or {}), "address": shown, **({"headers": headers} if headers else {})}
     if fragment and not headers:
-        raise EvaluationError(f"What stands behind the # of the memory's address are no headers; {HEADERS_TOLD}.")
+        raise EvaluationError(f"The text after # in the memory's address holds no headers; {HEADERS_TOLD}.")
     _header_templates(str(given.get("headers") or ""))
     return MemorySpec(name=name or urlsplit(shown).netloc or kind, kind=kind, settings=given, location=plain)
 

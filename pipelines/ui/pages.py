@@ -246,7 +246,7 @@ def index_page(home: Home, *, problem: str = "", last_runs: Mapping[str, dg.RunR
 
 
 def _title(page: Path) -> str:
-    """Return the page's title, which stands near its beginning."""
+    """Return the page's title, which is near its beginning."""
     with page.open(encoding="utf-8") as file:
         found = TITLE.search(file.read(4000))  # of a page that may have many megabytes
     return unescape(found.group(1)) if found else page.stem

@@ -29,7 +29,7 @@ def test_names_in_braces_are_replaced_in_every_text_and_what_stands_in_for_them_
         ("a: [", "The setting write_arguments is neither JSON nor YAML"),
         ("!!python/object/apply:os.system ['true']", "is neither JSON nor YAML"),
         ("- text", "must hold the tool's arguments by name"),
-        ("a: '{query}'", r"has {query}, which stands for nothing; there are {text}, {number}\."),
+        ("a: '{query}'", r"has {query}, which is no variable; there are {text}, {number}\."),
     ],
 )
 def test_a_template_that_cannot_be_used_is_one_sentence(arguments: str, words: str) -> None:

@@ -48,7 +48,7 @@ def test_it_is_reported_with_its_rules_and_what_follows_from_the_classes_of_its_
     assert problems(report) == []
     page = render_minimal_page(report)
     assert "2 of 2</b>tasks finished" in page
-    assert "Nothing stands against a release" in page
+    assert "It can be released" in page
 
 
 def test_its_assets_and_checks_have_names_of_their_own() -> None:

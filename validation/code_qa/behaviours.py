@@ -84,7 +84,7 @@ class ToldCall(NamedTuple):
 
 
 def false_calls(calls: Sequence[ToldCall], texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each call that comes to something else than told. `texts`: a package's files by path.
+    """Yield a sentence for each call whose result differs from the recorded one. `texts`: a package's files by path.
 
     Raises NoBoundary.
     """

@@ -45,7 +45,7 @@ def chain_hangs_together(decisions: CodeDecisions, recipe: CodeQaRecipe) -> Iter
 
 
 def notes_tell_true_results(documents: CodeDocuments, behaviours: CodeBehaviours, _: CodeQaRecipe) -> Iterator[str]:
-    """Every result in a note, filler too, is what the call returned when it was run, and stands in the note's text."""
+    """Every result in a note, filler too, is what the call returned when it was run, and is in the note's text."""
     for note in (*documents.documents, *documents.filler):
         yield from false_results([placed.statement for placed in note.statements], behaviours)
 
@@ -77,7 +77,7 @@ def every_fact_was_found_again(documents: CodeDocuments, _: CodeQaRecipe) -> Ite
 RULES = (
     Rule(
         "decisions_not_in_code",
-        "No decision stands in the package's code, by text or syntax tree.",
+        "No decision is in the package's code, by text or syntax tree.",
         decisions_are_not_in_the_code,
         reads=("code_sources",),
     ),

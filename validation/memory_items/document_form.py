@@ -22,7 +22,7 @@ Columns = tuple[float, ...]
 
 
 def names_by_document(documents: Iterable[ItemDocument]) -> dict[str, frozenset[str]]:
-    """Return by document the names in it, without days; a word that stands in many documents is no name."""
+    """Return by document the names in it, without days; a word of many documents is no name."""
     found: dict[str, set[str]] = {}
     documents_of = Counter[str]()
     for document in documents:

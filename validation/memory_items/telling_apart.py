@@ -67,7 +67,7 @@ class TellingApart:
         self._items: dict[str, SeenItem] = {}
 
     def add(self, item_id: str, sized: SizedItem) -> None:
-        """Remember an item's support and some of its filler, each as it stands among all documents of this length."""
+        """Remember an item's support and some of its filler, each as it is among all documents of this length."""
         names = names_by_document(sized.documents)
         form = form_columns(sized.turns)
         by_role: defaultdict[str, list[ItemDocument]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Rules about requests: their calls do what was asked, and what was settled stands nowhere beside the sessions."""
+"""Rules about requests: their calls do what was asked, and settled values are in the sessions alone."""
 
 from collections.abc import Iterator
 
@@ -42,7 +42,7 @@ RULES = (
     Rule("calls_do_the_errand", "The right calls are carried out, and give every matter its value.", calls_do_the_errand),
     Rule(
         "settled_in_sessions_alone",
-        "What was settled stands neither in the request nor in the company's rows.",
+        "Settled values are neither in the request nor in the company's rows.",
         settled_values_stand_in_sessions_alone,
     ),
 )

@@ -50,7 +50,7 @@ RULES = (
     Rule("rules_make_no_circle", "No fact follows from itself.", rules_make_no_circle),
     Rule(
         "forgotten_is_not_spoken_of",
-        "Nothing but a mail of somebody else speaks of a fact after the request to forget it.",
+        "After a request to forget a fact, only a mail from somebody else mentions it.",
         forgotten_is_not_spoken_of,
     ),
     Rule("sessions_are_in_order", "Sessions are in order, and the last one has no fact of the user.", sessions_are_in_order),

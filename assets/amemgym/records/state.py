@@ -15,11 +15,11 @@ T = TypeVar("T")
 
 
 class StateVariable(Record):
-    """A variable, its mutually exclusive choices, and the drafted info types it stands for."""
+    """A variable, its mutually exclusive choices, and the drafted info types that it replaces."""
 
     name: Name = Field(description="unique within the user")
     choices: tuple[Name, ...] = Field(description="values that exclude each other")
-    merged_from: tuple[Name, ...] = Field(description="the drafted information types that it stands for")
+    merged_from: tuple[Name, ...] = Field(description="the drafted information types that it replaces")
 
     @model_validator(mode="after")
     def choices_differ(self) -> Self:

@@ -137,12 +137,12 @@ def _takes_literals(function: Function) -> bool:
 
 
 def _is_wrapped(function: Function) -> bool:
-    """Return True where a decorator stands before it, other than a cache."""
+    """Return True where it has a decorator other than a cache."""
     return any(CACHES.isdisjoint(_names_in(one)) for one in function.decorator_list)
 
 
 def _names_in(annotation: ast.expr) -> set[str]:
-    """Return the names of an annotation, which may be quoted; one that stands for none where it cannot be parsed."""
+    """Return the names of an annotation, which may be quoted; a placeholder where it cannot be parsed."""
     tree: ast.AST = annotation
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         try:

@@ -19,7 +19,7 @@ class CodeVocabulary(NamedTuple):
     names: frozenset[str]
 
     def has(self, text: str) -> bool:
-        """Return True where a name, a number or a word stands in the code, in any of the three ways."""
+        """Return True where the code holds a name, a number or a word, in any of the three ways."""
         words = words_of(text)
         return text in self.constants or text in self.names or (len(words) == 1 and words[0] in self.words)
 

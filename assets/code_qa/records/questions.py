@@ -26,7 +26,7 @@ class CodeDocuments(TaskRecord):
 
     documents: tuple[SourceDocument, ...] = Field(description="the question's own notes")
     filler: tuple[SourceDocument, ...] = Field(description="notes on other agreements around the same package")
-    facts: tuple[Fact, ...] = Field(description="what the question's own notes state, with the places where it stands")
+    facts: tuple[Fact, ...] = Field(description="what the question's own notes state, with their places")
     gate_records: tuple[GateRecord, ...] = Field(description="what readers found in each note")
 
 

@@ -398,7 +398,7 @@ def _end(relation: Relation) -> str:
 
 
 def stands_in_code(statement: Statement, sources: CodeSources, vocabulary: CodeVocabulary) -> str:
-    """Return what of a decision stands in the package's code, by text or syntax tree; empty for nothing.
+    """Return what the package's code holds of a decision, by text or syntax tree; empty for nothing.
 
     A function is no decision; that one function takes another's place is, and then neither may name the other.
     """

@@ -247,7 +247,7 @@ class World(ABC):
         return StatementForm(frames or ("{clause}",))
 
     def transcript(self, statement: Statement, as_of: str) -> tuple[str, str]:
-        """Return what stands before and after the value of a statement that is shown. Raises LookupError for any other."""
+        """Return the words before and after the value of a statement that is shown. Raises LookupError for any other."""
         raise LookupError(f"a transcript of {statement.relation}")
 
     def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str] | None:

@@ -252,7 +252,7 @@ def _mended_object(value: dict[str, Any], shape: type[BaseModel], mended: Counte
         return value
     fields = shape.model_fields
     for name in value.keys() - fields.keys():
-        mended[f"A value stands under {name!r}, which the shape has not; it is not read"] += 1
+        mended[f"The shape has no field {name!r}; its value is not read"] += 1
     found: dict[str, Any] = {}
     for name, one in fields.items():
         default = DEFAULTS.get((shape, name), ...)

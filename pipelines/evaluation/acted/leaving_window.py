@@ -1,4 +1,4 @@
-"""What leaves the window of an episode, and what may bring it back: a memory, or what stands in its place in a condition."""
+"""What leaves the window of an episode, and what may bring it back: a memory, or whatever replaces it in a condition."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -85,7 +85,7 @@ class MemorySource:
 
 @dataclass
 class ConditionSource:
-    """What stands in the memory's place: `facts`, `everything`, or a `placebo` of chance lines of the same dialogue."""
+    """What replaces the memory: `facts`, `everything`, or a `placebo` of chance lines of the same dialogue."""
 
     kind: AskKind
     needed: Sequence[str]
@@ -113,7 +113,7 @@ class ConditionSource:
 
 
 def _around(line: str, values: Sequence[str]) -> str:
-    """Return the beginning of a long line, and what stands around the needed values in it."""
+    """Return the beginning of a long line, and the words around the needed values in it."""
     if len(line) <= 4 * AROUND:
         return line
     kept = [line[:AROUND]]

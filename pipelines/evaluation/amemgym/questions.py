@@ -124,7 +124,7 @@ def choice_schema(options: int) -> dict[str, object]:
 
 
 def _answer_in(reply: str) -> object:
-    """Return what stands under "answer" in a reply, or the whole of one without an object."""
+    """Return the "answer" of a reply, or the whole of a reply without an object."""
     try:
         content = extract_json(reply, keys=("answer",))
     except UnusableReply:

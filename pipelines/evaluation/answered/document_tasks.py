@@ -285,7 +285,7 @@ class DocumentTasks:
         return [stranger.row(given, asked=task.task.text)]
 
     def _stranger_of(self, item: DocumentItem) -> DocumentItem | None:
-        """Return the next item of another task whose answer stands nowhere in this one's documents; None where none is near."""
+        """Return the next item of another task whose answer is nowhere in this one's documents; None where none is near."""
         place = self.documents.index(item)
         texts = "\n".join(event.text for event in item.events).casefold()
         for offset in range(1, 1 + min(len(self.documents), NEAR)):

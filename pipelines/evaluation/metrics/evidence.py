@@ -45,7 +45,7 @@ class PerceivedTexts:
         return cls(looked_for, lines)
 
     def found_in(self, text: str) -> frozenset[int]:
-        """Return the numbers of the events of which a part stands in a plain text."""
+        """Return the numbers of the events of which a plain text holds a part."""
         # Most memories give back whole lines, again and again.
         if text in self.lines:
             return frozenset((self.lines[text],))

@@ -1,4 +1,4 @@
-"""The metrics of section 3.3 and what stands beside them, as `metrics.yaml` lists them.
+"""The metrics of section 3.3 and those beside them, as `metrics.yaml` lists them.
 
 Counts are by user and period, so that users can be resampled fast: a metric maps summed counts of shape (..., periods) to one
 number, or to one for each period. Where the denominator is zero it is nan: it does not exist, which is neither 0 nor 1. An

@@ -215,7 +215,7 @@ def period_table(runs: Sequence[FinishedRun], name: str) -> str:
 
 
 def board_sections(runs: Sequence[FinishedRun]) -> dict[str, str]:
-    """Return by title what stands below a leaderboard: what is measured beside the scores, of runs that have it."""
+    """Return by title the tables below a leaderboard: what is measured besides the scores, of runs that have it."""
     named = {one.label: one.run.results for one in ranked(runs)}
     sections: dict[str, str] = {}
     if any(results.isolated for results in named.values()):

@@ -135,7 +135,7 @@ class TextIndex:
         return number
 
     def put(self, number: int, text: str, vector: Vector) -> None:
-        """Replace what stands under the number."""
+        """Replace the entry of this number."""
         self.texts[number] = text
         self._vectors[number] = _of_length_one(vector)
 

@@ -69,7 +69,7 @@ def check_library(*, linked: bool) -> None:
 
 
 def open_memory(models: Any, *, dimensions: int, linked: bool) -> Any:
-    """An empty `mem0.Memory` in main memory. `models` stands for its language model and its embedder.
+    """An empty `mem0.Memory` in main memory. `models` replaces its language model and its embedder.
 
     `linked`: whether entities are linked to memories.
     """

@@ -28,7 +28,7 @@ class BudgetCounter(Protocol):
         ...
 
     async def end_call(self) -> None:
-        """A call has ended, and stands in the ledger if it was paid for."""
+        """A call has ended, and is in the ledger if it was paid for."""
         ...
 
     async def wait_for_change(self) -> None:

@@ -111,7 +111,7 @@ def _headers(settings: EndpointSettings) -> dict[str, Any]:
 
 
 async def _without_no_key(request: httpx2.Request) -> None:
-    """Take out the key that stands for none: where a header of one's own says who asks, it would be a second one."""
+    """Take out the placeholder key: where a header of the user's says who asks, it would be a second one."""
     if request.headers.get("Authorization") == f"Bearer {NO_KEY}":
         del request.headers["Authorization"]
 

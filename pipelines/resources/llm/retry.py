@@ -124,7 +124,7 @@ def says_used_up(headers: Mapping[str, str]) -> bool:
 
 
 def parse_duration(text: str) -> float:
-    """Return the seconds that a text stands for, 0 for one that cannot be read.
+    """Return the seconds that a text gives, 0 where it cannot be read.
 
     It is a duration ("2", "1m30.5s", "20ms"), a point in time (seconds or milliseconds since 1970) or an HTTP date.
     """

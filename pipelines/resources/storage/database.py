@@ -59,7 +59,7 @@ class Claims(Protocol):
 
 
 def place_of(key: str) -> int:
-    """The number that stands for a key where only numbers can be locked."""
+    """The number of a key, where only numbers can be locked."""
     return int(key[:15], 16)
 
 

@@ -128,7 +128,7 @@ class LocalFiles:
 
 
 def as_file_store(root: Path | FileStore) -> FileStore:
-    """A path stands for the local files below it."""
+    """A path means the local files below it."""
     return LocalFiles(root) if isinstance(root, Path) else root
 
 

@@ -212,7 +212,7 @@ def refuse_what_is_none(path: Path) -> None:
 
 
 def obstacle(path: Path) -> str:
-    """Say what stands there in place of a database; "" where it may be one."""
+    """Say what is there in place of a database; "" where it may be one."""
     # Without opening it: closing a file gives up the locks that this process has on it, also those of SQLite.
     try:
         size = path.stat().st_size

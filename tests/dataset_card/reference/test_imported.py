@@ -107,7 +107,7 @@ MENDED: dict[str, tuple[Change, str]] = {
         lambda one: one["qas"][0].update(query=f" {one['qas'][0]['query']}\n"),
         "A text had spaces around it, which are not kept: 1 time.",
     ),
-    "an unknown key": (lambda one: one.update(model="qwen3"), "A value stands under 'model'"),
+    "an unknown key": (lambda one: one.update(model="qwen3"), "The shape has no field 'model'"),
     "no messages": (lambda one: one["periods"][0]["sessions"][0].pop("messages"), "A field 'messages' is missing"),
     "no counts": (
         lambda one: [period.pop("update_cnts") for period in one["periods"]],

@@ -76,7 +76,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def shared_words(texts: Sequence[frozenset[str]]) -> list[float]:
-    """Return for each text in how many others one of its words stands, on average over its words."""
+    """Return for each text how many others hold one of its words, on average over its words."""
     uses = Counter(chain.from_iterable(texts))
     averages: list[float] = []
     for one in texts:

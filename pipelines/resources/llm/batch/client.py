@@ -268,7 +268,7 @@ def _in_openais_form(fields: object) -> Any:
 
 
 def _of_error(error: object) -> dict[str, object] | None:
-    """Return the answer that an error beside the response stands for; None for a line that was not got to."""
+    """Return the answer that an error beside the response means; None for a line that was not reached."""
     code = str(cast(dict[str, Any], error).get("code") or "") if isinstance(error, dict) else ""
     if not code or any(word in code for word in NOT_GOT_TO):
         return None
