@@ -17,7 +17,7 @@ import jinja2
 from assets.tool_dialogue.company import REFUSED, Call, Company, ToolDescription
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolRequest, ToolTask
-from pipelines.agents.browser_page import CLICK, PAGE_TOOLS, BrowserPage
+from pipelines.agents.browser_page import CLICK, PAGE_TOOLS, BrowserPage, NoBrowser
 
 MOST_FORM_BYTES = 100_000
 BROWSER_RULES = (
@@ -154,7 +154,7 @@ class CompanyInBrowser:
         self._site = CompanySite(self.dialogue)
         try:
             self._page = BrowserPage(self._site.origin)
-        except BaseException:
+        except NoBrowser:
             self._site.close()
             raise
 
