@@ -36,6 +36,10 @@ class MemoryItemsExtras(ReleaseExtras):
 
     about: ClassVar[str]
 
+    def about_items(self, recipe: Recipe) -> str:
+        """Return what the items of this recipe are."""
+        return self.about
+
     def attribution(self, recipe: Recipe) -> str:
         """Return the authors of real documents; empty where there are none."""
         return ""
@@ -51,7 +55,7 @@ class MemoryItemsExtras(ReleaseExtras):
             prompts=content.prompts,
             info=dataset_info(self.folder, variant=content.recipe.variant, tables=rows),
             template="items_card.md.j2",
-            about=self.about,
+            about=self.about_items(content.recipe),
             report=report,
             embedded=embedded_model(shared_recipe(content.recipe)),
             attribution=self.attribution(content.recipe),

@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from assets.recipe.recipe import Recipe
+from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.tool_dialogue.pipeline import TOOL_DIALOGUE
 from dataset_card.memory_items import COUNTED_BY, FIGURES, METRICS, MemoryItemsExtras
 from dataset_card.release.content import ReleaseFormat
@@ -11,6 +13,10 @@ TOOL_METRICS: dict[str, str] = {
     "calls of a task": "SELECT (SELECT count(*) FROM {calls}) / (SELECT count(*) FROM {tasks})",
     "rows of a company": "SELECT (SELECT count(*) FROM {companies}) / (SELECT count(*) FROM {tasks})",
 }
+IN_BROWSER = (
+    " Here the agent acts in a browser: each tool is a page of the company's application, with a search or a form. It sees "
+    "a page as an accessibility tree."
+)
 
 
 class ToolDialogueExtras(MemoryItemsExtras):
@@ -21,6 +27,10 @@ class ToolDialogueExtras(MemoryItemsExtras):
         "a memory recalls. Some arguments of the right calls were settled in earlier sessions and are nowhere else. A task "
         "is graded by the company's rows in the end and by the reference that the customer is told."
     )
+
+    def about_items(self, recipe: Recipe) -> str:
+        by_pages = isinstance(recipe, ToolDialogueRecipe) and recipe.interface == "browser"
+        return f"{self.about}{IN_BROWSER if by_pages else ''}"
 
 
 TOOL_DIALOGUE_RELEASE = ReleaseFormat(

@@ -62,6 +62,8 @@ def test_the_embedded_agent_does_a_task_on_pages_with_a_memory_and_none_without(
     few = ("--set", "num_tasks=1", "--set", "num_reserve=2", "--set", "lengths=[8000]")
     status, output = amemgym_here(tmp_path, "generate", "web-demo", *few)
     assert status == 0, output
+    (card,) = (tmp_path / "releases").glob("web-demo/*/README.md")
+    assert "the agent acts in a browser" in card.read_text(encoding="utf-8")
     status, output = amemgym_here(
         tmp_path, "evaluate", "web-demo", "--memory", "bm25", "--memory", "none", "--conditions", "", "--quiet"
     )
