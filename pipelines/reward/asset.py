@@ -31,15 +31,23 @@ def reward_rows_asset(evaluations: Sequence[str]) -> dg.AssetsDefinition:
 
     @dg.asset(
         name="reward_rows",
-        group_name="reward_models",
+        group_name="8_reward_models",
         deps=list(evaluations),
         owners=OWNERS,
         kinds={"python", "parquet"},
+        tags={"asks_a_model": "no"},
         metadata=definition(None, _found_rows),
-        description="What memories recalled in finished runs on any benchmark, as features, and whether answers were right: "
-        "one table, from which `amemgym reward train` learns what a memory is worth.",
+        check_specs=[
+            dg.AssetCheckSpec(
+                "some_rows_have_a_label",
+                asset="reward_rows",
+                description="Models learn from rows whose answer is known with the memory and without.",
+            )
+        ],
+        description="What memories recalled in finished runs on any benchmark, as features, and whether answers were right. "
+        "From this table `amemgym reward train` learns what a memory is worth.",
     )
-    def reward_rows(config: RewardRowsConfig) -> dg.MaterializeResult[Any]:
+    def reward_rows(config: RewardRowsConfig) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
         """Write the table. Raises dg.Failure with one sentence where a run that was named cannot be read, or none is there."""
         from pipelines.reward.rows import rows_digest, write_reward_rows
 
@@ -48,7 +56,15 @@ def reward_rows_asset(evaluations: Sequence[str]) -> dg.AssetsDefinition:
         except EvaluationError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
         write_reward_rows(home().root / TABLE, rows)
-        return dg.MaterializeResult(data_version=dg.DataVersion(rows_digest(rows)[:16]), metadata=_metadata(rows, left_out))
+        labelled = sum(row.kept is not None for row in rows)
+        check = dg.AssetCheckResult(
+            check_name="some_rows_have_a_label",
+            passed=labelled > 0,
+            metadata={"looked_at": len(rows), "with_a_label": labelled},
+        )
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(rows_digest(rows)[:16]), metadata=_metadata(rows, left_out), check_results=[check]
+        )
 
     return reward_rows
 

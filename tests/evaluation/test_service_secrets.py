@@ -129,7 +129,7 @@ def test_a_variable_that_is_not_set_and_two_logins_are_told_in_one_sentence(monk
     ("source", "words"),
     [
         ("http://host#Authorization=Bearer w4lrus", "One of the memory's headers cannot be used; give each as"),
-        ("http://host#w4lrus", "are no headers"),
+        ("http://host#w4lrus", "holds no headers"),
         ("http://otter:12/w4lrus@host/x", "write %40 for @ and %2F for /"),
         ("ftp://otter:w4lrus@host", "There is no memory 'ftp://host'"),
     ],

@@ -27,7 +27,7 @@ def test_groups_sort_in_the_order_in_which_data_passes_them() -> None:
     assert prefixed["dr_"] == {"dr_1_worlds", "dr_2_questions", "dr_3_items", "dr_4_release", "dr_5_evaluation"}
     assert prefixed["code_"] == {"code_1_code", "code_2_questions", "code_3_items", "code_4_release", "code_5_evaluation"}
     stages = {"1_sampling", "2_schema", "3_trajectory", "4_sessions", "5_answers"}
-    assert prefixed[""] == {*stages, "6_release", "7_evaluation"}
+    assert prefixed[""] == {*stages, "6_release", "7_evaluation", "8_reward_models"}
 
 
 def _keys(name: str) -> list[dg.AssetKey]:
