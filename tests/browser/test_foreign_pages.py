@@ -157,7 +157,7 @@ def test_a_foreign_name_that_leads_to_the_server_is_shown_a_refusal(user: Visit,
 def test_the_ui_itself_launches_a_run(user: Visit, server: UiServer) -> None:
     before = launched(server)
     # One that ends at its first step, so that the server has no release before the tests of other files.
-    page = start(user, partition="extra", config="again:\n  nobody:\n    answers: 1")
+    page = start(user, partition="demo", config="again:\n  nobody:\n    answers: 1")
     assert outcome(page) == "Failure"
     assert launched(server) == before + 1
     page.close()
