@@ -1,6 +1,6 @@
 """A page in a real browser, as an agent sees and uses it: accessibility snapshots, and actions on the elements in them.
 
-A page belongs to one origin. Requests to any other address are refused, so no application of others reaches the network.
+A page belongs to one origin. Everything else, redirects and sockets too, is sent to a proxy that is not there.
 """
 
 import importlib
@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
@@ -18,6 +18,7 @@ from assets.tool_dialogue.company import REFUSED, ToolDescription
 T = TypeVar("T")
 
 SETTLE_MS = 10_000  # in which an action has to be done, and the page has to be quiet
+NOWHERE = "http://127.0.0.1:1"  # where nothing listens
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 INSTALL = "install it on Debian with `apt-get install chromium`, or set CHROMIUM to the path of a Chromium"
 GO, BACK, CLICK, TYPE, SELECT = "go", "back", "click", "type", "select"
@@ -47,8 +48,9 @@ class BrowserPage:
     """
 
     def __init__(self, origin: str) -> None:
+        """Open a page. Raises NoBrowser."""
         self.origin = origin
-        self._context: Any = _CHROMIUM.run(self._opened)
+        self._page: Any = _CHROMIUM.run(self._opened)
 
     def call(self, tool: str, arguments: Mapping[str, str]) -> str:
         """Do what a tool of `PAGE_TOOLS` does."""
@@ -60,29 +62,19 @@ class BrowserPage:
         return _CHROMIUM.run(lambda: self._done(tool, arguments))
 
     def close(self) -> None:
-        _CHROMIUM.run(self._context.close)
+        _CHROMIUM.run(self._page.context.close)
 
     def _opened(self) -> Any:
-        context = _CHROMIUM.browser().new_context(accept_downloads=False, service_workers="block")
+        proxy = {"server": NOWHERE, "bypass": urlsplit(self.origin).netloc}
+        context = _CHROMIUM.browser().new_context(accept_downloads=False, service_workers="block", proxy=proxy)
         context.set_default_timeout(SETTLE_MS)
-        context.route("**/*", self._routed)
-        context.new_page()
+        page = context.new_page()
         context.on("page", _close)  # a popup: the agent sees one page
-        return context
-
-    def _routed(self, route: Any) -> None:
-        if self._is_ours(route.request.url):
-            route.continue_()
-        else:
-            route.abort()
-
-    def _is_ours(self, url: str) -> bool:
-        parts = urlsplit(url)
-        return parts.scheme in ("data", "blob", "about") or f"{parts.scheme}://{parts.netloc}" == self.origin
+        return page
 
     def _done(self, tool: str, arguments: Mapping[str, str]) -> str:
         """Act, and return the snapshot. Runs in the browser's thread."""
-        page = self._context.pages[0]
+        page = self._page
         try:
             if tool == GO:
                 self._go(page, arguments["path"])
@@ -104,8 +96,12 @@ class BrowserPage:
             return f"{REFUSED}{_sentence(error)}"
 
     def _go(self, page: Any, path: str) -> None:
-        url = urljoin(f"{self.origin}/", path)
-        if not self._is_ours(url):
+        try:
+            url = urljoin(f"{self.origin}/", path)
+            parts = urlsplit(url)
+        except ValueError as error:
+            raise _Refusal(f"{path[:80]!r} is no path; give one such as /.") from error
+        if f"{parts.scheme}://{parts.netloc}" != self.origin:
             raise _Refusal("pages of this application alone can be opened; give a path such as /.")
         page.goto(url)
 
@@ -121,9 +117,14 @@ class _Refusal(Exception):
 def _element(page: Any, written: str) -> Any:
     """Return the element that an agent names as the snapshot does. Raises _Refusal where it is not on the page."""
     match = ELEMENT.match(written.strip())
+    named: dict[str, Any] = {}
+    try:
+        if match and match["name"]:
+            named = {"name": json.loads(match["name"]), "exact": True}
+    except ValueError:  # a backslash that escapes nothing
+        match = None
     if not match:
         raise _Refusal(f'name the element by role and name as the snapshot does, such as button "Save", not {written[:80]!r}.')
-    named = {"name": json.loads(match["name"]), "exact": True} if match["name"] else {}
     found = page.get_by_role(match["role"], **named)
     count = found.count()
     place = int(match["nth"] or 1)
@@ -202,39 +203,3 @@ def expect_browser() -> None:
     """Raise NoBrowser, before anything is paid, where no browser can be started."""
     playwright_api()
     chromium_path()
-
-
-def shown_rows(snapshot: str) -> list[dict[str, str]]:
-    """Return the rows of the tables in a snapshot, by the names of their columns."""
-    columns: list[str] = []
-    rows: list[dict[str, str]] = []
-    cells: list[str] = []
-    for line in (*snapshot.splitlines(), '- row ""'):
-        kind, name = _named(line)
-        if kind == "columnheader":
-            columns.append(name)
-        elif kind == "cell":
-            cells.append(name)
-        elif kind in ("row", "table"):
-            if cells:
-                rows.append(dict(zip(columns, cells, strict=False)))
-            cells = []
-            if kind == "table":
-                columns = []
-    return rows
-
-
-def _named(line: str) -> tuple[str, str]:
-    """Return the role and the name of an element in a line of a snapshot, which is YAML; "" for a name that it lacks."""
-    text = line.strip().removeprefix("- ")
-    if text.startswith("'"):
-        text = text.rstrip(":").strip("'").replace("''", "'")
-    match = ELEMENT.match(text)
-    if not match:
-        return "", ""
-    return match["role"], json.loads(match["name"]) if match["name"] else ""
-
-
-def shown_texts(snapshot: str, role: str) -> Sequence[str]:
-    """Return what elements of a role hold as text, such as `status`."""
-    return re.findall(rf"^\s*- {role}: (.*)$", snapshot, flags=re.MULTILINE)

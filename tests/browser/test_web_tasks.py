@@ -6,6 +6,7 @@ import threading
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -22,14 +23,30 @@ PAGES = {
     '<a href="//example.org/">away</a>',
     "/next": "<h1>Next page</h1>",
     "/busy": '<button onclick="while (true) {}">Spin</button>',
-    "/popup": '<button onclick="window.open(`/next`)">Open</button><img src="http://192.0.2.1/x.png" alt="">',
+    "/popup": '<button onclick="window.open(`/next`)">Open</button>',
+}
+# Ways to another server, by page; AWAY is its address.
+WAYS_OUT = {
+    "a picture": '<img src="http://AWAY/x" alt="">',
+    "a script": "<script>fetch(`http://AWAY/x`, {mode: `no-cors`})</script>",
+    "a socket": "<script>new WebSocket(`ws://AWAY/x`)</script>",
+    "a redirect": '<script>location = "/redirect?AWAY"</script>',
 }
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
+    """Serves PAGES; `asked` counts what came, and a redirect leads to the host behind the question mark."""
+
+    asked: ClassVar[list[str]] = []
+    pages: ClassVar[dict[str, str]] = PAGES
+
     def do_GET(self) -> None:
-        body = f"<!doctype html><title>t</title>{PAGES.get(self.path, '')}".encode()
-        self.send_response(200)
+        self.asked.append(self.path)
+        path, _, host = self.path.partition("?")
+        self.send_response(302 if path == "/redirect" else 200)
+        if host:
+            self.send_header("Location", f"http://{host}/x")
+        body = f"<!doctype html><title>t</title>{self.pages.get(path, '')}".encode()
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -40,8 +57,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 @contextmanager
-def served() -> Generator[http.server.ThreadingHTTPServer]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+def served(**attributes: object) -> Generator[http.server.ThreadingHTTPServer]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"asked": [], **attributes}))
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -102,6 +119,9 @@ def test_a_click_leads_on_and_back_leads_back() -> None:
         ("click", {"element": 'button "Nobody"'}, "the page has no button of that name"),
         ("click", {"element": 'button "Twin"'}, '2 elements are button "Twin"; add #1 to #2'),
         ("click", {"element": "!"}, "name the element by role and name"),
+        ("click", {"element": 'button "a\\q"'}, "name the element by role and name"),
+        ("click", {"element": 'nothing "a"'}, REFUSED),
+        ("go", {"path": "http://[/"}, "is no path; give one such as /."),
         ("click", {}, "click takes exactly these arguments: element"),
         ("fly", {}, "there is no tool 'fly'; there are go, back, click, type, select"),
     ],
@@ -111,6 +131,17 @@ def test_what_cannot_be_done_is_told_in_a_sentence(tool: str, arguments: dict[st
         told = page.call(tool, arguments)
         assert told.startswith(REFUSED)
         assert sentence in told
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_no_page_reaches_another_server(way: str) -> None:
+    asked: list[str] = []
+    with served(asked=asked) as other:
+        content = WAYS_OUT[way].replace("AWAY", f"127.0.0.1:{other.server_port}")
+        with served(pages={"/": "<p>Here</p>", "/out": content}) as server, opened(server) as page:
+            page.call("go", {"path": "/out"})
+            assert "Here" in page.call("go", {"path": "/"})
+    assert asked == []
 
 
 def test_a_link_to_another_site_leads_nowhere_and_a_popup_is_closed() -> None:

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import yaml
 
 from assets.tool_dialogue.company import Call, Company
 from assets.tool_dialogue.domains import Domain
-from pipelines.agents.browser_page import CLICK, GO, SELECT, TYPE, shown_rows, shown_texts
+from pipelines.agents.browser_page import CLICK, ELEMENT, GO, SELECT, TYPE
 from pipelines.agents.company_site import SAVED
 from pipelines.embedded.task import PromptTurn
 from pipelines.embedded.tool_dialogue.calls import calls_made
@@ -48,6 +51,44 @@ def calls_on_pages(turns: Iterable[PromptTurn], domain: Domain) -> Iterator[tupl
         elif path is not None and path.query:
             call = Call(tool=domain.finder(path.path.strip("/")), arguments=dict(parse_qsl(path.query)))
             yield call, json.dumps(shown_rows(shown), ensure_ascii=False)
-        elif action == SAVE and SAVED in shown_texts(shown, "status"):
+        elif action == SAVE and ("status", SAVED) in elements_of(shown):
             (row,) = shown_rows(shown)
             yield Call(tool=form, arguments=row), json.dumps(row, ensure_ascii=False)
+
+
+def shown_rows(snapshot: str) -> list[dict[str, str]]:
+    """Return the rows of the table in a snapshot, by the names of its columns."""
+    columns: list[str] = []
+    rows: list[dict[str, str]] = []
+    for role, text in elements_of(snapshot):
+        if role == "columnheader":
+            columns.append(text)
+        elif role == "row":
+            rows.append({})
+        elif role == "cell":
+            rows[-1][columns[len(rows[-1])]] = text
+    return [row for row in rows if row]
+
+
+def elements_of(snapshot: str) -> Iterator[tuple[str, str]]:
+    """Yield the elements of a snapshot in order, each with its role and its name, or else its text."""
+    try:
+        yield from _elements(yaml.load(snapshot, Loader=yaml.CBaseLoader))  # noqa: S506 - builds strings alone
+    except yaml.YAMLError:
+        return  # no snapshot, but a sentence
+
+
+def _elements(node: object) -> Iterator[tuple[str, str]]:
+    """Yield the elements of a part of a snapshot: a list of lines, or a line with what is in it."""
+    if isinstance(node, list):
+        for line in cast(list[object], node):
+            yield from _elements(line)
+        return
+    lines = cast(dict[str, object], node) if isinstance(node, dict) else {str(node): None}
+    for line, within in lines.items():
+        match = ELEMENT.match(line)
+        if match:
+            text = "" if within is None or isinstance(within, list) else str(within)
+            yield match["role"], json.loads(match["name"]) if match["name"] else text
+        if isinstance(within, list):
+            yield from _elements(cast(object, within))

@@ -2,13 +2,13 @@
 
 Sessions are written as documents are; the answer is an acted episode.
 
-An episode's reply is all of its steps as text. It is graded by doing the same again in a new world, so that no grade rests on
-what was graded before.
+An episode's reply is all of its steps as text. It is graded by doing the same again in a new world. In a browser that takes
+long: a run grades an episode where it was acted, and `verify` acts it again.
 """
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractAsyncContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
@@ -41,8 +41,8 @@ from prompts.template import Message
 USUAL_STEPS = 6  # of an episode, for the forecast
 USUAL_STEPS_IN_BROWSER = 14  # a field of a form is a step
 MOST_STEPS_IN_BROWSER = 50
-MOST_WORLDS = 8
-_WORLDS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+MOST_WINDOWS = 8  # of a browser that are open at once
+_WINDOWS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class ActedItem(DocumentItem):
@@ -179,7 +179,7 @@ class ActingReasoner:
 
     async def answer(self, recalled: Sequence[str], task: Task) -> str:
         """Return all steps of an episode as text."""
-        async with _open_worlds():
+        async with _turn_of(self.item):
             return await self._episode(recalled, task)
 
     async def _episode(self, recalled: Sequence[str], task: Task) -> str:
@@ -205,9 +205,11 @@ class ActingReasoner:
             return reply
 
 
-def _open_worlds() -> asyncio.Semaphore:
-    """Return what limits the worlds that are open at once in this event loop: a window of a browser takes 100 MB."""
-    return _WORLDS.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MOST_WORLDS))
+def _turn_of(item: ActedItem) -> "AbstractAsyncContextManager[object]":
+    """Return what an episode waits for: one of the windows of this event loop; nothing in other worlds."""
+    if not isinstance(item, BrowserItem):
+        return nullcontext()
+    return _WINDOWS.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MOST_WINDOWS))
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,8 @@ class ToolTasks(DocumentTasks):
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
         own = super().own_settings(options, whole=whole)
+        if any(isinstance(item, BrowserItem) for item in self.documents):
+            _expect_browser()
         return {**own, "recall_at": options.recall_at or "start", **acting_settings(options)}
 
     def subject(self, run: Run, item: DocumentItem, reasoner: ReasonerWithMemory) -> Recalling:
@@ -231,14 +235,17 @@ class ToolTasks(DocumentTasks):
 
 
 def read_tool_tasks(folder: Path, record: type[ToolTask]) -> ToolTasks:
-    """Return the tool dialogues of a verified release. Raises EvaluationError, also where a browser is needed and missing."""
-    if release_recipe(folder, ToolDialogueRecipe).interface == "tools":
-        return release_items(folder, record, item=ToolItem, tasks=ToolTasks, ask=ACT)
+    """Return the tool dialogues of a verified release. Raises EvaluationError."""
+    by_tools = release_recipe(folder, ToolDialogueRecipe).interface == "tools"
+    return release_items(folder, record, item=ToolItem if by_tools else BrowserItem, tasks=ToolTasks, ask=ACT)
+
+
+def _expect_browser() -> None:
+    """Raise EvaluationError, before anything is paid, where there is no browser to act in."""
     try:
         expect_browser()
     except NoBrowser as error:
         raise EvaluationError(str(error)) from error
-    return release_items(folder, record, item=BrowserItem, tasks=ToolTasks, ask=ACT)
 
 
 def read_repair_tasks(folder: Path, record: type[RepairTask]) -> ToolTasks:
