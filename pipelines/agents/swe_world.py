@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assets.isolation.boundary import is_trusted
+from assets.isolation.boundary import available_kind, is_trusted
 from assets.records.base import ItemFailed
 from assets.tool_dialogue.company import REFUSED
 
@@ -115,7 +115,7 @@ def _docker_runs() -> bool:
 
 
 def _has_bubblewrap() -> bool:
-    return shutil.which("bwrap") is not None
+    return available_kind() == "bubblewrap"
 
 
 @dataclass

@@ -13,7 +13,7 @@ from tests.support.commands import amemgym_here
 ROW: dict[str, Any] = {
     "instance_id": "ada__sums-1",
     "repo": "ada/sums",
-    "base_commit": "abc",
+    "base_commit": "4b825dc",
     "problem_statement": "It is wrong.",
     "patch": "",
     "test_patch": "",
@@ -30,6 +30,9 @@ ROW: dict[str, Any] = {
         (json.dumps([{**ROW, "FAIL_TO_PASS": 3}]), "has tests that are no list of names"),
         (json.dumps([{**ROW, "FAIL_TO_PASS": "[test"}]), "has tests that are no list of names"),
         (json.dumps([{**ROW, "repo": "../home"}]), "and the repo '../home'; write them as SWE-bench does"),
+        (json.dumps([{**ROW, "base_commit": "--orphan"}]), "has the base_commit '--orphan'; give the commit's digest"),
+        (json.dumps([{**ROW, "image_name": "--volume=/:/host"}]), "has the image '--volume=/:/host'; give a name"),
+        (json.dumps([{**ROW, "docker_image": "a b"}]), "has the image 'a b'"),
         (json.dumps([{"instance_id": "a"}]), "Row 1 of .* has no repo; a row of SWE-bench has instance_id"),
         (json.dumps([ROW, ROW]), "has two rows of ada__sums-1"),
         (json.dumps([{**ROW, "FAIL_TO_PASS": ["test_it (a.Test)"]}]), "has no row whose tests are pytest's"),

@@ -40,6 +40,8 @@ LEAST_LENGTH = 12  # characters of a line of code that a text would not hold by 
 NEEDED = ("instance_id", "repo", "base_commit", "problem_statement", "patch", "test_patch", "FAIL_TO_PASS", "PASS_TO_PASS")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,150}")
 REPO = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*/[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+COMMIT = re.compile(r"[0-9a-f]{7,64}")
+IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,250}")  # no option of Docker's begins so
 
 
 def read_swe_tasks(source: str) -> WorldTasks:
@@ -108,20 +110,25 @@ def _row(content: dict[str, Any], *, where: str, folder: Path) -> SweRow:
         raise EvaluationError(
             f"{where} has the instance_id {instance_id!r} and the repo {repo!r}; write them as SWE-bench does."
         )
-    image = content.get("image_name") or content.get("docker_image")
+    commit = str(content["base_commit"])
+    if not COMMIT.fullmatch(commit):
+        raise EvaluationError(f"{where} has the base_commit {commit!r}; give the commit's digest, such as 4b825dc642cb.")
     # Docker takes no two underscores in a name.
     usual = f"docker.io/swebench/sweb.eval.x86_64.{instance_id.replace('__', '_1776_')}:latest".lower()
+    image = str(content.get("image_name") or content.get("docker_image") or usual)
+    if not IMAGE.fullmatch(image):
+        raise EvaluationError(f"{where} has the image {image!r}; give a name that Docker knows, such as {usual}.")
     repository = folder / repo
     return SweRow(
         instance_id=instance_id,
         repo=repo,
-        base_commit=str(content["base_commit"]),
+        base_commit=commit,
         problem=str(content["problem_statement"]),
         patch=str(content["patch"]),
         test_patch=str(content["test_patch"]),
         fail_to_pass=_tests(content["FAIL_TO_PASS"], where=where),
         pass_to_pass=_tests(content["PASS_TO_PASS"], where=where),
-        image=str(image or usual),
+        image=image,
         repository=repository if repository.is_dir() else None,
     )
 

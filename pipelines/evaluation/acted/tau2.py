@@ -114,7 +114,7 @@ class DialogueTask:
 
     async def begin(self, run: Run) -> BegunEpisode:
         """Return the world with the user's first words."""
-        dialogue = SimulatedUser(run, Tau2World(self.task))
+        dialogue = Tau2User(run, Tau2World(self.task))
         opening = await dialogue.reply()
         while opening.action != "say":  # nothing was asked yet, so that there is nothing to do or to end
             opening = Action(action="say", text=self.scenario)
@@ -137,7 +137,7 @@ class DialogueTask:
 
 
 @dataclass(frozen=True)
-class SimulatedUser:
+class Tau2User:
     """The user of a dialogue, whom a model plays."""
 
     run: Run
