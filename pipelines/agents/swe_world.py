@@ -6,6 +6,7 @@ side is never imported.
 
 import base64
 import importlib
+import logging
 import os
 import re
 import shlex
@@ -36,6 +37,7 @@ MOST_SHOWN = 10_000  # characters of what it printed that the agent sees
 MOST_PATCH = 500_000  # characters
 PIECE = 90_000  # characters of a command: Linux takes no longer argument than 131,072 bytes
 DOCKER = {"PAGER": "cat", "PIP_PROGRESS_BAR": "off", "TQDM_DISABLE": "1", "BASH_ENV": "/root/.bashrc"}
+LOGGER = logging.getLogger(__name__)  # the package's own prints each container on the terminal
 RULES = (
     f"You repair the repository in {FOLDER}, which is the current folder. Every command runs in a new shell there.",
     "Change the code, not its tests, and commit nothing. Tests that you do not see will be run on what you changed.",
@@ -107,9 +109,9 @@ def _docker_runs() -> bool:
     executable = os.environ.get("MSWEA_DOCKER_EXECUTABLE", "docker")
     if shutil.which(executable) is None:
         return False
-    command = [executable, "version", "--format", "{{.Server.Version}}"]
+    # Podman has no server whose version could be asked for.
     try:
-        return subprocess.run(command, capture_output=True, timeout=30, check=False).returncode == 0  # noqa: S603
+        return subprocess.run([executable, "ps", "-q"], capture_output=True, timeout=30, check=False).returncode == 0  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         return False
 
@@ -186,6 +188,7 @@ class Workspace:
                 run_args=["--rm", "--network", "none"],
                 pull_timeout=PULL_SECONDS,
                 interpreter=["bash", "-c"],
+                logger=LOGGER,
             )
         except (OSError, subprocess.SubprocessError) as error:
             said = getattr(error, "stderr", "") or str(error)
@@ -206,7 +209,7 @@ class Workspace:
         packages = [path for path in sys.path if path.endswith("-packages")]  # an environment may lie over another one
         for path in sorted({sys.prefix, sys.base_prefix, *packages}):
             wrapper += ["--ro-bind", path, path]
-        return bubblewrap.BubblewrapEnvironment(cwd=folder, env=_plain(folder), wrapper_args=wrapper)
+        return bubblewrap.BubblewrapEnvironment(cwd=folder, env=_plain(folder), wrapper_args=wrapper, logger=LOGGER)
 
     def _failed(self, why: str) -> ItemFailed:
         return ItemFailed("call_failed", f"{self.row.instance_id} {why}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from assets.isolation.boundary import available_kind
 from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.agents.episode import CUT
 from pipelines.agents.swe_world import FOLDER, SweWorld, Workspace, failed_tests
@@ -192,8 +193,10 @@ def test_without_a_sandbox_nothing_runs_unless_it_is_trusted(
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
+    available_kind.cache_clear()
     with pytest.raises(EvaluationError, match="install bubblewrap"):
         read(tmp_path, rows)
+    available_kind.cache_clear()
 
 
 def test_no_settings_of_the_package_are_loaded_or_made() -> None:
