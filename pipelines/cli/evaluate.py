@@ -49,6 +49,7 @@ from pipelines.evaluation.records import RecallAt
 from pipelines.evaluation.report.formatting import format_estimate
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import Run
+from pipelines.experiments.scoring.all_datasets import TITLE, all_datasets_table, share_fired
 from pipelines.experiments.scoring.compare import compare_runs, comparison_report
 from pipelines.experiments.scoring.leaderboard import runs_by_dataset, write_leaderboard
 from pipelines.experiments.scoring.ranking import (
@@ -220,7 +221,8 @@ def each_once(sources: Sequence[str] | None) -> list[str]:
 def run_record(run: FinishedRun) -> dict[str, object]:
     """Return a run as JSON: its settings and results, as its folder has them."""
     folder = runs_folder(home()) / run.manifest.run_id
-    return {"page": str(folder / PAGE), "manifest": run.manifest, "results": run.results, "latency": run.latency}
+    parts = {"manifest": run.manifest, "results": run.results, "latency": run.latency}
+    return {"page": str(folder / PAGE), "fired": share_fired(run), **parts}
 
 
 def compare(
@@ -259,7 +261,7 @@ def leaderboard(
     dataset: Annotated[str, typer.Option(help="Only runs on datasets whose name begins so, as in: base 0.1.0")] = "",
     as_json: Annotated[bool, json_option("dataset", "digest", "page", "runs, best first")] = False,
 ) -> None:
-    """Rank all finished runs, one page for each dataset."""
+    """Rank all finished runs, one page for each dataset; runs on several datasets also in one table."""
     folder = runs_folder(home())
     console = TextConsole(stderr=True)
     groups, unread = runs_by_dataset(folder, dataset=dataset)
@@ -283,6 +285,10 @@ def leaderboard(
         records.append({"dataset": manifest.dataset, "digest": manifest.dataset_digest, "page": str(page), "runs": found})
     if as_json:
         print_json(records)
+        return
+    together = all_datasets_table(groups)
+    if together:
+        print_markdown(f"# {TITLE}\n\n{together}\n")
 
 
 def evaluation_request(
