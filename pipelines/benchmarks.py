@@ -30,7 +30,8 @@ class BenchmarkEntry:
     What follows `release` is named as `module:object`, because it takes seconds to import; what is left out is not there yet.
 
     - `tasks(folder, record)` reads a verified release for the runner of evaluations; `asks` begin the names of the prompts
-      that an evaluation asks. `file_tasks(path, settings)` reads a file of its own form, whose name ends in `files`.
+      that an evaluation asks. `questions` reads what is asked of a release beside its tasks.
+    - `file_tasks(path, settings)` reads a file of its own form, whose name ends in `files`.
     - `exported(tasks)` gives documents and questions for other harnesses, `traced(tasks)` sessions as traces.
     - `writers` are the embedded model's functions by prompt.
     - `print_item(console, item, brief=...)` prints a finished item, `print_figures(console, report)` a report's main figures.
@@ -40,6 +41,7 @@ class BenchmarkEntry:
     validation: Validation
     release: ReleaseFormat
     tasks: str = ""
+    questions: str = ""
     asks: tuple[str, ...] = ("evaluation/", "memories/")
     files: str = ""
     file_tasks: str = ""
@@ -103,7 +105,8 @@ BENCHMARKS = (
         CODE_REPAIR_VALIDATION,
         CODE_REPAIR_RELEASE,
         tasks="pipelines.evaluation.acted.tool_dialogues:read_repair_tasks",
-        asks=("evaluation/", "memories/"),
+        questions="pipelines.evaluation.answered.session_questions:read_session_questions",
+        asks=("evaluation/", "memories/", "memory_items/ask"),
         traced="pipelines.export.views:trace_episodes",
         writers="pipelines.embedded.code_qa.writers:WRITERS",
         print_item="pipelines.cli.stories:print_task",

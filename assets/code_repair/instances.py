@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from assets.code_qa.execution.sandbox import PROCESSES
 from assets.code_qa.records.questions import CodeDocuments
 from assets.code_repair.copy import PackageCopy, repair_by_program
+from assets.code_repair.questions import session_questions
 from assets.code_repair.records import RepairIssue, RepairTask
 from assets.code_repair.sessions import CR_SESSIONS
 from assets.code_repair.tasks import CR_LENGTHS, CR_TASKS
@@ -60,11 +61,23 @@ async def _graded(issue: RepairIssue, rule: str | None) -> bool:
 
 
 async def accept_repair(
-    issue: RepairIssue, lengths: TaskLengths, ablation: TaskAblation, *, recipe: CodeRepairRecipe, model: LanguageModel
+    sessions: CodeDocuments,
+    issue: RepairIssue,
+    lengths: TaskLengths,
+    ablation: TaskAblation,
+    *,
+    recipe: CodeRepairRecipe,
+    model: LanguageModel,
 ) -> RepairTask:
     """Return the task, if each length is still the one that was certified. Raises ItemFailed."""
     return certified_task(
-        RepairTask, asked=issue, lengths=lengths, ablation=ablation, eviction=recipe.eviction, repair=issue.repair
+        RepairTask,
+        asked=issue,
+        lengths=lengths,
+        ablation=ablation,
+        eviction=recipe.eviction,
+        repair=issue.repair,
+        questions=session_questions(sessions, lengths, recipe=recipe),
     )
 
 
@@ -85,11 +98,12 @@ CR_INSTANCES = Stage(
     name="cr_instances",
     record=RepairTask,
     make=accept_repair,
-    needs=(CR_TASKS, CR_LENGTHS, CR_CERTIFICATES),
+    version=2,
+    needs=(CR_SESSIONS, CR_TASKS, CR_LENGTHS, CR_CERTIFICATES),
     description=AssetDescription(
         group="items",
-        description="The accepted repairs: issue, the package with its fault, both patches, the hidden calls, and sessions at "
-        "each length with their certificate. They are the rows of a release.",
+        description="The accepted repairs: issue, package with its fault, both patches, hidden calls, sessions at each length "
+        "with their certificate, and keyed questions about these sessions. They are the rows of a release.",
         rows=accepted_rows,
         paper="MemGym",
     ),

@@ -6,8 +6,9 @@ from pydantic import Field
 
 from assets.code_qa.records.behaviours import Behaviour
 from assets.code_qa.records.sources import CodeFile, CodePackage
-from assets.memory_items.facts import DocumentPlan, Hop
+from assets.memory_items.facts import DocumentPlan, Fact, Hop
 from assets.memory_items.tasks import MemoryTask, TaskQuestion, TaskRecord
+from assets.records.answers import TypedAnswer
 from assets.records.base import Name, Record, Text
 
 
@@ -73,10 +74,23 @@ class RepairIssue(TaskQuestion):
         return self.repair.model_dump_json()
 
 
+Form = Literal["decision", "failed_path", "convention", "still_so"]
+
+
+class SessionQuestion(Record):
+    """A question about the sessions of a repair, which no agent acts on. Its key follows from what they tell."""
+
+    form: Form = Field(description="decision, failed_path, convention or still_so")
+    question: Text = Field(description="the question, with the rule that settles contradictions")
+    answer: TypedAnswer = Field(description="the key, its kind, and a wrong answer where the sessions tell one")
+    hops: tuple[Fact, ...] = Field(description="the facts that the answer takes")
+
+
 class RepairTask(MemoryTask):
     """An accepted repair: an agent gets the issue and a copy of the package, and hidden calls grade the copy."""
 
     repair: Repair = Field(description="the fault, both patches, and the calls that grade")
+    questions: tuple[SessionQuestion, ...] = Field(description="questions about the same sessions, one of a form at most")
 
     @property
     def also_certified(self) -> str:

@@ -1,14 +1,16 @@
 """The flat tables of code repairs: those of every task over documents, packages with their files, patches and hidden calls."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from pydantic import Field
 
 from assets.code_qa.tables import FileRow, PackageRow
-from assets.code_repair.records import HiddenCall, Patch, Repair, RepairTask
+from assets.code_repair.records import HiddenCall, Patch, Repair, RepairTask, SessionQuestion
 from assets.engine.benchmark import Table
 from assets.memory_items import tables as shared
 from assets.memory_items.tasks import TaskRecord
+from assets.records.answers import AnswerKind, TypedAnswer
 from assets.records.base import Record, same_as
 
 
@@ -43,6 +45,19 @@ class HiddenCallRow(Record):
     text: str = same_as(HiddenCall, "text")
 
 
+class SessionQuestionRow(Record):
+    """One of the questions about a task's sessions."""
+
+    task_id: str = same_as(TaskRecord, "task_id")
+    form: str = same_as(SessionQuestion, "form")
+    question: str = same_as(SessionQuestion, "question")
+    answer: str = same_as(TypedAnswer, "value")
+    answer_kind: AnswerKind = same_as(TypedAnswer, "kind")
+    options: tuple[str, ...] = same_as(TypedAnswer, "options")
+    near_misses: tuple[str, ...] = same_as(TypedAnswer, "near_misses")
+    needed_documents: tuple[str, ...] = Field(description="the documents that tell the facts that the answer takes")
+
+
 _SCORED = {name: table for name, table in shared.TABLES.items() if table.scored}
 _UNSCORED = {name: table for name, table in shared.TABLES.items() if not table.scored}
 TABLES: Mapping[str, Table] = {
@@ -50,6 +65,7 @@ TABLES: Mapping[str, Table] = {
     "repairs": Table(RepairRow, ("task_id",)),
     "patches": Table(PatchRow, ("task_id", "position"), group=("task_id",)),
     "hidden_calls": Table(HiddenCallRow, ("task_id", "position"), group=("task_id",)),
+    "session_questions": Table(SessionQuestionRow, ("task_id", "form"), unread=frozenset({"near_misses", "needed_documents"})),
     "packages": Table(PackageRow, ("task_id",), unread=frozenset({"name", "version", "license", "content"})),
     "files": Table(FileRow, ("task_id", "path")),
     **_UNSCORED,
@@ -70,6 +86,20 @@ def repair_task_rows(task: RepairTask) -> dict[str, Sequence[Record]]:
         "repairs": [RepairRow.from_record(repair, task_id=task.task_id, call=repair.call)],
         "patches": patches,
         "hidden_calls": hidden,
+        "session_questions": list(map(partial(_question_row, task.task_id), task.questions)),
         "packages": [PackageRow.from_record(repair.package, task_id=task.task_id)],
         "files": [FileRow(task_id=task.task_id, **one.model_dump()) for one in repair.files],
     }
+
+
+def _question_row(task_id: str, asked: SessionQuestion) -> SessionQuestionRow:
+    return SessionQuestionRow(
+        task_id=task_id,
+        form=asked.form,
+        question=asked.question,
+        answer=asked.answer.value,
+        answer_kind=asked.answer.kind,
+        options=asked.answer.options,
+        near_misses=asked.answer.near_misses,
+        needed_documents=tuple(fact.document_id for fact in asked.hops),
+    )

@@ -49,7 +49,10 @@ DataSettingsOption = Annotated[
     ),
 ]
 DatasetArgument = Annotated[
-    str, typer.Argument(help="A variant with a release, a release folder, OWNER/NAME@TAG, or a data.json.")
+    str,
+    typer.Argument(
+        help="A variant with a release, a release folder, OWNER/NAME@TAG, or a data.json; `questions:` before a release of repairs."
+    ),
 ]
 
 

@@ -15,6 +15,7 @@ from pipelines.evaluation.run import BenchmarkTasks
 from pipelines.opening.releases import whole_release
 
 R = TypeVar("R", bound=Recipe)
+QUESTIONS = "questions:"  # before a release: what is asked beside its tasks
 
 
 def open_tasks(source: str, *, release_store: ReleaseStore, settings: Mapping[str, object] | None = None) -> BenchmarkTasks:
@@ -32,14 +33,19 @@ def open_tasks(source: str, *, release_store: ReleaseStore, settings: Mapping[st
         if entry.files and source.endswith(entry.files):
             return resolve_name(entry.file_tasks)(Path(source), settings or {})
     # A release says itself what it is of.
-    folder = release_folder(source, release_store=release_store, settings=settings or ())
+    folder = release_folder(source.removeprefix(QUESTIONS), release_store=release_store, settings=settings or ())
     name = release_recipe(folder, Recipe).benchmark
     known = list[str]()
     for entry in BENCHMARKS:
-        if entry.tasks:
+        tasks = entry.questions if source.startswith(QUESTIONS) else entry.tasks
+        if tasks:
             known.append(entry.benchmark.name)
             if entry.benchmark.name == name:
-                return resolve_name(entry.tasks)(folder, entry.benchmark.final.record)
+                return resolve_name(tasks)(folder, entry.benchmark.final.record)
+    if source.startswith(QUESTIONS):
+        raise EvaluationError(
+            f"{folder} is a release of {name!r}; only one of {', '.join(known)} has questions beside its tasks."
+        )
     raise EvaluationError(f"{folder} is a release of {name!r}; what can be evaluated is of {', '.join(known)}.")
 
 

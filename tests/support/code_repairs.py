@@ -65,7 +65,7 @@ async def make_repair(sources: CodeSources, *, recipe: CodeRepairRecipe, model: 
     issue = await file_issue(seeded, sessions, recipe=recipe, model=model)
     lengths = await arrange_team_sessions(seeded, sessions, issue, recipe=recipe, model=model)
     certificates = await certify_repairs(sessions, issue, lengths, recipe=recipe, model=model)
-    instance = await accept_repair(issue, lengths, certificates, recipe=recipe, model=model)
+    instance = await accept_repair(sessions, issue, lengths, certificates, recipe=recipe, model=model)
     return MadeRepair(sources, seeded, sessions, issue, lengths, certificates, instance)
 
 

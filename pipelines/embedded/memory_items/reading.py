@@ -10,6 +10,7 @@ from datetime import date
 from functools import cached_property, lru_cache
 
 from assets.code_qa.team import relations as team
+from assets.code_repair.questions import AskedRule, read_session_question
 from assets.deep_research import fiction
 from assets.memory_items.facts import RANK, Status
 from assets.memory_items.world.relations import Relation, comparable
@@ -291,6 +292,9 @@ def answer_by_reading(documents: Sequence[str], question: str) -> str | None:
         for found in manual_facts(text):
             manual.append(Step(found.relation, found.phrase))
             facts.append(ReadFact(folded(found.subject), found.relation, found.value, (RANK["plain"], date.min)))
+    rule = read_session_question(question)
+    if rule is not None:
+        return _Answering(facts).about_rule(rule)
     read = read_question(question, (*WORLD_STEPS, *dict.fromkeys(manual)))
     if read is None:
         return None
@@ -336,6 +340,19 @@ class _Answering:
         if read.operation == "order":
             return ", ".join(in_order)
         return self._followed(in_order[-1], read.then)
+
+    def about_rule(self, asked: AskedRule) -> str | None:
+        """Return whether the rule counts, or the one rule of the ticket that does not."""
+        counts = self.settled(asked.ticket, team.RULING.name)
+        if counts is None:
+            return None
+        if asked.rule:
+            return "yes" if counts == asked.rule else "no"
+        others: set[str] = set()
+        for fact in self.facts:
+            if (fact.subject, fact.relation) == (folded(asked.ticket), team.RULING.name) and fact.value != counts:
+                others.add(fact.value)
+        return others.pop() if len(others) == 1 else None
 
     def _followed(self, name: str, steps: Sequence[Step]) -> str | None:
         known: str | None = name

@@ -56,7 +56,17 @@ class DocumentItem:
 
     @property
     def item_id(self) -> str:
-        return f"{self.task.task_id} at {self.sized.target_tokens}"
+        return f"{self.cluster} at {self.sized.target_tokens}"
+
+    @property
+    def cluster(self) -> str:
+        """Whose documents these are: what is asked of the same documents is resampled together."""
+        return self.task.task_id
+
+    @property
+    def questions(self) -> "Sequence[DocumentItem]":
+        """What is asked after the last turn: the task's own question."""
+        return (self,)
 
     @property
     def batches(self) -> list[list[MemoryEvent]]:
@@ -123,7 +133,7 @@ class DocumentItem:
             found += any(spells(text, value) for text in given.recalled)
         evidence = self.evidence.columns(given.recalled) if given.kind in OF_MEMORY else {}
         return AnswerRow(
-            user_id=self.task.task_id,
+            user_id=self.cluster,
             period=len(self.sized.turns) - 1,
             item=self.task.task_id,
             expected=answer.value,
@@ -202,7 +212,7 @@ class DocumentTasks:
 
     def first(self, users: int | None) -> Self:
         info = self.info.first(users)
-        items = [item for item in self.documents if item.task.task_id in info.users]
+        items = [item for item in self.documents if item.cluster in info.users]
         return replace(self, info=info, documents=tuple(items))
 
     def replaying(self, recorded: FinishedRun) -> Self:
@@ -218,8 +228,8 @@ class DocumentTasks:
             yield ItemSize(
                 written=written,
                 event_tokens=item.sized.tokens / max(1, written),
-                questions=[item.sized.tokens],
-                question_tokens=count_tokens(item.task.question),
+                questions=[item.sized.tokens] * len(item.questions),
+                question_tokens=max(count_tokens(one.task.question) for one in item.questions),
                 steps=1,
                 controls=len(self.controls(manifest, item.item_id)),
             )
@@ -229,10 +239,10 @@ class DocumentTasks:
 
     async def _asked(self, run: Run, item: DocumentItem) -> AnswersStep:
         """Write everything to a new memory, then ask it. Raises ItemStopped."""
-        task_id = item.task.task_id
-        task = item.asked(language=self.info.language)
-        host = run.host(task_id)
+        host = run.host(item.cluster)
         place = "the beginning"
+        rows = list[AnswerRow]()
+        seconds = list[float | None]()
         try:
             memory = await host.new_memory()
             for number, batch in enumerate(item.batches):
@@ -240,37 +250,40 @@ class DocumentTasks:
                 with memory_call("write"):
                     await memory.write(batch)
             place = "the question"
-            subject = ReasonerWithMemory(run.reasoner("interview", item_id=task_id), memory)
-            given = await answer_in_conditions(
-                task,
-                self.subject(run, item, subject),
-                self.subject(run, item, run.bare(task_id)),
-                texts=self._texts_at_hand(run.manifest, item),
-                manifest=run.manifest,
-            )
-            controls = await self._asked_controls(run, item, memory)
+            subject = ReasonerWithMemory(run.reasoner("interview", item_id=item.cluster), memory)
+            for question in item.questions:
+                task = question.asked(language=self.info.language)
+                given = await answer_in_conditions(
+                    task,
+                    self.subject(run, question, subject),
+                    self.subject(run, question, run.bare(item.cluster)),
+                    texts=self._texts_at_hand(run.manifest, item, question),
+                    manifest=run.manifest,
+                )
+                rows += [question.row(one, asked=task.task.text) for one in given]
+                seconds.append(given[0].seconds)
+            rows += await self._asked_controls(run, item, memory)
             await subject.count_stored()
         except ENDS_ITEM as error:
             raise ItemStopped(place, error) from error
         finally:
             await host.close()
-        rows = [*(item.row(one, asked=task.task.text) for one in given), *controls]
-        return AnswersStep(answers=tuple(rows), seconds=(given[0].seconds,), usage=StepUsage(lost_writes=host.lost_writes))
+        return AnswersStep(answers=tuple(rows), seconds=tuple(seconds), usage=StepUsage(lost_writes=host.lost_writes))
 
     def subject(self, run: Run, item: DocumentItem, reasoner: ReasonerWithMemory) -> Recalling:
         """Return the side that is asked about this item: the reasoner answers at once, an agent acts first."""
         return reasoner
 
-    def _texts_at_hand(self, manifest: RunManifest, item: DocumentItem) -> TextsAtHand:
+    def _texts_at_hand(self, manifest: RunManifest, item: DocumentItem, question: DocumentItem) -> TextsAtHand:
         stranger = self._stranger_of(item)
-        documents = list(item.sized.documents)
+        documents = list(question.sized.documents)
         return TextsAtHand(
-            item.facts,
+            question.facts,
             lines_of(item.events),
             others=[one.perceived for one in documents if one.role != "support"],
             stale=[one.perceived for one in documents if one.role == "superseded"],
             another=stranger.facts if stranger else (),
-            path=(manifest.seed, item.item_id),
+            path=(manifest.seed, question.item_id),
         )
 
     async def _asked_controls(self, run: Run, item: DocumentItem, memory: HostedMemory) -> list[AnswerRow]:
@@ -279,20 +292,20 @@ class DocumentTasks:
         if stranger is None or not asks_control(run.manifest):
             return []
         task = stranger.asked(language=self.info.language)
-        subject = ReasonerWithMemory(run.reasoner("interview", item_id=item.task.task_id), memory)
+        subject = ReasonerWithMemory(run.reasoner("interview", item_id=item.cluster), memory)
         asked = self.subject(run, stranger, subject)
         given = await recall_and_answer(task, asked, tokens=run.manifest.tokens, kind="permuted")
         return [stranger.row(given, asked=task.task.text)]
 
     def _stranger_of(self, item: DocumentItem) -> DocumentItem | None:
-        """Return the next item of another task whose answer is nowhere in this one's documents; None where none is near."""
+        """Return the next question of another task whose answer is nowhere in this one's documents; None where none is near."""
         place = self.documents.index(item)
         texts = "\n".join(event.text for event in item.events).casefold()
         for offset in range(1, 1 + min(len(self.documents), NEAR)):
             other = self.documents[(place + offset) % len(self.documents)]
-            is_other = other.task.task_id != item.task.task_id
-            if is_other and other.task.answer.value.casefold() not in texts:
-                return other
+            for question in other.questions:
+                if other.cluster != item.cluster and question.task.answer.value.casefold() not in texts:
+                    return question
         return None
 
     def controls(self, manifest: RunManifest, item_id: str) -> list[AnswerRow]:
@@ -309,11 +322,11 @@ class DocumentTasks:
         # All answers of an item are one step: there are all of them, or none.
         if answers:
             return []
-        item = self._item(item_id)
-        return [item.row(Answer[str](None, "", 0, reason), asked=item.task.question)]
+        nothing = Answer[str](None, "", 0, reason)
+        return [one.row(nothing, asked=one.task.question) for one in self._item(item_id).questions]
 
     def graded(self, manifest: RunManifest, row: AnswerRow) -> AnswerRow:
-        item = self._item(f"{row.user_id} at {row.length}")
+        item = next(one for one in self._item(f"{row.user_id} at {row.length}").questions if one.task.task_id == row.item)
         answer = item.task.answer
         given = value_in_reply(item.asked(language=self.info.language), row)
         changes = {"expected": answer.value, "given": given or "", "status": _status(answer, given)}
@@ -323,7 +336,7 @@ class DocumentTasks:
         for item in self.documents:
             for event in item.events:
                 yield EventRow(
-                    cluster=item.task.task_id,
+                    cluster=item.cluster,
                     length=item.sized.target_tokens,
                     text=event.text,
                     kind=event.kind,
@@ -335,11 +348,12 @@ class DocumentTasks:
         """Titles alone: the texts of long tasks would make a page that no browser opens; they are in events.parquet."""
         items = list[PageItem]()
         for item in self.documents:
-            task_id = item.task.task_id
             length = item.sized.target_tokens
-            question: Json = {"id": task_id, "query": item.task.question, "required": [], "options": []}
+            questions = list[Json]()
+            for one in item.questions:
+                questions.append({"id": one.task.task_id, "query": one.task.question, "required": [], "options": []})
             periods = [_shown_turn(turn) for turn in item.sized.turns]
-            page = PageItem(task_id, f"{task_id} at {length:,}", questions=[question], periods=periods, length=length)
+            page = PageItem(item.cluster, f"{item.cluster} at {length:,}", questions=questions, periods=periods, length=length)
             items.append(page)
         return items
 
