@@ -57,9 +57,8 @@ def test_the_sessions_are_written_and_told_once(tmp_path: Path) -> None:
 
 
 def released(folder: Path, made: RepairTask) -> Path:
-    content = ReleaseContent(
-        form=CODE_REPAIR_RELEASE, recipe=repair_recipe(variant="small-repairs"), items=[made], generator="amemgym-synth 0.1.0", prompts={}
-    )
+    recipe = repair_recipe(variant="small-repairs")
+    content = ReleaseContent(form=CODE_REPAIR_RELEASE, recipe=recipe, items=[made], generator="amemgym-synth 0.1.0", prompts={})
     return write_release(content, root=folder, version="0.1.0").folder
 
 
