@@ -51,7 +51,7 @@ DataSettingsOption = Annotated[
 DatasetArgument = Annotated[
     str,
     typer.Argument(
-        help="A variant with a release, a release folder, OWNER/NAME@TAG, a data.json, or questions:VARIANT for those about sessions."
+        help="A variant with a release, a release folder, OWNER/NAME@TAG, a data.json, or questions:VARIANT of repairs."
     ),
 ]
 
