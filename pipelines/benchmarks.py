@@ -128,6 +128,7 @@ BENCHMARKS = (
 WORLDS = {
     "tau2:": "pipelines.evaluation.acted.tau2:read_tau2_tasks",
     "swe:": "pipelines.evaluation.acted.swe:read_swe_tasks",
+    "webarena:": "pipelines.evaluation.acted.webarena:read_webarena_tasks",
 }
 
 

@@ -1,8 +1,10 @@
 """A page in a real browser, as an agent sees and uses it: accessibility snapshots, and actions on the elements in them.
 
+An element is named by role and name. On pages of others, many have neither: there it has a reference.
 A page belongs to one origin. Everything else, redirects and sockets too, is sent to a proxy that is not there.
 """
 
+import asyncio
 import importlib
 import json
 import os
@@ -12,6 +14,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
+from weakref import WeakKeyDictionary
 
 from assets.tool_dialogue.company import REFUSED, ToolDescription
 
@@ -19,21 +22,46 @@ T = TypeVar("T")
 
 SETTLE_MS = 10_000  # in which an action has to be done, and the page has to be quiet
 NOWHERE = "http://127.0.0.1:1"  # where nothing listens
+MOST_WINDOWS = 8  # of a browser that are open at once
+_WINDOWS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 INSTALL = "install it on Debian with `apt-get install chromium`, or set CHROMIUM to the path of a Chromium"
-GO, BACK, CLICK, TYPE, SELECT = "go", "back", "click", "type", "select"
+RENDER_MS = 300  # in which pages of others show what an action did; some draw a fifth of a second late
+GO, BACK, CLICK, TYPE, SELECT, PRESS = "go", "back", "click", "type", "select", "press"
 ELEMENT = re.compile(r'^-?\s*(?P<role>[a-z]+)(?:\s+(?P<name>"(?:[^"\\]|\\.)*"))?(?:\s+#(?P<nth>[1-9][0-9]*))?')
+REFERENCE = re.compile(r"(?:^|\[ref=)((?:f\d+)?e\d+)(?:$|\])")
+PLAIN = re.compile(r"(?m)^( *- )(?:generic \[ref=\w+\]: |(generic) \[ref=\w+\](?=:$))")  # text, or a box around others
 TEXT = {"type": "string"}
 ELEMENT_TEXT = {**TEXT, "description": 'role and name as in the snapshot, such as button "Save"; add #2 for the second such'}
-PAGE_TOOLS = (
-    ToolDescription(GO, "Opens a page.", {"path": {**TEXT, "description": "such as / or /orders?id=3"}}, ("path",), False),
-    ToolDescription(BACK, "Goes back to the page before.", {}, (), False),
-    ToolDescription(CLICK, "Clicks an element.", {"element": ELEMENT_TEXT}, ("element",), True),
-    ToolDescription(TYPE, "Puts a text into a field.", {"element": ELEMENT_TEXT, "text": TEXT}, ("element", "text"), False),
+REFERENCE_TEXT = {**TEXT, "description": "a line of the snapshot with its reference, or the reference alone, such as e12"}
+
+
+def _tools_on(element: Mapping[str, object]) -> tuple[ToolDescription, ...]:
+    path = {**TEXT, "description": "such as / or /orders?id=3"}
+    return (
+        ToolDescription(GO, "Opens a page.", {"path": path}, ("path",), False),
+        ToolDescription(BACK, "Goes back to the page before.", {}, (), False),
+        ToolDescription(CLICK, "Clicks an element.", {"element": element}, ("element",), True),
+        ToolDescription(TYPE, "Puts a text into a field.", {"element": element, "text": TEXT}, ("element", "text"), False),
+        ToolDescription(
+            SELECT, "Selects an option of a list.", {"element": element, "option": TEXT}, ("element", "option"), False
+        ),
+    )
+
+
+PAGE_TOOLS = _tools_on(ELEMENT_TEXT)
+KEY_TEXT = {**TEXT, "description": "such as Enter or Escape"}
+REFERENCE_TOOLS = (
+    *_tools_on(REFERENCE_TEXT),
     ToolDescription(
-        SELECT, "Selects an option of a list.", {"element": ELEMENT_TEXT, "option": TEXT}, ("element", "option"), False
+        PRESS, "Presses a key in an element.", {"element": REFERENCE_TEXT, "key": KEY_TEXT}, ("element", "key"), True
     ),
 )
+
+
+def browser_windows() -> asyncio.Semaphore:
+    """Return the windows that may be open at once, for the running event loop; an episode holds one of them."""
+    return _WINDOWS.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MOST_WINDOWS))
 
 
 class NoBrowser(Exception):
@@ -44,17 +72,19 @@ class BrowserPage:
     """One page with storage of its own, at one origin such as `http://127.0.0.1:4711`. Close it after use.
 
     Every action returns the snapshot of the page after it, or a sentence that begins with `REFUSED`. Nothing that an agent does
-    raises.
+    raises. `references`: the snapshot gives each element that can be used a reference, as `REFERENCE_TOOLS` take it.
     """
 
-    def __init__(self, origin: str) -> None:
+    def __init__(self, origin: str, *, references: bool = False) -> None:
         """Open a page. Raises NoBrowser."""
         self.origin = origin
+        self.tools = REFERENCE_TOOLS if references else PAGE_TOOLS
+        self._references = references
         self._page: Any = _CHROMIUM.run(self._opened)
 
     def call(self, tool: str, arguments: Mapping[str, str]) -> str:
-        """Do what a tool of `PAGE_TOOLS` does."""
-        known = {one.name: one for one in PAGE_TOOLS}
+        """Do what a tool of `tools` does."""
+        known = {one.name: one for one in self.tools}
         if tool not in known:
             return f"{REFUSED}there is no tool {tool!r}; there are {', '.join(known)}."
         if set(arguments) != set(known[tool].required):
@@ -86,14 +116,22 @@ class BrowserPage:
                     element.click()
                 elif tool == TYPE:
                     element.fill(arguments["text"])
+                elif tool == PRESS:
+                    element.press(arguments["key"])
                 else:
                     element.select_option(label=arguments["option"])
             page.wait_for_load_state("load")
-            return str(page.locator("body").aria_snapshot())
+            return self._snapshot(page)
         except _Refusal as refusal:
             return f"{REFUSED}{refusal}"
         except _CHROMIUM.errors() as error:
             return f"{REFUSED}{_sentence(error)}"
+
+    def _snapshot(self, page: Any) -> str:
+        if not self._references:
+            return str(page.locator("body").aria_snapshot())
+        page.wait_for_timeout(RENDER_MS)
+        return shortened(page.locator("body").aria_snapshot(mode="ai"))
 
     def _go(self, page: Any, path: str) -> None:
         try:
@@ -106,6 +144,15 @@ class BrowserPage:
         page.goto(url)
 
 
+def shortened(snapshot: str) -> str:
+    """Return a snapshot with references without those of plain text and boxes, and with half of its indentation.
+
+    A list of many rows is a third shorter so.
+    """
+    with_use = PLAIN.sub(r"\1\2", snapshot).replace(" [cursor=pointer]", "")
+    return re.sub(r"(?m)^(?:  )+", lambda spaces: spaces[0][::2], with_use)
+
+
 def _close(page: Any) -> None:
     page.close()
 
@@ -116,6 +163,12 @@ class _Refusal(Exception):
 
 def _element(page: Any, written: str) -> Any:
     """Return the element that an agent names as the snapshot does. Raises _Refusal where it is not on the page."""
+    reference = REFERENCE.search(written.strip())
+    if reference:
+        referred = page.locator(f"aria-ref={reference[1]}")
+        if not referred.count():
+            raise _Refusal(f"the page has no {reference[1]} any more; take a reference from the last snapshot.")
+        return referred
     match = ELEMENT.match(written.strip())
     named: dict[str, Any] = {}
     try:

@@ -99,12 +99,12 @@ class EvaluateOptions:
     )
     recall_at: Optional[RecallAt] = option(  # noqa: RUF009 (its default is None)
         "When a memory is asked where an agent acts: once, before each action, again before a call that changes something, or "
-        "by a tool of the agent's. By default start, and step on tau2 and swe.",
+        "by a tool of the agent's. By default start, and step on tau2, swe and webarena.",
         None,
     )
     native_tools: bool = option("Where an agent acts: by tool calls of the model's API, not by replies in JSON.", False)
     window: Optional[int] = option(
-        "Tokens of an episode that stay in sight: of tau2 2,000 by default, of swe 8,000.", None, least=1
+        "Tokens of an episode that stay in sight: of tau2 2,000 by default, of swe and webarena 8,000.", None, least=1
     )
     users: Optional[int] = option("Only the first so many users, or tasks at all their lengths.", None, least=1)
     replay: str = option("Off-policy: replay the dialogues of this run.", metavar="RUN")

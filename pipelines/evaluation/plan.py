@@ -58,7 +58,9 @@ def manifest_of(
     if options.native_tools and "native_tools" not in own:
         raise EvaluationError(f"--native-tools is for dialogues in which an agent acts; {info.name} only asks questions.")
     if options.window is not None and "window" not in own:
-        raise EvaluationError(f"--window is for tau2 and swe, whose episodes leave the window; {info.name} has none that do.")
+        raise EvaluationError(
+            f"--window is for tau2, swe and webarena, whose episodes leave the window; {info.name} has none that do."
+        )
     tokens = info.tokens if options.tokens is None else options.tokens
     # In the order of names, whatever the file's; a setting of nothing is one that is left out.
     settings = {name: value for name, value in sorted(spec.settings.items()) if value is not None}

@@ -12,7 +12,6 @@ from contextlib import AbstractAsyncContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
-from weakref import WeakKeyDictionary
 
 from assets.code_repair.copy import EDIT, PackageCopy
 from assets.code_repair.records import RepairTask
@@ -22,7 +21,7 @@ from assets.tool_dialogue.company import Call
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolTask
 from pipelines.agents.actions import read_episode, written_episode
-from pipelines.agents.browser_page import NoBrowser, expect_browser
+from pipelines.agents.browser_page import NoBrowser, browser_windows, expect_browser
 from pipelines.agents.company_site import CompanyInBrowser
 from pipelines.agents.episode import MOST_STEPS, replayed, run_episode
 from pipelines.errors import EvaluationError
@@ -41,8 +40,6 @@ from prompts.template import Message
 USUAL_STEPS = 6  # of an episode, for the forecast
 USUAL_STEPS_IN_BROWSER = 14  # a field of a form is a step
 MOST_STEPS_IN_BROWSER = 50
-MOST_WINDOWS = 8  # of a browser that are open at once
-_WINDOWS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class ActedItem(DocumentItem):
@@ -206,10 +203,8 @@ class ActingReasoner:
 
 
 def _turn_of(item: ActedItem) -> "AbstractAsyncContextManager[object]":
-    """Return what an episode waits for: one of the windows of this event loop; nothing in other worlds."""
-    if not isinstance(item, BrowserItem):
-        return nullcontext()
-    return _WINDOWS.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MOST_WINDOWS))
+    """Return what an episode waits for: one of the browser's windows; nothing in other worlds."""
+    return browser_windows() if isinstance(item, BrowserItem) else nullcontext()
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from pipelines.evaluation.metrics.operations import Operations, operations_of
 from pipelines.evaluation.records import CALL_FAILED, OF_MEMORY, AnswerRow, DialogueTurn, ErrorRow, RunManifest
 from pipelines.evaluation.spending import PricedUsage, StepUsage
 
-ACTED = ("code_repair", "swe", "tau2", "tool_dialogue")  # benchmarks whose answers are episodes
+ACTED = ("code_repair", "swe", "tau2", "tool_dialogue", "webarena")  # benchmarks whose answers are episodes
 NOTHING = Estimate(value=None, low=None, high=None)
 WIDEST = 1.0  # an interval of a memory score that is wider says nothing: it would hold chance and a perfect memory
 EVIDENCE = ("evidence_recall", "evidence_precision", "right_with_evidence")  # unknown where a memory rewrites

@@ -1,0 +1,208 @@
+"""Tasks of WebArena-Infinity for the runner: web applications of a clone, graded by the clone's own verifiers."""
+
+import ast
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import cast
+
+from assets.isolation.boundary import NoBoundary, required_kind
+from assets.records.base import ItemFailed, duplicates
+from assets.records.json_text import JsonError, parse_json
+from dataset_card.release.digests import canonical_digest
+from pipelines.agents.actions import EpisodeStep
+from pipelines.agents.browser_page import NoBrowser, browser_windows, expect_browser
+from pipelines.agents.webarena_world import INDEX, SHOWN, ApplicationInBrowser, Verifier
+from pipelines.errors import EvaluationError
+from pipelines.evaluation.acted.world_tasks import PASSES, PROMPTS, BegunEpisode, Chain, WorldTasks
+from pipelines.evaluation.run import DatasetInfo, Run
+
+PREFIX = "webarena:"
+CHAINED = "-chained"
+VISITS = 5  # tasks of one application that one memory lives, where they are chained
+TASKS = "real-tasks.json"
+NEEDED = ("id", "instruction", "verify")
+WINDOW = 8_000
+BUDGET = 2_000
+LEFT = "State:\n"  # how the end of an episode tells it
+LEAST_LENGTH = 3
+LONGEST = 60
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,80}")
+
+
+def read_webarena_tasks(source: str) -> WorldTasks:
+    """Return the tasks of `webarena:FOLDER`, a clone or one of its applications; chained as visits with `-chained` after it.
+
+    Raises EvaluationError.
+    """
+    chained = source.endswith(CHAINED)
+    folder = Path(source.removeprefix(PREFIX).removesuffix(CHAINED)).expanduser()
+    found = [(place, _read_tasks(place)) for place in _applications(folder)]
+    if not found:
+        raise EvaluationError(
+            f"{folder} has no tasks; give a clone of WebArena-Infinity, or one of its applications, which is a folder with "
+            f"{INDEX} and {TASKS}."
+        )
+    try:
+        expect_browser()
+        required_kind()
+    except (NoBrowser, NoBoundary) as error:
+        raise EvaluationError(str(error)) from error
+    chains = [chain for _, tasks in found for chain in _chains(tasks, visits=VISITS if chained else 1)]
+    info = DatasetInfo(
+        benchmark="webarena",
+        name=f"webarena {folder.resolve().name}",
+        digest=canonical_digest([chained, *(_identity(place, tasks) for place, tasks in found)]),
+        language="English",
+        noun="visitor" if chained else "task",
+        users=tuple(chain.name for chain in chains),
+        roles=("assistant", "memory", "embedding"),
+        prompts=PROMPTS,
+        tokens=BUDGET,
+        notices=(),
+    )
+    return WorldTasks(info, tuple(chains), WINDOW)
+
+
+def _applications(folder: Path) -> list[Path]:
+    """Return the folders of the applications: the folder itself, or those below it."""
+    for places in ([folder], sorted(folder.glob("apps/*")), sorted(folder.glob("*"))):
+        found = [place for place in places if (place / TASKS).is_file() and (place / INDEX).is_file()]
+        if found:
+            return found
+    return []
+
+
+def _read_tasks(application: Path) -> "list[WebTask]":
+    """Return an application's tasks. Raises EvaluationError."""
+    path = application / TASKS
+    try:
+        content = parse_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, JsonError) as error:
+        raise EvaluationError(f"{path} cannot be read as tasks: {error}.") from error
+    rows = cast(list[object], content) if isinstance(content, list) else []
+    if not rows:
+        raise EvaluationError(f"{path} has no tasks; it is to be a list of objects with {', '.join(NEEDED)}.")
+    tasks = [_task(row, application, where=f"Task {number} of {path}") for number, row in enumerate(rows, start=1)]
+    twice = duplicates([task.task_id for task in tasks])
+    if twice:
+        raise EvaluationError(f"{path} has two tasks {twice[0]}; take one of them out.")
+    return tasks
+
+
+def _task(row: object, application: Path, *, where: str) -> "WebTask":
+    """Return a task with its verifier. Raises EvaluationError."""
+    fields = cast(dict[str, object], row) if isinstance(row, dict) else {}
+    task_id, instruction, verify = (fields.get(name) for name in NEEDED)
+    if not isinstance(task_id, str) or not isinstance(instruction, str) or not isinstance(verify, str):
+        raise EvaluationError(f"{where} lacks a text of {', '.join(NEEDED)}; a task has them all.")
+    name = f"{application.resolve().name}.{task_id}"
+    if not NAME.fullmatch(name):
+        raise EvaluationError(f"{where} has the id {task_id!r}; write it with letters, digits, dots and dashes.")
+    file = (application / verify).resolve()
+    try:
+        if not file.is_relative_to(application.resolve()):
+            raise OSError("it lies outside of the application")
+        verifier = Verifier(verify, file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise EvaluationError(f"{where} has the verifier {verify!r}, which cannot be read: {error}.") from error
+    return WebTask(name, application, instruction, verifier)
+
+
+def _chains(tasks: "Sequence[WebTask]", *, visits: int) -> Iterator[Chain]:
+    """Yield chains of so many tasks of one application; the last one may be shorter."""
+    for place in range(0, len(tasks), visits):
+        several = tuple(tasks[place : place + visits])
+        application = several[0].application.resolve().name
+        yield Chain(several[0].task_id if visits == 1 else f"{application}.visits-{place // visits + 1}", several)
+
+
+def _identity(application: Path, tasks: "Sequence[WebTask]") -> list[object]:
+    """Return what decides the grades of an application's tasks."""
+    pages = {
+        str(path.relative_to(application)): sha256(path.read_bytes()).hexdigest()
+        for path in sorted(application.rglob("*"))
+        if path.is_file() and path.name.endswith(SHOWN)
+    }
+    return [pages, *([task.task_id, task.instruction, task.verifier.source] for task in tasks)]
+
+
+@dataclass(frozen=True)
+class WebTask:
+    """A task in one application, whose grade is its verifier's word on the state that the agent left."""
+
+    task_id: str
+    application: Path
+    instruction: str
+    verifier: Verifier
+
+    @property
+    def scenario(self) -> str:
+        return self.instruction
+
+    @property
+    def needed(self) -> list[str]:
+        """The texts that the verifier compares with, each once; nobody wrote down a right solution."""
+        values: dict[str, None] = {}
+        for node in ast.walk(_parsed(self.verifier.source)):
+            if isinstance(node, ast.Compare):
+                for text in _texts([node.left, *node.comparators]):
+                    if LEAST_LENGTH <= len(text) <= LONGEST:
+                        values[text] = None
+        return list(values)
+
+    async def begin(self, run: Run) -> BegunEpisode:
+        """Return the application as it is at first. Raises ItemFailed, also for a task that is done already."""
+        windows = browser_windows()
+        await windows.acquire()
+        loop = asyncio.get_running_loop()
+        try:
+            world = await asyncio.to_thread(self._opened)
+        except BaseException:
+            windows.release()
+            raise
+
+        def close() -> None:
+            world.close()
+            loop.call_soon_threadsafe(windows.release)
+
+        return BegunEpisode(world, self.instruction, left=lambda: f"{LEFT}{world.state}", close=close)
+
+    def _opened(self) -> ApplicationInBrowser:
+        try:
+            world = ApplicationInBrowser(self.application, self.instruction)
+        except NoBrowser as error:
+            raise ItemFailed("call_failed", str(error)) from error
+        try:
+            if not self.verifier.failed(world.state):
+                raise ItemFailed("call_failed", f"{self.task_id} is not scored: its verifier passes before anything is done.")
+        except BaseException:
+            world.close()
+            raise
+        return world
+
+    def graded(self, asked: str, steps: Sequence[EpisodeStep]) -> str:
+        """Ask the verifier about the state that was left."""
+        if not steps or not steps[-1].seen.startswith(LEFT):
+            return "it did not begin"
+        failed = self.verifier.failed(steps[-1].seen.removeprefix(LEFT))
+        return f"its verifier says: {failed}" if failed else PASSES
+
+
+def _texts(nodes: Sequence[ast.expr]) -> Iterator[str]:
+    """Yield the texts among these, and those in lists among them."""
+    for node in nodes:
+        if isinstance(node, ast.List | ast.Set | ast.Tuple):
+            yield from _texts(node.elts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _parsed(source: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])

@@ -1,0 +1,107 @@
+"""Applications of WebArena-Infinity's form in a real browser: episodes, their grades, and what such pages can do wrong."""
+
+import asyncio
+import json
+import re
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.llm.ports import ModelReply, ModelRequest
+from assets.records.base import ItemFailed
+from assets.tool_dialogue.company import REFUSED
+from pipelines.agents import browser_page, webarena_world
+from pipelines.agents.webarena_world import ApplicationInBrowser
+from pipelines.evaluation.acted.webarena import read_webarena_tasks
+from pipelines.memories.registry import find_memory
+from tests.evaluation.scripted_evaluation import finish, run_of
+from tests.support.web_application import PAGE, verifier_of, write_application
+
+pytestmark = pytest.mark.browser
+DONE = "import requests\n\n\ndef verify(server_url):\n    return True, 'always'\n"
+
+
+@dataclass
+class Gardener:
+    """A model that waters one plant wherever it sees it dry, and then finishes."""
+
+    plant: str
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        action: dict[str, Any] = {"action": "finish", "tool": None, "arguments": [], "text": None}
+        dry = re.search(rf"\[ref=(e\d+)\]: {self.plant} is dry", request.messages[-1].content)
+        if dry:
+            arguments = [{"name": "element", "value": dry[1]}]
+            action = {"action": "call", "tool": "click", "arguments": arguments, "text": None}
+        return ModelReply(text=json.dumps(action), finish="stop", input_tokens=10, output_tokens=2)
+
+
+def lived(tmp_path: Path, source: str, **options: Any) -> dict[tuple[str, str], str]:
+    """Evaluate with a gardener of moss; return what each task came to by condition, graded twice."""
+    data = read_webarena_tasks(source)
+    done = finish(run_of(tmp_path / "runs", Gardener("Moss"), data=data, spec=find_memory("full-history"), **options))
+    for row in done.answers:
+        assert data.graded(done.manifest, row.model_copy(update={"status": "unscored", "given": ""})) == row
+    return {(row.item, row.kind): row.given or row.error for row in done.answers}
+
+
+def test_an_episode_is_graded_by_the_verifier_of_its_task_on_the_state_that_it_left(tmp_path: Path) -> None:
+    write_application(tmp_path / "apps" / "plants")
+    came = lived(tmp_path, f"webarena:{tmp_path}", conditions=())
+    assert came == {
+        ("plants.Fern", "question"): "its verifier says: ['Moss'] are wet, Fern is not",
+        ("plants.Moss", "question"): "passes",
+    }
+
+
+def test_chained_tasks_of_an_application_are_lived_with_one_memory(tmp_path: Path) -> None:
+    folder = write_application(tmp_path / "plants", verifiers={name: verifier_of("Moss") for name in ("One", "Two")})
+    data = read_webarena_tasks(f"webarena:{folder}-chained")
+    done = finish(run_of(tmp_path / "runs", Gardener("Moss"), data=data, spec=find_memory("full-history"), conditions=()))
+    first, second = sorted(done.answers, key=lambda row: row.period)
+    assert (first.user_id, first.status, second.status) == ("plants.visits-1", "right", "right")
+    assert any("Moss is dry" in text for text in second.memories)
+
+
+@pytest.mark.parametrize(
+    ("page", "verifier", "said"),
+    [
+        (PAGE, DONE, "plants.Moss is not scored: its verifier passes before anything is done"),
+        ("<p>Closed</p>", verifier_of("Moss"), "plants puts no state to /api/state as it begins: .*Closed"),
+    ],
+)
+def test_a_task_that_says_nothing_of_an_agent_is_an_error_that_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str, verifier: str, said: str
+) -> None:
+    monkeypatch.setattr(webarena_world, "BEGIN_SECONDS", 1)
+    folder = write_application(tmp_path / "plants", page=page, verifiers={"Moss": verifier})
+    (task,) = read_webarena_tasks(f"webarena:{folder}").chains[0].tasks
+    with pytest.raises(ItemFailed, match=said):
+        asyncio.run(task.begin(None))  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_done_is_a_sentence_for_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser_page, "SETTLE_MS", 1_000)
+    note = '<input placeholder="note" onkeydown="if (event.key === `Enter`) this.remove()">'
+    spin = '<button onclick="for (;;) {}">Spin</button>'
+    folder = write_application(tmp_path / "plants", page=PAGE.replace("<div", f"{note}{spin}<div", 1))
+    with closing(ApplicationInBrowser(folder, "Water it.")) as world:
+
+        def call(tool: str, **arguments: str) -> str:
+            return world.call(tool, arguments)
+
+        assert "Water it." in world.rules
+        assert (
+            call("click", element="e99") == f"{REFUSED}the page has no e99 any more; take a reference from the last snapshot."
+        )
+        field = re.search(r'- (textbox "note" \[ref=\w+\])', world.opening)
+        assert field
+        assert ": dry moss" in call("type", element=field[1], text="dry moss")
+        assert "textbox" not in call("press", element='textbox "note"', key="Enter")
+        assert call("press", element='button "Spin"', key="Nonsense").startswith(REFUSED)
+        assert "within 1 seconds" in call("click", element='button "Spin"')
+        assert call("go", path="https://example.org/").startswith(REFUSED)
+        assert json.loads(world.state)["plants"][0] == {"name": "Fern", "watered": False}
