@@ -62,17 +62,20 @@ async def run_episode(
     recall: Recall | None = None,
     window: int = WINDOW_TOKENS,
     most_steps: int = MOST_STEPS,
+    begun_with: Sequence[str] = (),
 ) -> list[EpisodeStep]:
     """Let the agent act, and return every step.
 
-    `hear`: of a world whose user a model plays. `recall`: of an agent that asks its memory by a tool.
+    `hear`: of a world whose user a model plays. `recall`: of an agent that asks its memory by a tool. `begun_with`: replies of
+    an earlier episode, which are taken before the agent is asked.
     """
     messages = [Message("user", world.opening)]
     steps: list[EpisodeStep] = []
+    recorded = list(begun_with)
     while len(steps) < most_steps and not _goes_round(steps):
         seen = in_sight(messages, window)
         try:
-            reply = await ask(messages[: len(messages) - len(seen)], seen)
+            reply = recorded.pop(0) if recorded else await ask(messages[: len(messages) - len(seen)], seen)
         except UnusableReply as unusable:
             step = EpisodeStep(reply="", did="nothing", seen=f"{UNUSABLE}{unusable}")
         else:

@@ -107,7 +107,10 @@ class EvaluateOptions:
         "Tokens of an episode that stay in sight: of tau2 2,000 by default, of swe and webarena 8,000.", None, least=1
     )
     users: Optional[int] = option("Only the first so many users, or tasks at all their lengths.", None, least=1)
-    replay: str = option("Off-policy: replay the dialogues of this run.", metavar="RUN")
+    replay: str = option(
+        "Off-policy: replay the dialogues of this run; on swe and webarena the first half of each of its episodes.",
+        metavar="RUN",
+    )
     seed: int = option("Seed of the order of options, and of all calls.", 42, most=2**63 - 1)
     again: bool = option("Evaluate once more, though there is a finished run of this plan.", False)
     concurrency: int = option("Users, or tasks, evaluated at once.", 32, least=1)

@@ -15,6 +15,7 @@ from assets.records.base import ItemFailed
 from assets.tool_dialogue.company import REFUSED
 from pipelines.agents import browser_page, webarena_world
 from pipelines.agents.webarena_world import ApplicationInBrowser
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.webarena import read_webarena_tasks
 from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import finish, run_of
@@ -64,6 +65,22 @@ def test_chained_tasks_of_an_application_are_lived_with_one_memory(tmp_path: Pat
     first, second = sorted(done.answers, key=lambda row: row.period)
     assert (first.user_id, first.status, second.status) == ("plants.visits-1", "right", "right")
     assert any("Moss is dry" in text for text in second.memories)
+
+
+def test_an_episode_may_begin_with_the_first_half_of_a_recorded_one(tmp_path: Path) -> None:
+    folder = write_application(tmp_path / "plants", verifiers={"Moss": verifier_of("Moss")})
+    data = read_webarena_tasks(f"webarena:{folder}")
+    none = find_memory("none")
+    recorded = finish(run_of(tmp_path / "runs", Gardener("Moss"), data=data, spec=none))
+    begun = data.replaying(recorded)
+    idle = finish(run_of(tmp_path / "runs", Gardener("nothing"), data=begun, spec=none, replayed_run=recorded.manifest.run_id))
+    assert {row.kind: row.given for row in idle.answers} == dict.fromkeys(
+        ("question", "no_memory", "facts", "everything"), "passes"
+    )
+    assert {row.calls for row in idle.answers} == {1}
+    others = read_webarena_tasks(f"webarena:{write_application(tmp_path / 'herbs')}")
+    with pytest.raises(EvaluationError, match=r"has no episode of herbs\.Fern, so that there is nothing to begin it with"):
+        others.replaying(recorded)
 
 
 @pytest.mark.parametrize(

@@ -145,8 +145,10 @@ class Agent:
         return "filled" if sum(map(count_tokens, texts)) >= self.tokens else "text"
 
     def noted(self, steps: Sequence[EpisodeStep]) -> list[EpisodeStep]:
-        """Return the steps of the agent's episode, each with what the source gave for it."""
-        return [step.model_copy(update={"memory": given}) for step, given in zip(steps, self.given, strict=True)]
+        """Return an episode's steps, each with what the source gave for it. For recorded steps it was not asked."""
+        recorded = len(steps) - len(self.given)
+        noted = [step.model_copy(update={"memory": given}) for step, given in zip(steps[recorded:], self.given, strict=True)]
+        return [*steps[:recorded], *noted]
 
     def _is_write(self, reply: str) -> bool:
         try:

@@ -28,7 +28,7 @@ from pipelines.agents.swe_world import (
     refuse_where_nothing_runs,
 )
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.acted.world_tasks import PASSES, PROMPTS, BegunEpisode, Chain, WorldTasks
+from pipelines.evaluation.acted.world_tasks import PASSES, PROMPTS, REPLAY, BegunEpisode, Chain, WorldTasks
 from pipelines.evaluation.run import DatasetInfo, Run
 
 PREFIX = "swe:"
@@ -79,7 +79,7 @@ def read_swe_tasks(source: str) -> WorldTasks:
         tokens=BUDGET,
         notices=(f"Left out, because their tests are not named as pytest's: {', '.join(left_out)}.",) if left_out else (),
     )
-    return WorldTasks(info, tuple(Chain(row.instance_id, (RepositoryTask(row),)) for row in rows), WINDOW)
+    return WorldTasks(info, tuple(Chain(row.instance_id, (RepositoryTask(row),)) for row in rows), WINDOW, but=REPLAY)
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from pipelines.agents.actions import EpisodeStep
 from pipelines.agents.browser_page import NoBrowser, browser_windows, expect_browser
 from pipelines.agents.webarena_world import INDEX, SHOWN, ApplicationInBrowser, Verifier
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.acted.world_tasks import PASSES, PROMPTS, BegunEpisode, Chain, WorldTasks
+from pipelines.evaluation.acted.world_tasks import PASSES, PROMPTS, REPLAY, BegunEpisode, Chain, WorldTasks
 from pipelines.evaluation.run import DatasetInfo, Run
 
 PREFIX = "webarena:"
@@ -64,7 +64,7 @@ def read_webarena_tasks(source: str) -> WorldTasks:
         tokens=BUDGET,
         notices=(),
     )
-    return WorldTasks(info, tuple(chains), WINDOW)
+    return WorldTasks(info, tuple(chains), WINDOW, but=REPLAY)
 
 
 def _applications(folder: Path) -> list[Path]:

@@ -13,6 +13,7 @@ from assets.records.base import ItemFailed
 from assets.text.words import count_tokens
 from pipelines.agents.actions import EpisodeStep, read_episode, written_episode
 from pipelines.agents.episode import EpisodeWorld, Hear, run_episode
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.agent import Agent, RecallSource, acting_settings
 from pipelines.evaluation.acted.leaving_window import ConditionSource, MemorySource, OutOfSight
 from pipelines.evaluation.folder import FinishedRun
@@ -32,6 +33,7 @@ PROMPTS = ("evaluation/remember", "evaluation/ask_again", "evaluation/act", "mem
 MOST_STEPS = 60
 USUAL_STEPS = 15  # of an episode, for the forecast
 PASSES = "passes"
+REPLAY = "--replay"  # of worlds without a user whom a model plays, who might say something else
 
 
 class WorldOfOthers(EpisodeWorld, Protocol):
@@ -105,13 +107,15 @@ class Chain:
 class WorldTasks:
     """The tasks of a world, each alone or chained.
 
-    `window`: tokens in sight by default. `but`: an option of dialogues that it takes nevertheless.
+    `window`: tokens in sight by default. `but`: an option of dialogues that it takes nevertheless. `prefixes`: the recorded
+    replies that a task's episodes begin with, by its id.
     """
 
     info: DatasetInfo
     chains: tuple[Chain, ...]
     window: int
     but: str = ""
+    prefixes: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
     @property
     def items(self) -> tuple[str, ...]:
@@ -122,12 +126,27 @@ class WorldTasks:
         return replace(self, info=info, chains=self.chains[: len(info.users)])
 
     def replaying(self, recorded: FinishedRun) -> Self:
-        raise self.info.refused("--replay")
+        """Return the tasks whose episodes begin with the first half of those of a run. Raises EvaluationError."""
+        if self.but != REPLAY:
+            raise self.info.refused(REPLAY)
+        prefixes: dict[str, Sequence[str]] = {}
+        for row in recorded.answers:
+            if row.kind == "question" and row.reply:
+                steps = read_episode(row.reply)
+                prefixes[row.item] = [step.reply for step in steps[: len(steps) // 2]]
+        missing = [task.task_id for chain in self.chains for task in chain.tasks if task.task_id not in prefixes]
+        if missing:
+            raise EvaluationError(
+                f"{recorded.manifest.run_id} has no episode of {missing[0]}, so that there is nothing to begin it with; "
+                "give a run of the same tasks."
+            )
+        return replace(self, prefixes=prefixes)
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
         self.info.check_options(options, whole=whole, but=self.but)
         return {
             "mode": "documents",
+            "replayed_run": options.replayed_run,
             "recall_at": options.recall_at or "step",
             "window": options.window or self.window,
             **acting_settings(options),
@@ -190,7 +209,7 @@ class WorldTasks:
                 source = MemorySource(reasoner, memory, gone, budget)
             elif kind != "no_memory":
                 source = ConditionSource(kind, task.needed, gone, budget, (run.manifest.seed, task.task_id, kind))
-            episode = ActedTask(run, task, source, reasoner, budget)
+            episode = ActedTask(run, task, source, reasoner, budget, self.prefixes.get(task.task_id, ()))
             given = await ask(episode.readable, episode.act)
             left = gone.add(episode.all_messages)
             if memory is not None and left and place + 1 < len(chain.tasks):
@@ -274,6 +293,7 @@ class ActedTask:
     source: RecallSource | None
     reasoner: ReasonerWithMemory
     tokens: int
+    begun_with: Sequence[str] = ()
     asked: str = ""
     opening: str = ""
     steps: list[EpisodeStep] = field(default_factory=list[EpisodeStep])
@@ -321,6 +341,7 @@ class ActedTask:
             recall=agent.recall_as_tool if agent.recalls_by_tool else None,
             window=manifest.window,
             most_steps=MOST_STEPS,
+            begun_with=self.begun_with,
         )
         self.steps = agent.noted(steps)
         left = await asyncio.to_thread(begun.left)

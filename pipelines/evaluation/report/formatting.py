@@ -210,5 +210,8 @@ def recall_label(manifest: RunManifest) -> str:
 
 
 def mode_label(manifest: RunManifest) -> str:
-    """On-policy, or off-policy with whose dialogues."""
-    return manifest.mode + (f" with the dialogues of {manifest.replayed_run}" if manifest.replayed_run else "")
+    """On-policy, or off-policy with whose dialogues; of episodes, by which run's they were begun."""
+    if not manifest.replayed_run:
+        return manifest.mode
+    what = "begun with the episodes" if manifest.mode == "documents" else "with the dialogues"
+    return f"{manifest.mode} {what} of {manifest.replayed_run}"

@@ -105,6 +105,15 @@ def test_an_agent_that_never_finishes_is_stopped() -> None:
     assert len(run(run_episode(Room(), agent.ask))) == MOST_STEPS
 
 
+def test_recorded_replies_are_taken_before_the_agent_is_asked() -> None:
+    room, agent = Room(), Script([FINISH])
+    recorded = [calling("switch", light=1), calling("switch", light=2)]
+    steps = run(run_episode(room, agent.ask, begun_with=recorded))
+    assert [step.reply for step in steps] == [*recorded, FINISH]
+    assert len(room.done) == 2
+    assert len(agent.seen) == 1
+
+
 def test_a_result_that_is_too_long_is_cut() -> None:
     agent = Script([calling("long"), FINISH])
     run(run_episode(Room(), agent.ask))
