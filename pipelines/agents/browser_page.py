@@ -31,9 +31,14 @@ GO, BACK, CLICK, TYPE, SELECT, PRESS = "go", "back", "click", "type", "select", 
 ELEMENT = re.compile(r'^-?\s*(?P<role>[a-z]+)(?:\s+(?P<name>"(?:[^"\\]|\\.)*"))?(?:\s+#(?P<nth>[1-9][0-9]*))?')
 REFERENCE = re.compile(r"(?:^|\[ref=)((?:f\d+)?e\d+)(?:$|\])")
 PLAIN = re.compile(r"(?m)^( *- )(?:generic \[ref=\w+\]: |(generic) \[ref=\w+\](?=:$))")  # text, or a box around others
+# Of fields that a browser empties when it cannot read what is put into them: the form that they take.
+DATED = {"date": "2026-11-27", "time": "15:30", "datetime-local": "2026-11-27T15:30", "month": "2026-11", "week": "2026-W48"}
 TEXT = {"type": "string"}
 ELEMENT_TEXT = {**TEXT, "description": 'role and name as in the snapshot, such as button "Save"; add #2 for the second such'}
-REFERENCE_TEXT = {**TEXT, "description": "a line of the snapshot with its reference, or the reference alone, such as e12"}
+REFERENCE_TEXT = {
+    **TEXT,
+    "description": 'a line of the snapshot with its reference, or the reference alone, such as e12; plain text as text "Next"',
+}
 
 
 def _tools_on(element: Mapping[str, object]) -> tuple[ToolDescription, ...]:
@@ -115,11 +120,11 @@ class BrowserPage:
                 if tool == CLICK:
                     element.click()
                 elif tool == TYPE:
-                    element.fill(arguments["text"])
+                    _type(element, arguments["text"])
                 elif tool == PRESS:
                     element.press(arguments["key"])
                 else:
-                    element.select_option(label=arguments["option"])
+                    element.select_option(label=[*_kept(element), arguments["option"]])
             page.wait_for_load_state("load")
             return self._snapshot(page)
         except _Refusal as refusal:
@@ -178,7 +183,10 @@ def _element(page: Any, written: str) -> Any:
         match = None
     if not match:
         raise _Refusal(f'name the element by role and name as the snapshot does, such as button "Save", not {written[:80]!r}.')
-    found = page.get_by_role(match["role"], **named)
+    if match["role"] == "text" and named:
+        found = page.get_by_text(named["name"], exact=True).filter(visible=True)
+    else:
+        found = page.get_by_role(match["role"], **named)
     count = found.count()
     place = int(match["nth"] or 1)
     if count < place:
@@ -186,6 +194,23 @@ def _element(page: Any, written: str) -> Any:
     if count > 1 and not match["nth"]:
         raise _Refusal(f"{count} elements are {written[:80]}; add #1 to #{count}.")
     return found.nth(place - 1)
+
+
+def _type(element: Any, text: str) -> None:
+    """Put a text into a field. Raises _Refusal where the field takes none, or not this one; it stays as it was."""
+    if not element.is_editable():
+        raise _Refusal("this field cannot be typed into; where a click on it opens a choice, click.")
+    kind = element.get_attribute("type")
+    before = element.input_value() if kind in DATED else ""
+    element.fill(text)
+    if kind in DATED and text and not element.input_value():
+        element.fill(before)
+        raise _Refusal(f"this field takes a {kind} such as {DATED[kind]}, not {text[:80]!r}.")
+
+
+def _kept(element: Any) -> list[str]:
+    """Return the options that stay selected when one more is: all in a list of which several can be selected."""
+    return list(element.evaluate("list => [...(list.multiple && list.selectedOptions) || []].map(one => one.label)"))
 
 
 def _sentence(error: Exception) -> str:

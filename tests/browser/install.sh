@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the browser test needs: Debian's chromium, and the locked driver package in the given environment.
+# Installs what the browser test needs: Debian's chromium, and the locked packages in the given environment.
 set -euo pipefail
 python=$1
 if [ -z "${CHROMIUM:-}" ] && ! command -v chromium >/dev/null; then
@@ -12,4 +12,4 @@ if [ -z "${CHROMIUM:-}" ] && ! command -v chromium >/dev/null; then
   flock "$lock" apt-get update -qq
   DEBIAN_FRONTEND=noninteractive flock "$lock" apt-get install -y -qq chromium >/dev/null
 fi
-"$python" -m pip install --quiet --disable-pip-version-check --require-hashes --requirement tests/browser/requirements.lock
+"$python" -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --requirement tests/browser/requirements.lock

@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import re
 import threading
 from collections.abc import Generator
 from contextlib import closing, contextmanager
@@ -23,6 +24,9 @@ PAGES = {
     '<a href="//example.org/">away</a>',
     "/next": "<h1>Next page</h1>",
     "/busy": '<button onclick="while (true) {}">Spin</button>',
+    "/fields": '<input type="date" value="2026-01-02" aria-label="Day"><input readonly aria-label="Fixed">'
+    '<select multiple aria-label="Several"><option>One</option><option>Two</option><option>Three</option></select>'
+    '<p>Read <span onclick="location=`/next`">on</span> here</p>',
     "/popup": '<button onclick="window.open(`/next`)">Open</button>',
 }
 # Ways to another server, by page; AWAY is its address.
@@ -160,6 +164,37 @@ def test_a_page_that_never_settles_is_told_and_the_next_page_is_another_matter(m
             assert "did not do that within 1 seconds" in page.call("click", {"element": 'button "Spin"'})
         with opened(server) as page:
             assert 'heading "Next page"' in page.call("go", {"path": "/next"})
+
+
+@pytest.mark.parametrize(
+    ("field", "sentence"),
+    [
+        ("Day", "this field takes a date such as 2026-11-27, not '02/01/2026'"),
+        ("Fixed", "this field cannot be typed into; where a click on it opens a choice, click"),
+    ],
+)
+def test_a_field_that_does_not_take_a_text_says_so_and_keeps_what_it_holds(field: str, sentence: str) -> None:
+    with served() as server, opened(server) as page:
+        before = page.call("go", {"path": "/fields"})
+        assert sentence in page.call("type", {"element": f'textbox "{field}"', "text": "02/01/2026"})
+        assert 'textbox "Day": 2026-01-02' in before
+        assert page.call("select", {"element": 'listbox "Several"', "option": "One"}) == before.replace(
+            'option "One"', 'option "One" [selected]'
+        )
+
+
+def test_options_are_added_where_several_can_be_selected() -> None:
+    with served() as server, opened(server) as page:
+        page.call("go", {"path": "/fields"})
+        page.call("select", {"element": 'listbox "Several"', "option": "One"})
+        snapshot = page.call("select", {"element": 'listbox "Several"', "option": "Three"})
+        assert re.findall(r'option "(\w+)" \[selected\]', snapshot) == ["One", "Three"]
+
+
+def test_a_word_that_is_no_element_of_its_own_is_clicked_as_text() -> None:
+    with served() as server, opened(server) as page:
+        page.call("go", {"path": "/fields"})
+        assert 'heading "Next page"' in page.call("click", {"element": 'text "on"'})
 
 
 def test_a_server_that_dies_is_told() -> None:
