@@ -1,11 +1,12 @@
-"""The program that runs a verifier inside the boundary, where it has no network: its `requests` is a module made here.
+"""The program that runs verifiers inside the boundary, where they have no network: their `requests` is a module made here.
 
-The job is JSON: name and source of the verifier, the state, and the seconds that it has. The answer is a list of true, false or
-null, which is for a verifier that wants more than the state, and what was said.
+The job is JSON: `verifiers`, each with name and source; the state, and the seconds that each has. A line answers for each: null
+for none, or a list of true, false or null, which is for a verifier that wants more than the state, and of what was said.
 """
 
 import json
 import sys
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +24,21 @@ class NotTheState(BaseException):
 
 def main(boundary: "Boundary") -> None:
     job = boundary.job
+    seconds = job["seconds"]
+    for verifier in job["verifiers"]:
+        verify = _work_of(verifier, job["state"])
+        outcome = boundary.run(verify, most_lines=1, memory_mb=MEMORY_MB, silent=(seconds, seconds), seconds=seconds)
+        boundary.answer(outcome.lines[0] if outcome.lines else b"null")
+
+
+def _work_of(verifier: dict[str, str], state: str) -> "Callable[[Tell], None]":
+    """Return the work of a sealed child: ask a verifier about the state."""
 
     def verify(tell: "Tell") -> None:
-        sys.modules["requests"] = _requests(job["state"])
+        sys.modules["requests"] = _requests(state)
         names: dict[str, Any] = {"__name__": "verifier"}
         try:
-            exec(compile(job["source"], job["name"], "exec"), names)  # noqa: S102
+            exec(compile(verifier["source"], verifier["name"], "exec"), names)  # noqa: S102
             passed, message = names["verify"](URL)
         except NotTheState as other:
             passed, message = None, other
@@ -38,10 +48,7 @@ def main(boundary: "Boundary") -> None:
         answer = [passed if passed is None else bool(passed), str(message)[:MOST_MESSAGE]]
         tell(json.dumps(answer).encode())
 
-    seconds = job["seconds"]
-    outcome = boundary.run(verify, most_lines=1, memory_mb=MEMORY_MB, silent=(seconds, seconds), seconds=seconds)
-    for line in outcome.lines:
-        boundary.answer(line)
+    return verify
 
 
 def _requests(state: str) -> ModuleType:

@@ -7,12 +7,12 @@ the pages and keeps that state. Of their Python only verifiers are run: inside t
 import json
 import tempfile
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from mimetypes import guess_type
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from assets.isolation.boundary import run_isolated
@@ -162,13 +162,32 @@ class Verifier:
 
         Raises ItemFailed where it does not come to an answer, and NoBoundary.
         """
-        job = {"name": self.name, "source": self.source, "state": state, "seconds": seconds}
-        with tempfile.TemporaryDirectory(prefix="verifier-") as folder:
-            told = run_isolated(VERIFIER, job=job, folder=Path(folder), seconds=2 * seconds)
-        try:
-            passed, message = json.loads(told)
-        except (TypeError, ValueError) as error:
-            raise ItemFailed("call_failed", f"{self.name} gives no answer within {seconds} seconds.") from error
-        if passed is None:
-            raise ItemFailed("call_failed", f"{self.name} cannot be run here: {message}.")
-        return "" if passed is True else " ".join(str(message).split())[:MOST_MESSAGE] or "nothing"
+        (verdict,) = verdicts([self], state, seconds=seconds)
+        if verdict.passed is None:
+            raise ItemFailed("call_failed", f"{self.name} gives no answer: {verdict.said}.")
+        return "" if verdict.passed else verdict.said or "nothing"
+
+
+class Verdict(NamedTuple):
+    """What a verifier came to on a state, and what it said. `passed` None: it gave no answer."""
+
+    passed: bool | None
+    said: str
+
+
+def verdicts(verifiers: Sequence[Verifier], state: str, *, seconds: int = VERIFY_SECONDS) -> list[Verdict]:
+    """Return what each verifier comes to on a state, within so many seconds each. Blocks. Raises NoBoundary."""
+    job = {"verifiers": [asdict(one) for one in verifiers], "state": state, "seconds": seconds}
+    with tempfile.TemporaryDirectory(prefix="verifier-") as folder:
+        told = run_isolated(VERIFIER, job=job, folder=Path(folder), seconds=seconds * (1 + len(verifiers)))
+    lines = told.splitlines()
+    return [_verdict(lines[place] if place < len(lines) else b"null", seconds=seconds) for place in range(len(verifiers))]
+
+
+def _verdict(line: bytes, *, seconds: int) -> Verdict:
+    """Read what was told of a verifier, which foreign code may have told."""
+    try:
+        passed, said = json.loads(line)
+    except (TypeError, ValueError):
+        return Verdict(None, f"it ended, or took longer than {seconds} seconds")
+    return Verdict(passed if passed is None else passed is True, " ".join(str(said).split())[:MOST_MESSAGE])

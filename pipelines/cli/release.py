@@ -31,7 +31,7 @@ from dataset_card.hub.publish import Deprecation, Published, Publisher, deprecat
 from dataset_card.hub.read import Expected, published_scores, repository_problems
 from dataset_card.release.manifest import CARD, MANIFEST, RECIPE, ManifestError, ReleaseError, read_manifest, read_recipe_fields
 from dataset_card.release.verify import examine_release
-from pipelines.benchmarks import benchmark_of, format_of
+from pipelines.benchmarks import benchmark_of, find_entry, format_of
 from pipelines.cli.options import QuietOption, json_option, option, options_of
 from pipelines.cli.recipe import recipe_in_file, write_recipe
 from pipelines.cli.terminal import print_json, stdout_console
@@ -118,8 +118,8 @@ def _verify_run(path: Path, *, data: str, as_json: bool) -> None:
     manifest = run.manifest
     # A release is named by its variant and version.
     source = data or "@".join(manifest.dataset.split(" "))
-    if not data and manifest.dataset.endswith(".json"):
-        raise Problem(f"{manifest.run_id} was evaluated on {manifest.dataset}; give the file's place with --data.")
+    if not data and (manifest.dataset.endswith(".json") or find_entry(manifest.benchmark) is None):
+        raise Problem(f"{manifest.run_id} was evaluated on {manifest.dataset}; give with --data what evaluate was given.")
     tasks = open_tasks(source, release_store=open_release_store(home())).first(len(manifest.users))
     verdict = verify_run(run, path, tasks)
     if as_json:

@@ -1,6 +1,5 @@
 """Applications of WebArena-Infinity's form in a real browser: episodes, their grades, and what such pages can do wrong."""
 
-import asyncio
 import json
 import re
 from contextlib import closing
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 from assets.llm.ports import ModelReply, ModelRequest
-from assets.records.base import ItemFailed
 from assets.tool_dialogue.company import REFUSED
 from pipelines.agents import browser_page, webarena_world
 from pipelines.agents.webarena_world import ApplicationInBrowser
@@ -19,10 +17,12 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.webarena import read_webarena_tasks
 from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import finish, run_of
+from tests.support.commands import amemgym_here
 from tests.support.web_application import PAGE, verifier_of, write_application
 
 pytestmark = pytest.mark.browser
 DONE = "import requests\n\n\ndef verify(server_url):\n    return True, 'always'\n"
+GONE = "import os\n\n\ndef verify(server_url):\n    os._exit(0)\n"
 
 
 @dataclass
@@ -83,21 +83,24 @@ def test_an_episode_may_begin_with_the_first_half_of_a_recorded_one(tmp_path: Pa
         others.replaying(recorded)
 
 
-@pytest.mark.parametrize(
-    ("page", "verifier", "said"),
-    [
-        (PAGE, DONE, "plants.Moss is not scored: its verifier passes before anything is done"),
-        ("<p>Closed</p>", verifier_of("Moss"), "plants puts no state to /api/state as it begins: .*Closed"),
-    ],
-)
-def test_a_task_that_says_nothing_of_an_agent_is_an_error_that_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str, verifier: str, said: str
-) -> None:
+def test_tasks_that_say_nothing_of_an_agent_are_left_out_and_named(tmp_path: Path) -> None:
+    nothing = {"One": DONE, "Two": DONE, "Three": GONE}
+    folder = write_application(tmp_path / "plants", verifiers={**nothing, "Moss": verifier_of("Moss")})
+    data = read_webarena_tasks(f"webarena:{folder}")
+    assert data.items == ("plants.Moss",)
+    assert data.info.notices == (
+        "Left out of 4 tasks, because their verifiers pass before anything is done: plants.One, plants.Two.",
+        "Left out of 4 tasks, because their verifiers give no answer: plants.Three.",
+    )
+    with pytest.raises(EvaluationError, match=r"herbs has no task that says anything of an agent\. Left out of 3 tasks"):
+        read_webarena_tasks(f"webarena:{write_application(tmp_path / 'herbs', verifiers=nothing)}")
+
+
+def test_an_application_that_does_not_begin_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webarena_world, "BEGIN_SECONDS", 1)
-    folder = write_application(tmp_path / "plants", page=page, verifiers={"Moss": verifier})
-    (task,) = read_webarena_tasks(f"webarena:{folder}").chains[0].tasks
-    with pytest.raises(ItemFailed, match=said):
-        asyncio.run(task.begin(None))  # type: ignore[arg-type]
+    folder = write_application(tmp_path / "plants", page="<p>Closed</p>")
+    with pytest.raises(EvaluationError, match=r"plants cannot be used: plants puts no state .* as it begins: .*Closed"):
+        read_webarena_tasks(f"webarena:{folder}")
 
 
 def test_what_cannot_be_done_is_a_sentence_for_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,3 +125,14 @@ def test_what_cannot_be_done_is_a_sentence_for_the_agent(tmp_path: Path, monkeyp
         assert "within 1 seconds" in call("click", element='button "Spin"')
         assert call("go", path="https://example.org/").startswith(REFUSED)
         assert json.loads(world.state)["plants"][0] == {"name": "Fern", "watered": False}
+
+
+def test_a_run_is_verified_with_the_folder_that_it_was_evaluated_on(tmp_path: Path) -> None:
+    source = f"webarena:{write_application(tmp_path / 'plants')}"
+    status, output = amemgym_here(tmp_path, "evaluate", source, "--memory", "none", "--users", "1")
+    assert status == 0, output
+    (run,) = (tmp_path / "runs").iterdir()
+    status, output = amemgym_here(tmp_path, "verify", str(run))
+    assert (status, "give with --data what evaluate was given" in output) == (1, True)
+    status, output = amemgym_here(tmp_path, "verify", str(run), "--data", source)
+    assert (status, "4 answers graded again" in output) == (0, True), output

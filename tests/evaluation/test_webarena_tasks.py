@@ -84,7 +84,7 @@ def test_a_verifier_that_goes_astray_does_not_pass(body: str, said: str) -> None
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("while True: pass", "astray.py gives no answer within 1 seconds"),
+        ("while True: pass", "astray.py gives no answer: it ended, or took longer than 1 seconds"),
         ("__import__('os')._exit(0)", "astray.py gives no answer"),
         ("__import__('requests').post(server_url)", "it uses requests.post, and there is requests.get alone"),
         ("__import__('requests').get(server_url + '/api/users')", "/api/users, and there is the state alone"),

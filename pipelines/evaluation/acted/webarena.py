@@ -4,6 +4,7 @@ import ast
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +16,7 @@ from assets.records.json_text import JsonError, parse_json
 from dataset_card.release.digests import canonical_digest
 from pipelines.agents.actions import EpisodeStep
 from pipelines.agents.browser_page import NoBrowser, browser_windows, expect_browser
-from pipelines.agents.webarena_world import INDEX, SHOWN, ApplicationInBrowser, Verifier
+from pipelines.agents.webarena_world import INDEX, SHOWN, ApplicationInBrowser, Verifier, verdicts
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.world_tasks import PASSES, PROMPTS, REPLAY, BegunEpisode, Chain, WorldTasks
 from pipelines.evaluation.run import DatasetInfo, Run
@@ -27,6 +28,8 @@ TASKS = "real-tasks.json"
 NEEDED = ("id", "instruction", "verify")
 WINDOW = 8_000
 BUDGET = 2_000
+PASSES_AT_FIRST = "pass before anything is done"
+NO_ANSWER = "give no answer"
 LEFT = "State:\n"  # how the end of an episode tells it
 LEAST_LENGTH = 3
 LONGEST = 60
@@ -51,7 +54,17 @@ def read_webarena_tasks(source: str) -> WorldTasks:
         required_kind()
     except (NoBrowser, NoBoundary) as error:
         raise EvaluationError(str(error)) from error
-    chains = [chain for _, tasks in found for chain in _chains(tasks, visits=VISITS if chained else 1)]
+    left_out: dict[str, list[str]] = {}
+    chains: list[Chain] = []
+    for place, tasks in found:
+        why = _without_grade(place, tasks)
+        for task_id, reason in why.items():
+            left_out.setdefault(reason, []).append(task_id)
+        chains += _chains([task for task in tasks if task.task_id not in why], visits=VISITS if chained else 1)
+    count = sum(len(tasks) for _, tasks in found)
+    notices = [f"Left out of {count} tasks, because their verifiers {why}: {', '.join(ids)}." for why, ids in left_out.items()]
+    if not chains:
+        raise EvaluationError(f"{folder} has no task that says anything of an agent. {' '.join(notices)}")
     info = DatasetInfo(
         benchmark="webarena",
         name=f"webarena {folder.resolve().name}",
@@ -62,7 +75,7 @@ def read_webarena_tasks(source: str) -> WorldTasks:
         roles=("assistant", "memory", "embedding"),
         prompts=PROMPTS,
         tokens=BUDGET,
-        notices=(),
+        notices=tuple(notices),
     )
     return WorldTasks(info, tuple(chains), WINDOW, but=REPLAY)
 
@@ -112,6 +125,23 @@ def _task(row: object, application: Path, *, where: str) -> "WebTask":
     return WebTask(name, application, instruction, verifier)
 
 
+def _without_grade(application: Path, tasks: "Sequence[WebTask]") -> dict[str, str]:
+    """Return why tasks say nothing of an agent, by their ids: verifiers are asked about the state at first.
+
+    Raises EvaluationError where the application does not begin.
+    """
+    try:
+        with closing(ApplicationInBrowser(application, "")) as world:
+            verdicts_at_first = verdicts([task.verifier for task in tasks], world.state)
+    except (NoBrowser, ItemFailed) as error:
+        raise EvaluationError(f"{application} cannot be used: {error}") from error
+    why: dict[str, str] = {}
+    for task, verdict in zip(tasks, verdicts_at_first, strict=True):
+        if verdict.passed is not False:
+            why[task.task_id] = PASSES_AT_FIRST if verdict.passed else NO_ANSWER
+    return why
+
+
 def _chains(tasks: "Sequence[WebTask]", *, visits: int) -> Iterator[Chain]:
     """Yield chains of so many tasks of one application; the last one may be shorter."""
     for place in range(0, len(tasks), visits):
@@ -155,7 +185,7 @@ class WebTask:
         return list(values)
 
     async def begin(self, run: Run) -> BegunEpisode:
-        """Return the application as it is at first. Raises ItemFailed, also for a task that is done already."""
+        """Return the application as it is at first. Raises ItemFailed."""
         windows = browser_windows()
         await windows.acquire()
         loop = asyncio.get_running_loop()
@@ -173,16 +203,9 @@ class WebTask:
 
     def _opened(self) -> ApplicationInBrowser:
         try:
-            world = ApplicationInBrowser(self.application, self.instruction)
+            return ApplicationInBrowser(self.application, self.instruction)
         except NoBrowser as error:
             raise ItemFailed("call_failed", str(error)) from error
-        try:
-            if not self.verifier.failed(world.state):
-                raise ItemFailed("call_failed", f"{self.task_id} is not scored: its verifier passes before anything is done.")
-        except BaseException:
-            world.close()
-            raise
-        return world
 
     def graded(self, asked: str, steps: Sequence[EpisodeStep]) -> str:
         """Ask the verifier about the state that was left."""
