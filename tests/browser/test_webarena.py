@@ -46,7 +46,7 @@ def lived(tmp_path: Path, source: str, **options: Any) -> dict[tuple[str, str], 
     done = finish(run_of(tmp_path / "runs", Gardener("Moss"), data=data, spec=find_memory("full-history"), **options))
     for row in done.answers:
         assert data.graded(done.manifest, row.model_copy(update={"status": "unscored", "given": ""})) == row
-    return {(row.item, row.kind): row.given or row.error for row in done.answers}
+    return {(row.item, row.kind): row.given or row.reason for row in done.answers}
 
 
 def test_an_episode_is_graded_by_the_verifier_of_its_task_on_the_state_that_it_left(tmp_path: Path) -> None:
