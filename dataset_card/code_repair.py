@@ -10,6 +10,7 @@ from dataset_card.release.content import ReleaseFormat
 REPAIR_METRICS: dict[str, str] = {
     **METRICS,
     "hidden calls of a task": "SELECT (SELECT count(*) FROM {hidden_calls}) / (SELECT count(*) FROM {tasks})",
+    "questions about sessions": "SELECT count(*) FROM {session_questions}",
     "packages": "SELECT count(DISTINCT name) FROM {packages}",
 }
 
@@ -21,7 +22,7 @@ class CodeRepairExtras(CodeQaExtras):
         "Code repairs for testing memory. An agent gets an issue, tools to read, search, edit and run a copy of a real, pinned "
         "package with a seeded fault, and what a memory recalls. Two patches look right; which of them is follows from a rule "
         "that an invented team settled in earlier sessions. Hidden calls, run in a sandbox, grade the copy. Whoever guesses is "
-        "right in half of the tasks."
+        "right in half of the tasks. The table `session_questions` asks for more of the same sessions, with keys."
     )
 
 

@@ -12,8 +12,8 @@ from pipelines.experiments.scoring.ranking import off_board, ranked
 TITLE = "All datasets"
 HEAD = ("dataset", "memory system", "S", "N", "O", "F", "P", "S - N", "fired")
 NOTE = (
-    "S: right with the memory. N: with nothing. O: with the needed facts. F: with everything. P: with chance texts (`--arms`). "
-    "Fired: the share of questions or episodes for which the memory gave any text."
+    "S: right with the memory. N: with nothing. O: with the needed facts. F: with everything. P: with chance texts (`--arms`), "
+    "where some are as short as what was recalled. Fired: the share of questions or episodes for which it gave any text."
 )
 
 
