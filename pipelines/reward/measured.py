@@ -29,11 +29,18 @@ class Split(Record):
         return self.gain.low is not None and self.gain.low > 0
 
     @property
+    def loses_to_a_floor(self) -> bool:
+        """True where the interval of the gain lies below 0."""
+        return self.gain.high is not None and self.gain.high < 0
+
+    @property
     def sentence(self) -> str:
         floor = f"{format_estimate(self.floors[self.best_floor])} of {self.best_floor}"
         said = f"area under the curve {format_estimate(self.areas[self.best])} against {floor}"
         if self.beats_floors:
             return f"On {self.name} a model tells more than any floor: {said}."
+        if self.loses_to_a_floor:
+            return f"On {self.name} a floor tells more than any model: {said}."
         return f"A floor does as well as a model on {self.name}: {said}."
 
 
@@ -81,7 +88,7 @@ class RewardReport(Record):
 
     @property
     def verdict(self) -> str:
-        """Sentences on whether a model may be trusted with what it never saw; where a floor wins, that comes first."""
+        """Sentences on whether a model may be trusted with what it never saw; what it does not win comes first."""
         lost = [split.sentence for split in self.splits if not split.beats_floors]
         won = [split.sentence for split in self.splits if split.beats_floors]
         parts = [*lost, *won[:1]]

@@ -19,6 +19,7 @@ SAVED_NOTE = (
     "Comparisons are pairs of memories, damaged ones too, with a true order. One is saved where the predictions are at least "
     "as far apart as a margin that leaves 5 % in a wrong order on the other benchmarks. Beside it: how many are wrong here."
 )
+TIES_NOTE = "A dash for tau: the memories tie in their true score, as with 0 comparisons, or in the predicted one."
 BINS_NOTE = "Rows with like predictions for items that the model never saw. A calibrated model keeps what it predicts."
 
 
@@ -60,7 +61,8 @@ def report_sections(model: TrainedModel) -> Iterator[ReportSection]:
     yield ReportSection("measures", "Other measures", [_measures(report)])
     if report.rankings:
         title = "Memories in order, by models that never saw them"
-        yield ReportSection("order", title, [SAVED_NOTE, _rankings(report)])
+        ties = [TIES_NOTE] if any(one.tau is None for one in report.rankings) else []
+        yield ReportSection("order", title, [SAVED_NOTE, *ties, _rankings(report)])
     yield ReportSection("calibration", "Calibration on new items", [BINS_NOTE, *_reliability(report)])
     title = "What the logistic regression weighs" if isinstance(model, RewardModel) else "What each feature tells"
     yield ReportSection("features", title, [_features(model)])

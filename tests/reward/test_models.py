@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from assets.engine.seeded_random import SeededRandom
+from assets.records.estimate import Estimate
 from pipelines.cli.main import app
 from pipelines.errors import EvaluationError, Problem
 from pipelines.reward.metrics import auroc, average_precision, calibration_error, safe_f1
@@ -129,6 +130,35 @@ def test_where_a_floor_does_as_well_the_first_line_says_so() -> None:
     text = report_text(train(rows, seed=3).model)
     assert text.startswith("A floor does as well as a model on a new memory")
     assert "Do not rank memories by this model." in text.partition("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("gain", "said"),
+    [
+        ((-0.062, -0.113, -0.038), "On a new benchmark a floor tells more than any model: area under the curve "),
+        ((-0.02, -0.05, 0.01), "A floor does as well as a model on a new benchmark: area under the curve "),
+        ((0.02, 0.0, 0.05), "A floor does as well as a model on a new benchmark: area under the curve "),
+    ],
+)
+def test_the_first_line_says_that_a_floor_wins_where_the_interval_of_the_difference_lies_below_0(
+    model: RewardModel, gain: tuple[float, float, float], said: str
+) -> None:
+    memory, benchmark, items = model.report.splits
+    value, low, high = gain
+    lost = benchmark.model_copy(update={"gain": Estimate(value=value, low=low, high=high)})
+    report = model.report.model_copy(update={"splits": (memory, lost, items)})
+    first_line = report_text(model.model_copy(update={"report": report})).partition("\n")[0]
+    assert first_line.startswith(said)
+    assert first_line.endswith("Do not rank memories by this model.")
+
+
+def test_memories_that_tie_in_their_true_score_are_said_to_tie_where_tau_is_missing(model: RewardModel) -> None:
+    others = [one for one in ROWS if one.benchmark == "talks"]
+    ties = [one.model_copy(update={"kept": True}) for one in ROWS if one.benchmark == "papers"]
+    text = report_text(train([*others, *ties], seed=3).model)
+    assert re.search(r"\| papers \| [\d,]+ \| 4 \| - \| yes \| 0 \|", text)
+    assert "A dash for tau: the memories tie in their true score, as with 0 comparisons" in text
+    assert "A dash for tau" not in report_text(model)
 
 
 def test_too_few_rows_or_one_outcome_are_refused() -> None:
