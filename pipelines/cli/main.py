@@ -43,14 +43,14 @@ PANELS = {
         "ui": "serve:ui",
     },
     "Score memories": {
-        "evaluate": "evaluate:evaluate",
-        "compare": "evaluate:compare",
-        "leaderboard": "evaluate:leaderboard",
-        "gate": "memory:gate_memory",
-        "memory": "memory:app",
-        "reward": "reward:app",
-        "evolve": "memory:evolve_memory",
-        "export": "export:export",
+        "evaluate": "scoring.evaluate:evaluate",
+        "compare": "scoring.compare:compare",
+        "leaderboard": "scoring.compare:leaderboard",
+        "gate": "scoring.memory:gate_memory",
+        "memory": "scoring.memory:app",
+        "reward": "scoring.reward:app",
+        "evolve": "scoring.memory:evolve_memory",
+        "export": "scoring.export:export",
     },
     "Share, and have people check": {
         "publish": "release:publish",
@@ -99,9 +99,13 @@ class ItemCommand(TyperCommand):
         raise typer.Exit(2)
 
 
+def _path_of(module: str) -> Path:
+    return Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
+
+
 @cache
 def _statements(module: str) -> list[ast.stmt]:
-    return ast.parse(Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")).body
+    return ast.parse(_path_of(module).read_text(encoding="utf-8")).body
 
 
 def summary_of(name: str) -> str:
@@ -119,7 +123,7 @@ def summary_of(name: str) -> str:
                 return str(ast.literal_eval(sentence))
             case _:
                 pass
-    raise LookupError(f"pipelines/cli/{module}.py has no command {attribute!r}.")
+    raise LookupError(f"{_path_of(module)} has no command {attribute!r}.")
 
 
 class NamedCommand(TyperCommand):

@@ -53,14 +53,7 @@ def manifest_of(
     options.check()
     info = tasks.info
     own = tasks.own_settings(options, whole=spec.whole)
-    if options.recall_at and "recall_at" not in own:
-        raise EvaluationError(f"--recall-at is for tool dialogues, in which an agent acts; {info.name} only asks questions.")
-    if options.native_tools and "native_tools" not in own:
-        raise EvaluationError(f"--native-tools is for dialogues in which an agent acts; {info.name} only asks questions.")
-    if options.window is not None and "window" not in own:
-        raise EvaluationError(
-            f"--window is for tau2, swe and webarena, whose episodes leave the window; {info.name} has none that do."
-        )
+    _refuse_options_of_others(options, own, name=info.name)
     tokens = info.tokens if options.tokens is None else options.tokens
     # In the order of names, whatever the file's; a setting of nothing is one that is left out.
     settings = {name: value for name, value in sorted(spec.settings.items()) if value is not None}
@@ -105,6 +98,18 @@ def manifest_of(
     # The memory keeps its location, by which it is reached and which no file holds.
     memory = spec.model_copy(update={"settings": settings})
     return RunManifest(run_id=run_id, **content).model_copy(update={"memory": memory})
+
+
+def _refuse_options_of_others(options: EvaluationOptions, own: Mapping[str, object], *, name: str) -> None:
+    """Raise EvaluationError for an option that this benchmark has no setting for. `name`: that of the dataset."""
+    if options.recall_at and "recall_at" not in own:
+        raise EvaluationError(f"--recall-at is for tool dialogues, in which an agent acts; {name} only asks questions.")
+    if options.native_tools and "native_tools" not in own:
+        raise EvaluationError(f"--native-tools is for dialogues in which an agent acts; {name} only asks questions.")
+    if options.window is not None and "window" not in own:
+        raise EvaluationError(
+            f"--window is for tau2, swe and webarena, whose episodes leave the window; {name} has none that do."
+        )
 
 
 def _unusual_options(options: EvaluationOptions, *, spec: MemorySpec, models: Mapping[str, str]) -> dict[str, Any]:

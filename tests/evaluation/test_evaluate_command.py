@@ -220,7 +220,7 @@ def test_users_of_anybody_s_file_are_evaluated_to_the_end(data: Path) -> None:
 
 
 def test_the_runner_knows_nothing_of_dagster_and_imports_no_client_before_a_call() -> None:
-    code = "import sys, pipelines.cli.evaluate; sys.exit(not {'dagster', 'openai'}.isdisjoint(sys.modules))"
+    code = "import sys, pipelines.cli.scoring.evaluate; sys.exit(not {'dagster', 'openai'}.isdisjoint(sys.modules))"
 
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
 

@@ -10,9 +10,9 @@ from rich.console import Console
 
 from assets.llm.async_calls import run_to_end
 from assets.reporting.plurals import counted, is_or_are
-from pipelines.cli.evaluate import RUN, SCORING, EvaluateOptions, evaluation_errors, evaluation_request, print_run
 from pipelines.cli.options import DatasetArgument, QuietOption, command_group, file_errors, json_option, option, options_of
-from pipelines.cli.replay import replay_sessions
+from pipelines.cli.scoring.evaluate import RUN, SCORING, EvaluateOptions, evaluation_errors, evaluation_request, print_run
+from pipelines.cli.scoring.replay import replay_sessions
 from pipelines.cli.terminal import (
     LiveProgress,
     TextConsole,
@@ -235,21 +235,17 @@ def gate_memory(
     with evaluation_errors(), prints_of_others_apart(), LiveProgress(console, quiet=quiet, after=SCORING) as live:
         run = run_to_end(run_evaluation(request, home=home(), progress=EvaluationProgress(begun, live.show, notice)))
     if write:
-        with file_errors(f"{write} cannot be written"):
-            write.write_text(baseline_of(run).model_dump_json(indent=1) + "\n", encoding="utf-8")
+        _write(write, baseline_of(run).model_dump_json(indent=1) + "\n")
         print_plain(console, f"Baseline: {write}. Keep it with the memory's code.")
     if baseline is None:
         return
     result = gate(run, baseline, tolerance=tolerance)
     table = gate_table(result, users=len(baseline.users))
     verdict = result.problem or "The memory is no worse than its baseline."
-    for path, text in (
-        (markdown, f"{table}\n\n{verdict}\n"),
-        (junit, junit_report(result, comparable_settings(run.manifest))),
-    ):
-        if path:
-            with file_errors(f"{path} cannot be written"):
-                path.write_text(text, encoding="utf-8")
+    if markdown:
+        _write(markdown, f"{table}\n\n{verdict}\n")
+    if junit:
+        _write(junit, junit_report(result, comparable_settings(run.manifest)))
     if as_json:
         print_json({"run_id": run.manifest.run_id, "checks": result.checks, "problem": result.problem})
     else:
@@ -258,3 +254,9 @@ def gate_memory(
         raise Problem(result.problem)
     if not as_json:
         print_plain(console, verdict)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that an option names. Raises Problem where it cannot be written."""
+    with file_errors(f"{path} cannot be written"):
+        path.write_text(text, encoding="utf-8")

@@ -10,9 +10,9 @@ import typer
 from assets.llm.async_calls import run_to_end
 from assets.records.estimate import with_interval
 from assets.reporting.plurals import counted
-from pipelines.cli.evaluate import RUN, MemoryOption, each_once, evaluation_errors
 from pipelines.cli.options import command_group, file_errors, json_option, option, options_of
-from pipelines.cli.replay import ReplayOptions, replay_with
+from pipelines.cli.scoring.evaluate import RUN, MemoryOption, each_once, evaluation_errors
+from pipelines.cli.scoring.replay import ReplayOptions, replay_with
 from pipelines.cli.terminal import (
     TextConsole,
     print_json,

@@ -11,8 +11,8 @@ import typer
 from assets.llm.async_calls import run_to_end
 from assets.records.estimate import with_interval
 from assets.reporting.plurals import counted
-from pipelines.cli.evaluate import MemoryOption, each_once, evaluation_errors
 from pipelines.cli.options import json_option, option, options_of
+from pipelines.cli.scoring.evaluate import MemoryOption, each_once, evaluation_errors
 from pipelines.cli.terminal import TextConsole, print_json, print_plain, print_table, prints_of_others_apart, stdout_console
 from pipelines.errors import Problem
 from pipelines.evaluation.command import budget_of

@@ -1,0 +1,1 @@
+"""Commands that score memories: evaluate, compare, rank, gate, evolve, predict and export."""
