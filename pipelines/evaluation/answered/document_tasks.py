@@ -371,7 +371,12 @@ def read_task_rows(path: Path, record: type[R]) -> list[R]:
     try:
         rows = read_table(path, kind=record)
     except (OSError, KeyError, ValueError) as error:
-        raise EvaluationError(f"{path} cannot be read as tasks over documents: {str(error).splitlines()[0]}.") from error
+        # A KeyError's text has quotes around it.
+        reason = str(error.args[0] if error.args else error).splitlines()[0].rstrip(".")
+        raise EvaluationError(
+            f"{path} cannot be read as tasks over documents: {reason}. Another version of this program may have made it; "
+            "generate it again."
+        ) from error
     if not rows:
         raise EvaluationError(f"{path} holds no {NOUN}; there is nothing to evaluate on.")
     return rows
