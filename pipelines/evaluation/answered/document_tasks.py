@@ -371,8 +371,8 @@ def read_task_rows(path: Path, record: type[R]) -> list[R]:
     try:
         rows = read_table(path, kind=record)
     except (OSError, KeyError, ValueError) as error:
-        # A KeyError's text has quotes around it.
-        reason = str(error.args[0] if error.args else error).splitlines()[0].rstrip(".")
+        said = error.args[0] if isinstance(error, KeyError) else error  # as text it would have quotes around it
+        reason = str(said).splitlines()[0].rstrip(".")
         raise EvaluationError(
             f"{path} cannot be read as tasks over documents: {reason}. Another version of this program may have made it; "
             "generate it again."
