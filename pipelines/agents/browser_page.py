@@ -12,6 +12,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 from weakref import WeakKeyDictionary
@@ -24,7 +25,7 @@ SETTLE_MS = 10_000  # in which an action has to be done, and the page has to be 
 NOWHERE = "http://127.0.0.1:1"  # where nothing listens
 MOST_WINDOWS = 8  # of a browser that are open at once
 _WINDOWS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+FLAGS = ("--disable-gpu", "--disable-dev-shm-usage")
 INSTALL = "install it on Debian with `apt-get install chromium`, or set CHROMIUM to the path of a Chromium"
 RENDER_MS = 300  # in which pages of others show what an action did; some draw a fifth of a second late
 GO, BACK, CLICK, TYPE, SELECT, PRESS = "go", "back", "click", "type", "select", "press"
@@ -246,10 +247,20 @@ class _Chromium:
             if self._playwright is None:
                 self._playwright = api.sync_playwright().start()
             try:
-                self._browser = self._playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+                self._browser = self._launched(path)
             except api.Error as error:
                 raise NoBrowser(f"{path} does not start as a browser: {_sentence(error)}") from error
         return self._browser
+
+    def _launched(self, path: str) -> Any:
+        """Start the browser in its own sandbox, which neither root nor every container has."""
+        launch = partial(self._playwright.chromium.launch, executable_path=path, args=list(FLAGS))
+        if os.geteuid() != 0:
+            try:
+                return launch(chromium_sandbox=True)
+            except self.errors():
+                pass
+        return launch(chromium_sandbox=False)
 
     def errors(self) -> type[Exception]:
         """Return the class of Playwright's errors."""

@@ -8,7 +8,6 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -18,6 +17,7 @@ from assets.tool_dialogue.company import REFUSED, Call, Company, ToolDescription
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolRequest, ToolTask
 from pipelines.agents.browser_page import CLICK, PAGE_TOOLS, BrowserPage, NoBrowser
+from pipelines.agents.loopback import LoopbackServer, PageHandler
 
 MOST_FORM_BYTES = 100_000
 BROWSER_RULES = (
@@ -35,39 +35,26 @@ class CompanySite:
         self._lock = threading.Lock()
         site = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class CompanyHandler(PageHandler):
             def do_GET(self) -> None:
-                self._answer(site.got(self.path))
+                self._shown(site.got(self.path))
 
             def do_POST(self) -> None:
-                length = self.headers.get("Content-Length", "")
-                size = int(length) if length.isdecimal() else 0
-                if size > MOST_FORM_BYTES:
-                    self._answer((413, "text/plain", "The form is too long."))
+                if self.body_length > MOST_FORM_BYTES:
+                    self.answer(413, b"The form is too long.")
                     return
-                body = self.rfile.read(size).decode("utf-8", errors="replace")
-                self._answer(site.posted(self.path, dict(parse_qsl(body, keep_blank_values=True))))
+                body = self.rfile.read(self.body_length).decode("utf-8", errors="replace")
+                self._shown(site.posted(self.path, dict(parse_qsl(body, keep_blank_values=True))))
 
-            def _answer(self, answer: tuple[int, str, str]) -> None:
-                status, kind, text = answer
-                content = text.encode()
-                self.send_response(status)
-                self.send_header("Content-Type", f"{kind}; charset=utf-8")
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
+            def _shown(self, page: tuple[int, str, str]) -> None:
+                status, kind, text = page
+                self.answer(status, text.encode(), kind=f"{kind}; charset=utf-8")
 
-            def log_message(self, format: str, *args: object) -> None:
-                """Requests are steps of the episode already."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        self.origin = f"http://127.0.0.1:{self._server.server_port}"
+        self._server = LoopbackServer(CompanyHandler)
+        self.origin = self._server.origin
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.close()
 
     @property
     def company(self) -> Company:

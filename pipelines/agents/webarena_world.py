@@ -9,7 +9,6 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from assets.isolation.boundary import run_isolated
 from assets.records.base import ItemFailed
 from pipelines.agents.browser_page import CLICK, GO, PRESS, BrowserPage, NoBrowser
+from pipelines.agents.loopback import LoopbackServer, PageHandler
 
 VERIFIER = Path(__file__).with_name("webarena_verifier.py")
 STATE = "/api/state"
@@ -48,50 +48,34 @@ class ApplicationServer:
         self.putting = threading.Lock()
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class ApplicationHandler(PageHandler):
             def do_GET(self) -> None:
                 file = shown_file(folder.resolve(), self.path)
                 if self.path == EVENTS:
-                    self._answer(204)  # nothing will come, and the page does not ask again
+                    self.answer(204)  # nothing will come, and the page does not ask again
                 elif file is None:
-                    self._answer(404)
+                    self.answer(404)
                 else:
-                    self._answer(200, file.read_bytes(), kind=guess_type(file)[0] or "text/plain")
+                    self.answer(200, file.read_bytes(), kind=guess_type(file)[0] or "text/plain")
 
             def do_PUT(self) -> None:
-                length = self.headers.get("Content-Length", "")
-                size = int(length) if length.isdecimal() else 0
-                if self.path != STATE or size > MOST_STATE:
-                    self._answer(404 if self.path != STATE else 413)
+                if self.path != STATE or self.body_length > MOST_STATE:
+                    self.answer(404 if self.path != STATE else 413)
                     return
                 try:
                     with server.putting:  # a page puts states without waiting, and the last one counts
-                        server.state = json.dumps(json.loads(self.rfile.read(size)), ensure_ascii=False)
+                        server.state = json.dumps(json.loads(self.rfile.read(self.body_length)), ensure_ascii=False)
                 except (ValueError, RecursionError):
-                    self._answer(400)
+                    self.answer(400)
                     return
                 server.begun.set()
-                self._answer(200, b'{"status": "ok"}', kind="application/json")
+                self.answer(200, b'{"status": "ok"}', kind="application/json")
 
-            def _answer(self, status: int, content: bytes = b"", *, kind: str = "text/plain") -> None:
-                self.send_response(status)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(content)))
-                self.send_header("Cache-Control", "no-store")
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, format: str, *args: object) -> None:
-                """Requests are steps of the episode already."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        self.origin = f"http://127.0.0.1:{self._server.server_port}"
+        self._server = LoopbackServer(ApplicationHandler)
+        self.origin = self._server.origin
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.close()
 
 
 def shown_file(folder: Path, target: str) -> Path | None:
@@ -168,14 +152,14 @@ class Verifier:
         return "" if verdict.passed else verdict.said or "nothing"
 
 
-class Verdict(NamedTuple):
+class VerifierVerdict(NamedTuple):
     """What a verifier came to on a state, and what it said. `passed` None: it gave no answer."""
 
     passed: bool | None
     said: str
 
 
-def verdicts(verifiers: Sequence[Verifier], state: str, *, seconds: int = VERIFY_SECONDS) -> list[Verdict]:
+def verdicts(verifiers: Sequence[Verifier], state: str, *, seconds: int = VERIFY_SECONDS) -> list[VerifierVerdict]:
     """Return what each verifier comes to on a state, within so many seconds each. Blocks. Raises NoBoundary."""
     job = {"verifiers": [asdict(one) for one in verifiers], "state": state, "seconds": seconds}
     with tempfile.TemporaryDirectory(prefix="verifier-") as folder:
@@ -184,10 +168,10 @@ def verdicts(verifiers: Sequence[Verifier], state: str, *, seconds: int = VERIFY
     return [_verdict(lines[place] if place < len(lines) else b"null", seconds=seconds) for place in range(len(verifiers))]
 
 
-def _verdict(line: bytes, *, seconds: int) -> Verdict:
+def _verdict(line: bytes, *, seconds: int) -> VerifierVerdict:
     """Read what was told of a verifier, which foreign code may have told."""
     try:
         passed, said = json.loads(line)
     except (TypeError, ValueError):
-        return Verdict(None, f"it ended, or took longer than {seconds} seconds")
-    return Verdict(passed if passed is None else passed is True, " ".join(str(said).split())[:MOST_MESSAGE])
+        return VerifierVerdict(None, f"it ended, or took longer than {seconds} seconds")
+    return VerifierVerdict(passed if passed is None else passed is True, " ".join(str(said).split())[:MOST_MESSAGE])
