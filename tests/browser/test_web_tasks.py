@@ -79,7 +79,9 @@ def opened(server: http.server.ThreadingHTTPServer) -> Generator[BrowserPage]:
         yield page
 
 
-def test_the_embedded_agent_does_a_task_on_pages_with_a_memory_and_none_without(tmp_path: Path) -> None:
+def test_the_embedded_agent_does_a_task_on_pages_with_a_memory_and_none_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     few = ("--set", "num_tasks=1", "--set", "num_reserve=2", "--set", "lengths=[8000]")
     status, output = amemgym_here(tmp_path, "generate", "web-demo", *few)
     assert status == 0, output
@@ -93,6 +95,13 @@ def test_the_embedded_agent_does_a_task_on_pages_with_a_memory_and_none_without(
     for path in (tmp_path / "runs").glob("*/results.json"):
         overall.append(json.loads(path.read_text(encoding="utf-8"))["metrics"]["overall"]["value"])
     assert sorted(overall) == [0.0, 1.0]
+    # Without a browser nothing can be said about a run, and nothing is.
+    monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
+    (run, _) = (tmp_path / "runs").glob("*/")
+    status, output = amemgym_here(tmp_path, "verify", run.name)
+    assert status == 1
+    assert output.startswith("amemgym: Acting in a browser needs Chromium")
+    assert not (run / "verification.json").exists()
 
 
 def test_a_task_done_by_hand_on_its_pages_passes() -> None:

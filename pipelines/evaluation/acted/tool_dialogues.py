@@ -213,8 +213,6 @@ class ToolTasks(DocumentTasks):
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
         own = super().own_settings(options, whole=whole)
-        if any(isinstance(item, BrowserItem) for item in self.documents):
-            _expect_browser()
         return {**own, "recall_at": options.recall_at or "start", **acting_settings(options)}
 
     def subject(self, run: Run, item: DocumentItem, reasoner: ReasonerWithMemory) -> Recalling:
@@ -230,17 +228,14 @@ class ToolTasks(DocumentTasks):
 
 
 def read_tool_tasks(folder: Path, record: type[ToolTask]) -> ToolTasks:
-    """Return the tool dialogues of a verified release. Raises EvaluationError."""
-    by_tools = release_recipe(folder, ToolDialogueRecipe).interface == "tools"
-    return release_items(folder, record, item=ToolItem if by_tools else BrowserItem, tasks=ToolTasks, ask=ACT)
-
-
-def _expect_browser() -> None:
-    """Raise EvaluationError, before anything is paid, where there is no browser to act in."""
+    """Return the tool dialogues of a verified release. Raises EvaluationError, also where a browser is needed and missing."""
+    if release_recipe(folder, ToolDialogueRecipe).interface == "tools":
+        return release_items(folder, record, item=ToolItem, tasks=ToolTasks, ask=ACT)
     try:
         expect_browser()
     except NoBrowser as error:
         raise EvaluationError(str(error)) from error
+    return release_items(folder, record, item=BrowserItem, tasks=ToolTasks, ask=ACT)
 
 
 def read_repair_tasks(folder: Path, record: type[RepairTask]) -> ToolTasks:
