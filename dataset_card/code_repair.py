@@ -20,9 +20,9 @@ class CodeRepairExtras(CodeQaExtras):
 
     about: ClassVar[str] = (
         "Code repairs for testing memory. An agent gets an issue, tools to read, search, edit and run a copy of a real, pinned "
-        "package with a seeded fault, and what a memory recalls. Two patches look right; which of them is follows from a rule "
-        "that an invented team settled in earlier sessions. Hidden calls, run in a sandbox, grade the copy. Whoever guesses is "
-        "right in half of the tasks. The table `session_questions` asks for more of the same sessions, with keys."
+        "package with a seeded fault, and what a memory recalls. Two patches look right; a rule that an invented team "
+        "settled in earlier sessions decides which one is. Hidden calls, run in a sandbox, grade the copy. A guess is right in "
+        "half of the tasks. The table `session_questions` has further questions about the same sessions, with keys."
     )
 
 

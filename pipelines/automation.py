@@ -62,7 +62,7 @@ def alert_on_failure(context: dg.RunFailureSensorContext) -> dg.SkipReason | Non
 @dg.run_failure_sensor(  # pyright: ignore[reportUnknownMemberType]
     default_status=dg.DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=10,
-    description="Keeps the last results of checks that a failed run never came to. Starts no run.",
+    description="Keeps the last results of checks that a failed run did not reach. Starts no run.",
 )
 def checks_keep_their_results(context: dg.RunFailureSensorContext) -> dg.SkipReason:
     """Say how many results were reported anew."""
@@ -110,7 +110,7 @@ def recipe_files_changed(context: dg.SensorEvaluationContext) -> dg.SkipReason:
     changed: list[str] = []
     for entry in BENCHMARKS:
         changed += observe_recipe_files(context.instance, entry.benchmark)
-    return dg.SkipReason(f"Changed: {', '.join(changed)}." if changed else "No recipe file says anything new.")
+    return dg.SkipReason(f"Changed: {', '.join(changed)}." if changed else "No recipe file has changed.")
 
 
 SENSORS = (recipe_files_changed, checks_keep_their_results, release_when_the_report_passes, alert_on_failure)

@@ -80,7 +80,7 @@ def evaluation_asset(benchmark: Benchmark, *, asks: tuple[str, ...] = ()) -> dg.
         tags={"asks_a_model": "yes", "paper": "3.3"},
         metadata=definition(None, prompts=prompts),
         description="Memories evaluated on a release, on-policy where there are dialogues (paper, 3.2 and 3.3): a leaderboard "
-        "with intervals, and a page of each run. A finished run is only shown.",
+        "with intervals, and a page of each run. A finished run is shown again, not run.",
         dagster_type=EVALUATED,
     )
     async def evaluation(
@@ -214,7 +214,7 @@ def evaluation_check(benchmark: Benchmark) -> dg.AssetChecksDefinition:
         return dg.AssetCheckResult(
             passed=shares[worst] <= MOST_UNSCORED,
             severity=dg.AssetCheckSeverity.WARN,
-            description=f"Most are unscored of {worst}: {shares[worst]:.1%} of its answers, where {MOST_UNSCORED:.0%} may be.",
+            description=f"{worst} has most unscored answers: {shares[worst]:.1%}, where {MOST_UNSCORED:.0%} is allowed.",
             metadata={name: dg.MetadataValue.float(share) for name, share in shares.items()},
         )
 

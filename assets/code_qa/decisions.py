@@ -77,8 +77,9 @@ CODE_DECISIONS = Stage(
     needs=(CODE_SOURCES, CODE_BEHAVIOURS),
     description=AssetDescription(
         group="questions",
-        description="What an invented team holds about the package: tickets, patches, limits, owners, reasons, some of it "
-        "replaced later. No decision is in the code, by text or by syntax tree; executed results are true.",
+        description="What an invented team agreed about the package: tickets, patches, limits, owners and reasons, some "
+        "of them replaced later. No decision is in the code, by text or by syntax tree; executed results are "
+        "true.",
         rows=_rows,
         paper="MemGym",
     ),

@@ -51,8 +51,8 @@ CR_TASKS = Stage(
     needs=(CR_MUTANTS, CR_SESSIONS),
     description=AssetDescription(
         group="issues",
-        description="The issue in words: the failing call, and two patches. Which of them is right follows from the one rule "
-        "that sessions alone hold.",
+        description="The issue in words: the failing call, and two patches. One rule, which only the sessions hold, "
+        "decides which patch is right.",
         rows=chain_question_rows,
         paper="MemGym",
     ),

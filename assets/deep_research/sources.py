@@ -67,8 +67,9 @@ DR_SOURCES = Stage(
     },
     description=AssetDescription(
         group="worlds",
-        description="The documents of each task: minutes, reports, letters, tables, news, reviews of an invented world, told "
-        "by a writer, or real ones, whose names are replaced by invented ones, everywhere at once. Filler is told likewise.",
+        description="The documents of each task: minutes, reports, letters, tables, news and reviews of an invented "
+        "world, written by a model; or real documents with invented names in place of real ones. Filler is "
+        "written likewise.",
         rows=_rows,
         paper="MemGym",
     ),

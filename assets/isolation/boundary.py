@@ -29,7 +29,7 @@ NO_BOUNDARY = (
     "bubblewrap, user namespaces, or Landlock and seccomp. Install bubblewrap or use another machine; if you would install "
     f"these packages anyway, say --trust-packages or set {TRUST}=1."
 )
-NOTHING = f"Code of packages runs with all that you may do: nothing on this machine keeps it in, and {TRUST} says that it may."
+NOTHING = f"Code of packages runs with all your rights: nothing on this machine confines it, and {TRUST} allows that."
 CONFINE = Path(__file__).with_name("confine.py")
 PROBE = Path(__file__).with_name("probe.py")
 # Where shared libraries of the interpreter may be, besides its own folders.

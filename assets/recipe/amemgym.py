@@ -65,7 +65,7 @@ class PoolSpec(Record):
     columns: tuple[str, ...] = Field(default=(), description="strata of the stratified strategy")
     query: str = Field(default="", description="SQL that selects uuid from the view `pool`, for the sql strategy")
     license: str = Field(default="", description="the license of the pool's personas, for the card")
-    attribution: str = Field(default="", description="whom the card names as the pool's source")
+    attribution: str = Field(default="", description="the pool's source, as the card names it")
     content: str = Field(default="", description="digest of the pool, filled in when the recipe is resolved")
 
     @model_validator(mode="after")

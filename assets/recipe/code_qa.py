@@ -27,7 +27,7 @@ class PackageSpec(Record):
     @model_validator(mode="after")
     def digest_is_of_an_archive(self) -> "PackageSpec":
         if self.archive_sha256 and not self.path:
-            raise ValueError(f"packages has an archive_sha256 for {self.name}, but no path that it is of; give both or none.")
+            raise ValueError(f"packages gives archive_sha256 for {self.name} without a path; give both or none.")
         return self
 
 

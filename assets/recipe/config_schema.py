@@ -17,7 +17,7 @@ RESET = "reset_overrides"
 RESET_FIELD = dg.Field(
     bool,
     is_required=False,
-    description="Forget the overrides of earlier runs: go by the recipe's file and what is given here.",
+    description="Forget the overrides of earlier runs: use the recipe's file and what is given here.",
 )
 PLAIN: dict[str, object] = {"integer": int, "number": float, "boolean": bool, "string": str}
 KINDS = {"integer": "whole number", "number": "number", "boolean": "true or false", "string": "text", "object": "map"}

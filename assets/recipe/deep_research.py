@@ -16,7 +16,7 @@ class SourceSpec(Record):
     kind: Literal["world", "documents"] = Field(default="world", description="world: invented; documents: real ones from paths")
     paths: tuple[str, ...] = Field(default=(), description="folders, HTML, Markdown, text or Parquet files")
     license: str = Field(default="", description="the documents' license, where they do not bring their own")
-    attribution: str = Field(default="", description="whom the card names as the documents' source")
+    attribution: str = Field(default="", description="the documents' source, as the card names it")
     rename: bool = Field(default=True, description="whether names of real documents are replaced by invented ones")
     content: str = Field(default="", description="digest of the documents, filled in when the recipe is resolved")
 

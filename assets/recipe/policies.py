@@ -227,7 +227,10 @@ class ShortcutPolicy(Record):
         default=False, description="whether a limit on form blocks too where too few users can show that it holds"
     )
     least_change: float = Field(
-        default=0.15, gt=0, le=1, description="share of right options that a period has to change, lest the start tell all"
+        default=0.15,
+        gt=0,
+        le=1,
+        description="least share of right options that a period changes, so that the start does not tell them all",
     )
 
 

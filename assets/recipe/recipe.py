@@ -79,7 +79,7 @@ class Recipe(Record):
     salt: str | None = Field(
         default=None,
         max_length=200,
-        description="decides every draw beside seed and variant; null: drawn once and kept; empty: none, so all make the same",
+        description="decides every draw beside seed and variant; null: drawn once and kept; empty: none, and all draw the same",
     )
     sample: int = Field(default=0, ge=0, description="raise it to ask everything anew")
     again: Again = Field(

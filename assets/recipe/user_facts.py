@@ -91,7 +91,7 @@ class UserFactsRecipe(Recipe):
                 f"questions: set it higher{others}."
             )
         if self.num_deciding > counts["replaced"]:
-            raise ValueError("dynamics.dependent is too much: two facts at most follow from one that is replaced.")
+            raise ValueError("dynamics.dependent is too high: at most two facts can follow from one that is replaced.")
         return self
 
     @property

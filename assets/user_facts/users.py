@@ -120,8 +120,8 @@ FACTS_USERS = Stage(
     needs=(FACTS_MATTERS, FACTS_LIVES, FACTS_SESSIONS, FACTS_QUESTIONS),
     description=AssetDescription(
         group="users",
-        description="The accepted users: sessions, questions, and what programs answer that read everything, the last session, "
-        "nothing, or believe the latest or the first mention. They are the rows of a release.",
+        description="The accepted users: sessions, questions, and answers of programs that read everything, the last "
+        "session or nothing, or believe the latest or the first mention. They are the rows of a release.",
         rows=_rows,
         paper="MemGym",
     ),

@@ -25,7 +25,7 @@ ROW_MEANINGS: dict[str, str] = {
 USES = (
     "It is meant for evaluating memory on-policy: the assistant under test answers each session itself, and is then asked "
     "the questions. Replaying somebody else's dialogue measures something else.",
-    "Do not train on it a model that you mean to evaluate with it.",
+    "Do not evaluate a model with it that was trained on it.",
 )
 LIMITS = (
     "Gates and rules make wrong options rare; they do not prove that each one is right. Some questions can be guessed better "
@@ -34,8 +34,7 @@ LIMITS = (
     "Users say what changed in plain words and once. People hint, repeat themselves and take things back.",
 )
 BIASES = (
-    "The lives told reflect the personas and the models that told them, with their leanings. They do not represent a "
-    "population.",
+    "The lives reflect the personas and the models that wrote them, with their biases. They do not represent a population.",
 )
 PEOPLE = (
     "All people in it are invented. Likeness to a real person is chance, and nothing here is advice about health, money or "

@@ -42,10 +42,10 @@ def salt_digest(recipe: Recipe) -> str:
 def salt_terms(recipe: Recipe) -> str:
     """Say in sentences who can make the same rows again."""
     if not recipe.salt:
-        return "The recipe has no salt: whoever follows it draws the same, so that these rows are known to everybody."
+        return "The recipe has no salt: anybody who follows it can make these rows."
     return (
-        "Every draw follows from seed, variant and a salt of this variant's own. The table below has the salt's digest; the "
-        "salt is in `recipe.yaml`, with which whoever has the rows can make them again, and nobody else."
+        "Every draw follows from seed, variant and a salt of this variant's own. The table below has the salt's digest. The "
+        "salt itself is in `recipe.yaml`, beside the rows: only those who have it can make the rows again."
     )
 
 

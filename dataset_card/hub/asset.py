@@ -31,8 +31,8 @@ from dataset_card.release_store.store import ReleaseStore, find_release
 NEWEST = "newest"
 NO_REPO = "No repository is set to publish in; give OWNER/NAME as `repo` of hub_release, or for all runs in AMEMGYM_HUB_REPO."
 DESCRIPTION = (
-    "A release on the Hugging Face Hub: one commit and a tag, complete or not there at all. Who asks for the tag gets the "
-    "bytes that were checked here."
+    "A release on the Hugging Face Hub: one commit and a tag, complete or not there at all. The tag gives the bytes that "
+    "were checked here."
 )
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s#]+)")
 # Rows of a check's table in the Dagster UI, which keeps it with every evaluation.

@@ -201,7 +201,8 @@ class Planner:
             if problems:
                 most = smallest_after(last, level="major")
                 raise PublishRefused(
-                    f"{self.repo}@{tag} cannot be compared with: {problems[0].rstrip('.')}; publish {most} or higher."
+                    f"This release cannot be compared with {self.repo}@{tag}: {problems[0].rstrip('.')}; "
+                    f"publish {most} or higher."
                 )
             folder = self.request.folder
             diff = compare_releases(read_compared(fetched), read_compared(folder), form=self._format_of(folder))

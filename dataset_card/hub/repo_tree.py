@@ -118,8 +118,8 @@ class RepositoryTree:
             return merged_card(written, ours=ours, theirs=current, source=source)
         except MergeConflict as conflict:
             raise PublishRefused(
-                f"{source} was edited by hand where this release writes something else, and nothing of it "
-                f"shall be lost: {conflict}; put it back on the Hub, and your words into a section of their own."
+                f"{source} was edited by hand where this release writes something else, and publishing "
+                f"would lose that: {conflict}; put it back on the Hub, and your words into a section of their own."
             ) from conflict
 
     def _removed(self, path: str, because: str) -> PublishRefused:

@@ -47,10 +47,12 @@ class SampleOptions:
 
     name: str = option("Name of the study, by default kind and a number.")
     run: str = option("The evaluation run whose dialogues are judged (integrity only).", metavar="RUN")
-    half_width: float = option("Half the width that a 95 % interval of the score should have.", 0.03, most=0.5)
+    half_width: float = option("Wanted half-width of the score's 95 % interval.", 0.03, most=0.5)
     expected: float = option("The score expected, for the arithmetic.", 0.95, most=1.0)
     controls: float = option("Share of items shown with a value known to be wrong.", 0.1, most=0.5)
-    size: Optional[int] = option("So many items, sessions or questions, whatever the arithmetic says.", None, least=1)
+    size: Optional[int] = option(
+        "Number of items, sessions or questions, in place of what the arithmetic gives.", None, least=1
+    )
     paper: bool = option("The paper's sample: 200 values, 40 sessions or 100 questions, none planted.", False)
     seed: int = option("Seed of the sample and of every order.", 42)
 
@@ -134,7 +136,7 @@ def report_agreement(study: StudyName, as_json: Annotated[bool, json_option("the
 
 @app.command("adjudicate")
 def adjudicate_study(
-    study: StudyName, adjudicator: Annotated[str, typer.Option(help="Name of somebody who was no annotator.")]
+    study: StudyName, adjudicator: Annotated[str, typer.Option(help="Name of the adjudicator, who is none of the annotators.")]
 ) -> None:
     """Give what annotators disagree on to somebody else, whose labels then decide; export writes them a sheet."""
     folder = _find_study(study)
@@ -179,7 +181,7 @@ def _target(kind: StudyKind, options: SampleOptions) -> Target:
     if options.paper:
         return paper_target(kind)
     if not 0 < options.expected < 1 or not options.half_width:
-        raise Problem("--expected lies between 0 and 1, and --half-width above 0; neither can be at an end.")
+        raise Problem("--expected must be above 0 and below 1, and --half-width above 0.")
     if options.size == 0:
         raise Problem("A study of 0 items has nothing to annotate; leave --size out, or raise it.")
     return Target(expected=options.expected, half_width=options.half_width, size=options.size, controls=options.controls)

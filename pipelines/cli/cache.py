@@ -93,7 +93,9 @@ def _print_shares(models: list[ModelShare], database: Database) -> None:
         rows.append((share.model, f"{share.replies:,}", f"{share.rejected:,}", size, *dates, rates.get(share.model, "")))
     console = stdout_console()
     print_table(console, head, rows, title=str(database))
-    console.print(f"{counted(replies, 'reply')}, {database.size() / MEGABYTE:.1f} MB on the disk; hit rates are the ledger's.")
+    console.print(
+        f"{counted(replies, 'reply')}, {database.size() / MEGABYTE:.1f} MB on the disk; hit rates come from the ledger."
+    )
     if rejected:
         console.print("Rejected replies were paid for and hold nothing that can be used; the next run asks again.")
 

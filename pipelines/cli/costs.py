@@ -112,7 +112,7 @@ def _sentences(recipe: Recipe, forecast: Forecast) -> Iterator[str]:
     received = _thousands(whole.output_tokens.mid / items)
     yield f"One {benchmark_of(recipe).noun}: {sent} K input and {received} K output tokens, {cost}."
     if recipe.models.batched:
-        yield "Calls in batch jobs are counted at half price; a job may take up to a day, the seconds are those of live calls."
+        yield "Calls in batch jobs are counted at half price. A job may take up to a day; the seconds are those of live calls."
     if forecast.comparison:
         yield forecast.comparison
     if whole.cost_usd is None:
@@ -130,8 +130,8 @@ def _caching(whole: StageForecast) -> str:
         return "Prefix caching is not counted."
     share = cached / whole.input_tokens.mid
     return (
-        f"Of the input, {_thousands(cached)} K tokens ({share:.1%}) are in beginnings of 1,024 tokens or more that an earlier "
-        "call had too: providers cache them, and they have the price of cached input."
+        f"Of the input, {_thousands(cached)} K tokens ({share:.1%}) repeat the beginning of an earlier call, by 1,024 tokens "
+        "or more: providers cache these, at the price of cached input."
     )
 
 
@@ -140,7 +140,7 @@ def _spent(lines: Sequence[LedgerSums]) -> Iterator[str]:
         yield (
             f"So far {dollars(line.cost_usd, unpriced=line.unpriced)} were spent on {line.name}, "
             f"in {counted(line.calls - line.hits, 'call')} that a model answered; "
-            "the reply cache has the replies, and who asks the same of the same model pays nothing."
+            "their replies are in the reply cache, so that the same calls to the same model cost nothing."
         )
 
 

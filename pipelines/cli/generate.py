@@ -105,7 +105,7 @@ def generate(
 
 
 def regenerate(
-    item: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user or a task, or all.")],
+    item: Annotated[str, typer.Argument(help="A user or a task, by its number (1, 2, ...), name or id; or all of them: all.")],
     stage: Annotated[str, typer.Option("--from", help=" ".join(STAGE_HELP), autocompletion=lambda: ASKING_STAGES)],
     variant: VariantOption = "demo",
     concurrency: ConcurrencyOption = 32,
@@ -125,7 +125,7 @@ def regenerate(
     recipe = asked_again(last, item_id=item_id, stage=stage, finished=_is_finished(variant, benchmark))
     generate_variant(recipe, RunOptions(concurrency, version, quiet=quiet))
     print_plain(TextConsole(stderr=True), _changed_items(before, finished_items(variant), noun=benchmark.noun))
-    print(f"This stays so; `amemgym generate {variant} --reset` goes back to {variant}.yaml.")
+    print(f"Later runs keep this; `amemgym generate {variant} --reset` goes back to {variant}.yaml.")
 
 
 def _trust_packages(trusted: bool) -> None:
@@ -389,7 +389,7 @@ def _changed_items(before: Sequence[ItemRecord], after: Sequence[ItemRecord], *,
     known = {item.item_id: item.sha256() for item in before}
     changed = [item.display_name for item in after if known.get(item.item_id) != item.sha256()]
     if not changed:
-        return f"The new replies came to the same: all {len(after)} {noun}s are as they were."
+        return f"The new replies changed nothing: all {len(after)} {noun}s are as they were."
     return (
         f"Changed: {', '.join(changed)}. The other {len(after) - len(changed)} of {counted(len(after), noun)} are as they were."
     )

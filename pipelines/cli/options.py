@@ -25,7 +25,8 @@ RecipeArgument = Annotated[
 ]
 VariantOption = Annotated[str, typer.Option("--variant", help="Which variant.", autocompletion=lambda: variants())]
 ResetOption = Annotated[
-    bool, typer.Option("--reset", help="Forget the overrides of earlier runs; go by the recipe's file and what is given here.")
+    bool,
+    typer.Option("--reset", help="Forget the overrides of earlier runs; use the recipe's file and the options given here."),
 ]
 SetOption = Annotated[
     Optional[list[str]],
@@ -35,17 +36,17 @@ ModelOption = Annotated[str, typer.Option(help="One model for every role, in pla
 TrustOption = Annotated[
     bool,
     typer.Option(
-        "--trust-packages", help="Of code questions: run the packages' code even where nothing keeps it from this machine."
+        "--trust-packages", help="For code questions: run the packages' code even where no boundary keeps it from this machine."
     ),
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", help="Show no progress, only how it ended.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
 VersionOption = Annotated[str, typer.Option(help="Version of the release, or auto.")]
 DataSettingsOption = Annotated[
     Optional[list[str]],
     typer.Option(
         "--set",
         metavar="FIELD=VALUE",
-        help="Of a bare data.json: language, num_rounds_initial or num_rounds_update, as in --set language=de.",
+        help="For a bare data.json: language, num_rounds_initial or num_rounds_update, as in --set language=de.",
     ),
 ]
 DatasetArgument = Annotated[

@@ -48,11 +48,11 @@ app = command_group("Prompts: try them before you change them.")
 @app.command("try")
 def try_prompt(
     name: Annotated[str, typer.Argument(help="Name of a prompt, as in answers/draft.")],
-    variant: Annotated[str, typer.Option(help="On whose users.")] = "demo",
-    users: Annotated[int, typer.Option(min=1, help="On how many of them.")] = 2,
+    variant: Annotated[str, typer.Option(help="Variant on whose users it is tried.")] = "demo",
+    users: Annotated[int, typer.Option(min=1, help="Number of users it is tried on.")] = 2,
     model: Annotated[Optional[list[str]], typer.Option(help="Model in the prompt's role; give it twice to compare.")] = None,
     against: Annotated[Optional[Path], typer.Option(help="File with another version of the prompt.")] = None,
-    samples: Annotated[int, typer.Option(min=0, help="Replies shown, and as many objections.")] = 2,
+    samples: Annotated[int, typer.Option(min=0, help="Number of replies to show, and of objections.")] = 2,
     as_json: Annotated[bool, json_option("by model and version, the figures of the table")] = False,
 ) -> None:
     """Make the prompt's stage anew for finished users and say how many replies pass, what they cost, and why some do not.
@@ -77,7 +77,7 @@ def try_prompt(
 @app.command("judge")
 def judge(
     model: Annotated[str, typer.Option(help="The model that judges; the embedded one where no endpoint is configured.")] = "",
-    variant: Annotated[str, typer.Option(help="Whose recipe sets the gates.")] = "base",
+    variant: Annotated[str, typer.Option(help="Variant whose recipe sets the gates.")] = "base",
     misses: Annotated[int, typer.Option(min=0, help="Wrong readings shown.")] = 10,
     as_json: Annotated[bool, json_option("gate", "wanted", "read", "settled", "text")] = False,
 ) -> None:
@@ -186,7 +186,7 @@ def _run(name: str, sides: Sequence[Side], *, variant: str, users: int) -> list[
         raise Problem(f"The prompt {name!r} belongs to no stage of the generation; try one of a stage, as in answers/draft.")
     inputs = finished_inputs(home(), variant, stage=stage, users=users)
     if not inputs:
-        raise Problem(f"No user of {variant!r} has come as far as {stage.name}; make it with: amemgym generate {variant}")
+        raise Problem(f"No user of {variant!r} has reached the stage {stage.name} yet; go on with: amemgym generate {variant}")
 
     async def all_sides() -> list[Trial]:
         trials: list[Trial] = []
@@ -212,7 +212,7 @@ def print_accuracy(console: Console, verdicts: Sequence[Verdict]) -> None:
         spread = wilson_interval(_count_right(own), len(own), level=0.95)
         interval = f"{spread.low:.0%} to {spread.high:.0%}"
         rows.append((gate, _share_right(own), interval, _share_right(parts[True]), _share_right(parts[False])))
-    head = ("gate", "right", "95 % interval", "where the text tells", "where it leaves it open")
+    head = ("gate", "right", "95 % interval", "where the text tells", "where the text does not tell")
     print_table(console, head, rows, title="Hand-labelled cases")
 
 

@@ -51,15 +51,17 @@ from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.resources.storage.open_stores import open_release_store
 
 EXAMPLES = 100  # rows of each table: all of a small change, and a page that still opens fast
-NO_REPO = "No repository is named (--repo OWNER/NAME), so what one has of it, and whether this may be added, was not checked."
+NO_REPO = "No repository is named (--repo OWNER/NAME), so it was not checked what one holds and whether this may be added."
 WHERE = "A folder, URL, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG."
-EndpointOption = Annotated[str, typer.Option(metavar="URL", help="Another Hub than HF_ENDPOINT's or huggingface.co.")]
+EndpointOption = Annotated[
+    str, typer.Option(metavar="URL", help="Address of another Hub, in place of HF_ENDPOINT or huggingface.co.")
+]
 
 
 def release(
     variant: Annotated[str, typer.Argument(help="demo, base, extra, or a variant of your own that is finished.")],
     version: Annotated[
-        str, typer.Option(help="Three numbers such as 1.2.0, or auto: the smallest that the rule allows.")
+        str, typer.Option(help="Three numbers such as 1.2.0, or auto: the smallest version that the changes allow.")
     ] = "auto",
 ) -> None:
     """Freeze a variant's current users into an immutable release folder, without making any of them again.
@@ -82,7 +84,7 @@ def verify(
     tag: Annotated[str, typer.Option(help="Tag or commit of the repository, as in demo-v0.1.0.")] = "",
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
-    data: Annotated[str, typer.Option(help="What a run was evaluated on, where it is no release of this machine.")] = "",
+    data: Annotated[str, typer.Option(help="Dataset of the run, where it is no release on this machine.")] = "",
     endpoint: EndpointOption = "",
     as_json: Annotated[bool, json_option("source", "problems")] = False,
 ) -> None:
@@ -236,13 +238,13 @@ def source_folder(source: str, *, endpoint: str) -> Path:
 class PublishOptions:
     """Readers of a release on the Hub, and whether it is proposed or published."""
 
-    private: bool = option("Only for those who may see it (a new one is private).", False)
+    private: bool = option("Open only to members of the repository; the default for a new one.", False)
     public: bool = option("Open to everybody, once it is complete.", False)
-    gated: bool = option("Open to everybody who tells a name.", False)
-    embedded: bool = option("Rows that no language model wrote may be open to others.", False)
-    pull_request: bool = option("Propose it, and leave main and tags alone.", False)
+    gated: bool = option("Open to everybody who logs in and shares contact data with the owner.", False)
+    embedded: bool = option("Let rows be open to others that no language model wrote.", False)
+    pull_request: bool = option("Propose it as a pull request, and leave main and tags alone.", False)
     scores: str = option("Put the scores of these evaluation runs on the card; none otherwise.", metavar="RUN,...")
-    dry_run: bool = option("Tell what would change, and change nothing.", False)
+    dry_run: bool = option("Print what would change, and change nothing.", False)
 
 
 @options_of(PublishOptions, keyword="options")
@@ -296,7 +298,7 @@ def deprecate_release(
     tag: Annotated[str, typer.Argument(metavar="TAG", help="The version that should not be used any more, as in demo-v0.1.0.")],
     superseded_by: Annotated[str, typer.Option(metavar="TAG", help="The version to use instead.")] = "",
     because: Annotated[str, typer.Option(metavar="REASON", help="Why it is withdrawn, in a few words.")] = "",
-    restore: Annotated[bool, typer.Option("--restore", help="Take back what was said of it.")] = False,
+    restore: Annotated[bool, typer.Option("--restore", help="Take the deprecation back.")] = False,
     endpoint: EndpointOption = "",
 ) -> None:
     """Say on the Hub that a version should not be used any more: in the card and in the list of versions. Its rows stay."""
@@ -309,11 +311,17 @@ def deprecate_release(
 
 
 def fetch(
-    source: Annotated[str, typer.Argument(metavar="OWNER/NAME@TAG", help="Or @COMMIT, or a release's folder.")],
+    source: Annotated[
+        str,
+        typer.Argument(metavar="OWNER/NAME@TAG", help="A release on the Hub, by its tag or @COMMIT, or a release's folder."),
+    ],
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
-    file: Annotated[str, typer.Option(metavar="PATH", help="One file instead, as the data.json of another's dataset.")] = "",
-    commit: Annotated[str, typer.Option(help="The commit that the tag has to be at.")] = "",
-    digest: Annotated[str, typer.Option(help="The digest that the release has to have.")] = "",
+    file: Annotated[
+        str,
+        typer.Option(metavar="PATH", help="One file in place of a release, such as the data.json of somebody else's dataset."),
+    ] = "",
+    commit: Annotated[str, typer.Option(help="Commit that the tag must be at.")] = "",
+    digest: Annotated[str, typer.Option(help="Digest that the release must have.")] = "",
     endpoint: EndpointOption = "",
 ) -> None:
     """Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network."""
@@ -351,7 +359,7 @@ def release_errors() -> Generator[None, None, None]:
 def _visibility(options: PublishOptions) -> Visibility | None:
     asked: list[Visibility] = [name for name in get_args(Visibility) if getattr(options, name)]
     if len(asked) > 1:
-        raise Problem("Of --private, --public and --gated, give one.")
+        raise Problem("Of --private, --public and --gated, give only one.")
     if options.pull_request and asked:
         raise Problem("A pull request changes no settings; leave out --private, --public and --gated.")
     return asked[0] if asked else None
@@ -377,7 +385,7 @@ def _preview(publisher: Publisher, request: PublishRequest, *, as_json: bool) ->
     try:
         plan = publisher.plan(planner)
     except HubUnreachable as error:
-        unknown = f"What {planner.repo} has of it could not be checked: {error}"
+        unknown = f"What {planner.repo} holds already could not be checked: {error}"
         _preview_here(request, unknown=unknown, as_json=as_json)
         # A script must not take this for leave to publish.
         raise typer.Exit(1) from error
@@ -476,8 +484,8 @@ def twin(
     source: Annotated[
         str, typer.Argument(metavar="RELEASE", help="A variant with a release, a release folder, or OWNER/NAME@TAG.")
     ],
-    name: Annotated[str, typer.Option(help="Name of the twin; left out, that of the release and -twin.")] = "",
-    seed: Annotated[Optional[int], typer.Option(help="Its seed; left out, one more than the release's.")] = None,
+    name: Annotated[str, typer.Option(help="Name of the twin; by default that of the release, with -twin.")] = "",
+    seed: Annotated[Optional[int], typer.Option(help="Seed of the twin; by default that of the release plus one.")] = None,
 ) -> None:
     """Write the recipe of a release's twin: as difficult, with another seed, other names and other values.
 

@@ -88,7 +88,7 @@ def quality(
         if overrides or options.given:
             raise Problem(
                 f"Options are for a data.json or a release: the report of the variant {source!r} was written when it was made. "
-                "Give the folder of its release to have it reported on anew."
+                "Give the folder of its release for a new report."
             )
         entry = variant_entry(source)
         report, page = _made_here(entry, source)

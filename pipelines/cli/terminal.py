@@ -268,7 +268,7 @@ def given_up_sentences(progress: StageProgress) -> Iterable[str]:
     more = len(progress.given_up) - SHOWN_FAILURES
     if more > 0:
         yield f"  and {counted(more, f'more {progress.noun}')}."
-    yield "  Others of the reserve take their places; all of them are in the table failures of: amemgym explore"
+    yield "  Others of the reserve take their places. The table failures of amemgym explore lists all that were given up."
 
 
 def print_plain(console: Console, sentence: str) -> None:

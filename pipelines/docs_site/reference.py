@@ -28,7 +28,7 @@ def commands_page() -> str:
     # Commands of typer, whose annotations are only partly known to type checkers.
     group: Any = get_command(app)
     context = group.make_context("amemgym", ["--help"], resilient_parsing=True)
-    lines = ["# Commands", "", "`amemgym COMMAND --help` says the same.", "", JSON, ""]
+    lines = ["# Commands", "", "`amemgym COMMAND --help` prints the same text.", "", JSON, ""]
     for panel, names in PANELS.items():
         lines += [f"## {panel}", ""]
         for name in names:

@@ -71,7 +71,7 @@ def budget_of(*, max_cost_usd: float | None, max_tokens: int | None) -> Budget:
     """Return the limits of a run, None for none. Raises EvaluationError for one that is no number above 0."""
     for limit in (max_cost_usd, max_tokens):
         if limit is not None and not 0 < limit < math.inf:
-            raise EvaluationError(f"A budget of {limit:g} lets no call through or has no end; raise it above 0, or give none.")
+            raise EvaluationError(f"A budget must be a finite number above 0, not {limit:g}; leave it out for no limit.")
     return Budget(max_cost_usd=max_cost_usd, max_tokens=max_tokens)
 
 

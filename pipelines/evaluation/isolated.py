@@ -38,10 +38,10 @@ class MemoryRow(Record):
     cluster: str = Field(description="whose episode it is, such as the user's id, or of which task over documents")
     length: int = Field(default=0, description="length that was wanted of all documents, in tokens; 0 where there is none")
     item: str = Field(description="the question's id")
-    turn: int = Field(description="after which turn or period it was asked, from 0")
+    turn: int = Field(description="turn or period after which it was asked, from 0")
     query: str = Field(description="what was asked, word for word; the memory sees it without its instructions")
     written: int = Field(
-        description="events that had been written: so many of the first rows of its cluster and length in events.parquet"
+        description="number of events written before: the first rows of its cluster and length in events.parquet"
     )
     budget: int = Field(description="tokens that the memory was given")
     recalled: tuple[str, ...] = Field(description="what it gave back, cut to the budget")

@@ -65,7 +65,7 @@ class AnswerRow(Record):
     """
 
     user_id: str = Field(description="the persona's uuid, or the id of a task over documents")
-    period: int = Field(description="after which period it was asked, or which turn of documents, from 0")
+    period: int = Field(description="period, or turn of documents, after which it was asked, from 0")
     kind: AskKind = Field(description="a question, a state probe, or a baseline's question")
     item: str = Field(description="question id or variable")
     expected: str = Field(description="the choice id or value that is right")
@@ -73,7 +73,7 @@ class AnswerRow(Record):
     status: Status = Field(description="right, wrong, unknown (said so) or unscored (unreadable)")
     reason: str = Field(description="why it is unscored; else empty")
     reply: str = Field(description="the assistant's last words")
-    tries: int = Field(description="how often it was asked")
+    tries: int = Field(description="number of times it was asked")
     options: int = Field(description="how many could be chosen; 0 where the answer is free")
     shown: int = Field(description="place of the right option, from 1")
     required: int = Field(description="state variables, or facts of documents, that the answer depends on")

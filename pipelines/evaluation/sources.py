@@ -46,7 +46,7 @@ def open_tasks(source: str, *, release_store: ReleaseStore, settings: Mapping[st
         raise EvaluationError(
             f"{folder} is a release of {name!r}; only one of {', '.join(known)} has questions beside its tasks."
         )
-    raise EvaluationError(f"{folder} is a release of {name!r}; what can be evaluated is of {', '.join(known)}.")
+    raise EvaluationError(f"{folder} is a release of {name!r}; only releases of these can be evaluated: {', '.join(known)}.")
 
 
 def release_folder(source: str, *, release_store: ReleaseStore, settings: Iterable[str] = ()) -> Path:

@@ -34,8 +34,8 @@ class ExportedDocument(Record):
     """A message of a user, or a document of a task; in order of time by group."""
 
     id: str = Field(description="unique in the file")
-    user_id: str = Field(description="the group: whose message it is, or of which task at which length")
-    period: int = Field(description="in which period it was written, or in which turn it arrives, from 0")
+    user_id: str = Field(description="the group: the user whose message it is, or the task and its length")
+    period: int = Field(description="period in which it was written, or turn in which it arrives, from 0")
     at: str = Field(description="time in the episode, ISO; empty where it has none")
     text: str = Field(description="the message, or the document with its title")
 
@@ -44,16 +44,16 @@ class ExportedQuestion(Record):
     """A question after a period, or after the last turn."""
 
     id: str = Field(description="unique in the file")
-    user_id: str = Field(description="the group: who asks, or which task at which length")
-    period: int = Field(description="after which period or turn; documents of later ones may not be seen")
+    user_id: str = Field(description="the group: the user who asks, or the task and its length")
+    period: int = Field(description="period or turn after which it is asked; documents of later ones may not be seen")
     at: str = Field(default="", description="time of the question in the episode, ISO; empty where it has none")
-    category: str = Field(default="", description="after which period, or at which length, to tell scores apart")
+    category: str = Field(default="", description="period or length, to report scores apart")
     query: str = Field(description="the question")
     shown: tuple[str, ...] = Field(default=(), description="what is read with the question and no document, such as code")
     options: tuple[str, ...] = Field(description="answers to choose from, in the order of the data; none where it is free")
     gold_option: int | None = Field(description="place of the right one, from 0; none where the answer is free")
     gold_answer: str = Field(description="the right answer")
-    gold_document_ids: tuple[str, ...] = Field(description="the documents that told last what the answer takes")
+    gold_document_ids: tuple[str, ...] = Field(description="the documents that last told what the answer needs")
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def _unchecked(manifest: RunManifest) -> list[str]:
     try:
         released = read_manifest(home().releases / variant / version)
     except ManifestError:
-        return [f"{manifest.dataset} is not here, so nobody checked that the run is over all of it."]
+        return [f"{manifest.dataset} is not on this machine, so it was not checked that the run is over all of it."]
     items = released.counts.get(f"{manifest.noun}s", 0)
     if released.digest != manifest.dataset_digest or len(manifest.users) < items:
         raise EvaluationError(

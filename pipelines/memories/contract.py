@@ -100,8 +100,8 @@ class MemoryTools:
         if reply.finish not in ("stop", "refusal"):
             raise ItemFailed(
                 "cut_off",
-                f"The reply to a memory's chat was cut off after {counted(reply.output_tokens, 'token')}, of "
-                f"{MAX_REPLY_TOKENS:,} that it may have; let the memory ask for less at once.",
+                f"The reply to a memory's chat was cut off after {counted(reply.output_tokens, 'token')}; it "
+                f"may have {MAX_REPLY_TOKENS:,}, so let the memory ask for less at once.",
                 last_reply=reply.text,
             )
         return reply.text

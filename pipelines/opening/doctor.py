@@ -33,7 +33,7 @@ from pipelines.resources.storage.sqlite import connect_to_read, damage_of, obsta
 FREE = "It is made again from kept replies, without a call"
 OF_ANOTHER_VERSION = (
     "of another version of this program and not used. amemgym generate VARIANT makes anew what it needs, from kept replies; "
-    "only what this version asks in other words costs calls."
+    "only prompts that this version words otherwise cost calls."
 )
 DAMAGED = ".damaged-"  # in the name of a file that was set aside, which no command reads
 SALVAGED = "--repair copies the rows that can be read into a new file, and sets this one aside."
@@ -77,7 +77,7 @@ def _version(home: Home) -> Iterator[Finding]:
         try:
             parse_json(path.read_bytes())
         except ValueError:
-            yield Finding(str(path), "it cannot be read", "It says the folder's version.", partial(_note_anew, home))
+            yield Finding(str(path), "it cannot be read", "It holds the folder's version.", partial(_note_anew, home))
         else:
             raise  # a later version is no damage, and nothing here is ours to judge
 
@@ -159,7 +159,7 @@ def _rows(path: Path, connection: sqlite3.Connection) -> Iterator[Finding]:
         rows = connection.execute(f"SELECT key, value, {', '.join(LEDGER_COLUMNS)} FROM {LEDGER_TABLE}")
         bad = [key for key, value, *columns in rows if not is_as_written(value, columns)]
         if bad:
-            remedy = "What these calls cost cannot be known any more; sums and budgets leave them out."
+            remedy = "The cost of these calls is lost; sums and budgets leave them out."
             yield Finding(str(path), _damaged_rows(len(bad), "calls"), remedy, partial(_delete, path, LEDGER_TABLE, bad))
 
 

@@ -29,7 +29,7 @@ def main(release: Path) -> int:
     for file in rows(release, "files"):
         texts[file["task_id"]][file["path"]] = file["text"]
         if text_digest(file["text"]) != file["content"]:
-            false.append(f"{file['path']} of {file['task_id']} is not what its digest is of")
+            false.append(f"{file['path']} of {file['task_id']} does not have its digest")
     calls: defaultdict[str, dict[ToldCall, None]] = defaultdict(dict)
     for row in rows(release, "behaviours"):
         calls[row["task_id"]][ToldCall(row["call"], row["outcome"], row["result"])] = None

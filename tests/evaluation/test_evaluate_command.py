@@ -186,7 +186,7 @@ def test_what_of_a_data_json_cannot_be_used_is_told_with_its_place(data: Path) -
 def test_rounds_and_language_of_a_bare_file_are_told_set_and_taken_from_the_file_beside_it(data: Path) -> None:
     store = open_release_store(Home(data.parent / "home"))
     bare = load_dataset(str(data), release_store=store)
-    assert bare.notices[0].startswith("data.json does not say rounds, language and dates; taken are those of the paper's base")
+    assert bare.notices[0].startswith("data.json does not say rounds, language and dates; those of the paper's base are taken")
 
     beside = DataSettings(language="ru", num_rounds_initial=3, num_rounds_update=4)
     Path(settings_path(str(data))).write_bytes(settings_bytes(beside))
@@ -195,7 +195,7 @@ def test_rounds_and_language_of_a_bare_file_are_told_set_and_taken_from_the_file
     assert kept.settings == beside
     assert given.settings == DataSettings(language="ja", num_rounds_initial=3, num_rounds_update=4)
     assert "By data.settings.json beside it" in kept.notices[0]
-    with pytest.raises(Problem, match=r"data\.json cannot be used: num_rounds_update cannot be set so"):
+    with pytest.raises(Problem, match=r"data\.json cannot be used: num_rounds_update cannot be set to that"):
         output_of("evaluate", data, "--memory", "full-history", "--set", "num_rounds_update=none")
 
 
@@ -245,7 +245,7 @@ def test_a_leaderboard_ranks_all_runs_and_an_off_policy_run_shows_what_it_change
     ("words", "sentence"),
     [
         (["--max-tokens", "500"], r"max_tokens .*these are --max-cost and --max-tokens"),
-        (["--max-cost", "0"], "A budget of 0 lets no call through"),
+        (["--max-cost", "0"], "A budget must be a finite number above 0, not 0"),
     ],
 )
 def test_a_budget_pauses_a_run_with_a_sentence_that_names_the_options(

@@ -114,8 +114,8 @@ def test_two_assistants_of_one_name_are_both_shown(home: Path, monkeypatch: pyte
         ({"memories": ["mcp+http://host/mcp?key=narwhal"]}, "as in http://host#Authorization=Basic $MY_LOGIN"),
         ({"memories": ["http://host#X-Steal=$OPENAI_API_KEY"]}, "needs variables of the environment"),
         ({"seed": -1}, "is 0 or more, not -1"),
-        ({"max_cost_usd": 0.0}, "A budget of 0 lets no call through"),
-        ({"max_tokens": -5}, "A budget of -5 lets no call through"),
+        ({"max_cost_usd": 0.0}, "A budget must be a finite number above 0, not 0"),
+        ({"max_tokens": -5}, "A budget must be a finite number above 0, not -5"),
     ],
 )
 def test_a_problem_ends_the_run_with_one_sentence(config: dict[str, Any], sentence: str) -> None:

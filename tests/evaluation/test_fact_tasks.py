@@ -110,7 +110,7 @@ def test_a_memory_that_is_better_on_the_public_half_has_a_gap(tmp_path: Path) ->
     assert gaps["right: course"] == 1.0
     assert gaps["right: never_said"] == 0.0
     assert twin_gaps([public, private]) == []
-    assert "1 user on a half decide" in twin_report(twin_gaps(pair))
+    assert "1 user in each half decide" in twin_report(twin_gaps(pair))
 
 
 def test_the_gap_of_independent_halves_has_the_limits_of_both() -> None:

@@ -48,7 +48,7 @@ def test_a_run_is_written_as_the_hubs_own_parser_reads_it(tmp_path: Path) -> Non
     assert entry.value == run.results.metrics["overall"].value
     assert (entry.date, entry.source_url) == ("2026-11-26T12:00:00Z", "https://example.org/run")
     assert told.endswith("belongs into the repository of test-model.")
-    assert unchecked == "rehearsal is not here, so nobody checked that the run is over all of it."
+    assert unchecked == "rehearsal is not on this machine, so it was not checked that the run is over all of it."
 
 
 def test_a_memory_or_budget_without_a_board_is_told_with_those_that_have_one(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_one_user_is_made_again_and_the_other_keeps_its_bytes(demo_home: Path, f
     assert after[1]["periods"] == before[1]["periods"]
     assert after[1]["qas"] != before[1]["qas"]
     user_id = before[1]["user_profile"]["uuid"]
-    assert output.splitlines()[-1] == "This stays so; `amemgym generate demo --reset` goes back to demo.yaml."
+    assert output.splitlines()[-1] == "Later runs keep this; `amemgym generate demo --reset` goes back to demo.yaml."
     recipe = (demo_home / "releases" / "demo" / "1.0.0" / "recipe.yaml").read_text(encoding="utf-8")
     assert yaml.safe_load(recipe)["again"] == {user_id: {"answers": 1}}
     assert (

@@ -81,7 +81,10 @@ IN_ANSWERS: Mapping[str, tuple[Defect, ...]] = {
     "stage audits": (
         Defect("a question never guessed", "all_guessed", at(judgements=()), "at q01 are missing"),
         Defect(
-            "a judgement of no option", "own_options", changed("judgements", 0, "expected", to=lambda _: "q01-c99"), "has not"
+            "a judgement of no option",
+            "own_options",
+            changed("judgements", 0, "expected", to=lambda _: "q01-c99"),
+            "does not have",
         ),
         Defect(
             "an ambiguous answer",

@@ -36,7 +36,7 @@ def judgements_are_about_the_answers(record: UserAudit, answers: AnswerSet, _: A
         # A judge who cannot tell chose nothing.
         mentioned = {one.expected, one.chosen or one.expected}
         if not mentioned <= options[one.question_id]:
-            yield f"{one.probe} of {one.question_id} is about options that the question has not"
+            yield f"{one.probe} of {one.question_id} is about options that the question does not have"
 
 
 def perfect_memory_scores(record: UserAudit, recipe: AMemGymRecipe) -> Iterator[str]:

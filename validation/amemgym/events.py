@@ -71,7 +71,7 @@ RULES = (
     ),
     Rule(
         "events_passed_gate",
-        "Out of every event enough judges read its new values, and nothing against state, profile or earlier events.",
+        "Enough judges read its new values out of every event, which contradict neither state, profile nor earlier events.",
         events_passed_their_gate,
         reads=("state_trajectory",),
         of_votes=True,

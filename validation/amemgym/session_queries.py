@@ -42,7 +42,7 @@ def sessions_expose_what_is_new(record: SessionSet, trajectory: StateTrajectory,
     exposed: dict[int, dict[str, str]] = {}
     for period in record.periods:
         if period.index >= len(trajectory.periods):
-            yield f"has sessions of period {period.index}, which there is not"
+            yield f"has sessions of period {period.index}, which does not exist"
         exposed[period.index] = {}
         for session in period.sessions:
             exposed[period.index].update(session.exposed_states)

@@ -113,7 +113,7 @@ RULES = (
     Rule("variables_differ", "A question names a variable once.", questions_name_variables_once),
     Rule(
         "schema_passed_gate",
-        "Enough judges found every question decided by its variables, no choice denied, and the profile at one with itself.",
+        "Enough judges found every question decided by its variables, no choice denied, and no contradiction in the profile.",
         schema_passed_its_gate,
         of_votes=True,
     ),

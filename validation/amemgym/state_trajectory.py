@@ -151,7 +151,7 @@ RULES = (
     ),
     Rule(
         "summaries_passed_gate",
-        "Enough judges found that a summary tells its period's changes, and nothing against state, profile or earlier ones.",
+        "Enough judges found that a summary tells its period's changes, and contradicts no state, profile or earlier one.",
         summaries_passed_their_gate,
         of_votes=True,
     ),

@@ -114,13 +114,13 @@ def _decoded(line: bytes) -> str:
     try:
         return bytes.fromhex(line.removeprefix(b"=").decode("ascii")).decode()
     except ValueError:
-        return "tells of itself what is no report"
+        return "sends something that is no report"
 
 
 RULES = (
     Rule(
         "behaviours_are_true",
-        "Every call comes to what is told when it is made again.",
+        "Every call, made again, gives the result that is told.",
         behaviours_are_true,
         reads=("code_sources",),
     ),

@@ -37,7 +37,7 @@ def files_are_whole(sources: CodeSources, _: CodeQaRecipe) -> Iterator[str]:
         yield f"{path} is there twice"
     for file in sources.files:
         if text_digest(file.text) != file.content:
-            yield f"{file.path} is not what its digest is of"
+            yield f"{file.path} does not have its digest"
 
 
 def symbols_stand_in_files(sources: CodeSources, _: CodeQaRecipe) -> Iterator[str]:
@@ -60,8 +60,10 @@ def symbols_stand_in_files(sources: CodeSources, _: CodeQaRecipe) -> Iterator[st
 
 RULES = (
     Rule("packages_are_pinned", "Every package is one that the recipe pins.", packages_are_pinned),
-    Rule("licenses_are_permissive", "Every package has a license that lets its code be given on.", licenses_are_permissive),
-    Rule("files_are_whole", "Every file is what its digest is of.", files_are_whole),
+    Rule(
+        "licenses_are_permissive", "Every package has a license that allows its code to be passed on.", licenses_are_permissive
+    ),
+    Rule("files_are_whole", "Every file has its digest.", files_are_whole),
     Rule("symbols_stand_in_files", "Every symbol stands in its file.", symbols_stand_in_files),
 )
 

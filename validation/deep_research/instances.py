@@ -21,4 +21,7 @@ def questions_differ() -> NoTwoAlike:
     return NoTwoAlike(key=asked_of, sentence=asks_the_same)
 
 
-RULES = (*INSTANCE_RULES, SetRule("questions_differ", "No two tasks ask for the same from the same start.", questions_differ))
+RULES = (
+    *INSTANCE_RULES,
+    SetRule("questions_differ", "No two tasks ask the same question from the same start.", questions_differ),
+)

@@ -41,6 +41,8 @@ def ablation_rules(*, lengths: str, questions: str) -> tuple[Rule, ...]:
 
 
 INSTANCE_RULES = (
-    Rule("instances_are_certified", "A released task is what its certificates stand for.", instances_are_certified),
+    Rule(
+        "instances_are_certified", "A released task has the bytes that its certificates were made on.", instances_are_certified
+    ),
     SetRule("one_row_each", "No task is there twice.", OneRowPerItem),
 )

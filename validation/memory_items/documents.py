@@ -44,8 +44,8 @@ def label_words(document: SourceDocument) -> list[str]:
 
 
 DOCUMENT_RULES = (
-    Rule("ids_differ", "No two documents of a task have one id.", ids_differ),
+    Rule("ids_differ", "No two documents of a task have the same id.", ids_differ),
     Rule("statements_stand_there", "Every statement's value stands where its span says.", statements_stand_there),
     Rule("licenses_are_known", "Every real document has a license.", licenses_are_known),
-    Rule("no_label_words", "No title and no text of an invented document says what it is there for.", no_label_words),
+    Rule("no_label_words", "No title or text of an invented document tells its role in the task.", no_label_words),
 )

@@ -48,7 +48,11 @@ def companies_are_unchanged(td_recipe: ToolDialogueRecipe) -> dg.AssetCheckResul
 
 
 RULES = (
-    Rule("errands_can_be_done", "The customer owns what it is about, and every matter has a value.", errands_can_be_done),
+    Rule(
+        "errands_can_be_done",
+        "The customer owns the item that the request is about, and every matter has a value.",
+        errands_can_be_done,
+    ),
     Rule("settled_matters_are_planned", "What is settled is planned for the customer who asks.", settled_matters_are_planned),
     SetRule("one_row_per_task", "Every task is drawn once.", OneRowPerItem),
 )

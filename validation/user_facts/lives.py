@@ -46,7 +46,7 @@ def sessions_are_in_order(life: FactLife, recipe: UserFactsRecipe) -> Iterator[s
 
 
 RULES = (
-    Rule("states_follow", "Each state follows from what was said until then, ends and rules among it.", states_follow),
+    Rule("states_follow", "Each state follows from what was said until then, with ends and rules.", states_follow),
     Rule("rules_make_no_circle", "No fact follows from itself.", rules_make_no_circle),
     Rule(
         "forgotten_is_not_spoken_of",

@@ -65,8 +65,13 @@ def _is_worded_alike(one: FactQuestion) -> bool:
 
 RULES = (
     Rule("right_choices_follow", "What is right follows from the sessions.", right_choices_follow, reads=("facts_sessions",)),
-    Rule("outcomes_are_true", "Stale and leaked values were the fact's.", outcomes_are_true, reads=("facts_sessions",)),
-    Rule("values_need_a_session", "Whoever lacks a needed session does not know the value.", values_need_a_session),
+    Rule(
+        "outcomes_are_true",
+        "Stale and leaked values were values of the fact before.",
+        outcomes_are_true,
+        reads=("facts_sessions",),
+    ),
+    Rule("values_need_a_session", "A reader who lacks a needed session does not know the value.", values_need_a_session),
     Rule("not_known_is_a_choice", "One choice of each question says that it is not known.", not_known_is_a_choice),
     Rule("words_follow_from_the_form", "A question's words do not tell its kind.", words_follow_from_the_form),
 )

@@ -125,7 +125,7 @@ USER_FACTS_REPORT = ReportSpec(
             guesses_outcome,
         ),
     ),
-    description="How good the finished set is: what readers of all, of the last session, of nothing, and believers of the "
-    "latest or the first mention answer, by kind of question; guesses, rules, what was replaced. A release needs it to pass.",
+    description="How good the finished set is: answers, by kind of question, of readers who see all sessions, the last one or "
+    "none, or believe the latest or the first mention; guesses, rules, what was replaced. A release needs it to pass.",
     sources=(UserFactsReportBuilder.add,),
 )

@@ -69,10 +69,10 @@ def read_settings(data_json: Path, overrides: Mapping[str, object]) -> tuple[Dat
         problem = error.errors()[0]
         name = ".".join(map(str, problem["loc"]))
         raise SettingsError(
-            f"{name} cannot be set so: {problem['msg']}; it has {', '.join(DataSettings.model_fields)}."
+            f"{name} cannot be set to that: {problem['msg']}; it has {', '.join(DataSettings.model_fields)}."
         ) from error
     if beside is None:
-        source = f"{data_json.name} does not say rounds, language and dates; taken are those of the paper's base"
+        source = f"{data_json.name} does not say rounds, language and dates; those of the paper's base are taken"
     else:
         source = f"By {path.name} beside it, {data_json.name} is in"
     return settings, f"{source}: {settings.in_words}.{_given(overrides)}"
@@ -82,7 +82,7 @@ def _parsed(content: bytes, name: str) -> DataSettings:
     try:
         return DataSettings.model_validate_json(content)
     except ValidationError as error:
-        raise SettingsError(f"{name} cannot be read: {error.errors()[0]['msg']}; mend it, or take it away.") from error
+        raise SettingsError(f"{name} cannot be read: {error.errors()[0]['msg']}; correct it, or remove it.") from error
 
 
 def _given(overrides: Mapping[str, object]) -> str:

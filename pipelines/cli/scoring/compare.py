@@ -53,7 +53,7 @@ def compare(
 
 
 def leaderboard(
-    dataset: Annotated[str, typer.Option(help="Only runs on datasets whose name begins so, as in: base 0.1.0")] = "",
+    dataset: Annotated[str, typer.Option(help="Only runs on datasets whose name begins with this, as in: base 0.1.0")] = "",
     as_json: Annotated[bool, json_option("dataset", "digest", "page", "runs, best first")] = False,
 ) -> None:
     """Rank all finished runs, one page for each dataset; runs on several datasets also in one table."""

@@ -83,23 +83,25 @@ class EvaluateOptions:
     reply_tokens: int = option("Tokens that a reply may have, a model's thoughts included.", MAX_REPLY_TOKENS, least=1)
     curve: str = option("Further budgets at which to ask all questions, as in 500,1000,4000.", metavar="TOKENS,...")
     conditions: str = option("Conditions of isolated scores beside the memory's own; '' for none.", ",".join(CONDITIONS[1:]))
-    arms: bool = option("Ask with chance, stale, foreign and buried texts too: a placebo control, and the harm done.", False)
+    arms: bool = option("Ask with chance, stale, foreign and buried texts too, as controls of gain and harm.", False)
     probes: Literal["question", "variable", "all", "none"] = option(
         "How states are probed: by question (as the reference does), each variable alone, all at once, or not at all.",
         "question",
     )
-    wording: Literal["own", "paper"] = option("Our questions, or the paper's form, order of options and notes prompt.", "own")
+    wording: Literal["own", "paper"] = option(
+        "Form of the questions: own, or the paper's, with its order of options and its prompt for notes.", "own"
+    )
     recall_query: Literal["question-and-options", "question"] = option(
         "What a memory is asked with in dialogues; the reasoner always sees the options.", "question-and-options"
     )
     recall_at: Optional[RecallAt] = option(  # noqa: RUF009 (its default is None)
-        "When a memory is asked where an agent acts: once, before each action, again before a call that changes something, or "
-        "by a tool of the agent's. By default start, and step on tau2, swe and webarena.",
+        "When the memory of an acting agent is asked: start (once), step (before each action), write (also before a call that "
+        "changes something) or tool (when the agent calls it). By default start; on tau2, swe and webarena step.",
         None,
     )
-    native_tools: bool = option("Where an agent acts: by tool calls of the model's API, not by replies in JSON.", False)
+    native_tools: bool = option("An acting agent uses tool calls of the model's API, not replies in JSON.", False)
     window: Optional[int] = option(
-        "Tokens of an episode that stay in sight: of tau2 2,000 by default, of swe and webarena 8,000.", None, least=1
+        "Tokens of an episode that stay in sight: by default 2,000 on tau2, 8,000 on swe and webarena.", None, least=1
     )
     users: Optional[int] = option("Only the first so many users, or tasks at all their lengths.", None, least=1)
     replay: str = option(
@@ -110,11 +112,9 @@ class EvaluateOptions:
     again: bool = option("Evaluate once more, though there is a finished run of this plan.", False)
     concurrency: int = option("Users, or tasks, evaluated at once.", 32, least=1)
     deadline: int = option("Seconds that one call of a memory that is not ours may take.", 300, least=1)
-    settle: float = option(
-        "Seconds that its writes take until they can be recalled; a canary shows that they do.", 0.0, least=0
-    )
+    settle: float = option("Seconds until a memory's writes can be recalled; a canary checks that they can.", 0.0, least=0)
     in_process: bool = option(
-        "Run a memory's own code in this process, for debugging: it could read the answers; marked.", False
+        "Run a memory's own code in this process, for debugging. It could read the answers, so the run is marked.", False
     )
     max_cost: Optional[float] = option("US dollars that each run may spend, over all its tries; at the limit it pauses.", None)
     max_tokens: Optional[int] = option("Tokens that each run may spend, likewise.", None)
@@ -282,7 +282,9 @@ def _numbers(option: str, text: str) -> tuple[int, ...]:
     words = _words(text)
     for word in words:
         if not word.isdecimal():
-            raise Problem(f"{option} {word!r} is no whole number; give some with commas between, as in {option} 500,1000.")
+            raise Problem(
+                f"{option} {word!r} is no whole number; give whole numbers with commas between, as in {option} 500,1000."
+            )
     return tuple(map(int, words))
 
 

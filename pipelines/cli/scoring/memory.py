@@ -66,7 +66,7 @@ def hold_to_contract(
     model: Annotated[str, typer.Option(help="Model for the memory's own work.")] = "",
     embedding_model: Annotated[str, typer.Option(help="Model of its embeddings.")] = "",
     deadline: Annotated[int, typer.Option(min=1, help="Seconds that one call may take.")] = 20,  # a check has little to write
-    settle: Annotated[float, typer.Option(min=0, help="Seconds that its writes take until they can be recalled.")] = 0.0,
+    settle: Annotated[float, typer.Option(min=0, help="Seconds until its writes can be recalled.")] = 0.0,
     in_process: Annotated[bool, typer.Option("--in-process", help="Run its code in this process, for debugging.")] = False,
     as_json: Annotated[bool, json_option("what", "broken", "sentence")] = False,
 ) -> None:
@@ -116,18 +116,18 @@ async def _checked(source: str, options: EvaluationOptions, *, deadline: float) 
 class EvolveOptions:
     """Options of an evolution, beside those of every evaluation in it."""
 
-    feedback: str = option(
-        "What those who improve a policy are told, in one or several conditions.", "none,question-only,complete"
-    )
+    feedback: str = option("Feedback that a policy is improved with; one or several conditions.", "none,question-only,complete")
     protocol: str = option(
         "paper: users learn from their own questions; held-out: one policy, new users and questions.", "paper,held-out"
     )
-    cycle: Literal["period", "episode"] = option("A policy may change after each: period or episode.", "period")
-    cycles: int = option("Episodes to live, with --cycle episode.", 4)
-    held_out_users: float = option("Share of users that no feedback tells of.", 0.3, most=1)
-    held_out_questions: float = option("Share of the other users' questions that no feedback tells.", 0.3, most=1)
-    feedback_questions: int = option("Questions that one cycle's feedback tells at most.", 40)
-    most_characters: int = option("Length of an improved policy at most.", 6000)
+    cycle: Literal["period", "episode"] = option(
+        "When a policy may change: after each period, or after each episode.", "period"
+    )
+    cycles: int = option("Number of episodes, with --cycle episode.", 4)
+    held_out_users: float = option("Share of users who are left out of the feedback.", 0.3, most=1)
+    held_out_questions: float = option("Share of the other users' questions that are left out of the feedback.", 0.3, most=1)
+    feedback_questions: int = option("Most questions in the feedback of one cycle.", 40)
+    most_characters: int = option("Most characters of an improved policy.", 6000)
     improver_model: str = option("Model that rewrites policies; the memory's by default.")
 
 
@@ -202,8 +202,12 @@ def gate_memory(
     on: Annotated[str, typer.Option(help="A variant with a release, a release folder, OWNER/NAME@TAG, or a data.json.")],
     against: Annotated[Optional[Path], typer.Option(help="Baseline that the memory must not fall below.")] = None,
     write: Annotated[Optional[Path], typer.Option(help="File to write this run's score to, as a baseline.")] = None,
-    tolerance: Annotated[float, typer.Option(help="Fall of the score that passes, as in 0.01.", min=0, max=1)] = 0.0,
-    loss: Annotated[float, typer.Option(help="Loss whose chance to be found is printed first.", min=0.001, max=1)] = 0.05,
+    tolerance: Annotated[
+        float, typer.Option(help="How far the score may fall and still pass, as in 0.01.", min=0, max=1)
+    ] = 0.0,
+    loss: Annotated[
+        float, typer.Option(help="Loss of score; the chance that the gate finds it is printed first.", min=0.001, max=1)
+    ] = 0.05,
     junit: Annotated[Optional[Path], typer.Option(help="File for the result as JUnit's XML.")] = None,
     markdown: Annotated[Optional[Path], typer.Option(help="File for the result as Markdown.")] = None,
     quiet: QuietOption = False,

@@ -45,7 +45,7 @@ class ReplayOptions:
 
     window: int = option("Tokens of a session that stay in sight.", 4_000, least=1)
     tokens: int = option("Tokens that a memory may give back for one decision.", 1_000, least=1)
-    chained: bool = option("One memory lives all sessions, one after another.", False)
+    chained: bool = option("One memory goes through all sessions, one after another.", False)
     sessions: Optional[int] = option("Only the first so many sessions.", None, least=1)
     model: str = option("Model for the memory's own work.")
     embedding_model: str = option("Model of its embeddings.")

@@ -46,7 +46,7 @@ ModelArgument = Annotated[
 ]
 BASE_MODEL = (
     "Language model to fine-tune besides, once for each held-out group: a folder, or a name on the Hugging Face Hub. "
-    "Takes the extra reward-llm; written to OUT's name with the ending .adapter."
+    "Needs the extra reward-llm. The adapter is written beside OUT, with the ending .adapter."
 )
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the trees and the intervals.")]
 

@@ -35,8 +35,8 @@ class PermutationControl(Record):
     @property
     def sentence(self) -> str:
         """Say what came of it."""
-        asked = f"Permutation control: asked {counted(self.items, 'question')} of other users, it is right in"
-        shares = f"{self.memory.value or 0:.3f}, and with no memory the reasoner is in {self.none.value or 0:.3f}"
+        asked = f"Permutation control: of {counted(self.items, 'question')} of other users, the memory answers"
+        shares = f"{self.memory.value or 0:.3f} rightly, and the reasoner without memory {self.none.value or 0:.3f}"
         verdict = "as it should be" if self.passed else "so it knows answers that it was never told"
         return f"{asked} {shares}: {verdict}."
 

@@ -9,11 +9,11 @@ from pipelines.evaluation.spending import MemoryWork, StepUsage
 OWN_PURPOSES = ("memory", "embeddings")
 MEANINGS: dict[str, str] = {
     "stored_per_event": "bytes of texts and index for each message or document, when its user or task ends",
-    "index_to_source": "these bytes by those of the texts that were written",
+    "index_to_source": "these bytes divided by those of the texts that were written",
     "calls_per_write": "model calls inside a write, of a session or a turn of documents",
-    "tokens_per_right": "tokens of all answers and of the memory's own models, by the right answers",
-    "prefix_kept": "of a reply's prompt in a dialogue, the start that the prompt before it had too: what a provider's cache of "
-    "prefixes could keep",
+    "tokens_per_right": "tokens of all answers and of the memory's own models, divided by the number of right answers",
+    "prefix_kept": "of a reply's prompt in a dialogue, the beginning that it shares with the prompt before it: what a "
+    "provider's prefix cache could keep",
 }
 
 

@@ -66,7 +66,7 @@ def collect_answers(study: Study, keys: Mapping[str, ItemKey], sheets: Sequence[
             raise AnnotationError(f"The answers of {sheet.annotator!r} are to other items than those of {study.name!r}.")
     answers = StudyAnswers(study, keys, sheets)
     if not answers.rated(by=2):
-        raise AnnotationError(f"No item of {study.name!r} is rated by two annotators yet, so there is no agreement to tell.")
+        raise AnnotationError(f"No item of {study.name!r} is rated by two annotators yet, so there is no agreement to report.")
     return answers
 
 
@@ -195,7 +195,7 @@ def _lines(result: StudyResult) -> Iterator[str]:
         caught = f"{line.caught} of {line.controls}" if line.controls else "none planted"
         yield f"| {line.name} | {line.answered} | {percents(line.agrees)} | {caught} |"
     yield ""
-    yield f"Items on which they are not of one mind: {result.disputed}; adjudicated of these: {result.adjudicated}."
+    yield f"Items on which annotators differ: {result.disputed}; of these adjudicated: {result.adjudicated}."
     yield ""
     for sentence in result.sizing:
         yield f"- {sentence}"

@@ -44,7 +44,7 @@ def evolution_report(done: FinishedEvolution) -> str:
 
 
 LEAKS = (
-    "What the questions that feedback told gained more than held-out questions of the same users. Near 0: the policy learned "
+    "How much more the questions in the feedback gained than held-out questions of the same users. Near 0: the policy learned "
     "what to remember. Far above: it learned these questions."
 )
 

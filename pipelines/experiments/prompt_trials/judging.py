@@ -149,7 +149,7 @@ def calibration(verdicts: Sequence[Verdict]) -> Iterator[str]:
                 wrong += not verdict.right and verdict.read not in (CANNOT_TELL, UNUSABLE)
         errors[gate] = round(float(wilson_interval(wrong, read, level=0.9).high), 3)
     policy: dict[str, Any] = {"policy": "calibrated", "judge_error": errors}
-    yield "For calibrated gates, from these cases (upper end of 90 %; the same for choice as for recovery):"
+    yield "For calibrated gates, from these cases (upper end of 90 %; choice has the same value as recovery):"
     try:
         gates = GatePolicy.model_validate(policy)
     except ValueError:

@@ -209,7 +209,11 @@ def worth_notes(worth: WorthOfQuestions) -> list[str]:
     needed = math.ceil((NORMAL / math.atanh(0.3)) ** 2 + 3)
     enough = "no size that was tried is enough"
     if worth.enough:
-        way = "chosen ones" if worth.enough.choosing_helps else "drawn by chance: here the choice does not carry over"
+        way = (
+            "chosen ones"
+            if worth.enough.choosing_helps
+            else "drawn by chance: the choice does not carry over to other memories"
+        )
         enough = f"{worth.enough.size} questions are enough, {way}"
     return [
         f"Of {count:,} questions {easy:,} were right in all {worth.memories} runs and {hard:,} in none; these tell no memory "

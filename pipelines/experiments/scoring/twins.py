@@ -95,5 +95,6 @@ def twin_report(gaps: Sequence[TwinGap]) -> str:
     note = "A gap whose interval lies above 0 says that the public half was known before, or is easier by chance."
     users = min(one.users for one in gaps)
     if users < FEWEST_ITEMS:
-        note = f"{counted(users, 'user')} on a half decide nothing: make both halves of 20 or more. {rough_note(users, 'user')}"
+        few = f"{counted(users, 'user')} in each half decide nothing: make both releases with 20 or more."
+        note = f"{few} {rough_note(users, 'user')}"
     return f"# A release and its twin\n\n{table}\n\n{note}\n"

@@ -164,7 +164,7 @@ class Ledger:
             rows = connection.execute(query, (self._last_checked_row,)).fetchall()
         if found:
             LOG.warning(
-                "%s in %s %s damaged and left out here, as nobody can know any more what was paid; "
+                "%s in %s %s damaged and left out here, as what they cost is lost; "
                 "amemgym doctor --repair removes what is damaged.",
                 counted(len(found), "call"),
                 self.calls.database,

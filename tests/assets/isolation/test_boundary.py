@@ -102,7 +102,7 @@ def test_the_doctor_says_what_keeps_code_of_packages_in(tmp_path: Path) -> None:
     told = python(COMMANDS.format(commands=[("0", ["doctor"]), ("1", ["doctor"])]), AMEMGYM_HOME=str(tmp_path))
     untrusted, trusted, _ = told.split("nothing is damaged")
     assert "is not run here" in untrusted
-    assert "with all that you may do" in trusted
+    assert "with all your rights" in trusted
 
 
 def test_a_boundary_that_lets_something_through_does_not_hold() -> None:

@@ -81,7 +81,7 @@ def test_a_dry_run_without_the_hub_tells_all_that_is_known_here(fake: FakeHub, r
     assert any(line.startswith("file  demo/data.json  (") for line in told)
     assert told[-4].startswith("demo-v0.2.0 has ")
     assert told[-3].startswith("Its card: ")
-    assert told[-2].startswith(f"What {repo} has of it could not be checked: ")
+    assert told[-2].startswith(f"What {repo} holds already could not be checked: ")
     assert told[-1] == "Nothing was changed."
     as_json = json.loads(run("publish", "demo", "--repo", repo, "--dry-run", "--json").stdout)
     assert (as_json["tag"], as_json["hub"]) == ("demo-v0.2.0", told[-2])
@@ -162,7 +162,7 @@ def test_fetch_says_where_it_could_not_look_up_whether_a_version_is_deprecated(f
         (["publish", "nothing", "--repo", "lab/x"], "'nothing' is neither a release folder nor a variant with a release"),
         (["publish", "nothing", "--repo", "lab/x"], "/releases are those of demo."),
         (["publish", "demo", "--repo", "lab/x", "--version", "3.0.0"], "demo has no version 3.0.0; there are 0.1.0, 0.2.0."),
-        (["publish", "demo", "--repo", "lab/x", "--public", "--private"], "give one"),
+        (["publish", "demo", "--repo", "lab/x", "--public", "--private"], "give only one"),
         (["publish", "demo", "--repo", "lab/x", "--public", "--pull-request"], "changes no settings"),
         (["publish", "demo", "--repo", "lab/x", "--pull-request"], "There is no repository lab/x"),
         (["publish", "demo", "--repo", "x"], "give OWNER/NAME"),

@@ -56,7 +56,7 @@ def test_planted_items_count_for_the_annotators_alone(tmp_path: Path) -> None:
 def test_without_two_answers_to_an_item_there_is_nothing_to_tell(tmp_path: Path) -> None:
     folder = begin_study(tmp_path)
     folder.put(folder.sheet("anna"), {"item-0001": ItemAnswer(value=NONE)})
-    with pytest.raises(AnnotationError, match="no agreement to tell"):
+    with pytest.raises(AnnotationError, match="no agreement to report"):
         again(folder)
 
 

@@ -106,7 +106,7 @@ def test_a_release_is_reported_on_by_its_own_recipe_and_no_model_is_asked(place:
         (["demo", "--gates"], "Options are for a data.json or a release"),
         (["demo"], "no quality report of 'demo' yet"),
         (["nowhere"], "neither a release folder nor a variant with a release"),
-        (["data.json", "--set", "language=klingon"], "language cannot be set so"),
+        (["data.json", "--set", "language=klingon"], "language cannot be set to that"),
         (["data.json", "--set", "num_userz=3"], "num_userz"),
         (["data.json", "--gates", "--offline"], "reply cache has no reply"),
         (["data.json", "--users", "9"], "has 2 users"),

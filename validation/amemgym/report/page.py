@@ -82,7 +82,7 @@ def shortcuts_description(report: QualityReport) -> str:
         sentences.append("Holds: no shortcut baseline is beyond its limit.")
         if report.unproven:
             names = ", ".join([line.shortcut for line in report.unproven])
-            sentences.append(f"Too few users to show it of {names}.")
+            sentences.append(f"There are too few users to show it for {names}.")
     for line in report.crossed[:MAX_SENTENCES]:
         sentences.append(_crossed_sentence(report, line))
     more = len(report.crossed) - MAX_SENTENCES
