@@ -491,8 +491,9 @@ def twin(
 
     Publish one and keep the other: `amemgym compare` tells whether a memory is better where its data is known.
     """
+    with release_errors():
+        folder = whole_release(source, release_store=open_release_store(home()))
     tasks = open_tasks(source, release_store=open_release_store(home()))
-    folder = whole_release(source, release_store=open_release_store(home()))
     recipe = build_recipe(read_recipe_fields(folder))
     twin_name = name or f"{recipe.variant}{TWIN}"
     fields = recipe.model_dump(mode="json", exclude={"variant", "salt", "content"}, exclude_defaults=True)

@@ -11,7 +11,7 @@ from dataset_card.errors import HubError
 from dataset_card.release.manifest import ManifestError, ReleaseError, read_recipe_fields
 from dataset_card.release_store.store import ReleaseStore
 from pipelines.errors import EvaluationError, StoreError
-from pipelines.evaluation.run import BenchmarkTasks
+from pipelines.evaluation.run import BenchmarkTasks, DatasetInfo
 from pipelines.opening.releases import whole_release
 
 R = TypeVar("R", bound=Recipe)
@@ -47,6 +47,17 @@ def open_tasks(source: str, *, release_store: ReleaseStore, settings: Mapping[st
             f"{folder} is a release of {name!r}; only one of {', '.join(known)} has questions beside its tasks."
         )
     raise EvaluationError(f"{folder} is a release of {name!r}; only releases of these can be evaluated: {', '.join(known)}.")
+
+
+def views_of(info: DatasetInfo) -> tuple[str, str]:
+    """Return how a dataset's tasks are exported, and how traced, as `module:object`; "" where they are not."""
+    if info.name.startswith(QUESTIONS):  # over documents, whatever the tasks beside them are
+        return "pipelines.export.views:export_documents", "pipelines.export.views:trace_documents"
+    # Late, as above.
+    from pipelines.benchmarks import find_entry
+
+    entry = find_entry(info.benchmark)
+    return (entry.exported, entry.traced) if entry else ("", "")
 
 
 def release_folder(source: str, *, release_store: ReleaseStore, settings: Iterable[str] = ()) -> Path:

@@ -19,6 +19,7 @@ from dataset_card.release.writers import write_durably
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import write_table
 from pipelines.evaluation.run import BenchmarkTasks, DatasetInfo
+from pipelines.evaluation.sources import views_of
 from pipelines.export.folders import PAGE, check_free
 
 HARNESS = "harness.py"  # for the Agent Memory Benchmark
@@ -92,11 +93,7 @@ def export_tasks(tasks: BenchmarkTasks, folder: Path) -> Export:
 
 def exported_view(tasks: BenchmarkTasks) -> Export:
     """Return the tasks as documents and questions. Raises EvaluationError for a benchmark that is acted."""
-    # Late: the entries name stages, which import Dagster.
-    from pipelines.benchmarks import find_entry
-
-    entry = find_entry(tasks.info.benchmark)
-    exported = entry.exported if entry else ""
+    exported, _ = views_of(tasks.info)
     if not exported:
         raise EvaluationError(
             f"{tasks.info.name} cannot be exported as questions, because its tasks are acted; give --as traces."

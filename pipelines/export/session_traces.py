@@ -19,6 +19,7 @@ from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.reasoning import NOTHING_RECALLED
 from pipelines.evaluation.records import AnswerRow, DialogueTurn
 from pipelines.evaluation.run import BenchmarkTasks
+from pipelines.evaluation.sources import views_of
 from pipelines.export.folders import path_part, write_files
 from pipelines.export.formats import RunExport
 from prompts.catalogue import load_prompt
@@ -79,11 +80,7 @@ def write_release_traces(tasks: BenchmarkTasks, folder: Path) -> list[str]:
 
     Raises EvaluationError for a benchmark without sessions, or a folder with other files.
     """
-    # Late: the entries name stages, which import Dagster.
-    from pipelines.benchmarks import find_entry
-
-    entry = find_entry(tasks.info.benchmark)
-    traced = entry.traced if entry else ""
+    _, traced = views_of(tasks.info)
     if not traced:
         raise EvaluationError(f"{tasks.info.name} has no sessions that could be written as traces.")
     return _write(resolve_name(traced)(tasks), folder)

@@ -1,6 +1,6 @@
 """Items of each benchmark as documents and questions, for harnesses that ingest and ask, and as sessions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from assets.amemgym.records.episode import Episode
 from pipelines.evaluation.acted.tool_dialogues import ActedItem, ToolTasks
@@ -81,30 +81,36 @@ def export_documents(tasks: DocumentTasks) -> Export:
 
 
 def _add_item(export: Export, item: DocumentItem) -> None:
-    task = item.task
-    needed = {fact.fact_id for fact in task.hops}
-    gold_documents = list[str]()
+    ids = dict[str, str]()
     for period, turn in enumerate(item.sized.turns):
         for number, document in enumerate(turn.documents):
             document_id = _document_id(item.item_id, period, number)
+            ids[document.document_id] = document_id
             exported = ExportedDocument(id=document_id, user_id=item.item_id, period=period, at="", text=document.perceived)
             export.documents.append(exported)
-            if needed & {*document.facts}:
-                gold_documents.append(document_id)
+    for asked in item.questions:
+        name = "question" if asked is item else asked.task.task_id
+        export.questions.append(_exported_question(asked, f"{item.item_id}/{name}", ids))
+
+
+def _exported_question(asked: DocumentItem, question_id: str, ids: Mapping[str, str]) -> ExportedQuestion:
+    """Return a question about documents, which have these `ids` in the export."""
+    task = asked.task
+    needed = {fact.document_id for fact in task.hops}
+    gold = tuple(exported for own, exported in ids.items() if own in needed)
     options = task.answer.options
-    question = ExportedQuestion(
-        id=f"{item.item_id}/question",
-        user_id=item.item_id,
-        period=len(item.sized.turns) - 1,
-        category=f"{item.sized.target_tokens} tokens",
+    return ExportedQuestion(
+        id=question_id,
+        user_id=asked.item_id,
+        period=len(asked.sized.turns) - 1,
+        category=f"{asked.sized.target_tokens} tokens",
         query=task.question,
         shown=tuple(one.perceived for one in task.shown_with_question),
         options=options,
         gold_option=options.index(task.answer.value) if options else None,
         gold_answer=task.answer.value,
-        gold_document_ids=tuple(gold_documents),
+        gold_document_ids=gold,
     )
-    export.questions.append(question)
 
 
 def _document_id(group: str, period: int, number: int) -> str:
@@ -122,14 +128,15 @@ def trace_dialogues(tasks: AMemGymTasks) -> Iterator[Trace]:
 
 
 def trace_documents(tasks: DocumentTasks) -> Iterator[Trace]:
-    """Yield each task at each length: its documents as they arrive, the question, and the right answer."""
+    """Yield each task at each length: its documents as they arrive, and each question with the right answer."""
     for item in tasks.documents:
         messages = [TraceMessage("user", event.text) for event in item.events]
         for document in item.task.shown_with_question:
             messages.append(TraceMessage("user", document.perceived))
-        messages.append(TraceMessage("user", item.task.question))
-        messages.append(TraceMessage("assistant", item.task.answer.value))
-        yield Trace(item.item_id, item.task.question, messages, outcome=1.0)
+        for asked in item.questions:
+            messages.append(TraceMessage("user", asked.task.question))
+            messages.append(TraceMessage("assistant", asked.task.answer.value))
+        yield Trace(item.item_id, item.questions[0].task.question, messages, outcome=1.0)
 
 
 def trace_episodes(tasks: ToolTasks) -> Iterator[Trace]:

@@ -13,10 +13,13 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.answered.document_tasks import DocumentTasks
 from pipelines.evaluation.answered.session_questions import SessionsItem, read_session_questions
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.export.documents import exported_view
+from pipelines.export.session_traces import write_release_traces
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import finish, run_of
 from tests.evaluation.test_document_tasks import INFO
 from tests.support.code_repairs import made_repair, repair_recipe
+from tests.support.commands import amemgym_here
 from tests.support.research_tasks import EmbeddedModel
 
 
@@ -72,3 +75,21 @@ def test_a_release_without_questions_is_refused_in_a_sentence(tmp_path: Path) ->
     folder = released(tmp_path, made_repair().instance.model_copy(update={"questions": ()}))
     with pytest.raises(EvaluationError, match="has no questions beside its tasks; evaluate it without questions:"):
         read_session_questions(folder, RepairTask)
+
+
+def test_questions_are_exported_and_traced_with_the_sessions_that_they_need(tmp_path: Path) -> None:
+    data = tasks(made_repair().instance)
+    export = exported_view(data)
+    assert len(export.documents) == len(list(data.documents[0].sized.documents))
+    asked = {question.id.rpartition("-")[2]: question for question in export.questions}
+    assert sorted(asked) == ["convention", "decision", "failed_path", "still_so"]
+    assert len(asked["decision"].gold_document_ids) == 1
+    assert len(asked["still_so"].gold_document_ids) == 2
+    assert {document.id for document in export.documents} >= set(asked["still_so"].gold_document_ids)
+    assert write_release_traces(data, tmp_path / "traces")[0].startswith("1 session in")
+
+
+def test_a_twin_of_questions_alone_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    status, output = amemgym_here(tmp_path, "twin", "questions:repair-demo")
+    assert status == 1
+    assert "is neither a release folder nor a variant with a release" in output
