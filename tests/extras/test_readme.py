@@ -1,9 +1,8 @@
-"""What stands in the README runs, and prints what stands below it; its picture is of the same data."""
+"""What stands in the README runs, and prints what stands below it."""
 
 import subprocess
 from pathlib import Path
 
-from pipelines.docs_site import idea
 from tests.support.guide import ROOT, copy_of_the_repository, environment, fences
 
 # `make` and `source` make the environment that the test has already; the last one runs until it is stopped.
@@ -25,5 +24,3 @@ def test_the_readme_runs_as_it_is_written(tmp_path: Path) -> None:
 
     run("bash", "-euo", "pipefail", "-c", "\n".join(commands))
     assert run("python", "-c", code) == printed
-    demo = place / "data" / "releases" / "demo" / "0.1.0"
-    assert idea.PICTURE.read_text(encoding="utf-8") == idea.picture(idea.story_of(idea.episodes_of(demo)))

@@ -11,18 +11,11 @@ from assets.recipe.config_schema import recipe_fields
 from assets.recipe.registry import RECIPE_TYPES
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.cli.main import COMMANDS
-from pipelines.docs_site import idea
 from pipelines.docs_site.__main__ import CONFIGURATION, ROOT, dead_links, lay_out, page_of, sources, without_links_to_code
 from pipelines.docs_site.reference import assets_page, commands_page, recipe_page, records_page, table
-from tests.support import scenario
 
 DECISIONS = ROOT / "pipelines" / "guide" / "decisions"
 HERE = ROOT / "pipelines" / "guide" / "check.md"
-
-
-def test_the_picture_of_the_idea_needs_a_right_answer_that_changes_twice() -> None:
-    with pytest.raises(ValueError, match="right answer that changes twice"):
-        idea.story_of([scenario.episode()])
 
 
 def test_every_page_is_in_the_navigation_and_decisions_are_in_their_list(tmp_path: Path) -> None:
