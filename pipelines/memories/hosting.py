@@ -218,7 +218,7 @@ class MemoryHost:
         if done:
             # It has cancelled all that runs on its loop.
             return CallOutcome(error=asyncio.CancelledError()) if work.cancelled() else work.result()
-        self.late = f"Memory {self.name!r} had not finished {method!r} after {self.deadline:g} seconds."
+        self.late = f"Memory {self.name!r} was not done with {method!r} after {self.deadline:g} seconds."
         self._is_late.set()
         raise MemoryFailed(self.late)
 

@@ -164,7 +164,7 @@ def test_calls_that_wait_for_their_turn_are_not_late_and_behind_a_late_one_all_e
 
     assert run(recalls("IsSlow", 5)) == [[]] * 12, "they take 5.4 seconds together"
     assert {str(late) for late in run(recalls("Blocks", 0.2))} == {
-        "Memory 'Blocks' had not finished 'recall' after 0.2 seconds."
+        "Memory 'Blocks' was not done with 'recall' after 0.2 seconds."
     }
 
 
@@ -203,7 +203,7 @@ def test_the_check_before_a_run_keeps_to_the_deadline_of_the_run(tmp_path: Path)
     work = run_of(tmp_path, HonestModel(), data=tasks("ada"), spec=find_memory(f"{FILE}:Hangs"), conditions=())
     [broken] = run(broken_promises(replace(work, deadline=deadline_of("Hangs")), notice=print))
 
-    assert "had not finished" in broken
+    assert "was not done with" in broken
     assert "after 8 seconds" in broken
 
 
