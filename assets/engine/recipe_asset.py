@@ -204,7 +204,7 @@ def recipe_file(benchmark: Benchmark) -> dg.AssetSpec:
         owners=OWNERS,
         tags={"asks_a_model": "no"},
         metadata=definition(None, load_recipe),
-        description="The file of a variant's recipe, edited by hand and watched by the sensor `recipe_files_changed`.",
+        description="The file of a variant's recipe. It is edited by hand, and the sensor `recipe_files_changed` watches it.",
     )
 
 
