@@ -1,15 +1,10 @@
 """The parts of releases of user facts beside items and tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
-from assets.records.estimate import with_interval
 from assets.user_facts.pipeline import USER_FACTS
-from assets.user_facts.report import UserFactsReport
-from dataset_card.card.basic import basic_card
-from dataset_card.card.header import dataset_info
-from dataset_card.card.recipe import embedded_model, shared_recipe
-from dataset_card.release.content import ReleaseExtras, ReleaseFormat
-from dataset_card.release.manifest import CARD, REPORT, REPORT_PAGE, ManifestFile
+from dataset_card.release.content import ReleaseFormat
+from dataset_card.reported import ReportedExtras
 from validation.user_facts.report import render_facts_page
 
 ABOUT = (
@@ -30,29 +25,12 @@ FACT_FIGURES: Mapping[str, str] = {
 }
 
 
-class UserFactsExtras(ReleaseExtras):
-    """The card and the quality report."""
+class UserFactsExtras(ReportedExtras):
+    """The card and the quality report of facts that end."""
 
-    def documents(self, files: Sequence[ManifestFile], *, rows: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
-        content = self.content
-        report = content.report if isinstance(content.report, UserFactsReport) else None
-        text = basic_card(
-            content.form.benchmark,
-            content.recipe,
-            items=self.items,
-            tables=rows,
-            prompts=content.prompts,
-            info=dataset_info(self.folder, variant=content.recipe.variant, tables=rows),
-            template="facts_card.md.j2",
-            about=ABOUT,
-            report=report,
-            embedded=embedded_model(shared_recipe(content.recipe)),
-            shown=with_interval,
-        )
-        yield CARD, text.encode()
-        if report is not None:
-            yield REPORT, (report.model_dump_json(indent=2) + "\n").encode()
-            yield REPORT_PAGE, render_facts_page(report).encode()
+    about = ABOUT
+    template = "facts_card.md.j2"
+    render_report = staticmethod(render_facts_page)
 
 
 USER_FACTS_RELEASE = ReleaseFormat(

@@ -9,8 +9,9 @@ from pydantic import BaseModel
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
+from assets.llm.matters_read import by_number, read_matters
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of
+from assets.llm.structured_output import ask_structured
 from assets.memory_items.facts import Fact
 from assets.memory_items.operations import planned_facts
 from assets.memory_items.questions import TaskChain, chain_question_rows
@@ -147,19 +148,9 @@ class _RequestWording:
         for task in tasks:
             rng = SeededRandom(self.recipe.world_seed, task.item_id, "matters", task.vote.number)
             errand = self.world.errand
-            labels = rng.shuffled([self._label(matter) for matter in (*errand.stated, *errand.settled)])
-            numbered = {str(number): label for number, label in enumerate(labels, start=1)}
-            schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(numbered, TEXT), required=False))
-            reply = await ask_structured(
-                self.model,
-                prompt=load_prompt(CHECK).render(request=task.text, matters=numbered),
-                reply=schema,
-                convert=lambda reply: reply,
-                settings=self.recipe.asking,
-                sample=task.vote.number,
-                model_name=task.vote.judge,
-            )
-            readings.append({numbered[number]: folded(value) for number, value in reply.items()})
+            numbered = by_number(rng.shuffled([self._label(matter) for matter in (*errand.stated, *errand.settled)]))
+            prompt = load_prompt(CHECK).render(request=task.text, matters=numbered)
+            readings.append(await read_matters(self.model, task, numbered, prompt=prompt, settings=self.recipe.asking))
         return readings
 
 

@@ -9,8 +9,9 @@ from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.async_calls import gather_all
 from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
+from assets.llm.matters_read import by_number, read_matters
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of
+from assets.llm.structured_output import ask_structured
 from assets.memory_items.world.relations import spoken
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.base import GateRecord, Text
@@ -176,19 +177,9 @@ class _SessionWords:
             unplanned = self._unplanned(task.text)
             rng = SeededRandom(self.recipe.world_seed, self.life.user_id, task.item_id, "matters", task.vote.number)
             asked = [*reading_of(self.statements), *unplanned, *rng.sample(unnamed, DECOYS)]
-            labels = rng.shuffled(list(dict.fromkeys(asked)))
-            numbered = {str(number): label for number, label in enumerate(labels, start=1)}
-            schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(numbered, TEXT), required=False))
-            reply = await ask_structured(
-                self.model,
-                prompt=load_prompt(READ).render(message=task.text, matters=numbered),
-                reply=schema,
-                convert=lambda reply: reply,
-                settings=self.recipe.asking,
-                sample=task.vote.number,
-                model_name=task.vote.judge,
-            )
-            readings.append({numbered[number]: folded(value) for number, value in reply.items()})
+            numbered = by_number(rng.shuffled(list(dict.fromkeys(asked))))
+            prompt = load_prompt(READ).render(message=task.text, matters=numbered)
+            readings.append(await read_matters(self.model, task, numbered, prompt=prompt, settings=self.recipe.asking))
         return readings
 
 

@@ -1,0 +1,40 @@
+"""What a judge reads in a text of each of several matters, which it is shown by number."""
+
+from collections.abc import Iterable, Mapping
+
+from assets.llm.gate import ReadingTask
+from assets.llm.ports import LanguageModel
+from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of
+from assets.recipe.model_policy import AskSettings
+from assets.text.words import folded
+from prompts.template import RenderedPrompt
+
+
+def by_number(matters: Iterable[str]) -> dict[str, str]:
+    """Return the matters by number from 1, in this order."""
+    return {str(number): matter for number, matter in enumerate(matters, start=1)}
+
+
+async def read_matters(
+    model: LanguageModel,
+    task: ReadingTask[None],
+    numbered: Mapping[str, str],
+    *,
+    prompt: RenderedPrompt,
+    settings: AskSettings,
+) -> dict[str, str]:
+    """Return what the task's judge reads of each matter, in folded words; one of which nothing is said is missing.
+
+    `prompt`: shows the task's text and the matters by number.
+    """
+    schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(numbered, TEXT), required=False))
+    reply = await ask_structured(
+        model,
+        prompt=prompt,
+        reply=schema,
+        convert=lambda reply: reply,
+        settings=settings,
+        sample=task.vote.number,
+        model_name=task.vote.judge,
+    )
+    return {numbered[number]: folded(value) for number, value in reply.items()}

@@ -1,0 +1,51 @@
+"""Releases that bring a quality report: a card that tells its figures, the report as JSON, and its page."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from assets.recipe.recipe import Recipe
+from assets.records.base import Record
+from assets.records.estimate import with_interval
+from dataset_card.card.basic import basic_card
+from dataset_card.card.header import dataset_info
+from dataset_card.card.recipe import embedded_model, shared_recipe
+from dataset_card.release.content import ReleaseExtras
+from dataset_card.release.manifest import CARD, REPORT, REPORT_PAGE, ManifestFile
+
+
+class ReportedExtras(ReleaseExtras):
+    """A benchmark names its card's template and the page of its report, and says in `about` what its items are."""
+
+    about: ClassVar[str]
+    template: ClassVar[str]
+    render_report: ClassVar[Callable[[Any], str]]
+
+    def about_items(self, recipe: Recipe) -> str:
+        """Return what the items of this recipe are."""
+        return self.about
+
+    def attribution(self, recipe: Recipe) -> str:
+        """Return the authors of real documents; empty where there are none."""
+        return ""
+
+    def documents(self, files: Sequence[ManifestFile], *, rows: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
+        content = self.content
+        report = content.report if isinstance(content.report, Record) else None
+        text = basic_card(
+            content.form.benchmark,
+            content.recipe,
+            items=self.items,
+            tables=rows,
+            prompts=content.prompts,
+            info=dataset_info(self.folder, variant=content.recipe.variant, tables=rows),
+            template=self.template,
+            about=self.about_items(content.recipe),
+            report=report,
+            embedded=embedded_model(shared_recipe(content.recipe)),
+            attribution=self.attribution(content.recipe),
+            shown=with_interval,
+        )
+        yield CARD, text.encode()
+        if report is not None:
+            yield REPORT, (report.model_dump_json(indent=2) + "\n").encode()
+            yield REPORT_PAGE, type(self).render_report(report).encode()
