@@ -25,6 +25,13 @@ HEADER_BYTES = 100  # SQLite takes a file of fewer bytes for a new one
 SALVAGE = "amemgym doctor --repair copies what can be read of it into a new file"
 REPLACE = "amemgym doctor --repair sets it aside, and another is begun without what it held"
 NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN)
+# Its file of locks cannot be put beside it: the folder cannot be written, or the disk is full. The database may be whole.
+NO_FILE_OF_LOCKS = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+)
 REMEDIES = {
     sqlite3.SQLITE_CORRUPT: f"is damaged; {SALVAGE}",
     sqlite3.SQLITE_NOTADB: f"is not a SQLite database; {REPLACE}",
@@ -180,7 +187,7 @@ def connect_to_read(path: Path, *, without_log: bool = False) -> SqliteConnectio
         connection.execute("SELECT 1 FROM sqlite_master")
     except sqlite3.Error as error:
         log = path.with_name(f"{path.name}-wal")
-        if error.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN and (without_log or not log.exists() or not log.stat().st_size):
+        if error.sqlite_errorcode in NO_FILE_OF_LOCKS and (without_log or not log.exists() or not log.stat().st_size):
             connection.close()
             return sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True, isolation_level=None, factory=SqliteConnection)
     return connection
