@@ -28,6 +28,7 @@ from pipelines.resources.storage.key_value import KeyValueStore
 R = TypeVar("R", bound=Record)
 MANIFEST = "manifest.json"
 RESULTS = "results.json"
+DIGEST = re.compile(r"-[0-9a-f]{12}$")  # the end of a run's id
 LATENCY = "latency.json"
 REPORT = "report.md"
 PAGE = "report.html"
@@ -184,10 +185,15 @@ def run_folder_of(source: str, *, home: Home) -> Path | None:
         return Path(source)
     if not source or "/" in source or (home.releases / source).is_dir():
         return None
-    matching = [path.parent for path in runs_folder(home).glob(f"{glob.escape(source)}*/{RESULTS}")]
-    exact = [path for path in matching if path.name == source]
-    found = exact or matching
+    found = _named(source, [path.parent for path in runs_folder(home).glob(f"{glob.escape(source)}*/{RESULTS}")])
     return found[0] if len(found) == 1 else None
+
+
+def _named(name: str, folders: Sequence[Path]) -> list[Path]:
+    """Return what an id names, else an id without its digest, else the beginning of an id."""
+    whole = [path for path in folders if path.name == name]
+    without_digest = [path for path in folders if DIGEST.sub("", path.name) == name]
+    return whole or without_digest or [path for path in folders if path.name.startswith(name)]
 
 
 def find_run(name: str, *, runs: Path) -> Path:
@@ -195,7 +201,7 @@ def find_run(name: str, *, runs: Path) -> Path:
     if (Path(name) / MANIFEST).is_file():
         return Path(name)
     every = sorted(path.parent for path in runs.glob(f"*/{MANIFEST}"))
-    matching = [path for path in every if path.name.startswith(name)]
+    matching = _named(name, every)
     if len(matching) == 1:
         return matching[0]
     found = counted(len(matching), "run") if matching else "no run"

@@ -58,9 +58,17 @@ def reward_rows(sources: Sequence[Path]) -> list[RewardRow]:
 
 
 def write_reward_rows(path: Path, rows: Sequence[RewardRow]) -> None:
-    """Write a table of rows, which `reward_rows` reads; equal rows give equal bytes. Raises OSError."""
+    """Write a table of rows, which `reward_rows` reads; equal rows give equal bytes. Raises OSError.
+
+    An earlier table stays until the new one is whole.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_table(path, rows, kind=RewardRow)
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        write_table(draft, rows, kind=RewardRow)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _table(path: Path) -> list[RewardRow]:

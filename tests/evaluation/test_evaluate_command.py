@@ -122,6 +122,7 @@ def test_the_beginning_of_an_id_names_a_run_for_the_rows_of_reward_models_too(ev
     ("arguments", "words"),
     [
         (["memory", "rows", "lost", "--out", "rows.parquet"], "names no run"),
+        (["memory", "rows", "lost", "--out", "rows.csv"], "rows.csv does not end in .parquet"),
         (["evaluate", "nowhere", "--memory", "full-history"], "neither a release folder nor a variant with a release"),
         (["evaluate", "DATA", "--memory", "brain"], "no memory 'brain'. The memories are: none, "),
         (["evaluate", "DATA", "--memory", "mine.py"], "'mine.py' names no class; .*as in mine.py:MyMemory"),

@@ -9,6 +9,7 @@ from pipelines.evaluation.folder import read_table, write_table
 from pipelines.evaluation.isolated import EventRow, MemoryRow
 from pipelines.memories.registry import MemorySpec
 from pipelines.reward.rows import RewardRow, reward_rows, write_reward_rows
+from tests.support.disks import full_disk
 from tests.evaluation.test_plan import manifest
 
 
@@ -95,3 +96,12 @@ def test_rows_come_back_from_their_table_and_a_table_of_another_version_is_refus
     (tmp_path / "rows.parquet").write_text("no table")
     with pytest.raises(EvaluationError, match="is no table of rows that can be read"):
         reward_rows([tmp_path / "rows.parquet"])
+
+
+def test_a_table_that_cannot_be_written_leaves_the_earlier_one_whole(tmp_path: Path) -> None:
+    rows = reward_rows([run_folder(tmp_path, "one", [row(1, right=True)])])
+    write_reward_rows(tmp_path / "out" / "rows.parquet", rows)
+    with full_disk(), pytest.raises(OSError):
+        write_reward_rows(tmp_path / "out" / "rows.parquet", [])
+    assert reward_rows([tmp_path / "out" / "rows.parquet"]) == rows
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["rows.parquet"]

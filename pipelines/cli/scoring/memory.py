@@ -92,8 +92,11 @@ def write_rows(
     as_json: Annotated[bool, json_option("file", "rows", "labelled")] = False,
 ) -> None:
     """Rows from which a reward model of memories learns, of runs on any benchmark; `amemgym reward train` trains ours."""
+    if out.suffix != ".parquet":
+        raise Problem(f"{out} does not end in .parquet, and rows are written as Parquet alone.")
     found = reward_rows(list(map(partial(find_run, runs=runs_folder(home())), runs)))
-    write_reward_rows(out, found)
+    with file_errors(f"{out} cannot be written"):
+        write_reward_rows(out, found)
     labelled = sum(row.kept is not None for row in found)
     if as_json:
         print_json({"file": str(out), "rows": len(found), "labelled": labelled})

@@ -1,10 +1,9 @@
 """A database that was cut off, emptied or replaced is named by the doctor and by the commands that need it."""
 
 import json
-import resource
 import sqlite3
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import dagster as dg
@@ -16,6 +15,7 @@ from pipelines.opening.doctor import examine
 from pipelines.resources.storage.database import KeyValueTable
 from pipelines.resources.storage.sqlite import SqliteFile
 from tests.support.commands import amemgym_here
+from tests.support.disks import full_disk
 
 
 def cut_off(path: Path) -> None:
@@ -52,17 +52,6 @@ def test_the_doctor_names_each_damaged_database_and_sets_it_aside(demo_home: Pat
         assert one.repair is not None
         one.repair()
     assert examine(Home(demo_home)) == []
-
-
-@contextmanager
-def full_disk() -> Generator[None]:
-    """No file can grow beyond some bytes, as on a disk that is full."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (3, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_on_a_full_disk_the_doctor_takes_no_whole_database_for_a_damaged_one(tmp_path: Path) -> None:
