@@ -10,10 +10,11 @@ import dagster as dg
 # Dagster's documentation names this class for dagster.yaml, but exports it nowhere else.
 from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext
 
+from assets.engine.benchmark import Benchmark
 from assets.engine.provenance import is_report_of
 from assets.engine.recipe_asset import check_units, lay_overrides
 from assets.llm.ports import EndpointError
-from assets.recipe.loading import RecipeError, load_recipe
+from assets.recipe.loading import RecipeError, load_recipe, variants
 from assets.recipe.partitions import PARTITION_TAG
 from dataset_card.release.manifest import ReleaseError
 from dataset_card.release_store.folder import check_version
@@ -83,7 +84,7 @@ def check_run(run: dg.DagsterRun) -> None:
         # Without a selection, all of a job's assets are made.
         makes_recipe = given or recipe in assets or not assets
         is_finished = False
-        if makes_recipe and variant in benchmark.partitions.units:
+        if makes_recipe and _is_variant_of(benchmark, variant):
             overrides = lay_overrides(values, recipe, variant, given=given)
             # More users than the pool has, and sources that are not there, would end the run after hours in the queue.
             resolved = benchmark.resolve(load_recipe(variant, overrides.fields))
@@ -92,6 +93,13 @@ def check_run(run: dg.DagsterRun) -> None:
         job_asks = not assets and run.job_name in map(benchmark.key, ASKING_JOBS)
         if not is_finished and (job_asks or assets.intersection(benchmark.asking_stages)):
             _check_endpoint(run)
+
+
+def _is_variant_of(benchmark: Benchmark, variant: str) -> bool:
+    """Also for a variant that was made since this process began, whose partitions are those of its beginning."""
+    if variant in benchmark.partitions.units:
+        return True
+    return variant in variants() and load_recipe(variant).benchmark == benchmark.name
 
 
 def _check_endpoint(run: dg.DagsterRun) -> None:
