@@ -10,19 +10,19 @@ from pipelines.opening.run_coordinator import check_run
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "job", "recipe", "count"),
+    ("benchmark", "job", "recipe"),
     [
-        ("amemgym", "generate_and_release", "recipe", "num_users"),
-        ("code_repair", "cr_generate_and_release", "cr_recipe", "num_tasks"),
+        ("amemgym", "generate_and_release", "recipe"),
+        ("user_facts", "facts_generate_and_release", "facts_recipe"),
     ],
 )
 def test_an_impossible_count_is_refused_for_a_variant_made_since(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: str, job: str, recipe: str, count: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: str, job: str, recipe: str
 ) -> None:
     (tmp_path / "later.yaml").write_text(f"benchmark: {benchmark}\n")
     monkeypatch.setattr("assets.recipe.loading.RECIPES", tmp_path)
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
-    config = {"ops": {recipe: {"config": {count: 0}}}}
+    config = {"ops": {recipe: {"config": {"num_users": 0}}}}
     run = dg.DagsterRun(job_name=job, tags={"dagster/partition": "later"}, run_config=config)
-    with pytest.raises(RecipeError, match=f"{count} is 0, and has to be 1 or more"):
+    with pytest.raises(RecipeError, match="num_users is 0, and has to be 1 or more"):
         check_run(run)

@@ -9,8 +9,8 @@ from pipelines.evaluation.folder import read_table, write_table
 from pipelines.evaluation.isolated import EventRow, MemoryRow
 from pipelines.memories.registry import MemorySpec
 from pipelines.reward.rows import RewardRow, reward_rows, write_reward_rows
-from tests.support.disks import full_disk
 from tests.evaluation.test_plan import manifest
+from tests.support.disks import full_disk
 
 
 def row(number: int, *, right: bool, everything: bool | None = True, recalled: str = "alpha beta") -> MemoryRow:
@@ -101,7 +101,7 @@ def test_rows_come_back_from_their_table_and_a_table_of_another_version_is_refus
 def test_a_table_that_cannot_be_written_leaves_the_earlier_one_whole(tmp_path: Path) -> None:
     rows = reward_rows([run_folder(tmp_path, "one", [row(1, right=True)])])
     write_reward_rows(tmp_path / "out" / "rows.parquet", rows)
-    with full_disk(), pytest.raises(OSError):
+    with full_disk(), pytest.raises(OSError, match="File too large"):
         write_reward_rows(tmp_path / "out" / "rows.parquet", [])
     assert reward_rows([tmp_path / "out" / "rows.parquet"]) == rows
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["rows.parquet"]
