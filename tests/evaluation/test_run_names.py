@@ -1,35 +1,56 @@
-"""What names a run: its id, its id without the digest, or the beginning of it."""
+"""A run is named by its folder or by the beginning of its id; a variant with a release names its release."""
 
 from pathlib import Path
 
 import pytest
 
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.folder import find_run, run_folder_of
+from pipelines.evaluation.folder import MANIFEST, RESULTS, find_run, run_folder_of
 from pipelines.home import Home
 
-BM25 = "demo-0.1.0-bm25-5a57de1dc70d"
-DAMAGED = "demo-0.1.0-bm25-perturbed-half-388fd6fabb08"
+RUN = "demo-0.1.0-bm25-0123456789ab"
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    for name in (BM25, DAMAGED):
-        for file in ("manifest.json", "results.json"):
-            (tmp_path / "runs" / name).mkdir(parents=True, exist_ok=True)
-            (tmp_path / "runs" / name / file).write_text("{}")
-    return Home(tmp_path)
+    run = tmp_path / "runs" / RUN
+    run.mkdir(parents=True)
+    (run / RESULTS).touch()
+    (run / MANIFEST).touch()
+    return Home(root=tmp_path)
 
 
-@pytest.mark.parametrize("name", [BM25, "demo-0.1.0-bm25", "demo-0.1.0-bm25-5a"])
-def test_a_memory_is_named_without_its_digest_though_another_begins_so(home: Home, name: str) -> None:
-    assert find_run(name, runs=home.root / "runs").name == BM25
-    found = run_folder_of(name, home=home)
-    assert found
-    assert found.name == BM25
+@pytest.fixture
+def of_two(home: Home) -> Home:
+    damaged = home.root / "runs" / "demo-0.1.0-bm25-perturbed-half-388fd6fabb08"
+    damaged.mkdir()
+    (damaged / RESULTS).touch()
+    (damaged / MANIFEST).touch()
+    return home
 
 
-def test_a_beginning_of_several_names_none(home: Home) -> None:
-    with pytest.raises(EvaluationError, match=r"'demo' names 2 runs in .*; there are "):
-        find_run("demo", runs=home.root / "runs")
+@pytest.mark.parametrize("source", ["demo", "demo-0.1.0-bm25", RUN])
+def test_the_beginning_of_an_id_names_the_one_run_that_has_it(home: Home, source: str) -> None:
+    found = run_folder_of(source, home=home)
+    assert found is not None
+    assert found.name == RUN
+
+
+def test_a_variant_with_a_release_names_its_release_and_no_run(home: Home) -> None:
+    (home.releases / "demo" / "0.1.0").mkdir(parents=True)
     assert run_folder_of("demo", home=home) is None
+    assert run_folder_of("demo-0.1.0-bm25", home=home) is not None
+
+
+@pytest.mark.parametrize("name", [RUN, "demo-0.1.0-bm25", "demo-0.1.0-bm25-01"])
+def test_a_memory_is_named_without_its_digest_though_another_begins_so(of_two: Home, name: str) -> None:
+    assert find_run(name, runs=of_two.root / "runs").name == RUN
+    found = run_folder_of(name, home=of_two)
+    assert found is not None
+    assert found.name == RUN
+
+
+def test_a_beginning_of_several_ids_names_none(of_two: Home) -> None:
+    with pytest.raises(EvaluationError, match=r"'demo' names 2 runs in .*; there are "):
+        find_run("demo", runs=of_two.root / "runs")
+    assert run_folder_of("demo", home=of_two) is None
