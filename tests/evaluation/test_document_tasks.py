@@ -20,8 +20,10 @@ from pipelines.evaluation.answered.document_tasks import BUDGET, DocumentItem, D
 from pipelines.evaluation.folder import FinishedRun, read_run, read_table
 from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.isolated import CONDITIONS, EventRow, MemoryRow
+from pipelines.evaluation.metrics.episodes import EpisodeFigures
 from pipelines.evaluation.metrics.results import memory_rows
 from pipelines.evaluation.options import EvaluationOptions
+from pipelines.evaluation.report.formatting import nothing_recalled
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import DatasetInfo, Run
 from pipelines.experiments.scoring.compare import compare_runs
@@ -177,6 +179,16 @@ def test_a_memory_that_passes_over_documents_is_told_so(tmp_path: Path) -> None:
     assert told in run_report(evaluated(tmp_path, f"{source}:Talk"))
     assert "gave back nothing" not in run_report(evaluated(tmp_path, "full-history"))
     assert "gave back nothing" not in run_report(evaluated(tmp_path, "none"))
+
+
+def test_a_memory_that_no_episode_asked_is_not_told_that_it_gave_nothing(tmp_path: Path) -> None:
+    run = evaluated(tmp_path, "bm25")
+    silent = replace(run, answers=[row.model_copy(update={"memories": ()}) for row in run.answers])
+    assert "gave back nothing" in nothing_recalled(silent)
+    counts = dict.fromkeys(("steps", "lookups", "writes", "useless"), 1.0)
+    shares = dict.fromkeys(("fired", "gave", "filled", "tokens_per_pass"))
+    never = EpisodeFigures.model_validate({"kind": "question", "episodes": 1, "passed": 0, "asked": 0.0, **counts, **shares})
+    assert nothing_recalled(replace(silent, results=run.results.model_copy(update={"episodes": (never,)}))) == ""
 
 
 @pytest.mark.parametrize(

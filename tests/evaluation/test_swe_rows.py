@@ -45,6 +45,18 @@ def test_rows_that_cannot_be_used_are_refused_with_a_sentence(tmp_path: Path, te
         read_swe_tasks(f"swe:{path}")
 
 
+def test_a_broken_line_is_told_by_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(f"{json.dumps(ROW)}\n\n{{bad\n")
+    with pytest.raises(EvaluationError, match=r"rows of SWE-bench: line 3: Expecting property name [^:]*\.$"):
+        read_swe_tasks(f"swe:{path}")
+
+
+def test_no_file_is_asked_for() -> None:
+    with pytest.raises(EvaluationError, match="swe: names no file; give one"):
+        read_swe_tasks("swe:")
+
+
 @pytest.mark.parametrize("name", ["rows.json", "rows.jsonl", "rows.parquet"])
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(EvaluationError, match="cannot be read as rows of SWE-bench"):

@@ -46,6 +46,8 @@ IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,250}")  # no option of Docke
 
 def read_swe_tasks(source: str) -> WorldTasks:
     """Return the tasks of `swe:FILE`, with rows as JSON, JSON lines or Parquet. Raises EvaluationError."""
+    if source == PREFIX:
+        raise EvaluationError(f"{PREFIX} names no file; give one, as in swe:rows.jsonl.")
     path = Path(source.removeprefix(PREFIX)).expanduser()
     rows: list[SweRow] = []
     left_out: list[str] = []
@@ -89,15 +91,27 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
             parquet: Any = pq
             return cast(list[dict[str, Any]], parquet.read_table(path).to_pylist())
         text = path.read_text(encoding="utf-8")
-        content: object = (
-            parse_json(text) if path.suffix == ".json" else list(map(parse_json, filter(str.strip, text.splitlines())))
-        )
-    except (OSError, UnicodeDecodeError, JsonError, pa.ArrowException) as error:
+        content: object = parse_json(text) if path.suffix == ".json" else _read_lines(text)
+    except OSError as error:
+        raise EvaluationError(f"{path} cannot be read as rows of SWE-bench: {error.strerror or error}.") from error
+    except (UnicodeDecodeError, JsonError, pa.ArrowException) as error:
         raise EvaluationError(f"{path} cannot be read as rows of SWE-bench: {error}.") from error
     rows = cast(list[object], content) if isinstance(content, list) else []
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise EvaluationError(f"{path} has no rows; it is to be a list of objects with {', '.join(NEEDED)}.")
     return cast(list[dict[str, Any]], rows)
+
+
+def _read_lines(text: str) -> list[Any]:
+    """Return the content of each line that has some. Raises JsonError with the number of the line."""
+    rows: list[Any] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            rows += [parse_json(line)] if line.strip() else []
+        except JsonError as error:
+            # Of one line, its parser says "line 1" of every line.
+            raise JsonError(f"line {number}: {str(error).partition(': line 1 ')[0]}") from error
+    return rows
 
 
 def _row(content: dict[str, Any], *, where: str, folder: Path) -> SweRow:

@@ -75,6 +75,9 @@ def nothing_recalled(run: FinishedRun) -> str:
             asked += 1
             if row.memories:
                 return ""
+    episodes = next((figures for figures in run.results.episodes if figures.kind == "question"), None)
+    if episodes is not None and not episodes.asked:  # nothing had left the window, so that there was nothing to give
+        return ""
     if not asked or spec.whole or spec.kind == "none":
         return ""
     return (
