@@ -10,6 +10,7 @@ import typer
 import yaml
 
 from assets.engine.recipe_asset import lay_overrides
+from assets.recipe import loading
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.config_schema import RESET, editor_schema, recipe_fields
 from assets.recipe.loading import RECIPES, RecipeError, build_recipe, expect_recipe, load_recipe, nearest_first, variants
@@ -105,6 +106,8 @@ def list_recipes(as_json: Annotated[bool, json_option("variant", "benchmark", "i
     """List the recipes with their main numbers: states per question, messages per session."""
     rows: list[dict[str, object]] = []
     problems: list[str] = []
+    if not variants():
+        raise Problem(f"There is no recipe in {loading.RECIPES}; is AMEMGYM_RECIPES the folder that you mean?")
     for variant in variants():
         try:
             rows.append(_main_numbers(recipe_in_file(variant)))

@@ -14,6 +14,7 @@ import dagster as dg
 import pytest
 from typer.testing import CliRunner
 
+from assets.recipe import loading
 from assets.recipe.config_schema import recipe_fields
 from assets.recipe.loading import variants
 from assets.recipe.registry import RECIPE_TYPES
@@ -234,3 +235,12 @@ def ended(end: str, folder: Path, **further: str) -> "subprocess.CompletedProces
     line = [sys.executable, "-c", ENDING.format(end=end), str(folder)]
     environment = clean_environment(folder, **further)
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_a_folder_of_recipes_that_has_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "RECIPES", tmp_path / "nowhere")
+    status, output = amemgym_here(tmp_path, "recipe", "list")
+    assert status == 1
+    assert f"There is no recipe in {tmp_path / 'nowhere'}; is AMEMGYM_RECIPES the folder that you mean?" in " ".join(
+        output.split()
+    )
