@@ -20,7 +20,7 @@ from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import run_page
 from pipelines.evaluation.run import BenchmarkTasks, Run, evaluate_run
 from pipelines.evaluation.sources import open_tasks
-from pipelines.home import Home
+from pipelines.home import Home, obstacles
 from pipelines.memories.check import RECALLED, check_memory
 from pipelines.memories.code_identity import code_files
 from pipelines.memories.hosting import DEADLINE, MemoryFailed
@@ -85,6 +85,8 @@ async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: Ev
             async with run.folder.alone(progress.notice):
                 # Meanwhile another process may have finished it.
                 if not run.folder.finished:
+                    for sentence in obstacles(home):
+                        raise EvaluationError(sentence)
                     await _check_before_first_call(run, checked=request.checked, notice=progress.notice)
                     watch = StepProgress(run.manifest, meter=run.meter, steps=size.steps, calls=size.calls, show=progress.show)
                     async with watch.shown():

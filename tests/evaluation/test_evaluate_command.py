@@ -17,6 +17,7 @@ from dataset_card.amemgym.reference.data_json import data_json
 from dataset_card.amemgym.reference.settings import DataSettings, settings_bytes, settings_path
 from dataset_card.release.manifest import RECIPE
 from dataset_card.release_store.folder import write_release
+from pipelines import home
 from pipelines.cli.main import app
 from pipelines.errors import EvaluationError, Problem, sentence_of, user_errors
 from pipelines.evaluation.amemgym.dataset import load_dataset
@@ -137,6 +138,12 @@ def test_a_problem_is_one_sentence_before_the_first_call(data: Path, arguments: 
     with pytest.raises(Problem, match=words):
         CliRunner().invoke(app, given, catch_exceptions=False)
     assert not (data.parent / "home" / "runs").exists()
+
+
+def test_a_disk_that_is_nearly_full_is_refused_before_the_first_call(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(home, "LEAST_FREE", 10**18)
+    with pytest.raises(EvaluationError, match=r"has \d+ MB left, and a run needs"):
+        output_of("evaluate", data, "--memory", "bm25", "--seed", 77)
 
 
 def test_a_model_that_needs_a_key_is_not_looked_for_in_the_recipe_where_none_is_set(data: Path) -> None:
