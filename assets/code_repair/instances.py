@@ -88,9 +88,8 @@ CR_CERTIFICATES = Stage(
     needs=(CR_SESSIONS, CR_TASKS, CR_LENGTHS),
     description=AssetDescription(
         group="items",
-        description="A program repairs the final bytes, twice. With the settled rule hidden calls pass; without a repair,"
-        " or with filler, the last turns or a rule that does not count, they fail. Results of guesses are "
-        "counted too.",
+        description="A program repairs the final bytes, twice. With the settled rule hidden calls pass; without a repair, or "
+        "with filler, the last turns or a rule that does not count, they fail. Results of guesses are counted too.",
         rows=certificate_rows,
         paper="MemGym",
     ),

@@ -72,6 +72,7 @@ def _told(
     for sized in lengths.lengths:
         in_view.update(document.document_id for document in documents_in_view(sized.turns, recipe.eviction))
     elsewhere = set(_told_in_filler(sessions))
+    documents = [*sessions.documents, *sessions.filler]
     groups: dict[tuple[str, str], list[Fact]] = {}
     for fact in sessions.facts:
         groups.setdefault((folded(fact.subject), fact.relation), []).append(fact)
@@ -79,8 +80,8 @@ def _told(
     for key, facts in groups.items():
         distinct = len({fact.weight for fact in facts}) == len({fact.value for fact in facts}) == len(facts)
         hidden = in_view.isdisjoint(fact.document_id for fact in facts)
-        known = [problem for fact in facts for problem in answer_elsewhere([fact], [*sessions.documents, *sessions.filler])]
-        if distinct and hidden and key not in elsewhere and not known:
+        is_repeated = any(list(answer_elsewhere([fact], documents)) for fact in facts)
+        if distinct and hidden and key not in elsewhere and not is_repeated:
             told[key] = sorted(facts, key=lambda fact: fact.weight, reverse=True)
     return told
 
@@ -96,7 +97,7 @@ def _about_ticket(form: Form, facts: Sequence[Fact], *, says_so: bool) -> Sessio
     counts, other = facts
     if form == "decision":
         answer = TypedAnswer(kind="code", value=counts.value, near_misses=(other.value,))
-        return _question(form, f"What is {_wanted(counts)}?", answer, (counts,))
+        return _question(form, f"What is {counts.asked}?", answer, (counts,))
     if form == "failed_path":
         answer = TypedAnswer(kind="code", value=other.value, near_misses=(counts.value,))
         return _question(form, FAILED_PATH.format(ticket=counts.subject), answer, facts)
@@ -108,16 +109,12 @@ def _about_ticket(form: Form, facts: Sequence[Fact], *, says_so: bool) -> Sessio
 def _about_convention(fact: Fact) -> SessionQuestion:
     word = "Who" if fact.relation == "owner" else "What"
     answer = TypedAnswer(kind=fact.kind, value=fact.value)
-    return _question("convention", f"{word} is {_wanted(fact)}?", answer, (fact,))
+    return _question("convention", f"{word} is {fact.asked}?", answer, (fact,))
 
 
 def _question(form: Form, asked: str, answer: TypedAnswer, hops: Sequence[Fact]) -> SessionQuestion:
     rules = f"{RULE} {AS_WRITTEN}" if answer.kind == "code" else RULE
     return SessionQuestion(form=form, question=f"{asked} {rules}", answer=answer, hops=tuple(hops))
-
-
-def _wanted(fact: Fact) -> str:
-    return fact.phrase.replace("{x}", fact.subject)
 
 
 def tasks_of_questions(task: RepairTask) -> Iterator[MemoryTask]:

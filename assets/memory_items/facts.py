@@ -90,6 +90,11 @@ class Fact(Record):
     status: Status = Field(default="plain", description="how sure the document is of it")
 
     @property
+    def asked(self) -> str:
+        """The noun phrase for the value, with the subject in it."""
+        return self.phrase.replace("{x}", self.subject)
+
+    @property
     def weight(self) -> tuple[int, date]:
         """The weight of the fact among those that contradict it: the greatest counts."""
         return RANK[self.status], self.as_of or date.min

@@ -45,7 +45,7 @@ async def _recovered(
     document: SourceDocument, facts: Sequence[Fact], *, recipe: Recipe, model: LanguageModel
 ) -> list[GateRecord]:
     """Return a vote for each fact of a document: what the first judge finds for it, or an error where the call failed."""
-    wanted = {str(number): _asked_phrase(fact) for number, fact in enumerate(facts, start=1)}
+    wanted = {str(number): fact.asked for number, fact in enumerate(facts, start=1)}
     shown = f"{document.title}\n\n{document.text}"
     judge = recipe.models.judge.panel[0]
     schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(wanted, TEXT), required=False))
@@ -69,10 +69,6 @@ async def _recovered(
     return votes
 
 
-def _asked_phrase(fact: Fact) -> str:
-    return fact.phrase.replace("{x}", fact.subject)
-
-
 def _vote(fact: Fact, judge: str, reading: dict[str, str]) -> GateRecord:
     vote = GateRecord(
         gate=FACT_IN_DOCUMENT,
@@ -81,7 +77,7 @@ def _vote(fact: Fact, judge: str, reading: dict[str, str]) -> GateRecord:
         refinement=0,
         vote=0,
         judge=judge,
-        text=_asked_phrase(fact),
+        text=fact.asked,
         target={"answer": fact.value, "kind": fact.kind},
         reading=reading,
         accepted=False,

@@ -62,9 +62,8 @@ TD_CERTIFICATES = Stage(
     needs=(TD_SESSIONS, TD_REQUESTS, TD_LENGTHS),
     description=AssetDescription(
         group="items",
-        description="A program acts on the final bytes, twice. With all facts it passes. With none, with one left out, "
-        "with filler, the last turns or superseded values it fails, as does doing nothing. What passes gets a"
-        " certificate.",
+        description="A program acts on the final bytes, twice. With all facts it passes. With none, with one left out, with "
+        "filler, the last turns or superseded values it fails, as does doing nothing. What passes gets a certificate.",
         rows=certificate_rows,
         paper="MemGym",
     ),

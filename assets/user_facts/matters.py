@@ -273,8 +273,8 @@ FACTS_MATTERS = Stage(
     },
     description=AssetDescription(
         group="people",
-        description="What each user tells facts about, the forms of values, and which matters follow from others, without"
-        " a circle. A model drafts them; judges say for pairs of matters which one decides the other.",
+        description="What each user tells facts about, the forms of values, and which matters follow from others, without "
+        "a circle. A model drafts them; judges say for pairs of matters which one decides the other.",
         rows=_rows,
         paper="MemGym",
     ),
