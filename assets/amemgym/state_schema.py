@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from assets.amemgym.questions import QUESTIONS, check_choices_can_show, check_questions_apart, question_in_context
+from assets.amemgym.questions import QUESTIONS, check_choices_can_show, check_questions_apart, choice_part, question_in_context
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import QuestionSet, RequiredInfo
 from assets.amemgym.records.state import JudgedSchema, SchemaQuestion, StateSchema, StateVariable, selected
@@ -17,7 +17,7 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.gate import Gate, GateAttempt, first_vote_number, pass_gates
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import NAME, PROSE, VALUE, ReplySchema, ask_structured, list_of, object_of
+from assets.llm.structured_output import NAME, PROSE, ReplySchema, ask_structured, list_of, object_of
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import duplicates
 from assets.reporting.asset_description import AssetDescription, Metadata, Row
@@ -189,7 +189,7 @@ async def _unify(
                 )
         return choices
 
-    values = list_of(VALUE, min_items=recipe.num_choices_per_state, max_items=recipe.num_choices_per_state)
+    values = list_of(choice_part(recipe), min_items=recipe.num_choices_per_state, max_items=recipe.num_choices_per_state)
     reply_schema: ReplySchema[dict[str, list[str]]] = ReplySchema(object_of(dict.fromkeys(conflicts, values)))
     return await ask_structured(
         model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, settings=recipe.asking

@@ -89,6 +89,9 @@ PROSE = _part(TypeAdapter(Prose).core_schema)
 NAME = _part(TypeAdapter(Name).core_schema)
 # A value is a few words; without an end a small model counts on in it.
 VALUE = _part(TypeAdapter(Annotated[Name, StringConstraints(max_length=80)]).core_schema)
+# A value of one word can hardly be shown without being said. Servers that enforce schemas write two to six; from others one
+# word is taken too. Letters, digits and a few signs: llama.cpp does not end a text whose pattern allows quotes.
+PHRASE = SchemaPart(VALUE.core, {**VALUE.json_schema, "pattern": r"^[A-Za-z0-9.'&+-]+([_ ][A-Za-z0-9.'&+-]+){1,5}$"})
 
 
 @cache

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 
 from assets.amemgym.records.state import StateSchema, TrajectoryPeriod
 from assets.amemgym.state_trajectory.held_values import SPARE, variables_to_change
@@ -211,3 +212,13 @@ class PeriodConstraints:
                 problem = f"{count} questions have a variable that changes; {fewest} to {greatest} should"
         if problem:
             raise ValueError(f"{problem}; for instance, change {self.example} instead.")
+
+    def most_that_may_change(self, names: Collection[str]) -> list[str]:
+        """Return as many of these variables as may change together, those that changed least before others; empty for none."""
+        least, most = self.bounds
+        in_order = [name for name in self.offered_variables if name in names]
+        for count in range(min(most, len(in_order)), least - 1, -1):
+            for fewer in combinations(in_order, count):
+                if not self._problem(fewer):
+                    return list(fewer)
+        return []

@@ -34,7 +34,7 @@ from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import GateRecord
 from assets.reporting.asset_description import AssetDescription, Metadata, Row
 from assets.reporting.histogram import histogram, rounded_mean
-from assets.text.text_checks import StyleCheck, TextInContext
+from assets.text.text_checks import TextInContext, faults
 from prompts.catalogue import load_prompt
 
 
@@ -135,26 +135,33 @@ async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, 
         answers=answers,
         language=trajectory.recipe.language_name,
     )
-    tries = itertools.count()  # so that the last one is not lost over a wish
-    style = StyleCheck(trajectory.recipe.gates.max_reasks, strict=True, noun="Summary")
+    tries = itertools.count()
 
     def convert(reply: dict[str, Any]) -> TrajectoryPeriod:
         changed: dict[str, str] = reply["updated"]
-        summary: str = reply["period_summary"]
-        constraints.check(changed, last=next(tries) >= trajectory.recipe.gates.max_reasks)
-        state = {**trajectory.state, **changed}
+        last = next(tries) >= trajectory.recipe.gates.max_reasks
+        # A model that cannot count would lose the user: some of its changes do as well, and its summary is then told anew.
+        kept = constraints.most_that_may_change(changed) if last else list(changed)
+        constraints.check(kept or changed, last=last)
+        state = {**trajectory.state, **selected(changed, kept)}
         _check_excluded(trajectory.schema, state)
-        style.check([summary_in_context(summary, changed.values(), recipe=trajectory.recipe)])
         updates: list[StateUpdate] = []
         # In the schema's order, whatever the reply's: equal updates are equal bytes.
         for name in trajectory.schema.choices:
-            if name in changed:
+            if name in kept:
                 updates.append(StateUpdate(variable=name, old=trajectory.state[name], new=changed[name]))
+        summary = reply["period_summary"] if len(kept) == len(changed) else None
         return TrajectoryPeriod(index=index, start=start, end=end, summary=summary, updates=tuple(updates), state=state)
 
-    return await ask_structured(
+    period = await ask_structured(
         model, prompt=prompt, reply=_update_schema(offered), convert=convert, settings=trajectory.recipe.asking
     )
+    new = period.values_of(period.changed).values()
+    if period.summary and not any(faults(summary_in_context(period.summary, new, recipe=trajectory.recipe))):
+        return period
+    # The summary by itself: a call for it is shorter than one for all of the update.
+    reader = StoryReader(profile, trajectory.schema, trajectory.recipe, model)
+    return period.model_copy(update={"summary": await _rewrite(reader, period, sample=0)})
 
 
 def summary_in_context(summary: str, new: Iterable[str], *, recipe: AMemGymRecipe) -> TextInContext:

@@ -10,7 +10,7 @@ from tests.support.coroutines import run
 from tests.support.scenario import DIET, EVENINGS, GOAL
 from tests.support.scripted_model import Reply, Script, ScriptedModel
 
-INITIAL, UPDATE = "state_trajectory/initial", "state_trajectory/update"
+INITIAL, UPDATE, RETELL = "state_trajectory/initial", "state_trajectory/update", "state_trajectory/retell"
 
 
 def evolved(

@@ -1,5 +1,6 @@
 """Questions are as many as the recipe says, each with as many types and choices, all different."""
 
+import re
 from copy import deepcopy
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from assets.amemgym.questions import draft_questions
 from assets.amemgym.records.question import QuestionSet
 from assets.records.base import ItemFailed
+from assets.text.languages import Language
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.scripted_model import Reply, ScriptedModel
@@ -85,6 +87,27 @@ def test_a_reply_that_breaks_a_rule_is_sent_back_with_the_rule(path: str, value:
 def test_a_user_whose_questions_never_come_out_right_is_given_up() -> None:
     with pytest.raises(ItemFailed, match="questions/draft: questions: List should have at least 2"):
         drafted(changed("questions", GOOD["questions"][:1]))
+
+
+def pattern_of_choices(language: Language, *texts: str) -> str | None:
+    questions = [{"question": text, "required_info": INFOS} for text in texts]
+    model = ScriptedModel({PROMPT: [{"questions": questions}]})
+    run(draft_questions(scenario.profile(), recipe=small_recipe(num_questions=2, language=language), model=model))
+    schema: dict[str, Any] = dict(model.requests[0].json_schema or {})
+    question = schema["properties"]["questions"]["items"]
+    return question["properties"]["required_info"]["items"]["properties"]["info_choices"]["items"].get("pattern")
+
+
+@pytest.mark.parametrize(
+    ("choice", "fits"),
+    [("every_weekend", True), ("by 3 p.m.", True), ("at_his_sister's", True), ("steep", False), ('the "old" one', False)],
+)
+def test_servers_that_enforce_schemas_write_english_choices_of_several_words(choice: str, fits: bool) -> None:
+    assert bool(re.search(pattern_of_choices("en", "What to eat?", "When to run?") or "", choice)) == fits
+
+
+def test_choices_of_languages_that_join_words_may_be_one_word() -> None:
+    assert pattern_of_choices("de", "Was soll ich essen?", "Wann soll ich laufen?") is None
 
 
 def test_a_level_beside_facts_may_stand_for_nothing_at_all() -> None:

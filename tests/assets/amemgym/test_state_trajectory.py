@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assets.amemgym.state_trajectory.stage import period_dates
 from assets.records.base import ItemFailed
-from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, UPDATE, evolved, moved
+from tests.assets.amemgym.evolved_states import FIRST, INITIAL, RETELL, SECOND, STORY, UPDATE, evolved, moved
 from tests.support import scenario
 from tests.support.honest_replies import known_of_variables, material, may_become
 from tests.support.scenario import CHOICES, DIET, EVENINGS, GOAL
@@ -90,6 +90,27 @@ def test_illegal_updates_are_sent_back(reply: dict[str, Any], told: str) -> None
 def test_a_user_whose_updates_stay_illegal_is_given_up() -> None:
     with pytest.raises(ItemFailed, match="state_trajectory/update: 0 variables change"):
         evolved({UPDATE: [moved()]})
+
+
+def test_of_changes_that_stay_too_many_as_many_as_may_change_are_kept_and_told_of() -> None:
+    too_many = moved("Everything changed.", **{name: CHOICES[name][1] for name in CHOICES})
+    recipe = scenario.recipe(num_periods=1, gates={"consistency": False, "max_reasks": 1})
+    told = {"period_summary": "The clinic called."}
+    trajectory, model = evolved({INITIAL: [FIRST], UPDATE: [too_many], RETELL: [told]}, recipe=recipe)
+    (period,) = trajectory.periods[1:]
+    assert (len(period.updates), period.summary) == (2, "The clinic called.")
+    assert len(model.asked(UPDATE)) == 2
+    # What was told of all three is not shown: one of them did not happen.
+    assert "Everything changed" not in model.asked(RETELL)[0].messages[-1].content
+
+
+def test_a_summary_that_spells_a_value_is_told_anew_and_the_changes_stay() -> None:
+    spelled = moved("She settled on a half-marathon (21,1 km).", **{GOAL: SECOND[GOAL], DIET: SECOND[DIET]})
+    told = {"period_summary": "A warning at the clinic."}
+    trajectory, model = evolved({INITIAL: [FIRST], UPDATE: [spelled, STORY[1]], RETELL: [told]})
+    assert trajectory == scenario.trajectory()
+    assert len(model.asked(UPDATE)) == 2
+    assert model.objections(UPDATE) == []
 
 
 @given(st.dates(date(1990, 1, 1), date(2090, 1, 1)), st.integers(1, 24), st.integers(1, 30))
