@@ -179,9 +179,13 @@ async def draft_answers(asked: QuestionVariants, variants: Sequence[Variant], *,
     variant_of: dict[str, dict[str, str]] = {}
     for number, variant in enumerate(variants, start=1):
         variant_of[f"variant_{number}"] = variant.assignment
+    required_info = selected(asked.schema.choices, asked.question.required_info)
+    if len(variants) == 1:
+        # A writer who does not know what holds for others cannot bring it up.
+        required_info = {name: [value] for name, value in variants[0].assignment.items()}
     prompt = load_prompt("answers/draft").render(
         question=asked.question.text,
-        required_info=selected(asked.schema.choices, asked.question.required_info),
+        required_info=required_info,
         variants=variant_of,
         language=asked.recipe.language_name,
     )
