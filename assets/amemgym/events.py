@@ -28,11 +28,11 @@ from assets.llm.async_calls import gather_all
 from assets.llm.gate import Gate, GateAttempt, pass_gates
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, enum_of, list_of, object_of
-from assets.recipe.amemgym import AMemGymRecipe
+from assets.recipe.amemgym import AMemGymRecipe, calls_for_changes, values_apart
 from assets.records.base import GateRecord, ItemFailed, duplicates
 from assets.reporting.asset_description import AssetDescription, Metadata, Row
 from assets.reporting.histogram import histogram, rounded_mean
-from assets.text.text_checks import StyleCheck, TextInContext
+from assets.text.text_checks import StyleCheck, TextInContext, blocking_faults
 from assets.text.words import count_tokens
 from prompts.catalogue import load_prompt
 
@@ -68,23 +68,40 @@ async def elaborate_events(
 
 async def _draft_period(reader: StoryReader, period: TrajectoryPeriod) -> list[GatedEvent]:
     events = await _draft_together_or_apart(reader, period)
-    gated: list[GatedEvent] = []
-    for number, event in enumerate(events, start=1):
-        gated.append(GatedEvent(period, event, GateAttempt(f"e{period.index:02d}-{number:02d}", event.text)))
-    return gated
+    attempts = await gather_all(*(_in_style(reader, period, number, event) for number, event in enumerate(events, start=1)))
+    return [GatedEvent(period, event, attempt) for event, attempt in zip(events, attempts, strict=True)]
 
 
 async def _draft_together_or_apart(reader: StoryReader, period: TrajectoryPeriod) -> Sequence[Event]:
-    """Return events of all changes; each change by itself where a writer cannot tell several in one call."""
+    """Return events of all changes, apart where a writer cannot tell several in one call.
+
+    Also apart where the recipe wants fewer values in a query than the prompt of queries allows: one event is for one query.
+    """
+    if values_apart(reader.recipe):
+        return await _draft_apart(reader, period, most=reader.recipe.max_states_per_query, sample=0)
     try:
         return await _draft(reader, period, period.changed, sample=0)
     except ItemFailed:
         if len(period.changed) == 1:
             raise
+    return await _draft_apart(reader, period, most=1, sample=1)
+
+
+async def _draft_apart(reader: StoryReader, period: TrajectoryPeriod, *, most: int, sample: int) -> list[Event]:
+    """Return events of at most so many changes, each asked for by itself."""
     apart: list[Coroutine[Any, Any, tuple[Event, ...]]] = []
-    for name in period.changed:
-        apart.append(_draft(reader, period, [name], sample=1, whole=True))
+    for start in range(0, len(period.changed), most):
+        apart.append(_draft(reader, period, period.changed[start : start + most], sample=sample, whole=True))
     return list(chain.from_iterable(await gather_all(*apart)))
+
+
+async def _in_style(reader: StoryReader, period: TrajectoryPeriod, number: int, event: Event) -> GateAttempt:
+    """Return the event's text, or one written by itself where a call of several left a fault in it that a rule would block."""
+    item_id = f"e{period.index:02d}-{number:02d}"
+    if not blocking_faults(event_in_context(event, period.state, recipe=reader.recipe)):
+        return GateAttempt(item_id, event.text)
+    (alone,) = await _draft(reader, period, event.states, sample=1, whole=True)
+    return GateAttempt(item_id, alone.text, draft=1)
 
 
 async def _draft(
@@ -101,7 +118,7 @@ async def _draft(
         unchanged_states=without(period.state, period.changed),
         language=recipe.language_name,
     )
-    style = StyleCheck(recipe.gates.max_reasks, strict=True, noun="Event")
+    style = StyleCheck.of_texts(recipe.gates.max_reasks, alone=whole, noun="Event")
 
     def convert(reply: dict[str, list[dict[str, Any]]]) -> tuple[Event, ...]:
         events: list[Event] = []
@@ -217,7 +234,7 @@ EVENTS = Stage(
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY),
     prompts=("events/elaborate", "events/refine", "state_trajectory/check"),
     calls={
-        "events/elaborate": PromptCalls(attrgetter("num_periods")),
+        "events/elaborate": PromptCalls(calls_for_changes),
         "events/refine": PromptCalls(attrgetter("num_periods"), always=False),
     },
     version=3,

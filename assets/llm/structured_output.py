@@ -25,6 +25,7 @@ from assets.text.languages import FORMS
 from assets.text.words import runs_of_words, words_of
 from prompts.template import Message, RenderedPrompt
 
+SHOWN_REPLIES = 2  # refused ones that a model is shown; from then on it starts afresh
 MOST_LISTED = 8  # names whose choices a JSON schema lists although a reply may leave them out
 COPIED_WORDS = 6  # in a row, which two texts hardly share by chance
 RETOLD_WORDS = 3  # of an example's sentence, beside small words, in one sentence
@@ -188,8 +189,8 @@ async def ask_structured(
 ) -> R:
     """Ask until a reply passes. Raises ItemFailed after `max_reasks` further tries.
 
-    The last of them starts afresh, and so does one after a reply that came twice. An item fails likewise where the endpoint
-    serves others but not this request.
+    The last of them starts afresh, so do all after the second, and one after a reply that came twice. An item fails likewise
+    where the endpoint serves others but not this request.
 
     `reply` is the schema: a fixed pydantic model, or one made for this call. `convert` turns a valid reply into what the
     stage needs and raises ValueError, with a sentence for the model, when the reply breaks a rule. `sample` tells equal
@@ -213,9 +214,9 @@ async def ask_structured(
             if attempt == reasks:
                 remedy = f" {problem.remedy}" if problem.remedy else ""
                 raise ItemFailed(problem.reason, f"{prompt.name}: {problem}{remedy}", last_reply=answer.text) from problem
-            is_last = reasks > 1 and attempt + 1 == reasks
+            late = reasks > 1 and attempt + 1 >= min(reasks, SHOWN_REPLIES + 1)
             # A model that sees its own words and says them again would go on so.
-            messages = _asked_again(prompt, answer, str(problem), afresh=is_last or answer.text == before, sent=sent)
+            messages = _asked_again(prompt, answer, str(problem), afresh=late or answer.text == before, sent=sent)
             sent.add(messages)
             before = answer.text
             if isinstance(model, MeteredModel):
@@ -377,13 +378,11 @@ def _asked_again(
     """Return the messages of the next try: with the reply and an objection to it, or `afresh` without the reply."""
     objection = _objection(answer, problem)
     # What is too long to be kept is too long to be quoted, and many servers refuse an empty message of the assistant's.
-    unquotable = len(answer.text) > MOST_CHARACTERS or not answer.text.strip()
-    messages = (*prompt.messages, *objection)
-    if afresh or unquotable:
-        messages = _starting_afresh(prompt.messages, problem)
+    unquoted = afresh or len(answer.text) > MOST_CHARACTERS or not answer.text.strip()
+    messages = _starting_afresh(prompt.messages, problem) if unquoted else (*prompt.messages, *objection)
     # A repeated mistake gets the objection once more: an equal request would get the equal reply from the reply cache.
     while messages in sent:
-        messages = _starting_afresh(messages, problem) if unquotable else (*messages, *objection)
+        messages = _starting_afresh(messages, problem) if unquoted else (*messages, *objection)
     return messages
 
 

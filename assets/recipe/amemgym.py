@@ -269,3 +269,14 @@ class AMemGymRecipe(Recipe):
         diversity = self.diversity.model_copy(update={"embedding_model": embeddings})
         audit = self.audit.model_copy(update={"model": name(self.audit.model or "") or None})
         return super().with_models(name).model_copy(update={"diversity": diversity, "audit": audit})
+
+
+def values_apart(recipe: AMemGymRecipe) -> bool:
+    """Return True where writers get a few values in each call, as they are to tell fewer in a query than the prompts allow."""
+    return recipe.max_states_per_query < MAX_STATES_PER_QUERY
+
+
+def calls_for_changes(recipe: AMemGymRecipe) -> float:
+    """Return the calls that tell of all periods' changes: one for each period, or one for each few values."""
+    in_each = recipe.num_changes_per_period / recipe.max_states_per_query if values_apart(recipe) else 1.0
+    return recipe.num_periods * in_each

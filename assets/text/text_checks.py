@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Literal
+from typing import Literal, Self
 
 from assets.text.contact_data import ContactFinder, contact_data
 from assets.text.languages import FORMS, LanguageForms
@@ -302,6 +302,15 @@ class StyleCheck:
     retries_left: int
     strict: bool = False
     noun: str = field(default="Query")
+
+    @classmethod
+    def of_texts(cls, max_reasks: int, *, alone: bool, noun: str = "Query") -> Self:
+        """Return the check of a text that is asked for `alone`, or of several in one call.
+
+        Several go back once at most: a writer told of a fault in one of them writes all anew, and mostly the same. What is
+        still wrong then is written by itself.
+        """
+        return cls(max_reasks, strict=True, noun=noun) if alone else cls(min(1, max_reasks), noun=noun)
 
     def check(self, texts: Iterable[TextInContext], *, also: str = "") -> None:
         """Raise ValueError with what is wrong; `also`: what is wrong with all texts together, which never blocks here."""

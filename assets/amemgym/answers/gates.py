@@ -189,7 +189,7 @@ async def draft_answers(asked: QuestionVariants, variants: Sequence[Variant], *,
         variants=variant_of,
         language=asked.recipe.language_name,
     )
-    style = StyleCheck(asked.recipe.gates.max_reasks, strict=len(variants) == 1, noun="Answer")
+    style = StyleCheck.of_texts(asked.recipe.gates.max_reasks, alone=len(variants) == 1, noun="Answer")
 
     def convert(reply: dict[str, str]) -> list[str]:
         answers = [reply[key] for key in variant_of]

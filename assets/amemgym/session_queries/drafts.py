@@ -13,7 +13,7 @@ from assets.amemgym.records.state import Event, StateSchema, TrajectoryPeriod, s
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, list_of, object_of, object_of_enums
-from assets.recipe.amemgym import MAX_STATES_PER_QUERY, AMemGymRecipe
+from assets.recipe.amemgym import MAX_STATES_PER_QUERY, AMemGymRecipe, values_apart
 from assets.text.text_checks import StyleCheck, TextInContext
 from prompts.catalogue import load_prompt
 
@@ -35,9 +35,9 @@ class UserContext:
             "language": self.recipe.language_name,
         }
 
-    def style_check(self, *, strict: bool) -> StyleCheck:
-        """Return a check for the replies of one call; a `strict` one lets nothing pass that a rule would block."""
-        return StyleCheck(self.recipe.gates.max_reasks, strict=strict)
+    def style_check(self, *, alone: bool) -> StyleCheck:
+        """Return a check for the replies of one call, for one query `alone` or several."""
+        return StyleCheck.of_texts(self.recipe.gates.max_reasks, alone=alone)
 
     def in_context(self, query: str, exposed: Mapping[str, str]) -> TextInContext:
         """Return a query as the style check sees it."""
@@ -85,7 +85,7 @@ async def initial_queries(user: UserContext, state: Mapping[str, str]) -> list[I
     allows, each group is asked for by itself: more calls, each easier.
     """
     most = user.recipe.max_states_per_query
-    if most == MAX_STATES_PER_QUERY:
+    if not values_apart(user.recipe):
         return await draft_initial(user, state, others={}, sample=0)
     calls: list[Coroutine[Any, Any, list[InitialQuery]]] = []
     values = list(state.items())
@@ -109,7 +109,7 @@ async def draft_initial(
         other_states=dict(others),
         whole=whole,
     )
-    style = user.style_check(strict=whole)
+    style = user.style_check(alone=whole)
 
     def convert(reply: dict[str, list[dict[str, Any]]]) -> list[InitialQuery]:
         queries = list(_each_value_once(reply["queries"]))
@@ -182,8 +182,7 @@ async def draft_updates(user: UserContext, period: TrajectoryPeriod, events: tup
         period={"from": str(period.start), "to": str(period.end)},
         context=context,
     )
-    # A fault in one of several queries is mended by itself later, which is cheaper than to ask for all anew.
-    style = user.style_check(strict=len(events) == 1)
+    style = user.style_check(alone=len(events) == 1)
 
     def convert(reply: dict[str, list[str]]) -> list[str]:
         exposed = map(period.values_of, states)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from functools import partial
-from operator import attrgetter
+from itertools import chain
 
 from assets.amemgym.events import EVENTS
 from assets.amemgym.records.persona import UserProfile
@@ -43,7 +43,7 @@ from assets.engine.stage import PromptCalls, Stage
 from assets.llm.async_calls import gather_all
 from assets.llm.gate import Gate, GateAttempt, pass_gates
 from assets.llm.ports import LanguageModel
-from assets.recipe.amemgym import MAX_STATES_PER_QUERY, AMemGymRecipe
+from assets.recipe.amemgym import AMemGymRecipe, calls_for_changes, values_apart
 from assets.records.base import GateRecord
 from assets.reporting.asset_description import AssetDescription, Metadata, Row
 from assets.reporting.histogram import histogram, rounded_mean
@@ -110,7 +110,10 @@ async def _initial_drafts(user: UserContext, period: TrajectoryPeriod) -> list[Q
 
 
 async def _update_drafts(user: UserContext, period: TrajectoryPeriod, events: PeriodEvents) -> list[QueryDraft]:
-    queries = await draft_updates(user, period, events.events, sample=0)
+    # Together in one call, or each by itself where a query is to be as easy as can be.
+    groups = [(event,) for event in events.events] if values_apart(user.recipe) else [events.events]
+    drafted = await gather_all(*(draft_updates(user, period, group, sample=0) for group in groups))
+    queries = chain.from_iterable(drafted)
     drafts: list[QueryDraft] = []
     for number, (event, query) in enumerate(zip(events.events, queries, strict=True), start=1):
         exposed = period.values_of(event.states)
@@ -205,7 +208,7 @@ def _rows(record: SessionSet) -> Iterator[Row]:
 
 def _initial_calls(recipe: AMemGymRecipe) -> float:
     """Once for all initial states, or for each group where the recipe wants fewer in a query."""
-    if recipe.max_states_per_query == MAX_STATES_PER_QUERY:
+    if not values_apart(recipe):
         return 1.0
     return recipe.num_questions * recipe.num_states_per_question / recipe.max_states_per_query
 
@@ -243,7 +246,7 @@ SESSION_QUERIES = Stage(
     ),
     calls={
         "session_queries/initial": PromptCalls(_initial_calls),
-        "session_queries/update": PromptCalls(attrgetter("num_periods")),
+        "session_queries/update": PromptCalls(calls_for_changes),
         "session_queries/probe": PromptCalls(_probes, always=False),
         "session_queries/check_exposure": PromptCalls(_own_readings, reading=290, writing=30, always=False),
         "session_queries/refine": PromptCalls(_session_count, always=False),

@@ -170,7 +170,12 @@ def test_the_last_try_starts_afresh_with_the_problem_alone() -> None:
 
 def test_a_reply_that_came_twice_is_not_shown_to_the_model_again() -> None:
     _, model = asked('{"n": 3}', '{"n": 3}', '{"n": 5}', '{"n": 6}', max_reasks=5)
-    assert [len(request.messages) for request in model.requests] == [2, 4, 2, 4]
+    assert [len(request.messages) for request in model.requests] == [2, 4, 2, 2]
+
+
+def test_of_many_tries_all_after_the_second_start_afresh() -> None:
+    _, model = asked(*(f'{{"n": {number}}}' for number in (1, 3, 5, 7, 9, 6)), max_reasks=8)
+    assert [len(request.messages) for request in model.requests] == [2, 4, 4, 2, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -226,4 +231,4 @@ def test_a_model_that_repeats_its_mistakes_is_never_sent_the_same_request_twice(
     number, model = asked(*replies, max_reasks=5)
     assert number == 4
     assert len({request.messages for request in model.requests}) == len(replies)
-    assert [len(request.messages) for request in model.requests] == [2, 4, 4, 6, 6, 2]
+    assert [len(request.messages) for request in model.requests] == [2, 4, 4, 2, 2, 2]
