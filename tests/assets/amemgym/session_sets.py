@@ -27,12 +27,16 @@ EVENTS = EventSet(
 
 
 def written(
-    script: Script | None = None, *, states_per_query: int = MAX_STATES_PER_QUERY, **gates: int | bool
+    script: Script | None = None,
+    *,
+    events: EventSet = EVENTS,
+    states_per_query: int = MAX_STATES_PER_QUERY,
+    **gates: int | bool,
 ) -> tuple[SessionSet, ScriptedModel]:
     policy = GatePolicy.model_validate({**PLAIN_GATES, **gates})
     recipe = scenario.recipe(gates=policy, max_states_per_query=states_per_query)
     model = ScriptedModel({INITIAL: [queries(FIRST)], **(script or {})})
-    made = write_sessions(scenario.profile(), scenario.schema(), scenario.trajectory(), EVENTS, recipe=recipe, model=model)
+    made = write_sessions(scenario.profile(), scenario.schema(), scenario.trajectory(), events, recipe=recipe, model=model)
     return run(made), model
 
 

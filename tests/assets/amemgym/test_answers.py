@@ -132,6 +132,19 @@ def test_an_answer_that_stays_like_another_is_written_by_itself() -> None:
     assert [len(material(request, "variants")) for request in model.asked(DRAFT)].count(1) == 3
 
 
+def test_an_answer_written_by_itself_is_shown_no_other_situation() -> None:
+    def same_for_all(request: ModelRequest) -> object:
+        return (
+            dict.fromkeys(material(request, "variants"), "Run.") if len(material(request, "variants")) > 1 else honest(request)
+        )
+
+    _, model = written({DRAFT: [same_for_all]})
+    for request in model.asked(DRAFT):
+        if len(material(request, "variants")) == 1:
+            info, (row,) = material(request, "required_info"), material(request, "variants").values()
+            assert list(info.values()) == [[value] for value in row]
+
+
 @pytest.mark.parametrize(("reply", "told"), BAD.values(), ids=BAD)
 def test_answers_that_do_not_serve_each_variant_are_sent_back(reply: dict[str, str], told: str) -> None:
     record, model = written({DRAFT: [of_first(reply, honest)]})

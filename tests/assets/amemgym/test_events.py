@@ -30,9 +30,9 @@ def elaborated(*first: Reply) -> tuple[EventSet, ScriptedModel]:
     return run(made_with(model)), model
 
 
-def made_with(model: ScriptedModel) -> Coroutine[Any, Any, EventSet]:
+def made_with(model: ScriptedModel, **changes: object) -> Coroutine[Any, Any, EventSet]:
     parts = (scenario.profile(), scenario.schema(), scenario.trajectory())
-    return elaborate_events(*parts, recipe=scenario.recipe(gates={"consistency": False}), model=model)
+    return elaborate_events(*parts, recipe=scenario.recipe(gates={"consistency": False}, **changes), model=model)
 
 
 def events(*pairs: tuple[list[str], str]) -> dict[str, Any]:
@@ -105,3 +105,35 @@ def test_changes_that_a_writer_cannot_tell_in_one_call_are_told_one_by_one() -> 
     model = ScriptedModel({PROMPT: [one_only]})
     record = run(made_with(model))
     assert sorted(name for event in record.periods[0].events for name in event.states) == sorted([DIET, GOAL])
+
+
+def talk(request: ModelRequest) -> object:
+    return {"events": [{"states": list(material(request, "state_changes")), "event": "A long talk with a neighbour."}]}
+
+
+def talked_of(request: ModelRequest) -> list[str]:
+    return list(material(request, "state_changes"))
+
+
+def test_an_event_of_several_that_stays_wrong_is_written_by_itself() -> None:
+    wrong = events(([GOAL], "Now it is the half-marathon (21,1 km)."), ([DIET], "The doctor called."))
+
+    def answer(request: ModelRequest) -> object:
+        return wrong if len(material(request, "state_changes")) == 2 else talk(request)
+
+    model = ScriptedModel({PROMPT: [answer]})
+    first = run(made_with(model)).periods[0]
+    assert [event.text for event in first.events] == ["A long talk with a neighbour.", "The doctor called."]
+    # Both go back once with the objection; then only the one at fault is asked for.
+    assert [sorted(talked_of(request)) for request in model.requests if talked_of(request) != [EVENINGS]] == [
+        sorted([DIET, GOAL]),
+        sorted([DIET, GOAL]),
+        [GOAL],
+    ]
+
+
+def test_where_the_recipe_wants_one_value_in_a_query_each_change_has_its_own_event() -> None:
+    model = ScriptedModel({PROMPT: [talk]})
+    record = run(made_with(model, max_states_per_query=1))
+    assert [event.states for period in record.periods for event in period.events] == [(DIET,), (GOAL,), (EVENINGS,)]
+    assert [talked_of(request) for request in model.requests] == [[DIET], [GOAL], [EVENINGS]]

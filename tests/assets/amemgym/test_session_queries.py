@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.assets.amemgym.session_sets import FIRST, INITIAL, UPDATE, part, queries, written
+from assets.amemgym.records.state import Event, EventSet, PeriodEvents
+from tests.assets.amemgym.session_sets import EVENTS, FIRST, INITIAL, UPDATE, part, queries, written
 from tests.support import scenario
 from tests.support.honest_replies import honest, material
 from tests.support.scenario import DIET, EVENINGS, GOAL
@@ -76,3 +77,23 @@ def test_there_is_one_query_for_each_event(number: int) -> None:
     record, model = written({UPDATE: [{"queries": ["{}"] * number}, *good]})
     assert [len(period.sessions) for period in record.periods] == [1, 1, 1]
     assert "queries: List should have at " in model.objections(UPDATE)[0]
+
+
+def test_where_the_recipe_wants_fewer_values_in_a_query_each_event_is_told_by_itself() -> None:
+    apart = EventSet(
+        user_id=scenario.USER_ID,
+        periods=(
+            PeriodEvents(
+                index=1, events=(Event(states=(GOAL,), text="The coach called."), Event(states=(DIET,), text="A talk."))
+            ),
+            EVENTS.periods[1],
+        ),
+    )
+    _, together = written({}, events=apart)
+    record, alone = written({INITIAL: [queries(part(one)) for one in (DIET, GOAL, EVENINGS)]}, events=apart, states_per_query=1)
+    assert [len(material(request, "context")) for request in together.asked(UPDATE)] == [2, 1]
+    assert [len(material(request, "context")) for request in alone.asked(UPDATE)] == [1, 1, 1]
+    assert [session.exposed_states for session in record.periods[1].sessions] == [
+        {GOAL: "half-marathon (21,1 km)"},
+        {DIET: "vegetarian"},
+    ]
