@@ -237,7 +237,7 @@ EVENTS = Stage(
         "events/elaborate": PromptCalls(calls_for_changes),
         "events/refine": PromptCalls(attrgetter("num_periods"), always=False),
     },
-    version=3,
+    version=4,
     description=AssetDescription(
         group="trajectory",
         description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "

@@ -1,7 +1,7 @@
 """Stage 3: from the profile, the questions that the user may ask at any time, and what their answers depend on (App. C.3)."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from assets.amemgym.records.persona import UserProfile
@@ -59,7 +59,7 @@ def check_choices_can_show(choices: Iterable[tuple[str, Sequence[str]]], *, reci
     degrees = forms.degrees if forms else frozenset[str]()
     found: list[str] = []
     for name, values in choices:
-        bare = [value for value in values if degrees and degrees.issuperset(set(words_of(value)) - set(words_of(name)))]
+        bare = [value for value in values if degrees and _is_bare_level(value, name, degrees)]
         # One of them may stand for nothing at all, as in none, dog, cat.
         if len(bare) > 1:
             found.append(f"{bare} of {name!r}")
@@ -68,6 +68,12 @@ def check_choices_can_show(choices: Iterable[tuple[str, Sequence[str]]], *, reci
             f"The choices {' and '.join(found)} are bare levels, which no message can show without saying them. "
             "In place of each name in two to five words what is so in this person's life: who, where, when, with what."
         )
+
+
+def _is_bare_level(value: str, name: str, degrees: Container[str]) -> bool:
+    """Return True for words of degree and numbers alone, beside words of the variable's name: 12 hours of work_hours."""
+    telling = set(words_of(value)) - set(words_of(name))
+    return all(word in degrees or word.isdigit() for word in telling)
 
 
 def choices_of(question: Question) -> list[str]:
@@ -134,6 +140,7 @@ QUESTIONS = Stage(
     needs=(USER_PROFILES,),
     prompts=("questions/draft",),
     calls={"questions/draft": PromptCalls()},
+    version=2,
     description=AssetDescription(
         group="schema",
         description="Questions the user may ask at any time, each with the information types its answer depends on and their "

@@ -354,7 +354,7 @@ STATE_SCHEMA = Stage(
         "state_schema/reword": PromptCalls(always=False),
         "state_schema/check": PromptCalls(_votes, always=False),
     },
-    version=3,
+    version=4,
     description=AssetDescription(
         group="schema",
         description="Unambiguous state variables: overlapping types merged, questions rewritten onto them (paper "

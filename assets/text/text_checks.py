@@ -42,6 +42,7 @@ TextKind = Literal["query", "answer", "question", "event", "summary", "profile"]
 LETTER = re.compile(r"[^\W\d_]")
 WORD = re.compile(r"[^\W\d_]+")
 PatternOf = Callable[[LanguageForms], re.Pattern[str] | None]
+IN_OTHER_WORDS = "leave these words out, and let circumstances show what they mean."
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 MIN_FOREIGN_WORDS = 3
 MIN_FOREIGN_WORDS_ALONE = 2  # in a whole text that has no word of its own language
@@ -91,12 +92,16 @@ def _spelled(one: TextInContext) -> str:
     values = dict.fromkeys((*one.own, *filter(is_distinctive, one.others)))
     copied = [value for value in values if spells(one.text, value)]
     if copied:
-        where = next((part for part in SENTENCE_END.split(one.text) if spells(part, copied[0])), one.text)
-        return f"spells the values {copied}, as in {where.strip()!r}; let circumstances show them, in other words."
+        # Without the sentence that does: a small model that reads it once more writes it once more.
+        return f"spells the values {copied}; {IN_OTHER_WORDS}"
     forms = FORMS.get(one.language)
     common = forms.common if forms else frozenset[str]()
     nearly = [value for value in values if nearly_spells(one.text, value, ignored=common)]
-    return f"nearly spells the values {nearly}; let circumstances show them, in other words." if nearly else ""
+    return (
+        f"nearly spells the values {nearly}; leave these words out, and let circumstances show what they mean."
+        if nearly
+        else ""
+    )
 
 
 def _names_variable(one: TextInContext) -> str:

@@ -225,7 +225,7 @@ ANSWERS = Stage(
         "answers/choose": PromptCalls(_choice_votes, always=False),
         "answers/refine": PromptCalls(attrgetter("num_questions"), always=False),
     },
-    version=6,
+    version=7,
     description=AssetDescription(
         group="answers",
         description="One personalized answer per state variant of each question, kept when judges recovered the variant from "

@@ -277,7 +277,7 @@ STATE_TRAJECTORY = Stage(
         "state_trajectory/check": PromptCalls(_story_votes, always=False),
         "state_trajectory/retell": PromptCalls(attrgetter("num_periods"), always=False),
     },
-    version=5,
+    version=6,
     description=AssetDescription(
         group="trajectory",
         description="The state at the start and its changes period by period, with a cap per variable (paper section 3.1, App. "

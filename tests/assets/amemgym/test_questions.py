@@ -51,6 +51,7 @@ def test_a_good_reply_makes_numbered_questions() -> None:
 
 
 FIRST = "questions.0.required_info"
+HOURS = {"info_type": "work_hours", "info_choices": ["8 hours", "12 hours"]}
 BAD = {
     "too few questions": (
         "questions",
@@ -72,6 +73,7 @@ BAD = {
     "nearly equal questions": ("questions.1.question", "What to eat now?", "Questions 1 and 2 share nearly all their words"),
     "bare levels": (f"{FIRST}.0.info_choices", ["low", "very_high"], "['low', 'very_high'] of 'diet' are bare levels"),
     "levels of what the type is called": (f"{FIRST}.0.info_choices", ["no_diet", "strong_diet"], "of 'diet' are bare levels"),
+    "numbers of what the type counts": (f"{FIRST}.0", HOURS, "['8 hours', '12 hours'] of 'work_hours' are bare levels"),
     "no words": ("questions.1.question", " ", "questions.1.question: String should have at least 1"),
     "an endless name": (f"{FIRST}.0.info_type", "x" * 201, "at most 200 characters"),
 }

@@ -45,5 +45,5 @@ def test_a_text_with_some_of_the_words_spells_nothing(text: str, value: str) -> 
 def test_a_query_that_nearly_spells_its_value_goes_back_to_its_writer() -> None:
     query = TextInContext("query", "I have an evening that is whole, so what could I read?", "en", ("whole_evening",))
     assert blocking_faults(query) == [
-        "nearly spells the values ['whole_evening']; let circumstances show them, in other words."
+        "nearly spells the values ['whole_evening']; leave these words out, and let circumstances show what they mean."
     ]
