@@ -107,13 +107,17 @@ async def _in_style(reader: StoryReader, period: TrajectoryPeriod, number: int, 
 async def _draft(
     reader: StoryReader, period: TrajectoryPeriod, changed: Collection[str], *, sample: int, whole: bool = False
 ) -> tuple[Event, ...]:
-    """Return events that account for these of the period's changes, or a single one that accounts for the `whole` of them."""
+    """Return events that account for these of the period's changes, or a single one that accounts for the `whole` of them.
+
+    The writer of a single one does not get the period's summary, which tells of other changes too and would be told again.
+    """
     recipe = reader.recipe
+    known = {} if whole else {"summary": period.summary}
     changes = changes_in_prompt(period, reader.schema)
     prompt = load_prompt("events/elaborate").render(
         user_profile=reader.profile.formatted_str,
         start_date=recipe.start_date.isoformat(),
-        period={"from": str(period.start), "to": str(period.end), "summary": period.summary},
+        period={"from": str(period.start), "to": str(period.end), **known},
         state_changes=selected(changes, changed),
         unchanged_states=without(period.state, period.changed),
         language=recipe.language_name,
