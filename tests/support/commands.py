@@ -103,11 +103,12 @@ def interrupted(
     `importing`: a module at whose import the command prints "begun" and waits. A status below 0 is the signal that killed it:
     SIGKILL where it did not end within minutes.
     """
+    command = [sys.executable, "-c", IMPORTING.format(module=importing), *words]
+    environment = clean_environment(home, **(surroundings or {}))
     process, terminal = pty.fork()
-    if process == 0:
+    if process == 0:  # as little as can be before the other program runs: a lock that another thread held is never released
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a shell ignores for what runs in the background
-        code = IMPORTING.format(module=importing)
-        os.execve(sys.executable, [sys.executable, "-c", code, *words], clean_environment(home, **(surroundings or {})))
+        os.execve(sys.executable, command, environment)
     output, pressed, give_up = b"", 0.0, time.monotonic() + 5 * LONG
     while time.monotonic() < give_up:
         if select.select([terminal], [], [], 0.01)[0]:
