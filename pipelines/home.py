@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assets.records.json_text import parse_json
+from assets.whole_files import whole_file
 from pipelines.errors import StoreError
 
 # Raised when an earlier program could not read what this one writes.
@@ -134,10 +135,9 @@ def note_version(home: Home) -> None:
     path = home.root / VERSION_FILE
     if path.exists():
         return
-    draft = path.with_name(f".{VERSION_FILE}.{os.getpid()}")
     try:
-        draft.write_text(json.dumps({"version": HOME_VERSION}) + "\n", encoding="utf-8")
-        draft.replace(path)
+        with whole_file(path) as draft:
+            draft.write_text(json.dumps({"version": HOME_VERSION}) + "\n", encoding="utf-8")
     except OSError as error:
         raise StoreError(f"{path} cannot be written ({error.strerror}); make room there, or the folder writable.") from error
 

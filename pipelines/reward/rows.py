@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import Field
 
 from assets.records.base import Record
+from assets.whole_files import whole_file
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import MANIFEST, RESULTS, read_table, write_table
 from pipelines.evaluation.isolated import EventRow, MemoryRow
@@ -62,13 +63,8 @@ def write_reward_rows(path: Path, rows: Sequence[RewardRow]) -> None:
 
     An earlier table stays until the new one is whole.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.draft")
-    try:
+    with whole_file(path) as draft:
         write_table(draft, rows, kind=RewardRow)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _table(path: Path) -> list[RewardRow]:

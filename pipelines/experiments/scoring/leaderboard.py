@@ -1,12 +1,12 @@
 """Leaderboards on disk: pages over several runs, beside the runs' folders that they link to."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate
 from assets.reporting.plurals import counted
+from assets.whole_files import whole_file
 from dataset_card.hub.layout import BaselineScore
 from dataset_card.release.digests import canonical_digest
 from dataset_card.release.writers import write_durably
@@ -56,16 +56,13 @@ def write_leaderboard(comparison: Comparison, *, runs: Path) -> Path:
     """Write the page of these runs; its name follows from theirs. `runs`: the folder of the runs. Raises OSError."""
     ids = sorted([run.manifest.run_id for run in comparison.runs])
     path = runs.with_name(LEADERBOARDS_FOLDER) / f"{canonical_digest(ids)[:12]}.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
     pages: dict[str, str] = {}
     for run_id in ids:
         if (runs / run_id / PAGE).is_file():
             pages[run_id] = f"../{runs.name}/{run_id}/{PAGE}"
-    # Written beside it and then renamed, because a page may be looked at meanwhile.
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     data = leaderboard_data(comparison, pages=pages)
-    draft.write_text(render_blocks(str(data["title"]), {"data": data}), encoding="utf-8")
-    draft.replace(path)
+    with whole_file(path) as draft:  # a page may be looked at meanwhile
+        draft.write_text(render_blocks(str(data["title"]), {"data": data}), encoding="utf-8")
     worth = worth_of_questions(comparison.runs)
     if worth:
         write_durably(path.with_name(f"{path.stem}-{QUESTIONS}"), worth_csv(worth).encode())

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,6 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from assets.llm.ports import ModelReply
+from assets.whole_files import whole_file
 from pipelines.resources.cache.reply_cache import COLUMNS, NOT_STORED, REPLY, TABLE
 from pipelines.resources.storage.database import Connection, KeyValueTable
 from pipelines.resources.storage.key_value import DIGEST, KeyValueStore, SqlValue
@@ -66,6 +66,11 @@ async def shares(replies: KeyValueStore) -> list[ModelShare]:
     return await replies.run(read)
 
 
+def _copy(connection: Connection, path: Path) -> None:
+    with closing(SqliteFile(path).connect([KeyValueTable(TABLE, {**COLUMNS, **DIGEST})])) as copy, copy.writing():
+        copy.executemany(COPY, connection.execute(f"SELECT {', '.join(NAMES)} FROM {TABLE} ORDER BY rowid"))
+
+
 async def write_copy(replies: KeyValueStore, path: Path) -> int:
     """Copy the cache to a file that appears only when it is whole; return the number of replies. Raises OSError.
 
@@ -74,15 +79,12 @@ async def write_copy(replies: KeyValueStore, path: Path) -> int:
     """
 
     def write(connection: Connection) -> int:
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        draft.unlink(missing_ok=True)
-        if path.suffix == ".jsonl":
-            with draft.open("w", encoding="utf-8") as file:
-                file.writelines(_lines(connection))
-        else:
-            with closing(SqliteFile(draft).connect([KeyValueTable(TABLE, {**COLUMNS, **DIGEST})])) as copy, copy.writing():
-                copy.executemany(COPY, connection.execute(f"SELECT {', '.join(NAMES)} FROM {TABLE} ORDER BY rowid"))
-        draft.replace(path)
+        with whole_file(path) as draft:
+            if path.suffix == ".jsonl":
+                with draft.open("w", encoding="utf-8") as file:
+                    file.writelines(_lines(connection))
+            else:
+                _copy(connection, draft)
         return connection.execute(f"SELECT COUNT(*) FROM {TABLE}").fetchone()[0]
 
     return await replies.run(write)

@@ -1,6 +1,5 @@
 """Questions to the ledger: sums by stage, model, prompt or variant, and all rows as Parquet."""
 
-import os
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -8,6 +7,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assets.whole_files import whole_file
 from pipelines.resources.ledger.ledger import COLUMNS, ROWS_AT_ONCE, TABLE, Ledger, LedgerRow
 from pipelines.resources.storage.database import Connection
 
@@ -89,16 +89,14 @@ async def write_parquet(ledger: Ledger, path: Path) -> int:
 
     def write(connection: Connection) -> int:
         sound = ledger.sound_rows(connection)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
         count = 0
         rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE {sound} ORDER BY rowid")
-        with pq.ParquetWriter(draft, SCHEMA, compression="zstd") as writer:
+        with whole_file(path) as draft, pq.ParquetWriter(draft, SCHEMA, compression="zstd") as writer:
             part = rows.fetchmany(ROWS_AT_ONCE)
             while part:
                 writer.write_table(_table(part))  # pyright: ignore[reportUnknownMemberType]
                 count += len(part)
                 part = rows.fetchmany(ROWS_AT_ONCE)
-        draft.replace(path)
         return count
 
     return await ledger.calls.run(write)

@@ -1,0 +1,22 @@
+"""Files that appear only when they are whole."""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole_file(path: Path) -> Generator[Path]:
+    """Yield a draft beside `path` to write to, which takes its place at the end; an error leaves what was there before.
+
+    The folder is made. Nothing is waited for: after a loss of power the file may be the earlier one. Raises OSError.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    try:
+        yield draft
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
