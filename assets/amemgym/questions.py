@@ -9,7 +9,17 @@ from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import NAME, PHRASE, PROSE, VALUE, ReplySchema, SchemaPart, ask_structured, list_of, object_of
+from assets.llm.structured_output import (
+    PHRASE,
+    PROSE,
+    SHORT_NAME,
+    VALUE,
+    ReplySchema,
+    SchemaPart,
+    ask_structured,
+    list_of,
+    object_of,
+)
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.asset_description import AssetDescription, Metadata, Row
 from assets.reporting.histogram import histogram
@@ -95,7 +105,7 @@ def _reply_schema(recipe: AMemGymRecipe) -> ReplySchema[dict[str, list[dict[str,
     def exactly(count: int, item: SchemaPart) -> SchemaPart:
         return list_of(item, min_items=count, max_items=count)
 
-    info = object_of({"info_type": NAME, "info_choices": exactly(recipe.num_choices_per_state, choice_part(recipe))})
+    info = object_of({"info_type": SHORT_NAME, "info_choices": exactly(recipe.num_choices_per_state, choice_part(recipe))})
     question = object_of({"question": PROSE, "required_info": exactly(recipe.num_states_per_question, info)})
     return ReplySchema(object_of({"questions": exactly(recipe.num_questions, question)}))
 

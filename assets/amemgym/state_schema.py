@@ -17,7 +17,7 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.gate import Gate, GateAttempt, first_vote_number, pass_gates
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import NAME, PROSE, ReplySchema, ask_structured, list_of, object_of
+from assets.llm.structured_output import PROSE, SHORT_NAME, ReplySchema, ask_structured, list_of, object_of
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import duplicates
 from assets.reporting.asset_description import AssetDescription, Metadata, Row
@@ -99,7 +99,7 @@ async def _merge(
         return merged
 
     # Types to names, not the other way round as in the paper: every type is then named once, and a reply has an end.
-    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(originals, NAME)))
+    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(originals, SHORT_NAME)))
     return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, settings=recipe.asking)
 
 

@@ -88,6 +88,8 @@ def _part(core: CoreSchema) -> SchemaPart:
 TEXT = _part(TypeAdapter(Text).core_schema)
 PROSE = _part(TypeAdapter(Prose).core_schema)
 NAME = _part(TypeAdapter(Name).core_schema)
+# Servers that enforce schemas write no lists in place of a name.
+SHORT_NAME = SchemaPart(NAME.core, {**NAME.json_schema, "maxLength": 48})
 # A value is a few words; without an end a small model counts on in it.
 VALUE = _part(TypeAdapter(Annotated[Name, StringConstraints(max_length=80)]).core_schema)
 # A value of one word can hardly be shown without being said. Servers that enforce schemas write two to six; from others one
