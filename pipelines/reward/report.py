@@ -89,7 +89,8 @@ def _measures(report: RewardReport) -> ReportTable:
 def _rankings(report: RewardReport) -> ReportTable:
     rows: list[Sequence[str | Estimate]] = []
     for one in report.rankings:
-        first = "yes" if one.first_is_first else "no"
+        # Where all memories are alike none is the best one.
+        first = "-" if one.tau is None else "yes" if one.first_is_first else "no"
         figures = (format_number(one.tau, digits=2), first, f"{one.pairs:,}", _percent(one.saved), _percent(one.wrong))
         rows.append([one.benchmark, f"{one.budget:,}", f"{one.memories}", *figures])
     head = ("benchmark", "tokens", "memories", "Kendall's tau", "best memory found", "comparisons", "saved", "of these wrong")
