@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from prompts.catalogue import load_shipped_prompt, prompt_path
+from prompts.catalogue import load_shipped_prompt, prompt_names, prompt_path
 from prompts.template import Prompt, parse_prompt
 
 HERE = Path(__file__).parent
@@ -33,7 +33,8 @@ def _name_of(path: Path) -> str:
 def keep_prompts(place: Path) -> None:
     """Put the prompts of all calls in this data folder beside the replies, in place of those that are there."""
     with sqlite3.connect(place / "ledger.sqlite") as ledger:
-        names = [str(name) for (name,) in ledger.execute("SELECT DISTINCT prompt FROM calls")]
+        asked = {str(name) for (name,) in ledger.execute("SELECT DISTINCT prompt FROM calls")}
+    names = asked.intersection(prompt_names())  # a user's own turns, and embeddings, have no template
     shutil.rmtree(PROMPTS, ignore_errors=True)
     for name in names:
         kept = PROMPTS / f"{name}.md"
