@@ -118,6 +118,13 @@ def test_what_prints_a_table_prints_json_with_the_keys_that_its_help_names(words
     assert {key for key in named.split(", ") if key} <= row.keys()
 
 
+@pytest.mark.parametrize("variant", variants())
+def test_every_recipe_is_shown_with_the_defaults_that_it_differs_from(variant: str) -> None:
+    result = CliRunner().invoke(app, ["recipe", "show", variant])
+    assert result.exit_code == 0
+    assert f"variant: {variant}" in result.output
+
+
 def test_a_reader_who_has_enough_ends_a_command_without_a_word(tmp_path: Path) -> None:
     for words in (("recipe", "fields"), ("recipe", "list"), ("recipe", "fields", "--json")):
         process = subprocess.Popen(
