@@ -10,9 +10,8 @@ from pathlib import Path
 def whole_file(path: Path) -> Generator[Path]:
     """Yield a draft beside `path` to write to, which takes its place at the end; an error leaves what was there before.
 
-    The folder is made. Nothing is waited for: after a loss of power the file may be the earlier one. Raises OSError.
+    Nothing is waited for: after a loss of power the file may be the earlier one. Raises OSError.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
     try:

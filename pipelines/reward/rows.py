@@ -63,6 +63,7 @@ def write_reward_rows(path: Path, rows: Sequence[RewardRow]) -> None:
 
     An earlier table stays until the new one is whole.
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as draft:
         write_table(draft, rows, kind=RewardRow)
 

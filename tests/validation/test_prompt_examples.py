@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from assets.amemgym.pipeline import AMEMGYM
-from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of
+from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, list_of, object_of
 from assets.text.words import runs_of_words
 from prompts.catalogue import load_prompt, prompt_names
 from prompts.template import Prompt
@@ -72,20 +72,23 @@ def test_no_variable_or_value_of_an_example_is_one_of_a_user(name: str) -> None:
     assert not names_in(load_prompt(name)) & {word for one in variables for word in (one.name, *one.choices)}
 
 
-def test_a_reply_in_which_the_recorded_model_pasted_the_example_is_sent_back() -> None:
-    prompt = next(one for one in recorded_prompts() if one.name == "answers/draft")
+def test_replies_in_which_the_recorded_model_pasted_the_example_are_sent_back() -> None:
+    prompt = next(one for one in recorded_prompts() if one.name == "session_queries/update")
     texts = [str(json.loads(line)["reply"]["text"]) for line in REPLIES.read_text(encoding="utf-8").splitlines()]
-    (pasted,) = {text for text in texts if runs_in([text]) & runs_in(told_in(prompt))}
-    names = list(json.loads(pasted))
-    model = ScriptedModel({prompt.name: [pasted, dict.fromkeys(names, "Boil them together.")]})
-    rendered = prompt.render(question="How do I boil eggs?", required_info={}, variants={}, language="English")
-    schema = ReplySchema[dict[str, str]](object_of(dict.fromkeys(names, TEXT)))
-    kept = run(
-        ask_structured(model, prompt=rendered, reply=schema, convert=lambda reply: reply, settings=small_recipe().asking)
-    )
-    assert set(kept.values()) == {"Boil them together."}
-    (objection,) = model.objections(prompt.name)
-    assert "It repeats the example" in objection
+    pasted = sorted({text for text in texts if runs_in([text]) & runs_in(told_in(prompt))})
+    assert len(pasted) > 1
+    schema = ReplySchema[dict[str, list[str]]](object_of({"queries": list_of(TEXT)}))
+    settings = small_recipe(gates={"max_reasks": len(pasted)}).asking
+    model = ScriptedModel({prompt.name: [*pasted, {"queries": ["How do I bake bread?"]}]})
+    rendered = prompt.render(**rye_bread(prompt))
+    kept = run(ask_structured(model, prompt=rendered, reply=schema, convert=lambda reply: reply, settings=settings))
+    assert kept == {"queries": ["How do I bake bread?"]}
+    assert len(model.requests) == len(pasted) + 1
+
+
+def rye_bread(prompt: Prompt) -> dict[str, object]:
+    """Data for each of the prompt's variables, about another subject than any example."""
+    return {name: () if name in ("context", "state_schema") else "Marta bakes." for name in prompt.variables}
 
 
 @pytest.mark.parametrize(
@@ -97,12 +100,13 @@ def test_a_reply_in_which_the_recorded_model_pasted_the_example_is_sent_back() -
 )
 def test_an_example_told_again_in_part_is_sent_back(written: str, sent_back: bool) -> None:
     prompt = load_prompt("session_queries/update")
-    data: dict[str, object] = {}
-    for name in prompt.variables:
-        data[name] = () if name in ("context", "state_schema") else "Marta bakes."
     schema = ReplySchema[dict[str, str]](object_of({"query": TEXT}))
     model = ScriptedModel({prompt.name: [json.dumps({"query": written}), '{"query": "How do I bake?"}']})
-    run(ask_structured(model, prompt=prompt.render(**data), reply=schema, convert=str, settings=small_recipe().asking))
+    run(
+        ask_structured(
+            model, prompt=prompt.render(**rye_bread(prompt)), reply=schema, convert=str, settings=small_recipe().asking
+        )
+    )
     assert bool(model.objections(prompt.name)) == sent_back
 
 

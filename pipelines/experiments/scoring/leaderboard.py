@@ -61,6 +61,7 @@ def write_leaderboard(comparison: Comparison, *, runs: Path) -> Path:
         if (runs / run_id / PAGE).is_file():
             pages[run_id] = f"../{runs.name}/{run_id}/{PAGE}"
     data = leaderboard_data(comparison, pages=pages)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as draft:  # a page may be looked at meanwhile
         draft.write_text(render_blocks(str(data["title"]), {"data": data}), encoding="utf-8")
     worth = worth_of_questions(comparison.runs)
