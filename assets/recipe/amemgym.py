@@ -129,7 +129,7 @@ class AMemGymRecipe(Recipe):
         "state variables",
         ge=1,
         le=MAX_STATES_PER_QUERY,
-        description="values that an opening query tells at most; 1 is easiest for small models",
+        description="values in a first query at most, and changes in an event; 1 is easiest for small models",
     )
     num_rounds_initial: int = quantity(1, "rounds", ge=1, le=50, description="length of a session in period 0")
     num_rounds_update: int = quantity(2, "rounds", ge=1, le=50, description="length of a later session; N_i is twice this")
