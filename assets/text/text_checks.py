@@ -97,11 +97,7 @@ def _spelled(one: TextInContext) -> str:
     forms = FORMS.get(one.language)
     common = forms.common if forms else frozenset[str]()
     nearly = [value for value in values if nearly_spells(one.text, value, ignored=common)]
-    return (
-        f"nearly spells the values {nearly}; leave these words out, and let circumstances show what they mean."
-        if nearly
-        else ""
-    )
+    return f"nearly spells the values {nearly}; {IN_OTHER_WORDS}" if nearly else ""
 
 
 def _names_variable(one: TextInContext) -> str:

@@ -180,6 +180,10 @@ def test_two_votes_of_two_let_far_fewer_wrong_labels_pass_and_refuse_more_right_
     assert one.value is not None
     assert two.value is not None
     assert two.value > one.value
+    assert two.low is not None
+    assert two.high is not None
+    # Both votes have to accept.
+    assert two.low <= 1 - (1 - rate) ** 2 <= two.high
 
 
 def wrong_share(audits: Sequence[UserAudit], *, right: bool) -> Estimate:
