@@ -1,1 +1,1 @@
-"""`amemgym ui`: Dagster's page and the project's own pages on one port, and the processes behind them."""
+"""`amemgym ui`: Dagster's UI and the project's own pages on one port, and the processes that serve them."""

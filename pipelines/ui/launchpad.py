@@ -1,4 +1,4 @@
-"""The launchpad of a variant's job, filled in with what it is made with now; and variants that begin as another one."""
+"""Links to Dagster's launchpad with a variant's current values filled in, and new variants copied from existing ones."""
 
 import re
 from pathlib import Path
@@ -17,11 +17,11 @@ from assets.recipe.recipe import Recipe, variant_problem
 from pipelines.benchmarks import benchmark_of
 from pipelines.jobs import GENERATE_AND_RELEASE, phases_op
 
-NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,38}[a-z0-9])?")  # a file's name everywhere, and a partition of Dagster
+NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,38}[a-z0-9])?")  # valid as a file name on every system, and as a partition key
 
 
 def present_recipe(variant: str, values: AssetValues) -> Recipe:
-    """Return the recipe that a run without config would follow: file, and overrides of the last run. Raises RecipeError."""
+    """Return the recipe of a run without config: the variant's file with the last run's overrides. Raises RecipeError."""
     check_variant(variant)
     recipe_asset = benchmark_of(load_recipe(variant)).key("recipe")
     laid = lay_overrides(values, recipe_asset, variant, given={})
@@ -29,13 +29,13 @@ def present_recipe(variant: str, values: AssetValues) -> Recipe:
 
 
 def launchpad_address(variant: str, values: AssetValues) -> str:
-    """Return the path of the job's launchpad with the variant's partition and present values. Raises RecipeError."""
+    """Return the URL path of the job's launchpad, with the variant's partition and current values. Raises RecipeError."""
     recipe = present_recipe(variant, values)
     benchmark = benchmark_of(recipe)
     job = benchmark.key(GENERATE_AND_RELEASE)
     asset = benchmark.key("recipe")
     fields = present_values(recipe)
-    # A job over several work units is one op, which starts the runs of its phases.
+    # A job over several work units has a single op, which starts the runs of its phases.
     ops = {phases_op(job): {"config": {asset: fields}}} if benchmark.partitions.sharded else {asset: {"config": fields}}
     config = yaml.safe_dump({"ops": ops}, sort_keys=False, allow_unicode=True)
     query = {"config": config, "tags[0][key]": PARTITION_TAG, "tags[0][value]": variant}
@@ -43,7 +43,7 @@ def launchpad_address(variant: str, values: AssetValues) -> str:
 
 
 def present_values(recipe: Recipe) -> dict[str, Any]:
-    """Return the recipe's fields as the launchpad takes them, without what is empty, and without lists of groups of fields."""
+    """Return the recipe's fields as launchpad config, without empty fields and without lists of nested groups."""
     return _filled(recipe.model_dump(mode="json"), "")
 
 
@@ -61,7 +61,7 @@ def _filled(fields: dict[str, Any], above: str) -> dict[str, Any]:
 
 
 def begin_variant(name: str, *, like: str) -> Path:
-    """Write a recipe file that says what another one says. Raises RecipeError for a name that cannot be, or a bad disk."""
+    """Copy another variant's recipe file. Raises RecipeError for a bad or taken name, or a folder that cannot be written."""
     check_variant(like)
     if not NAME.fullmatch(name) or variant_problem(name):
         raise RecipeError(f"{name!r} cannot name a variant; take small letters, digits, - and _, at most 40.")

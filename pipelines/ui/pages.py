@@ -1,6 +1,6 @@
-"""The project's own pages beside Dagster's: where to begin, reports, releases, differences, evaluations.
+"""The project's own pages beside Dagster's: the first page, reports, releases, differences, evaluations.
 
-Dagster's metadata links here, because browsers follow no link from a served page to the disk.
+Dagster's metadata links to these pages, because browsers do not follow links from a served page to local files.
 """
 
 import os
@@ -50,30 +50,30 @@ from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.ui.launchpad import begin_variant, launchpad_address
 
 FOLDER = Path(__file__).parent
-# Of our folders, only what a browser shows; rows and databases are not handed out.
+# Only files that a browser displays are served from our folders; rows and databases are not.
 SHOWN = {".html", ".css", ".js", ".svg", ".png", ".woff", ".woff2", ".ttf"}
-# A page of ours holds texts of models. It may run its script, but not ask Dagster for anything.
+# Our pages contain text written by models. They may run scripts, but may not send requests to Dagster.
 SANDBOX = {
     "content-security-policy": "sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads",
     "x-content-type-options": "nosniff",
 }
-# In the head of a quality report's page.
+# Marks the page of a quality report that blocks the release.
 BLOCKED = '<div class="verdict no">'
-REFERENCES = ("none", "full-history")  # kinds of memories that keep nothing or everything, and are no rivals
+REFERENCES = ("none", "full-history")  # memory kinds that keep nothing or everything; they do not compete
 TITLE = re.compile(r"<title>([^<]*)</title>")
-COMPARED = re.compile(rf"\.\./runs/([^/\"]+)/{re.escape(PAGE)}")  # the links of a leaderboard to its runs
-# Only where a page is served there is a first page to go back to; the file itself stays as it is.
+COMPARED = re.compile(rf"\.\./runs/([^/\"]+)/{re.escape(PAGE)}")  # a leaderboard's links to its runs
+# The link back is added to the served page only, because a file opened from disk has no first page to go back to.
 HEADER = re.compile(r"<header\b[^>]*>")
 BACK = f'<p><a href="{page_address("")}">All pages</a></p>'
-NEW_VARIANT = "variants"  # where the form of a new variant is sent
-NAMED = 4  # runs of a leaderboard; the others are counted
+NEW_VARIANT = "variants"  # path that receives the form of a new variant
+NAMED = 4  # runs of a leaderboard that are named; the rest are only counted
 BENCHMARK_NAMES = tuple(entry.benchmark.name for entry in BENCHMARKS)
 Reload = Callable[[], object]
 Json = dict[str, Any]
 
 
 def pages_app(home: Home, *, reload: Reload) -> Starlette:
-    """The pages of this installation. `reload` has Dagster read the definitions again."""
+    """Return the web application with this installation's pages. `reload` makes Dagster load the definitions again."""
 
     async def index(_: Request) -> Response:
         page = await run_in_threadpool(lambda: index_page(home, last_runs=_last_runs()))
@@ -105,7 +105,7 @@ def pages_app(home: Home, *, reload: Reload) -> Starlette:
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         problem = error.detail
-        if problem == HTTPStatus(error.status_code).phrase:  # starlette's own, for an address without a page
+        if problem == HTTPStatus(error.status_code).phrase:  # starlette's default text for an unknown address
             problem = f"There is no page {request.url.path}."
         return HTMLResponse(await run_in_threadpool(index_page, home, problem=problem), status_code=error.status_code)
 
@@ -126,13 +126,13 @@ def pages_app(home: Home, *, reload: Reload) -> Starlette:
 
 
 class _PageFolder(StaticFiles):
-    """The pages of a folder that may not be there yet."""
+    """Serves the pages of a folder that may not exist yet."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(directory=folder, check_dir=False)
 
     async def check_config(self) -> None:
-        """Ask nothing of the folder: starlette's own check, at the first request, fails without one."""
+        """Skip starlette's check, which fails at the first request when the folder does not exist."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         if Path(path).suffix not in SHOWN:
@@ -154,9 +154,9 @@ async def _launchpad(variant: str, home: Home) -> Response:
 
 
 def _graph(name: str) -> Response:
-    """Dagster's graph of one benchmark with all groups open, from top to bottom, each asset with its status and its kinds.
+    """Redirect to Dagster's graph of one benchmark: all groups open, status and kinds on each asset.
 
-    From left to right a chain of sixteen is too wide to be read.
+    The graph runs from top to bottom, because sixteen assets side by side are too wide to read.
     """
     if name not in BENCHMARK_NAMES:
         raise HTTPException(404, f"There is no benchmark {name!r}; there are {', '.join(BENCHMARK_NAMES)}.")
@@ -170,7 +170,7 @@ def _graph(name: str) -> Response:
 
 
 def _difference(before: Path, after: Path) -> str:
-    """Return the page. Raises HTTPException for releases that are not there, or cannot be compared."""
+    """Return the page that compares two releases. Raises HTTPException if one is missing, or if they cannot be compared."""
     try:
         return diff_page(compare_releases(read_compared(before), read_compared(after), form=format_of(after)))
     except (DiffError, ManifestError) as error:
@@ -181,7 +181,7 @@ def _difference(before: Path, after: Path) -> str:
 
 @dataclass(frozen=True)
 class _Run:
-    """An evaluation's page, with its memory and its score where they can be read; `dataset` is variant and version."""
+    """An evaluation's page, with its memory and score if they can be read. `dataset` is the variant and the version."""
 
     page: Path
     dataset: str = ""
@@ -196,12 +196,12 @@ class _Run:
 
     @property
     def scored(self) -> str:
-        """The score with its interval; empty where there is none."""
+        """The metric's name and the score with its interval; empty without a score."""
         return f"{self.metric} {format_estimate(self.score)}" if self.score else ""
 
     @classmethod
     def of(cls, page: Path) -> "_Run":
-        """Read a run by its page. A run is scored by its memory score, or else by its share of right answers."""
+        """Read the run of a page. Its score is the memory score, or else the share of right answers."""
         try:
             metrics = Results.model_validate_json((page.parent / RESULTS).read_bytes()).metrics
             manifest = RunManifest.model_validate_json((page.parent / MANIFEST).read_bytes())
@@ -214,14 +214,14 @@ class _Run:
 
 
 def index_page(home: Home, *, problem: str = "", last_runs: Mapping[str, dg.RunRecord] | None = None) -> str:
-    """Return the first page: every variant with what came of it, and every evaluation.
+    """Return the first page: every variant with its results, and every evaluation.
 
     `last_runs`: Dagster's last run of each variant.
     """
     evaluations = [_Run.of(path) for path in _newest_first(runs_folder(home).glob(f"*/{PAGE}"))]
     runs: list[tuple[str, str, str]] = []
     for run in evaluations:
-        # Score, id and time tell a run from others of its name.
+        # Runs may have the same title; score, id and time tell them apart.
         score = f"{run.scored}, " if run.score else ""
         runs.append((*_link(_title(run.page), "runs", run.folder.name, PAGE), f"{score}{run.folder.name}, {_made(run.page)}"))
     boards: list[tuple[str, str, str]] = []
@@ -246,9 +246,9 @@ def index_page(home: Home, *, problem: str = "", last_runs: Mapping[str, dg.RunR
 
 
 def _title(page: Path) -> str:
-    """Return the page's title, which is near its beginning."""
+    """Return the title of a page, or the name of its file."""
     with page.open(encoding="utf-8") as file:
-        found = TITLE.search(file.read(4000))  # of a page that may have many megabytes
+        found = TITLE.search(file.read(4000))  # the title comes early, and a page may have many megabytes
     return unescape(found.group(1)) if found else page.stem
 
 
@@ -257,12 +257,12 @@ def _newest_first(pages: Iterable[Path]) -> list[Path]:
 
 
 def _made(page: Path) -> str:
-    """Return the time at which the page was written."""
+    """Return the time when the page was written."""
     return f"{datetime.fromtimestamp(page.stat().st_mtime, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _compared(board: Path) -> str:
-    """Return the runs of a leaderboard, which tell it from others on the same data set."""
+    """Return the names of a leaderboard's runs, which distinguish it from other leaderboards on the same data set."""
     runs = list(dict.fromkeys(COMPARED.findall(board.read_text(encoding="utf-8"))))
     if len(runs) > NAMED:
         runs[NAMED:] = [f"and {len(runs) - NAMED} more"]
@@ -270,7 +270,7 @@ def _compared(board: Path) -> str:
 
 
 def _last_runs() -> dict[str, dg.RunRecord]:
-    """Return Dagster's last run of each variant; none where this process has no Dagster."""
+    """Return Dagster's last run of each variant; empty if this process has no Dagster home."""
     found: dict[str, dg.RunRecord] = {}
     if "DAGSTER_HOME" in os.environ:
         with dg.DagsterInstance.get() as instance:
@@ -282,7 +282,7 @@ def _last_runs() -> dict[str, dg.RunRecord]:
 
 
 def _variants(home: Home, evaluations: Iterable[_Run], last_runs: Mapping[str, dg.RunRecord]) -> Iterator[Json]:
-    """Yield each variant with what came of it. One whose file cannot be read is there with what is wrong."""
+    """Yield each variant with its results. A variant whose recipe cannot be read has its problem instead."""
     releases = FolderReleaseStore(home.releases)
     for name in variants():
         versions = releases.versions(name)
@@ -312,7 +312,7 @@ def _variants(home: Home, evaluations: Iterable[_Run], last_runs: Mapping[str, d
 
 
 def _size(release: Path, benchmark: str) -> dict[str, str]:
-    """Return how many items a release has and what it cost, in words; empty where its manifest cannot be read."""
+    """Return a release's item count and cost as text; both are empty if its manifest cannot be read."""
     noun = entry_named(benchmark).benchmark.noun
     try:
         manifest = read_manifest(release)
@@ -323,7 +323,7 @@ def _size(release: Path, benchmark: str) -> dict[str, str]:
 
 
 def _cost(usage: ManifestUsage | None) -> str:
-    """Return dollars, or tokens where a price is unknown."""
+    """Return the cost in dollars, or the number of tokens if a price is unknown."""
     if usage is None:
         return ""
     if usage.cost_usd is not None:
@@ -332,7 +332,7 @@ def _cost(usage: ManifestUsage | None) -> str:
 
 
 def _best(evaluations: Iterable[_Run], dataset: str) -> tuple[str, str, str] | None:
-    """Return name, address and score of the best memory on this data set, references apart; None where none was scored."""
+    """Return name, address and score of the best memory on this data set, without references; None if none has a score."""
     rivals: list[_Run] = []
     for run in evaluations:
         if run.dataset == dataset and run.kind not in REFERENCES and run.score:
@@ -344,7 +344,7 @@ def _best(evaluations: Iterable[_Run], dataset: str) -> tuple[str, str, str] | N
 
 
 def _last_run(record: dg.RunRecord) -> tuple[str, str, str]:
-    """Return status, address and time of a run."""
+    """Return the status, address and creation time of a run."""
     run = record.dagster_run
     status = run.status.value.replace("_", " ").lower()
     return status, f"/runs/{run.run_id}", f"{record.create_timestamp:%Y-%m-%d %H:%M} UTC"

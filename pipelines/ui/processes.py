@@ -1,4 +1,4 @@
-"""The processes of `amemgym ui`: started in a session of their own, and ended all together, whatever ends the command."""
+"""The processes of `amemgym ui`. They run in their own session and end together, however the command ends."""
 
 import contextlib
 import os
@@ -13,22 +13,23 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-SECONDS_TO_END = 10.0  # for runs under way, before they are killed
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, `kill`, and a terminal that was closed
+SECONDS_TO_END = 10.0  # for running runs to finish, before they are killed
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, `kill`, and a closed terminal
 ROOT = Path(__file__).parent.parent.parent
 
 
 class Ending(BaseException):
-    """The command was told to end."""
+    """Raised in the main thread when a signal tells the command to end."""
 
 
 def run_until_ended(listening: socket.socket, environment: Mapping[str, str], *, host: str) -> int:
-    """Serve Dagster and our pages on this socket, which `host` was asked for, until one of ENDING; the exit status.
+    """Serve Dagster and our pages on this socket until a signal of ENDING. Return the exit status.
 
-    The server holds the other end of a pipe, so that it ends, with all that it started, even where this process is killed.
+    `host`: the address that the user asked for. The server holds the other end of a pipe to this process. It ends when the
+    pipe closes, with everything that it started, so even a kill of this process leaves nothing running.
     """
     with _told_to_end() as ended:
-        server = subprocess.Popen(  # noqa: S603 (our own words)
+        server = subprocess.Popen(  # noqa: S603 (a fixed command)
             [sys.executable, "-m", "pipelines.ui.server", str(listening.fileno()), host],
             cwd=ROOT,
             env=environment,
@@ -45,7 +46,7 @@ def run_until_ended(listening: socket.socket, environment: Mapping[str, str], *,
             printing.join(1)
             return status
         except Ending:
-            with contextlib.suppress(OSError):  # of a terminal that was closed
+            with contextlib.suppress(OSError):  # the terminal may be closed
                 print("Dagster is ending.", flush=True)
             return 0
         finally:
@@ -54,9 +55,9 @@ def run_until_ended(listening: socket.socket, environment: Mapping[str, str], *,
 
 @contextlib.contextmanager
 def _told_to_end() -> Generator[threading.Event, None, None]:
-    """Raise Ending at the first signal; the event is set then. Later ones are ignored, because all is ending.
+    """Set the yielded event and raise Ending at the first signal. Later signals are ignored, because the end has begun.
 
-    A signal that is ignored already stays so: `nohup` and shells say by it that the command outlives the terminal.
+    A signal that is already ignored stays ignored: `nohup` and shells ignore it so that the command survives its terminal.
     """
     ended = threading.Event()
 
@@ -78,17 +79,17 @@ def _told_to_end() -> Generator[threading.Event, None, None]:
 
 
 def _print_until(ended: threading.Event, server: "subprocess.Popen[bytes]") -> None:
-    """Print what the server prints; at its end Dagster's processes print tracebacks."""
+    """Print the server's output until `ended` is set; after that, Dagster's processes print tracebacks."""
     assert server.stdout is not None
-    while words := os.read(server.stdout.fileno(), 65536):
+    while output := os.read(server.stdout.fileno(), 65536):
         if not ended.is_set():
-            with contextlib.suppress(OSError):  # of a terminal that was closed
-                sys.stdout.buffer.write(words)
+            with contextlib.suppress(OSError):  # the terminal may be closed
+                sys.stdout.buffer.write(output)
                 sys.stdout.buffer.flush()
 
 
 def _end(server: "subprocess.Popen[bytes]", printing: threading.Thread) -> None:
-    """Close the pipe, wait until nobody holds the other one any more, in which all of them print, and kill what stays."""
+    """Close the server's stdin, wait until no process holds its output pipe any more, and kill the processes left."""
     assert server.stdin is not None
     server.stdin.close()
     printing.join(SECONDS_TO_END)
@@ -98,21 +99,21 @@ def _end(server: "subprocess.Popen[bytes]", printing: threading.Thread) -> None:
 
 
 def end_with_starter() -> tuple[threading.Event, threading.Thread]:
-    """In the server: end the session's processes when the starter's pipe closes, and kill those that stay.
+    """In the server: end the session's processes when the starter's pipe closes, and kill those that do not end.
 
-    Returned are whether that has begun, and the thread that does it.
+    Return an event, set when the end begins, and the thread that ends the processes.
     """
-    told = threading.Event()
+    ending = threading.Event()
 
     def end() -> None:
-        # Not through sys.stdin: a thread that waits there aborts a process that ends by itself.
+        # Not through sys.stdin: a thread that waits in it makes the process abort when it exits by itself.
         while os.read(0, 65536):
             pass
-        told.set()
+        ending.set()
         os.killpg(0, signal.SIGINT)
         time.sleep(SECONDS_TO_END + 2)
         os.killpg(0, signal.SIGKILL)
 
     watching = threading.Thread(target=end, daemon=True)
     watching.start()
-    return told, watching
+    return ending, watching

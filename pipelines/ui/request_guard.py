@@ -1,9 +1,11 @@
-"""Refuses what no user of a web server of ours asked for, with one sentence.
+"""Refuses requests that the user of our web server did not intend, and answers each with one sentence.
 
-Every page that a browser shows can send requests to a port of loopback, and DNS can give our address to a foreign name. So a
-request has to call this server by a name of its own. What changes something has to come from a page of this server or from no
-page at all, as JSON, with the token of this start, which the pages bring as a cookie. And no page may frame one of ours.
-This is no login (pipelines/guide/security.md).
+Any page in a browser can send requests to a loopback port, and any DNS name can be pointed at our address. Therefore:
+- A request must name this server, in its Host header, by one of the server's own names.
+- A request that changes something must come from a page of this server or from a script, and its body must be JSON.
+- Such a request must carry the token of this start of the server, which our pages set as a cookie.
+- No other page may show one of ours in a frame.
+This is not a login (pipelines/guide/security.md).
 """
 
 import os
@@ -20,21 +22,21 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pipelines.errors import Problem
 
 HOSTS = "AMEMGYM_HOSTS"
-LOOPBACK = ("localhost", "127.0.0.1", "::1")  # no name of DNS leads elsewhere from these
-EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 (to listen on)
+LOOPBACK = ("localhost", "127.0.0.1", "::1")  # DNS cannot point these names elsewhere
+EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 (addresses to listen on)
 GRAPHQL = "/graphql"
-WITHOUT_CHANGE = ("GET", "HEAD", "OPTIONS")  # the methods that may change nothing, by the standard
-OWN_SITE = ("same-origin", "none")  # of Sec-Fetch-Site; "none" is what the user typed
-UNFRAMED = {"content-security-policy": "frame-ancestors 'none'", "x-frame-options": "DENY"}  # the second for browsers of before
+WITHOUT_CHANGE = ("GET", "HEAD", "OPTIONS")  # by the HTTP standard, these methods change nothing
+OWN_SITE = ("same-origin", "none")  # values of Sec-Fetch-Site; "none": the user typed the address
+UNFRAMED = {"content-security-policy": "frame-ancestors 'none'", "x-frame-options": "DENY"}  # the second is for old browsers
 HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]+)?", re.IGNORECASE)
 
 
 class RequestGuard:
-    """Passes the requests of a server's users on to its application.
+    """Passes intended requests on to the application and refuses the others.
 
-    `host`: the address that is listened on. `forms`: paths that take a form of our own pages in place of JSON. `with_token`:
-    whether a change needs the token; a service that only answers needs none.
-    Raises Problem for a list of hosts that cannot be read.
+    `host`: the address that the server listens on. `forms`: paths that accept a form of our own pages instead of JSON.
+    `with_token`: whether a request that changes something needs the token; a service that changes nothing needs no token.
+    Raises Problem if the list of hosts in AMEMGYM_HOSTS is malformed.
     """
 
     def __init__(self, app: ASGIApp, *, host: str, forms: Collection[str] = (), with_token: bool = True) -> None:
@@ -44,11 +46,11 @@ class RequestGuard:
         self._listed = listed_hosts()
         self._listed_names = set(map(_host_name, self._listed))
         self._names = {*LOOPBACK, host.lower(), *self._listed_names}
-        # Where all addresses are listened on, nobody says which they are. No name of DNS stands behind an address.
+        # A server on every address does not know which addresses these are. Any address is safe, because DNS is not involved.
         self._at_every_address = host in EVERY_ADDRESS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as the application does, or with a refusal."""
+        """Answer a request with the application's response, or with a refusal."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -72,8 +74,8 @@ class RequestGuard:
         if not self._is_own_name(host):
             return _refuse(
                 421,
-                f"This server does not go by the name {host!r}; take the address that it printed at its start, or start it "
-                f"with {HOSTS}={_host_name(host) or 'NAME'} if that is how a proxy or another machine calls it.",
+                f"This server does not have the name {host!r}; use the address that it printed at its start, or start it "
+                f"with {HOSTS}={_host_name(host) or 'NAME'} if a proxy or another machine uses that name.",
             )
         if connection.scope["type"] == "websocket":
             return self._refusal_of_origin(connection)
@@ -87,7 +89,7 @@ class RequestGuard:
         return name != "" and (name in self._names or (self._at_every_address and _is_address(name)))
 
     def _refusal_of_origin(self, connection: HTTPConnection) -> Response | None:
-        """Refuse a page of another origin. Browsers send it with every change and every websocket; scripts send none."""
+        """Refuse a page of another origin. Browsers send an Origin with every change and websocket; scripts send none."""
         headers = connection.headers
         origin = headers.get("origin")
         is_own = origin is None or self._is_own_origin(origin.lower(), connection)
@@ -95,8 +97,8 @@ class RequestGuard:
             return None
         return _refuse(
             403,
-            f"A page of another origin ({origin or 'not told'}) asked for this, so nothing was done; use this server's own "
-            f"pages, or start it with {HOSTS} naming the host under which a proxy shows them.",
+            f"A page of another origin ({origin or 'not given'}) sent this request, so nothing was done; use this server's own "
+            f"pages, or start the server with {HOSTS} set to the host name under which a proxy shows them.",
         )
 
     def _is_own_origin(self, origin: str, connection: HTTPConnection) -> bool:
@@ -105,26 +107,30 @@ class RequestGuard:
             return False
         asked = connection.headers["host"].lower()
         if host in self._listed or (host == asked and _host_name(host) in self._listed_names):
-            return True  # by either scheme, as a proxy may speak TLS in this server's place
+            return True  # with http or https, because a proxy may handle TLS
         return host == asked and (scheme == "https") == connection.url.is_secure
 
     def _refusal_of_body(self, connection: HTTPConnection) -> Response | None:
-        """Refuse a body that is no JSON: a page of another origin may send forms and plain text unasked, and JSON never."""
+        """Refuse a body that is not JSON: browsers let other origins send forms and plain text, but never JSON."""
         content_type = connection.headers.get("content-type", "").partition(";")[0].strip().lower()
         if content_type == "application/json" or connection.scope["path"] in self._forms:
             return None
-        return _refuse(400, "What changes something is taken as application/json only; send it with that content type.")
+        return _refuse(
+            400, "A request that changes something must have the content type application/json; send it with that content type."
+        )
 
     def _refusal_of_token(self, connection: HTTPConnection) -> Response | None:
         if self._has_token(connection):
             return None
-        reason = "the cookie is not the one" if _cookie_name(connection) in connection.cookies else "the cookie is missing"
+        reason = (
+            "the cookie does not match the one" if _cookie_name(connection) in connection.cookies else "the cookie is missing"
+        )
         refusal = _refuse(
             403,
-            f"Nothing was done, because {reason} that this server's pages bring since its last start; reload the page, "
-            "or let a script get one of the pages first and send its cookie along.",
+            f"Nothing was done, because {reason} that this server's pages set since its last start; reload the page, "
+            "or let a script get one of the pages first and send its cookie with the request.",
         )
-        # An open page, or a script with a cookie jar, may simply ask again.
+        # The refusal sets the cookie, so that an open page or a script with a cookie jar can simply repeat the request.
         self._hand_out_token(connection, refusal.headers)
         return refusal
 
@@ -132,7 +138,7 @@ class RequestGuard:
         if not self._token:
             return True
         given = connection.cookies.get(_cookie_name(connection), "")
-        return secrets.compare_digest(given.encode(), self._token.encode())  # in a time that tells nothing
+        return secrets.compare_digest(given.encode(), self._token.encode())  # in constant time
 
     def _hand_out_token(self, connection: HTTPConnection, headers: MutableHeaders) -> None:
         if self._has_token(connection):
@@ -142,23 +148,25 @@ class RequestGuard:
 
 
 def listed_hosts() -> frozenset[str]:
-    """Return the names under which proxies and other machines reach a server of this installation. Raises Problem."""
+    """Return the names in AMEMGYM_HOSTS, under which proxies and other machines reach our servers. Raises Problem."""
     entries = [entry.strip() for entry in os.environ.get(HOSTS, "").lower().split(",")]
     listed = frozenset(filter(None, entries))
     for entry in listed:
         if not HOST.fullmatch(entry):
             raise Problem(
-                f"{HOSTS} has {entry!r}, which is no host; list names, with a port where browsers show one, as in "
+                f"{HOSTS} has {entry!r}, which is not a host; list names, with a port if browsers show one, as in "
                 f"{HOSTS}=bench.example.org,gpu-box:8443."
             )
     return listed
 
 
 def _refusal_of_read(connection: HTTPConnection) -> Response | None:
-    """Refuse GraphQL by GET: Dagster carries out a mutation that comes so, unless it is asked for its editor's page."""
+    """Refuse GraphQL by GET: Dagster would run a mutation sent this way, except in a request for the editor's HTML page."""
     if connection.scope["path"] != GRAPHQL or "text/html" in connection.headers.get("accept", ""):
         return None
-    return _refuse(400, "GraphQL is taken by POST as application/json only; open this address in a browser for its editor.")
+    return _refuse(
+        400, "GraphQL requests must be sent by POST as application/json; open this address in a browser for the editor."
+    )
 
 
 def _refuse(status: int, sentence: str) -> Response:
@@ -167,7 +175,7 @@ def _refuse(status: int, sentence: str) -> Response:
 
 
 def _host_name(host: str) -> str:
-    """Return the name or address without port and brackets; "" for what is no host."""
+    """Return the name or address without port and brackets; "" if the text is not a host."""
     found = HOST.fullmatch(host)
     return found[1].strip("[]").lower() if found else ""
 
@@ -181,6 +189,6 @@ def _is_address(name: str) -> bool:
 
 
 def _cookie_name(connection: HTTPConnection) -> str:
-    """Return a name by port: browsers have one jar for all ports of a host, and servers must not overwrite tokens."""
+    """Return the cookie's name with the port: browsers share cookies between ports, and servers must not overwrite tokens."""
     _, port = connection.scope["server"]
     return f"amemgym-{port}"

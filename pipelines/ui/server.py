@@ -1,10 +1,10 @@
 """Dagster's web server with our pages in front of it.
 
-`python -m pipelines.ui.server FD HOST` is what `amemgym ui` starts, on a socket that is bound already. What `dagster dev`
-starts is started here, but for the web server, which this process is: it can take the starter's socket, and have routes of its
-own.
-`python -m pipelines.ui.server WORKSPACE HOST PORT` is the web server alone, of a cluster or a container, in place of
-`dagster-webserver`; the workspace's location has to be called CODE_LOCATION.
+`amemgym ui` starts `python -m pipelines.ui.server FD HOST` on a socket that is already bound. This process starts a code server
+and a daemon, as `dagster dev` does. It is the web server itself, so that it can use the given socket and add our own routes.
+
+A cluster or a container starts `python -m pipelines.ui.server WORKSPACE HOST PORT` instead of `dagster-webserver`. That is the
+web server alone; the workspace's location must be called CODE_LOCATION.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ import dagster as dg
 import uvicorn
 import yaml
 
-# Private, as `dagster dev` and `dagster-webserver` are commands alone: neither takes a bound socket, or routes of our own.
+# Private imports: `dagster dev` and `dagster-webserver` are commands only, and accept neither a bound socket nor extra routes.
 from dagster._cli.proxy_server_manager import ProxyServerManager
 from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import ModuleTarget, WorkspaceFileTarget
@@ -41,10 +41,10 @@ from pipelines.ui.pages import NEW_VARIANT, pages_app
 from pipelines.ui.processes import ROOT, end_with_starter
 from pipelines.ui.request_guard import RequestGuard
 
-MILLISECONDS_BETWEEN_LOOKS = 2000  # at the state of assets, as in `dagster dev`
-SECONDS_TO_FINISH = 2  # for requests under way
-# Of a shared database, as `dagster-webserver` has them, but that no connection is used a second time: one from before a restart
-# of the database would fail a launch, and a launch is not sent again.
+MILLISECONDS_BETWEEN_LOOKS = 2000  # how often pages ask for the assets' state, as in `dagster dev`
+SECONDS_TO_FINISH = 2  # for open requests
+# Settings for a shared database, the same as in `dagster-webserver` but for one: no connection is used twice. A connection
+# from before a restart of the database would make a launch fail, and a launch is not retried.
 STATEMENT_MILLISECONDS = 15000
 SECONDS_OF_A_CONNECTION = 0
 FURTHER_CONNECTIONS = 20
@@ -52,11 +52,11 @@ DEFINITIONS = ModuleTarget("pipelines.definitions", None, str(ROOT), CODE_LOCATI
 
 
 def serve_installation(listening: socket.socket, *, host: str) -> None:
-    """Serve until SIGINT, or until the starter is gone; then nothing that was started is left.
+    """Serve until SIGINT, or until the process that started this one is gone; then end everything that was started here.
 
-    An error that ends it before that is one sentence.
+    An unexpected error is printed as one sentence, with exit status 1.
     """
-    # A shell's background job has SIGINT ignored, and so would all that is started here, which is ended by it.
+    # In a shell's background job SIGINT is ignored. The processes started here would inherit that, but SIGINT has to end them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.excepthook = _report_crash
     ending, others = end_with_starter()
@@ -65,7 +65,7 @@ def serve_installation(listening: socket.socket, *, host: str) -> None:
             _serve(listening, host=host)
     finally:
         if ending.is_set():
-            # From here on the starter waits for the others alone.
+            # Release the output pipe: from now on the starter waits only for the other processes that hold it.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, 1)
             os.dup2(nowhere, 2)
@@ -74,11 +74,11 @@ def serve_installation(listening: socket.socket, *, host: str) -> None:
 
 def _report_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     print(f"amemgym: {report_crash(error)}", flush=True)
-    os._exit(1)  # libraries complain of an end that comes while they are at work
+    os._exit(1)  # not sys.exit: libraries would print errors about being interrupted
 
 
 def _serve(listening: socket.socket, *, host: str) -> None:
-    os.environ["DAGSTER_IS_DEV_CLI"] = "1"  # as `dagster dev` tells its code server
+    os.environ["DAGSTER_IS_DEV_CLI"] = "1"  # as `dagster dev` does for its code server
     os.environ[SERVES_PAGES] = "1"
     with sound_dagster_storage(home()):
         opened = dg.DagsterInstance.get()
@@ -87,9 +87,9 @@ def _serve(listening: socket.socket, *, host: str) -> None:
 
 
 def serve_alone(workspace: Path, *, host: str, port: int) -> None:
-    """Serve the locations of a workspace file until SIGINT or SIGTERM; whoever starts daemon and code servers, ends them.
+    """Serve the locations of a workspace file until SIGINT or SIGTERM. Daemon and code servers are started elsewhere.
 
-    Raises Problem for a cluster's variable that is set wrong.
+    Raises Problem if an environment variable of the cluster has a wrong value.
     """
     runs_at_once()
     with dg.DagsterInstance.get() as instance:
@@ -100,7 +100,7 @@ def serve_alone(workspace: Path, *, host: str, port: int) -> None:
 def _serve_workspace(
     instance: dg.DagsterInstance, workspace: Path, *, host: str, port: int = 0, sockets: list[socket.socket] | None = None
 ) -> None:
-    """Serve on the sockets, or else on the port."""
+    """Serve on the sockets, or on the port if there are none."""
     target = WorkspaceFileTarget([str(workspace)])
     with WorkspaceProcessContext(instance, workspace_load_target=target, version=dg.__version__) as context:
         server = cast(Any, DagsterWebserver)(context, live_data_poll_rate=MILLISECONDS_BETWEEN_LOOKS)
@@ -114,7 +114,7 @@ def _serve_workspace(
 
 @contextlib.contextmanager
 def _code_server(instance: dg.DagsterInstance) -> Generator[Path, None, None]:
-    """Run the process that loads our code, and yield the workspace file that says where it is."""
+    """Run the process that loads our code, and yield the workspace file that points to it."""
     with (
         ProxyServerManager(instance, DEFINITIONS, code_server_log_level="warning") as manager,
         tempfile.TemporaryDirectory() as folder,
@@ -126,9 +126,9 @@ def _code_server(instance: dg.DagsterInstance) -> Generator[Path, None, None]:
 
 @contextlib.contextmanager
 def _daemon(workspace: Path) -> Generator[None, None, None]:
-    """Run the process that looks after sensors, schedules, backfills and the queue of runs."""
+    """Run the Dagster daemon, which handles sensors, schedules, backfills and the run queue."""
     command = [sys.executable, "-m", "dagster._daemon", "run", "--workspace", str(workspace), "--log-level", "warning"]
-    daemon = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL)  # noqa: S603 (our own words)
+    daemon = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL)  # noqa: S603 (a fixed command)
     try:
         yield
     finally:

@@ -150,7 +150,7 @@ def test_a_foreign_name_that_leads_to_the_server_is_shown_a_refusal(user: Visit,
     answer = page.goto(f"{address}/graphql?query={quote(COUNT)}")
     assert answer is not None
     assert answer.status == 421
-    expect(page.get_by_text("This server does not go by the name 'rebound.example")).to_be_visible()
+    expect(page.get_by_text("This server does not have the name 'rebound.example")).to_be_visible()
     page.close()
 
 

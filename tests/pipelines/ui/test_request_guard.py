@@ -160,8 +160,8 @@ def test_a_change_comes_as_json_or_not_at_all(content_type: str, page: httpx2.Cl
     ("cookie", "reason"),
     [
         ("", "the cookie is missing"),
-        ("amemgym-{port}=guessed", "the cookie is not the one"),
-        ("amemgym-{port}=", "the cookie is not the one"),
+        ("amemgym-{port}=guessed", "the cookie does not match the one"),
+        ("amemgym-{port}=", "the cookie does not match the one"),
     ],
 )
 def test_a_change_without_this_starts_token_is_refused_and_the_refusal_brings_it(
@@ -263,7 +263,7 @@ def test_a_list_of_hosts_that_names_none_is_told_before_anything_is_served(
     listed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(HOSTS, f"localhost,{listed}")
-    with pytest.raises(Problem, match=f"{HOSTS} has .* which is no host; list names"):
+    with pytest.raises(Problem, match=f"{HOSTS} has .* which is not a host; list names"):
         tiny(host="localhost")
 
 
@@ -271,7 +271,7 @@ def test_the_ui_does_not_start_with_a_list_of_hosts_that_names_none(tmp_path: Pa
     status, told = finish(amemgym(tmp_path, "ui", "--port", "0", "--no-open", **{HOSTS: "https://bench.example.org"}))
     assert status == 1
     assert told.splitlines() == [
-        f"amemgym: {HOSTS} has 'https://bench.example.org', which is no host; list names, with a port where browsers show one, "
+        f"amemgym: {HOSTS} has 'https://bench.example.org', which is not a host; list names, with a port if browsers show one, "
         f"as in {HOSTS}=bench.example.org,gpu-box:8443."
     ]
 
