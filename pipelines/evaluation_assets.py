@@ -162,6 +162,7 @@ async def _evaluate(request: "EvaluationRequest", write: Callable[[str], object]
 def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
     from pipelines.evaluation.folder import PAGE, runs_folder
     from pipelines.evaluation.records import AnswerRow
+    from pipelines.evaluation.report.markdown import section_text
     from pipelines.experiments.scoring.compare import compare_runs
     from pipelines.experiments.scoring.leaderboard import LEADERBOARDS_FOLDER, write_leaderboard
     from pipelines.experiments.scoring.ranking import board_notes, board_sections, period_table, run_labels, standings
@@ -171,8 +172,9 @@ def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
         "leaderboard": dg.MetadataValue.md(standings(runs)),
         "how_to_read_it": dg.MetadataValue.md("\n\n".join(board_notes(runs))),
     }
-    for title, content in board_sections(runs).items():
-        metadata[title.lower().replace(" ", "_")] = dg.MetadataValue.md(content)
+    for section in board_sections(runs):
+        _, *parts = section_text(section)
+        metadata[section.title.lower().replace(" ", "_")] = dg.MetadataValue.md("\n\n".join(parts))
     if runs[0].results.periods:
         metadata["overall_by_period"] = dg.MetadataValue.md(period_table(runs, "overall"))
     metadata["board"] = page_link(LEADERBOARDS_FOLDER, write_leaderboard(compare_runs(runs), runs=folder).name)

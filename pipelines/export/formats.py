@@ -23,7 +23,6 @@ OF_RUNS = {
     "inspect": "pipelines.export.inspect_log:write_run_log",
     "eval-results": "pipelines.export.eval_results:write_run_results",
 }
-OF_BOARDS = ("every-eval-ever",)  # whose files have a name for each run
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,6 @@ def release_writer(name: str | None) -> WriteRelease:
 def run_writer(name: str | None) -> WriteRun:
     """Return what writes a run in this format, or in the usual one. Raises EvaluationError."""
     return _writer(name, OF_RUNS, source="A run")
-
-
-def board_writer(name: str | None) -> WriteRun:
-    """Return what writes each run of a board into one folder. Raises EvaluationError."""
-    return _writer(name, {one: OF_RUNS[one] for one in OF_BOARDS}, source="A board")
 
 
 def _writer(name: str | None, formats: Mapping[str, str], *, source: str) -> Callable[..., Sequence[str]]:

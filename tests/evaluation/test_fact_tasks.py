@@ -14,9 +14,8 @@ from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.metrics.facts import MOMENTS, FactFigures
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import DatasetInfo
-from pipelines.experiments.scoring.compare import compare_runs
+from pipelines.experiments.scoring.compare import compare_runs, comparison_report
 from pipelines.experiments.scoring.leaderboard import leaderboard_data
-from pipelines.experiments.scoring.ranking import board_sections
 from pipelines.experiments.scoring.twins import difference_of_independent, twin_gaps, twin_report
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
@@ -89,10 +88,13 @@ def test_facts_stand_in_report_board_and_comparison(tmp_path: Path) -> None:
     full = evaluated(tmp_path, "full-history")
     none = evaluated(tmp_path, "none")
     assert "## Facts" in run_report(full)
-    assert {"Facts: right by kind of question", "Facts that were to be forgotten"} <= set(board_sections([full, none]))
-    page = {table["key"]: table for table in leaderboard_data(compare_runs([full, none]), pages={})["tables"]}
-    assert "course" in page["kinds"]["head"]
-    assert [row[0] for row in page["forgotten"]["rows"]] == [row[0] for row in page["kinds"]["rows"]]
+    board = comparison_report(compare_runs([full, none]))
+    assert "## Facts: right by kind of question" in board
+    assert "## Facts that were to be forgotten" in board
+    page = {section["key"]: section for section in leaderboard_data(compare_runs([full, none]), pages={})["sections"]}
+    kinds, forgotten = (page[key]["blocks"][-1] for key in ("kinds", "forgotten"))
+    assert "course" in kinds["head"]
+    assert [row[0] for row in forgotten["rows"]] == [row[0] for row in kinds["rows"]]
     [pair] = compare_runs([full, none]).pairs
     differences = {row.metric: row.difference.value for row in pair.differences}
     assert differences["right: course"] == 1.0

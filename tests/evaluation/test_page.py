@@ -114,7 +114,8 @@ def test_a_board_links_to_the_pages_of_its_runs(tmp_path: Path) -> None:
 
     assert all((path.parent / run["page"]).is_file() for run in data["runs"])
     assert [row["label"] for row in data["baselines"]][-1] == "random"
-    assert len(data["pairs"]) == 1
+    [table] = [section["blocks"][-1] for section in data["sections"] if section["key"] == "differences"]
+    assert {row[0] for row in table["rows"]} == {"full-history minus awi"}
 
 
 def test_a_leaderboard_takes_in_all_finished_runs_of_a_dataset(tmp_path: Path) -> None:

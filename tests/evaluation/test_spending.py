@@ -17,7 +17,7 @@ from pipelines.evaluation.plan import RunAccount
 from pipelines.evaluation.reasoning import Reasoner
 from pipelines.evaluation.report.contents import run_contents
 from pipelines.evaluation.spending import MemoryWork, StepUsage, count_usage, shared_start
-from pipelines.experiments.scoring.ranking import board_sections
+from pipelines.experiments.scoring.ranking import leaderboard_section
 from pipelines.memories.contract import MemorySpec, MemoryTools
 from pipelines.memories.events import MemoryEvent
 from pipelines.memories.hosting import MemoryHost
@@ -90,7 +90,7 @@ def test_seconds_of_the_memorys_own_calls_stand_beside_the_latency_alone(tmp_pat
         assert one.p99 is not None
         assert 0 < one.median <= one.slowest <= one.p99
     assert "fork" not in finished.results.model_dump_json()
-    assert "Seconds of answers and of the memory's calls, p50 / p95 / p99" in board_sections([finished])
+    assert "Seconds of answers and of the memory's calls, p50 / p95 / p99" in leaderboard_section([finished])
 
 
 def test_operations_follow_from_what_was_written_stored_and_asked(tmp_path: Path) -> None:

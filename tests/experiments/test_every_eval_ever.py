@@ -8,14 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from pipelines.cli.main import app
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.experiments.scoring.compare import compare_runs
-from pipelines.experiments.scoring.leaderboard import write_leaderboard
 from pipelines.export.every_eval_ever import write_record
-from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 
 AT = datetime(2026, 11, 26, 12, tzinfo=UTC)
@@ -63,17 +58,3 @@ def test_each_question_is_a_line_that_belongs_to_the_overall_score(run: Finished
 def test_the_same_run_gives_the_same_bytes(run: FinishedRun, tmp_path: Path) -> None:
     first, second = (write_record(run, tmp_path / name, made_at=AT) for name in ("a", "b"))
     assert first.read_bytes() == second.read_bytes()
-
-
-def test_a_board_gives_a_record_for_each_of_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
-    runs = tmp_path / "runs"
-    names = ("full-history", "none")
-    made = [finish(run_of(runs, HonestModel(), spec=MemorySpec(name=name, kind=name), conditions=())) for name in names]
-    board = write_leaderboard(compare_runs(made), runs=runs)
-    words = ["export", str(board), "--out", str(tmp_path / "out")]
-    assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
-    records: list[dict[str, Any]] = [json.loads(path.read_text()) for path in (tmp_path / "out").rglob("*.json")]
-    assert {record["model_info"]["additional_details"]["memory"] for record in records} == set(names)
-    problem = CliRunner().invoke(app, [*words, "--as", "traces"]).exception
-    assert str(problem) == "A board cannot be written as 'traces'; give --as with one of every-eval-ever."

@@ -1,4 +1,4 @@
-"""The worth of questions: difficulty, discrimination, keys to look at, and a subset that ranks memories as all questions do."""
+"""The worth of questions: difficulty, discrimination, and keys to look at."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -55,18 +55,6 @@ def test_a_question_that_better_memories_fail_is_listed_for_a_look_at_its_key(ru
     assert "Over 8 memories a discrimination between -.70 and .70 may be chance" in " ".join(worth_notes(worth))
 
 
-def test_a_chosen_subset_orders_memories_that_it_was_not_chosen_on_better_than_chance(runs: Sequence[FinishedRun]) -> None:
-    worth = worth_of_questions(runs)
-    assert worth is not None
-    assert [one.size for one in worth.subsets] == [25, 50, 100]
-    for one in worth.subsets:
-        assert one.chance < one.chosen <= 1
-    assert worth.enough is not None
-    assert worth.enough.choosing_helps
-    assert sum(one.chosen for one in worth.questions) == worth.enough.size
-    assert worth == worth_of_questions(runs)
-
-
 def test_fewer_than_five_memories_say_nothing_of_questions(runs: Sequence[FinishedRun]) -> None:
     assert worth_of_questions(runs[:4]) is None
     assert worth_of_questions(runs[:5]) is not None
@@ -78,7 +66,7 @@ def test_a_board_shows_the_worth_and_has_every_question_beside_it(runs: Sequence
     lines = page.with_name(f"{page.stem}-{QUESTIONS}").read_text(encoding="utf-8").splitlines()
     worth = worth_of_questions(runs)
     assert worth is not None
-    assert lines[0] == "user_id,length,period,item,key,right,difficulty,discrimination,chosen"
+    assert lines[0] == "user_id,length,period,item,key,right,difficulty,discrimination"
     assert lines == worth_csv(worth).splitlines()
-    assert "What the questions are worth" in board_sections(runs)
+    assert "What the questions are worth" in [section.title for section in board_sections(runs)]
     assert "q199" in page.read_text(encoding="utf-8")

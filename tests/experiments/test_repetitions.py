@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import AnswerRow
-from pipelines.experiments.scoring.ranking import board_sections
+from pipelines.experiments.scoring.ranking import leaderboard_section
 from pipelines.experiments.scoring.repetitions import REPETITIONS_TITLE, repetitions
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 
@@ -46,6 +46,6 @@ def test_runs_that_are_no_attempts_of_one_plan_have_none(made: FinishedRun) -> N
 
 
 def test_a_board_of_attempts_has_a_line_for_their_memory(made: FinishedRun, tmp_path: Path) -> None:
-    section = board_sections(attempts(made, ["rr", "rw"]))[REPETITIONS_TITLE]
+    section = leaderboard_section(attempts(made, ["rr", "rw"])).partition(REPETITIONS_TITLE)[2]
     assert "k = 2" in section
     assert ".500" in section

@@ -6,23 +6,19 @@ from typing import Annotated, Optional
 import typer
 
 from pipelines.cli.terminal import TextConsole, print_plain
-from pipelines.evaluation.folder import RunFolder, read_run, run_folder_of, runs_folder
+from pipelines.evaluation.folder import RunFolder, read_run, run_folder_of
 from pipelines.evaluation.sources import open_tasks
-from pipelines.experiments.scoring.board_check import runs_of_board
-from pipelines.export.formats import OF_RELEASES, OF_RUNS, RunExport, board_writer, release_writer, run_writer
+from pipelines.export.formats import OF_RELEASES, OF_RUNS, RunExport, release_writer, run_writer
 from pipelines.home import home
 from pipelines.resources.storage.open_stores import open_release_store
 
-BOARD_ENDING = ".html"
 FORMATS = f"Of a release: {', '.join(OF_RELEASES)}. Of a run: {', '.join(OF_RUNS)}. The first by default."
 
 
 def export(
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="RELEASE|RUN|BOARD", help="A variant with a release, its folder, a data.json, a run, or a board."
-        ),
+        typer.Argument(metavar="RELEASE|RUN", help="A variant with a release, its folder, a data.json, or a run."),
     ],
     out: Annotated[Path, typer.Option(help="Folder to write.")],
     form: Annotated[Optional[str], typer.Option("--as", metavar="FORMAT", help=FORMATS)] = None,
@@ -32,9 +28,7 @@ def export(
 ) -> None:
     """Write a release or a run in a format of others, which pipelines/guide/formats.md lists."""
     folder = run_folder_of(source, home=home())
-    if source.endswith(BOARD_ENDING):
-        sentences = _board_sentences(Path(source), out, form=form)
-    elif folder is None:
+    if folder is None:
         write = release_writer(form)
         sentences = write(open_tasks(source, release_store=open_release_store(home())).first(users), out)
     else:
@@ -44,14 +38,3 @@ def export(
     console = TextConsole(stderr=True)
     for sentence in sentences:
         print_plain(console, sentence)
-
-
-def _board_sentences(page: Path, out: Path, *, form: str | None) -> list[str]:
-    """Write every run of a board into one folder, and say what was written."""
-    write = board_writer(form)
-    folder = runs_folder(home())
-    _, runs = runs_of_board(page, runs=folder)
-    sentences: list[str] = []
-    for run in runs:
-        sentences += write(RunExport(run, out, RunFolder(folder / run.manifest.run_id).made_at))
-    return sentences

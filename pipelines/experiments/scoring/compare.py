@@ -17,9 +17,11 @@ from pipelines.evaluation.metrics.facts import kind_metrics, kind_tallies
 from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, METRICS, memory_score
 from pipelines.evaluation.metrics.results import tally_users
 from pipelines.evaluation.records import Mode
-from pipelines.evaluation.report.formatting import format_estimate, format_number, headed_table, metric_label
+from pipelines.evaluation.report.contents import ReportSection, ReportTable
+from pipelines.evaluation.report.formatting import format_estimate, format_number, metric_label
+from pipelines.evaluation.report.markdown import section_text
 from pipelines.experiments.scoring.paired import Paired, difference_of, merged, metric_of_part, paired
-from pipelines.experiments.scoring.ranking import board_sections, leaderboard_table, ranked, run_labels
+from pipelines.experiments.scoring.ranking import leaderboard_section, ranked, run_labels
 
 Pairs = Sequence[tuple[FinishedRun, FinishedRun]]
 
@@ -163,37 +165,41 @@ def counts_of(run: FinishedRun, *, users: Sequence[str]) -> Tallies:
 
 
 def comparison_report(comparison: Comparison) -> str:
-    """Leaderboard, paired differences and the two modes as Markdown."""
-    noun = comparison.runs[0].manifest.noun
-    parts = [
-        f"# {counted(len(comparison.runs), 'run')} on {comparison.runs[0].manifest.dataset}",
-        leaderboard_table(comparison.runs),
-    ]
-    for title, content in board_sections(comparison.runs).items():
-        parts.append(f"## {title}\n\n{content}")
-    parts += [
-        f"## Differences over the same {counted(len(comparison.users), noun)}",
-        f"The p value comes from swapping whole {noun}s between two runs; for several comparisons mind their number. "
-        f"Detectable is the smallest true difference that these {noun}s would show four times out of five.",
-    ]
-    for pair in comparison.pairs:
-        parts.append(f"### {pair.title}\n\n{_difference_table(pair, users=len(comparison.users))}")
-    if comparison.policies:
-        parts += ["## Memory on- and off-policy", _policy_table(comparison.policies)]
+    """Return leaderboard, paired differences and the two modes as Markdown."""
+    runs = comparison.runs
+    parts = [f"# {counted(len(runs), 'run')} on {runs[0].manifest.dataset}", leaderboard_section(runs)]
+    for section in comparison_sections(comparison):
+        parts += section_text(section, users=len(comparison.users))
     return "\n\n".join(parts) + "\n"
 
 
-def _difference_table(pair: PairedRuns, *, users: int) -> str:
-    lines: list[list[str]] = []
-    for row in pair.differences:
-        difference = format_estimate(row.difference, users=users)
-        lines.append([metric_label(row.metric), difference, format_number(row.p_value), row.detectable_label])
-    return headed_table(["metric", "difference", "p", "detectable"], lines)
+def comparison_sections(comparison: Comparison) -> list[ReportSection]:
+    """Return what only several runs have: assistants that were run both ways, and differences of pairs."""
+    sections: list[ReportSection] = []
+    if comparison.policies:
+        sections.append(ReportSection("policies", "Memory on- and off-policy", [_policy_table(comparison.policies)]))
+    if comparison.pairs:
+        noun = comparison.runs[0].manifest.noun
+        note = (
+            f"The p value comes from swapping whole {noun}s between two runs; for several comparisons mind their number. "
+            f"Detectable is the smallest true difference that these {noun}s would show four times out of five."
+        )
+        title = f"Differences over the same {counted(len(comparison.users), noun)}"
+        sections.append(ReportSection("differences", title, [note, _difference_table(comparison.pairs)]))
+    return sections
 
 
-def _policy_table(rows: Sequence[PolicyRow]) -> str:
-    lines: list[list[str]] = []
-    for row in rows:
-        scores = map(format_estimate, (row.on, row.off, row.difference))
-        lines.append([row.name, *scores, format_estimate(row.ranks_gained, digits=0)])
-    return headed_table(["assistant", "on-policy", "off-policy", "off minus on", "ranks gained off-policy"], lines)
+def _difference_table(pairs: Sequence[PairedRuns]) -> ReportTable:
+    rows: list[Sequence[str | Estimate]] = []
+    for pair in pairs:
+        for one in pair.differences:
+            p_value = format_number(one.p_value)
+            rows.append([pair.title, metric_label(one.metric), one.difference, p_value, one.detectable_label])
+    return ReportTable(["runs", "metric", "difference", "p", "detectable"], rows)
+
+
+def _policy_table(policies: Sequence[PolicyRow]) -> ReportTable:
+    rows: list[Sequence[str | Estimate]] = []
+    for one in policies:
+        rows.append([one.name, one.on, one.off, one.difference, format_estimate(one.ranks_gained, digits=0)])
+    return ReportTable(["assistant", "on-policy", "off-policy", "off minus on", "ranks gained off-policy"], rows)

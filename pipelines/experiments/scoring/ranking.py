@@ -13,7 +13,15 @@ from pipelines.evaluation.metrics.facts import ALL, MOMENTS
 from pipelines.evaluation.metrics.metrics import ASKING_BASELINES, BOARD
 from pipelines.evaluation.metrics.operations import MEANINGS as OPERATIONS
 from pipelines.evaluation.records import RunManifest
-from pipelines.evaluation.report.contents import ReportTable, curve_rows, isolated_rows, operation_label
+from pipelines.evaluation.report.contents import (
+    FACTS_NOTE,
+    Block,
+    ReportSection,
+    ReportTable,
+    curve_rows,
+    isolated_rows,
+    operation_label,
+)
 from pipelines.evaluation.report.formatting import (
     RED,
     boundary_note,
@@ -28,13 +36,14 @@ from pipelines.evaluation.report.formatting import (
     setting_labels,
     unread_answers,
 )
-from pipelines.evaluation.report.markdown import error_list, table_text
+from pipelines.evaluation.report.markdown import error_list, section_text
 from pipelines.evaluation.spending import MemoryCall
 from pipelines.experiments.scoring.question_worth import (
     NEGATIVE_TITLE,
+    QUESTIONS,
+    SHOWN,
     WORTH_TITLE,
     negative_table,
-    subset_table,
     worth_notes,
     worth_of_questions,
 )
@@ -46,6 +55,9 @@ OPERATIONS_TITLE = "Operations of the memories"
 FACTS_TITLE = "Facts: right by kind of question"
 FORGOTTEN_TITLE = "Facts that were to be forgotten"
 ARMS_TITLE = "Right with controls in the memory's place, and harm"
+SECONDS_TITLE = "Seconds of answers and of the memory's calls, p50 / p95 / p99"
+HARM_NOTE = "Harm: the share of questions that are right with nothing, and wrong with the memory."
+FORGOTTEN_NOTE = "The share of questions for which a recalled text held the deleted value, and of those that it answered."
 NO_RANK = 0.1  # the share of unscored answers beyond which there is no rank
 
 
@@ -163,8 +175,8 @@ def leaderboard_table(runs: Sequence[FinishedRun]) -> str:
 def leaderboard_section(runs: Sequence[FinishedRun]) -> str:
     """Return the leaderboard of these runs, and below it what `board_sections` has."""
     parts = [leaderboard_table(runs)]
-    for title, content in board_sections(runs).items():
-        parts.append(f"**{title}**\n\n{content}")
+    for section in board_sections(runs):
+        parts += section_text(section)
     return "\n\n".join(parts)
 
 
@@ -214,32 +226,41 @@ def period_table(runs: Sequence[FinishedRun], name: str) -> str:
     return headed_table(["memory system", *map(str, range(periods))], rows)
 
 
-def board_sections(runs: Sequence[FinishedRun]) -> dict[str, str]:
-    """Return by title the tables below a leaderboard: what is measured besides the scores, of runs that have it."""
+def board_sections(runs: Sequence[FinishedRun]) -> list[ReportSection]:
+    """Return what stands below a leaderboard: what is measured besides the scores, of runs that have it."""
     named = {one.label: one.run.results for one in ranked(runs)}
-    sections: dict[str, str] = {}
+    sections: list[ReportSection] = []
+
+    def add(key: str, title: str, *blocks: Block) -> None:
+        sections.append(ReportSection(key, title, blocks))
+
     if any(results.isolated for results in named.values()):
-        sections["Isolated scores"] = table_text(isolated_rows(named))
+        add("isolated", "Isolated scores", isolated_rows(named))
     if any(results.operations for results in named.values()):
-        sections[OPERATIONS_TITLE] = table_text(operations_table(runs))
+        add("operations", OPERATIONS_TITLE, meanings_note(OPERATIONS), operations_table(runs))
     if any(results.facts for results in named.values()):
-        sections[FACTS_TITLE] = table_text(facts_by_kind(runs))
-        sections[FORGOTTEN_TITLE] = table_text(durability_table(runs))
+        add("kinds", FACTS_TITLE, FACTS_NOTE, facts_by_kind(runs))
+        add("forgotten", FORGOTTEN_TITLE, FORGOTTEN_NOTE, durability_table(runs))
     if any(results.arms for results in named.values()):
-        sections[ARMS_TITLE] = table_text(arms_table(runs))
+        add("arms", ARMS_TITLE, f"{meanings_note(ARM_MEANINGS)} {HARM_NOTE}", arms_table(runs))
     repeated = repetitions(runs)
     if repeated:
-        sections[REPETITIONS_TITLE] = table_text(repetitions_table(repeated))
+        add("repetitions", REPETITIONS_TITLE, repetitions_table(repeated))
     worth = worth_of_questions(runs)
     if worth:
-        sections[WORTH_TITLE] = "\n\n".join([*worth_notes(worth), table_text(subset_table(worth))])
+        add("worth", WORTH_TITLE, *worth_notes(worth), f"{QUESTIONS} beside the board's page has every question.")
         if worth.negative:
-            sections[NEGATIVE_TITLE] = table_text(negative_table(worth))
+            add("negative", NEGATIVE_TITLE, f"The {SHOWN} lowest at most.", negative_table(worth))
     if any(one.latency.by_call for one in runs):
-        sections["Seconds of answers and of the memory's calls, p50 / p95 / p99"] = _seconds_of_calls(runs)
+        add("seconds", SECONDS_TITLE, seconds_table(runs))
     if any(results.curve for results in named.values()):
-        sections["Overall against budget"] = table_text(curve_rows(named))
+        add("budget", "Overall against budget", curve_rows(named))
     return sections
+
+
+def meanings_note(meanings: Mapping[str, str]) -> str:
+    """Return each name with its meaning, as sentences."""
+    return " ".join(f"{metric_label(name).capitalize()}: {meaning}." for name, meaning in meanings.items())
 
 
 def operations_table(runs: Sequence[FinishedRun]) -> ReportTable:
@@ -290,7 +311,8 @@ def arms_table(runs: Sequence[FinishedRun]) -> ReportTable:
     return ReportTable(["memory system", *ARM_MEANINGS, "harm of the memory"], rows)
 
 
-def _seconds_of_calls(runs: Sequence[FinishedRun]) -> str:
+def seconds_table(runs: Sequence[FinishedRun]) -> ReportTable:
+    """Return the quantiles of seconds by what was called, a line for each run."""
     calls = ("answer", *get_args(MemoryCall))
     rows: list[list[str]] = []
     for one in ranked(runs):
@@ -300,7 +322,7 @@ def _seconds_of_calls(runs: Sequence[FinishedRun]) -> str:
             seconds = measured.get(call)
             row.append(seconds.quantiles if seconds else "-")
         rows.append(row)
-    return headed_table(["memory system", *calls], rows)
+    return ReportTable(["memory system", *calls], rows)
 
 
 def run_labels(runs: Sequence[FinishedRun]) -> dict[str, str]:

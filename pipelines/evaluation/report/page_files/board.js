@@ -6,6 +6,7 @@ const grouped = (groups) => Object.entries(groups).map(([value, estimate]) => [N
 // Memories that are references, not rivals: they keep nothing, or everything.
 const REFERENCES = ["none", "full-history"];
 const CONDITIONS = [["no_memory", "N: no memory"], ["needed_facts", "O: needed messages"], ["everything", "F: full history"]];
+const LONG = 12; // lines of a table that is folded
 const LABEL_ROOM = 0.06; // of the score: what a label of a line is high
 const rivals = (data) => data.runs.filter((run) => !REFERENCES.includes(run.kind));
 const linked = (run) => (run.page ? el("a", { href: run.page }, run.label) : run.label);
@@ -47,9 +48,8 @@ function lossTable(data) {
 }
 
 function priceTable(data) {
-  const calls = ["answer", "write", "settle", "recall", "fork"];
-  return table(["memory system", "tokens/answer", "$/1000 answers", "seconds/answer", "lost writes", ...calls.map((name) => `s/${name}, p50 / p95 / p99`)], data.runs.map((run) =>
-    [run.label, figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.lost_writes), ...calls.map((name) => run.calls[name] ?? "-")]));
+  return table(["memory system", "tokens/answer", "$/1000 answers", "seconds/answer", "lost writes"], data.runs.map((run) =>
+    [run.label, figure(run.tokens, 0), shown(run.costs.usd_per_1000_answers, 4, "unknown"), shown(run.seconds, 2, "unknown"), count(run.lost_writes)]));
 }
 
 function boardHero(data) {
@@ -85,24 +85,17 @@ function dialogueBoards(data) {
     lineChart(data.runs.map((run) => ({ label: run.label, points: grouped(run.by_age) })), { x: "periods since told", y: "overall", top: 1 }));
 }
 
+const folded = (block) => (block.rows?.length > LONG ? el("details", {}, el("summary", {}, counted(block.rows.length, "line")), drawTable(block)) : drawBlock(block));
+
 function boardPage(data) {
   const runs = rivals(data), references = data.runs.filter((run) => !runs.includes(run));
   section("losses", "What became of each answer", outcomeBars(data.runs), rangeLines(data.runs.map((run) => ({ label: run.label, ...run.isolated }))));
   section("leaderboard", "Leaderboard", data.notes.map((note) => el("p", { class: "quiet" }, note)),
     runs.length ? boardTable(data, runs) : null, el("h3", {}, "References, which are no rivals"), referenceTable(data, references));
   section("price", "What an answer takes", scatters(data), el("details", {}, el("summary", {}, "Tokens, money and seconds"), priceTable(data)));
-  for (const one of data.tables) section(one.key, one.title, one.notes.map((note) => el("p", { class: "quiet" }, note)), table(one.head, one.rows));
   if (data.columns.length) section("stages", "Where answers are lost", el("details", {}, el("summary", {}, "By stage, with what was recalled"), lossTable(data)));
   if (data.runs[0].periods.overall) dialogueBoards(data);
   section("required", "By number of needed values",
     table(["memory system", ...Object.keys(data.runs[0].by_required)], data.runs.map((run) => [run.label, ...Object.values(run.by_required).map((one) => shown(one))])));
-  if (data.policies.length) {
-    section("policies", "On- and off-policy", table(["assistant", "on-policy memory", "off-policy memory", "off minus on", "ranks gained off-policy"],
-      data.policies.map((row) => [row.name, shown(row.on), shown(row.off), shown(row.difference), shown(row.ranks_gained, 0)])));
-  }
-  if (data.pairs.length) {
-    section("differences", "Differences", el("p", { class: "quiet" }, `Over the same ${counted(data.users, data.noun)}. The p value comes from swapping whole ${data.noun}s between two runs; for several comparisons mind their number. Detectable is the smallest true difference that these ${data.noun}s would show four times out of five.`),
-      data.pairs.map((pair) => el("details", {}, el("summary", {}, pair.title), table(["metric", "difference", "p", "detectable"],
-        pair.differences.map((one) => [words(one.metric), shown(one.difference), figure(one.p_value), one.detectable])))));
-  }
+  for (const { key, title, blocks } of data.sections) section(key, title, ...blocks.map(folded));
 }

@@ -2,5 +2,4 @@
 const DATA = read("data");
 document.getElementById("top").append(el("h1", {}, DATA.title), el("p", { class: DATA.trusted ? "verdict" : "verdict no" }, DATA.verdict),
   el("p", { class: "quiet" }, DATA.subtitle));
-const drawBlock = (block) => (typeof block === "string" ? el("p", { class: "quiet" }, block) : block.rows ? drawTable(block) : drawChart(block));
 for (const { key, title, blocks } of DATA.sections) section(key, title, ...blocks.map(drawBlock));

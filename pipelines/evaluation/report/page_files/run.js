@@ -30,6 +30,7 @@ function drawCell(cell, { digits, missing, whiskers }) {
 
 const drawTable = (block) => table(block.head, block.rows.map((row) => row.map((cell) => drawCell(cell, block))));
 const drawChart = (block) => lineChart(Object.entries(block.lines).map(([label, points]) => ({ label, points })), block);
+const drawBlock = (block) => (typeof block === "string" ? el("p", { class: "quiet" }, block) : block.rows ? drawTable(block) : drawChart(block));
 
 function periodTable(metrics) {
   const rows = Object.entries(metrics).map(([name, values]) => ({ name, label: words(name), values }));
