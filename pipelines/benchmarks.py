@@ -35,7 +35,7 @@ class BenchmarkEntry:
     - `exported(tasks)` gives documents and questions for other harnesses, `traced(tasks)` sessions as traces.
     - `writers` are the embedded model's functions by prompt.
     - `print_item(console, item, brief=...)` prints a finished item, `print_figures(console, report)` a report's main figures.
-    - `forecast(recipe, ledger, terms)` says what a variant will take; left out, it follows from what the stages say.
+    - `forecast_notes(recipe)` says how to read the forecast of a variant.
     """
 
     validation: Validation
@@ -50,7 +50,7 @@ class BenchmarkEntry:
     writers: str = ""
     print_item: str = ""
     print_figures: str = ""
-    forecast: str = ""
+    forecast_notes: str = ""
 
     @property
     def benchmark(self) -> Benchmark:
@@ -70,7 +70,7 @@ BENCHMARKS = (
         writers="pipelines.embedded.amemgym.writers:WRITERS",
         print_item="pipelines.cli.stories:print_episode",
         print_figures="pipelines.cli.stories:print_figures",
-        forecast="pipelines.planning.users:forecast_variant",
+        forecast_notes="pipelines.planning.amemgym:forecast_notes",
     ),
     BenchmarkEntry(
         DEEP_RESEARCH_VALIDATION,

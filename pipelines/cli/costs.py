@@ -18,15 +18,14 @@ from pipelines.cli.recipe import recipe_to_follow
 from pipelines.cli.terminal import print_json, print_table, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home
-from pipelines.planning.defaults import load_defaults
-from pipelines.planning.forecast import Forecast, StageForecast, Terms, estimate
+from pipelines.planning.forecast import Forecast, StageForecast, Terms, forecast_variant
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
 from pipelines.resources.ledger.prices import Prices, read_prices
 from pipelines.resources.ledger.queries import LedgerSums, dollars, sum_calls, write_parquet
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.open_database import open_database
 
-USERS_AT_ONCE = 32  # as `amemgym generate` has it by default
+ITEMS_AT_ONCE = 32  # as `amemgym generate` has it by default
 FREE = dollars(0)
 # A column of the ledger with nothing else is left out.
 NEVER = {"errors": "0", "cached": "0", "cost": FREE}
@@ -40,16 +39,17 @@ def plan(
 ) -> None:
     """Say calls, tokens, money and time per stage, with intervals, before the first paid call."""
     recipe = recipe_to_follow(variant, overrides, model=model)
+    entry = entry_of(recipe)
     settings = EndpointSettings.from_environment()
     prices = Prices(read_prices(), base_url=settings.address if settings else None)
-    terms = Terms(prices, (settings or EndpointSettings()).max_in_flight, USERS_AT_ONCE)
+    terms = Terms(prices, (settings or EndpointSettings()).max_in_flight, ITEMS_AT_ONCE)
     spent: list[LedgerSums] = []
     if open_database(ledger_file(home())).exists:
         with closing(_open_ledger()) as ledger:
-            forecast = _forecast(recipe, ledger, terms)
+            forecast = forecast_variant(entry.benchmark, recipe, ledger, terms)
             spent = asyncio.run(sum_calls(ledger, by="variant", variant=recipe.variant))
     else:
-        forecast = _forecast(recipe, None, terms)
+        forecast = forecast_variant(entry.benchmark, recipe, None, terms)
     if as_json:
         stages = forecast.stages[:-1]
         print_json({"variant": recipe.variant, "from": forecast.source, "stages": stages, "all": forecast.whole})
@@ -57,18 +57,11 @@ def plan(
     console = stdout_console()
     _print_plan(console, recipe, forecast.stages)
     console.print(f"From {forecast.source}. {_caching(forecast.whole)}")
-    for line in (*forecast.notes, *_sentences(recipe, forecast), *_spent(spent)):
+    notes = resolve_name(entry.forecast_notes)(recipe) if entry.forecast_notes else ()
+    for line in (*_sentences(recipe, forecast), *notes, *_spent(spent)):
         console.print(line)
     if settings is None:
         console.print("No model endpoint is configured: a run now would use the embedded model, which is free.")
-
-
-def _forecast(recipe: Recipe, ledger: Ledger | None, terms: Terms) -> Forecast:
-    """Return the benchmark's own forecast, else one by what its stages say. Raises Problem where nothing is known."""
-    entry = entry_of(recipe)
-    if entry.forecast:
-        return resolve_name(entry.forecast)(recipe, ledger, terms)
-    return estimate(entry.benchmark, recipe, call_time=load_defaults().call_time, terms=terms)
 
 
 def _print_plan(console: Console, recipe: Recipe, forecasts: Sequence[StageForecast]) -> None:
@@ -113,8 +106,6 @@ def _sentences(recipe: Recipe, forecast: Forecast) -> Iterator[str]:
     yield f"One {benchmark_of(recipe).noun}: {sent} K input and {received} K output tokens, {cost}."
     if recipe.models.batched:
         yield "Calls in batch jobs are counted at half price. A job may take up to a day; the seconds are those of live calls."
-    if forecast.comparison:
-        yield forecast.comparison
     if whole.cost_usd is None:
         yield "Give the model's price in pipelines/resources/ledger/prices.yaml, or in the file that AMEMGYM_PRICES names."
     budget = recipe.budget

@@ -1,21 +1,41 @@
 """The forecast of making a variant, stage by stage: calls, tokens, money and time, each with an interval."""
 
+import asyncio
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from assets.engine.benchmark import Benchmark
-from assets.engine.stage import amount
 from assets.llm.ports import BATCH_SHARE
 from assets.llm.usage import Usage
 from assets.recipe.recipe import Recipe
-from pipelines.errors import Problem
-from pipelines.planning.defaults import CallTime, ErrorMargin
-from pipelines.planning.prompt_calls import NOTHING_USED, PromptUsage
+from assets.reporting.plurals import counted
+from pipelines.planning.earlier_runs import EarlierRun, earlier_runs
+from pipelines.planning.usage import ItemUsage, Line, PromptUsage, expected_usage, lines_of, read_measured
+from pipelines.resources.ledger.ledger import Ledger
 from pipelines.resources.ledger.prices import Prices
 from prompts.catalogue import load_prompt
 
-WIDENED = ErrorMargin(low=0.7, high=1.8)
+FEW_ITEMS = 5  # below which the spread between items is not known
+NINE_IN_TEN = 1.645  # standard deviations, to both sides
+# The time of a call where nobody has measured it: that of a large hosted model.
+CALL_SECONDS = 0.5
+TOKENS_READ_PER_SECOND = 5000
+TOKENS_WRITTEN_PER_SECOND = 80
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Factors by which a forecast may miss."""
+
+    low: float
+    high: float
+
+
+# A model's texts may be longer or shorter, and its judge may accept more or less often.
+WIDE = Margin(low=0.7, high=1.8)
 
 
 @dataclass(frozen=True)
@@ -45,24 +65,19 @@ class StageForecast:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms on which calls are made: prices, and how many calls and users at once."""
+    """The terms on which calls are made: prices, and how many calls and items at once."""
 
     prices: Prices
     calls_at_once: int
-    users_at_once: int
+    items_at_once: int
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of a variant: its stages, then the whole. `source`: what that rests on.
-
-    `notes` are sentences about how to read it, and `comparison` is one about what somebody else needed, if there is one.
-    """
+    """The forecast of a variant: its stages, then the whole. `source`: what that rests on."""
 
     stages: Sequence[StageForecast]
     source: str
-    notes: tuple[str, ...] = ()
-    comparison: str = ""
 
     @property
     def whole(self) -> StageForecast:
@@ -70,89 +85,148 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class _StageCalls:
-    """The usage of one prompt of a stage for the whole variant."""
+class Basis:
+    """What an item is expected to take, and how far that may be from the truth. `tried` items are worked on per item wanted."""
 
-    stage: str
-    prompt: str
-    use: PromptUsage
-
-
-def estimate(benchmark: Benchmark, recipe: Recipe, *, call_time: CallTime, terms: Terms) -> Forecast:
-    """Return the forecast by what the stages say of their calls. Raises Problem where one that asks cannot say it."""
-    by_stage: dict[str, list[_StageCalls]] = {}
-    whole: list[_StageCalls] = []
-    for calls in _stage_calls(benchmark, recipe):
-        if math.isnan(calls.use.calls):
-            raise Problem(
-                f"How many calls {recipe.variant!r} takes is not known before it is made: the stage {calls.stage!r} cannot say "
-                "how often it asks. Make a few items first, and see what they took with: amemgym ledger"
-            )
-        if calls.use.calls:
-            by_stage.setdefault(calls.stage, []).append(calls)
-            whole.append(calls)
-    by_stage[recipe.variant] = whole
-    stages = [_sum(name, own, recipe, call_time=call_time, terms=terms) for name, own in by_stage.items()]
-    margin = f"{WIDENED.low:g} to {WIDENED.high:g} times that"
-    return Forecast(stages, f"the recipe's counts, if all goes well at once; intervals are {margin}")
+    source: str
+    item: ItemUsage
+    margin: Margin = WIDE
+    tried: float = 1.0
 
 
-def _stage_calls(benchmark: Benchmark, recipe: Recipe) -> Iterator[_StageCalls]:
-    for stage in benchmark.stages:
-        for prompt in stage.prompts:
-            known = stage.calls.get(prompt)
-            if known is None:
-                yield _StageCalls(stage.name, prompt, PromptUsage(math.nan, math.nan, math.nan))
-                continue
-            calls = amount(known.per_item, recipe) * recipe.num_items
-            reading = amount(known.reading, recipe)
-            writing = amount(known.writing, recipe)
-            yield _StageCalls(stage.name, prompt, PromptUsage(calls, calls * reading, calls * writing))
+def forecast_variant(benchmark: Benchmark, recipe: Recipe, ledger: Ledger | None, terms: Terms) -> Forecast:
+    """Return what the recipe's items will take, by the ledger where it knows some. Raises Problem where a stage cannot say."""
+    runs = [] if ledger is None else asyncio.run(earlier_runs(ledger, benchmark, like=recipe))
+    basis = basis_for(benchmark, recipe, runs)
+    count = recipe.num_items * basis.tried
+    stages: list[StageForecast] = []
+    whole = PromptUsage()
+    whole_cost = 0.0
+    for name in benchmark.asking_stages:
+        lines = {line: use for line, use in basis.item.items() if line[0] == name}
+        if lines:
+            seconds = _wall_seconds(benchmark, lines, count=count, terms=terms)
+            use = replace(sum(lines.values(), PromptUsage()) * count, seconds=seconds)
+            cost = cost_of(lines, recipe=recipe, prices=terms.prices) * count
+            stages.append(_stage_forecast(name, use, cost=cost, margin=basis.margin))
+            whole += use
+            whole_cost += cost
+    stages.append(_stage_forecast(recipe.variant, whole, cost=whole_cost, margin=basis.margin))
+    return Forecast(stages, f"{basis.source}; intervals of {basis.margin.low:.2g} to {basis.margin.high:.2g} times that")
 
 
-def _sum(name: str, calls: Sequence[_StageCalls], recipe: Recipe, *, call_time: CallTime, terms: Terms) -> StageForecast:
-    use = NOTHING_USED
-    cost = 0.0
-    work = 0.0
-    for one in calls:
-        use += one.use
-        cost += cost_of(one.prompt, one.use, recipe=recipe, prices=terms.prices)
-        work += one.use.calls * call_time.seconds(one.use)
+def basis_for(benchmark: Benchmark, recipe: Recipe, runs: Sequence[EarlierRun]) -> Basis:
+    """Return the best that is known of an item: what is expected, times what earlier ones took over what was expected of them.
+
+    Where there are earlier ones of the same counts, others say nothing.
+    """
+    expected = expected_usage(benchmark, recipe)
+    source = _source_words(expected)
+    if not runs:
+        return Basis(source, expected)
+    alike = [run for run in runs if run.expected == expected]
+    chosen = alike or runs
+    item = _corrected(expected, chosen)
+    items = [item for run in chosen for item in run.items]
+    tried = sum(run.tried for run in chosen) / len(chosen)
+    count = counted(len(items), benchmark.noun)
+    if not alike:
+        return Basis(f"{source}, corrected by {count} of other counts with the same models", item, WIDE, tried)
+    margin = _margin(items, wanted=recipe.num_items)
+    return Basis(f"{count} of earlier runs with the same counts and models", item, margin, tried)
+
+
+def _source_words(expected: ItemUsage) -> str:
+    measured = {prompt for variant in read_measured().values() for prompt in variant.prompts}
+    if any(prompt in measured for _, prompt in expected):
+        return "the shipped defaults, measured with the embedded model"
+    return "the recipe's counts, if all goes well at once"
+
+
+def _corrected(expected: ItemUsage, runs: Sequence[EarlierRun]) -> dict[Line, PromptUsage]:
+    taken: dict[Line, PromptUsage] = {}
+    of_those: dict[Line, PromptUsage] = {}
+    count = 0
+    for run in runs:
+        count += len(run.items)
+        for item in run.items:
+            _add(taken, item)
+            _add(of_those, run.expected)
+    corrected = dict(expected)
+    for line, use in taken.items():
+        if line not in of_those:
+            corrected[line] = use * (1 / count)  # nobody expected it
+        elif line in expected:
+            corrected[line] = expected[line].corrected(use, expected=of_those[line])
+    return corrected
+
+
+def _add(sums: dict[Line, PromptUsage], item: ItemUsage) -> None:
+    for line, use in item.items():
+        sums[line] = sums.get(line, PromptUsage()) + use
+
+
+def _margin(items: Sequence[ItemUsage], *, wanted: int) -> Margin:
+    """Return an interval that covers nine cases in ten, by the spread of the items' tokens; a wide one by few items."""
+    if len(items) < FEW_ITEMS:
+        return WIDE
+    totals = [sum(use.input_tokens + use.output_tokens for use in item.values()) for item in items]
+    spread = float(np.std(totals, ddof=1) / np.mean(totals))
+    error = NINE_IN_TEN * spread * math.sqrt(1 / len(items) + 1 / wanted)
+    return Margin(max(0.0, 1 - error), 1 + error)
+
+
+def _stage_forecast(name: str, use: PromptUsage, *, cost: float, margin: Margin) -> StageForecast:
+    def spread(value: float) -> Range:
+        return Range(value * margin.low, value, value * margin.high)
+
     return StageForecast(
         name,
-        calls=_widened(use.calls),
-        input_tokens=_widened(use.input_tokens),
-        output_tokens=_widened(use.output_tokens),
-        cost_usd=None if math.isnan(cost) else _widened(cost),
-        seconds=_widened(work / terms.calls_at_once),
-        cached_tokens=_widened(use.cached_tokens),
+        calls=spread(use.calls),
+        input_tokens=spread(use.input_tokens),
+        output_tokens=spread(use.output_tokens),
+        cost_usd=None if math.isnan(cost) else spread(cost),
+        seconds=spread(use.seconds),
+        cached_tokens=spread(use.cached_tokens),
     )
 
 
-def _widened(value: float) -> Range:
-    return Range(value * WIDENED.low, value, value * WIDENED.high)
+def _wall_seconds(benchmark: Benchmark, lines: ItemUsage, *, count: float, terms: Terms) -> float:
+    """Return the time of all calls at the limit of calls at once, or of the items' longest chains if that is longer."""
+    work = 0.0
+    longest = 0.0
+    for line, use in lines.items():
+        seconds = use.seconds or _likely_seconds(use)
+        work += seconds
+        together = 1.0 if lines_of(benchmark)[line].in_sequence else max(1.0, use.calls)
+        longest = max(longest, seconds / together)
+    return max(work * count / terms.calls_at_once, longest * math.ceil(count / terms.items_at_once))
 
 
-def cost_of(prompt: str, use: PromptUsage, *, recipe: Recipe, prices: Prices, model: str | None = None) -> float:
-    """Return the cost of all calls, priced as so many average ones; nan where a price is unknown.
+def _likely_seconds(use: PromptUsage) -> float:
+    reading = use.input_tokens / TOKENS_READ_PER_SECOND
+    return use.calls * CALL_SECONDS + reading + use.output_tokens / TOKENS_WRITTEN_PER_SECOND
 
-    Cached tokens have their own price, but not in batch jobs. `model` asks in place of those that the recipe names.
+
+def cost_of(lines: Mapping[Line, PromptUsage], *, recipe: Recipe, prices: Prices) -> float:
+    """Return the cost of an item's calls, priced as so many average ones; nan where a price is unknown.
+
+    Cached tokens have their own price, but not in batch jobs.
     """
-    spec = recipe.models.for_role(load_prompt(prompt).role)
-    models = recipe.models.judge.panel if spec is recipe.models.judge else (spec.model,)
-    if model is not None:
-        models = (model,)
-    share = 1.0
-    if spec.transport == "batch":
-        share = BATCH_SHARE
-        use = replace(use, cached_tokens=0.0)
-    # Judges take turns, so that each has its share of the calls.
-    return share * sum(_price(use, prices=prices, model=each) for each in models) / len(models)
+    cost = 0.0
+    for (_, prompt), use in lines.items():
+        spec = recipe.models.for_role(load_prompt(prompt).role)
+        models = recipe.models.judge.panel if spec is recipe.models.judge else (spec.model,)
+        share = 1.0
+        if spec.transport == "batch":
+            share = BATCH_SHARE
+            use = replace(use, cached_tokens=0.0)
+        # Judges take turns, so that each has its share of the calls.
+        cost += share * sum(_price(use, prices=prices, model=each) for each in models) / len(models)
+    return cost
 
 
 def _price(use: PromptUsage, *, prices: Prices, model: str) -> float:
-    if not use.calls:
-        return 0.0
     average = Usage(
         calls=1,
         input_tokens=round(use.input_tokens / use.calls),

@@ -4,65 +4,54 @@ It reads the ledger of AMEMGYM_HOME and takes what the embedded model used for t
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping
+from contextlib import closing
 
 import yaml
 
-from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.loading import expect_recipe, load_recipe
+from assets.amemgym.pipeline import AMEMGYM
+from assets.recipe.loading import load_recipe
 from pipelines.embedded.bank import model_name
 from pipelines.home import home
-from pipelines.planning.defaults import FILE, CallTime, Defaults, ErrorMargin, MeasuredVariant, PromptMean
-from pipelines.planning.observed import ObservedRuns, observed_runs
-from pipelines.planning.prompt_calls import NOTHING_USED, PROMPT_CALLS, RecipeSize
+from pipelines.planning.earlier_runs import EarlierRun, earlier_runs
+from pipelines.planning.usage import FILE, Line, MeasuredPrompt, MeasuredVariant, PromptUsage, expected_calls, expected_usage
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
 
 VARIANTS = ("demo", "base", "extra")
 HEAD = """# What `amemgym plan` starts from where the ledger knows nothing: means over users of the embedded model.
-# Written by `python -m pipelines.planning.measure` (which see); calls are per user, tokens per call.
-# The margin covers that a real model's texts are longer or shorter and that its judge accepts more or less often.
-# The call time is that of a large hosted model; once the ledger has paid calls, their own time is used.
+# Written by `python -m pipelines.planning.measure` (which see). `times`: calls over those that the stage expects of the
+# recipe, which are `expected_calls` in all; tokens are per call.
 """
-MARGIN = ErrorMargin(low=0.7, high=1.8)
-CALL_TIME = CallTime(base_seconds=0.5, prefill_tokens_per_second=5000, decode_tokens_per_second=80)
 
 
-def measured(runs: ObservedRuns) -> MeasuredVariant:
-    """Return the mean calls per user and tokens per call of each prompt."""
-    prompts: dict[str, PromptMean] = {}
-    for name in PROMPT_CALLS:
-        use = NOTHING_USED
-        for user in runs.users:
-            use += user.get(name, NOTHING_USED)
-        if use.calls:
-            prompts[name] = PromptMean(
-                calls=round(use.calls / len(runs.users), 2),
+def measured(run: EarlierRun, calls: Mapping[Line, float]) -> MeasuredVariant:
+    """Return the mean calls per user over those that the stages expect, and the tokens per call of each prompt."""
+    prompts: dict[str, MeasuredPrompt] = {}
+    for line, expected in calls.items():
+        use = sum((item.get(line, PromptUsage()) for item in run.items), PromptUsage())
+        if use.calls and expected:
+            prompts[line[1]] = MeasuredPrompt(
+                times=round(use.calls / len(run.items) / expected, 3),
                 input_tokens=round(use.input_tokens / use.calls),
                 output_tokens=round(use.output_tokens / use.calls),
                 cached_tokens=round(use.cached_tokens / use.calls),
             )
-    return MeasuredVariant(size=runs.size, users=len(runs.users), tried=round(runs.tried, 2), prompts=prompts)
-
-
-def defaults_of(runs: Sequence[ObservedRuns]) -> Defaults:
-    """Return the defaults from runs of the embedded model. Raises SystemExit naming a variant that has not been made."""
-    variants: dict[str, MeasuredVariant] = {}
-    for variant in VARIANTS:
-        size = RecipeSize.of(expect_recipe(load_recipe(variant), AMemGymRecipe))
-        own = [run for run in runs if run.size == size and run.models == (model_name(), model_name())]
-        if not own:
-            raise SystemExit(f"The ledger has no finished users of {variant!r} on {model_name()}; generate it first.")
-        variants[variant] = measured(own[0])
-    return Defaults(margin=MARGIN, call_time=CALL_TIME, measured=variants)
+    return MeasuredVariant(expected_calls=round(sum(calls.values()), 2), prompts=prompts)
 
 
 def main() -> None:
-    ledger = Ledger(ledger_file(home()))
-    try:
-        runs = asyncio.run(observed_runs(ledger))
-    finally:
-        ledger.close()
-    FILE.write_text(HEAD + yaml.safe_dump(defaults_of(runs).model_dump(mode="json"), sort_keys=False), encoding="utf-8")
+    """Write the file. Raises SystemExit naming a variant that has not been made."""
+    variants: dict[str, object] = {}
+    with closing(Ledger(ledger_file(home()))) as ledger:
+        for variant in VARIANTS:
+            recipe = load_recipe(variant).with_models(lambda _: model_name())
+            expected = expected_usage(AMEMGYM, recipe)
+            runs = asyncio.run(earlier_runs(ledger, AMEMGYM, like=recipe))
+            own = [run for run in runs if run.expected == expected]
+            if not own:
+                raise SystemExit(f"The ledger has no finished users of {variant!r} on {model_name()}; generate it first.")
+            variants[variant] = measured(own[0], expected_calls(AMEMGYM, recipe)).model_dump(mode="json")
+    FILE.write_text(HEAD + yaml.safe_dump(variants, sort_keys=False), encoding="utf-8")
     print(f"Wrote {FILE}.")
 
 

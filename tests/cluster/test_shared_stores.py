@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from assets.amemgym.pipeline import AMEMGYM
 from assets.llm.ports import ModelReply
 from pipelines.errors import StoreError
-from pipelines.planning.observed import observed_runs, observed_seconds
+from pipelines.planning.earlier_runs import earlier_runs
 from pipelines.resources.cache.export import delete_replies, shares, write_copy
 from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.cache.reply_cache import open_replies
@@ -23,6 +24,7 @@ from tests.cluster.servers import Cluster
 from tests.cluster.sessions import end_sessions
 from tests.pipelines.cache import test_places
 from tests.pipelines.ledger.ledger_stores import LedgerStores, UsingModel, call, open_stores
+from tests.support.small import small_recipe
 
 
 def told(stores: LedgerStores, folder: Path) -> list[Any]:
@@ -34,7 +36,7 @@ def told(stores: LedgerStores, folder: Path) -> list[Any]:
     async def read() -> list[Any]:
         groupings: tuple[Grouping, ...] = ("stage", "model", "prompt", "variant")
         sums = [sorted(map(str, await sum_calls(stores.ledger, by=by))) for by in groupings]
-        seen = [await observed_runs(stores.ledger), await observed_seconds(stores.ledger, model="gpt-4.1")]
+        seen = await earlier_runs(stores.ledger, AMEMGYM, like=small_recipe())
         kept = [(share.model, share.replies, share.size) for share in await shares(stores.replies)]
         copied = await write_copy(stores.replies, folder / "copy.sqlite")
         taken = await delete_replies(stores.replies, model="gpt-4.1", older_than_days=None)

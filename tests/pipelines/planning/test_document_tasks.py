@@ -9,12 +9,11 @@ from assets.deep_research.pipeline import DEEP_RESEARCH
 from assets.deep_research.reading_sizes import reading_tokens
 from pipelines.cli.costs import plan
 from pipelines.errors import Problem
-from pipelines.planning.defaults import load_defaults
-from pipelines.planning.forecast import Terms, estimate
+from pipelines.planning.forecast import Terms, forecast_variant
 from pipelines.resources.ledger.prices import OwnPrice, Prices
 from tests.support.research_tasks import made_task, small_recipe
 
-TERMS = Terms(Prices({"gpt-4.1": OwnPrice(input=2, output=8)}), calls_at_once=8, users_at_once=8)
+TERMS = Terms(Prices({"gpt-4.1": OwnPrice(input=2, output=8)}), calls_at_once=8, items_at_once=8)
 
 
 def test_the_readings_of_the_last_ablation_are_those_that_a_task_has() -> None:
@@ -28,7 +27,7 @@ def test_the_readings_of_the_last_ablation_are_those_that_a_task_has() -> None:
 
 def test_longer_tasks_cost_more_and_every_stage_that_asks_has_a_line() -> None:
     short, long = (
-        estimate(DEEP_RESEARCH, small_recipe(lengths=lengths), call_time=load_defaults().call_time, terms=TERMS).stages
+        forecast_variant(DEEP_RESEARCH, small_recipe(lengths=lengths), None, TERMS).stages
         for lengths in ((4000,), (4000, 100_000))
     )
     assert [line.name for line in short] == ["dr_sources", "dr_questions", "dr_turns", "dr_ablation", "small"]
