@@ -27,19 +27,21 @@ class EarlierRun:
 async def earlier_runs(ledger: Ledger, benchmark: Benchmark, *, like: Recipe) -> list[EarlierRun]:
     """Return the ledger's finished items by recipe, with the models and the language of one, under the prompts as they are now.
 
-    Repeated requests count once, so that an interrupted run and the one that finished it are one.
+    Repeated requests count once, so that an interrupted run and the one that finished it are one; what several items ask is
+    shared among them.
     """
     recipes = await ledger.recipes.run(lambda connection: _recipes(connection, like=like))
     usage = await ledger.calls.run(lambda connection: _usage(connection, benchmark, rows=ledger.sound_rows(connection)))
-    always = {line for line, calls in lines_of(benchmark).items() if calls.always}
     found: list[EarlierRun] = []
     for key, recipe in recipes.items():
-        seen = usage.get(key, {})
-        finished = [item for item in seen.values() if item.keys() >= always]
-        wanted = max(len(finished), recipe.num_items)
         with suppress(Problem):  # of a recipe whose stages cannot say how often they ask
+            expected = expected_usage(benchmark, recipe)
+            always = {line for line, calls in lines_of(benchmark).items() if calls.always and line in expected}
+            seen = usage.get(key, {})
+            finished = [item for item in seen.values() if item.keys() >= always]
             if finished:
-                found.append(EarlierRun(expected_usage(benchmark, recipe), finished, max(1.0, len(seen) / wanted)))
+                wanted = max(len(finished), recipe.num_items)
+                found.append(EarlierRun(expected, finished, max(1.0, len(seen) / wanted)))
     return found
 
 
@@ -64,13 +66,14 @@ def _usage(connection: Connection, benchmark: Benchmark, *, rows: str) -> dict[s
     current = [load_prompt(prompt).fingerprint for prompt in by_prompt]
     once = (
         "SELECT recipe, user_id, stage, prompt, MAX(input_tokens) AS sent, MAX(output_tokens) AS received, "
-        f"MAX(cached_input_tokens) AS cached, MAX(seconds) AS seconds FROM {TABLE} "
+        "MAX(cached_input_tokens) AS cached, MAX(seconds) AS seconds, "
+        f"1.0 / COUNT(*) OVER (PARTITION BY recipe, request) AS share FROM {TABLE} "
         f"WHERE outcome <> 'error' AND fingerprint IN ({', '.join('?' * len(current))}) AND {rows} "
         "GROUP BY recipe, user_id, stage, prompt, request"
     )
     query = (
-        "SELECT recipe, user_id, stage, prompt, COUNT(*), SUM(sent), SUM(received), SUM(cached), SUM(seconds) "
-        f"FROM ({once}) AS c GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
+        "SELECT recipe, user_id, stage, prompt, SUM(share), SUM(share * sent), SUM(share * received), SUM(share * cached), "
+        f"SUM(share * seconds) FROM ({once}) AS c GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
     )
     found: dict[str, dict[str, dict[Line, PromptUsage]]] = {}
     for recipe, item, stage, prompt, *used in connection.execute(query, current):

@@ -59,7 +59,7 @@ def test_an_unknown_price_leaves_the_cost_open_and_the_tokens_known() -> None:
 
 
 def test_cached_input_has_its_own_price_but_in_batch_jobs_at_half_price() -> None:
-    item = {DRAFT: PromptUsage(1, 2000, 100, 1000)}
+    item: ItemUsage = {DRAFT: PromptUsage(1, 2000, 100, 1000)}
     assert cost_of(item, recipe=one_model(), prices=PRICES) == pytest.approx((1000 + 1000 * 0.25 + 100 * 10) / 1e6)
     batched = small_recipe(models={role: {"model": "m-1", "transport": "batch"} for role in ("writer", "judge")})
     assert cost_of(item, recipe=batched, prices=PRICES) == pytest.approx((2000 + 100 * 10) / 1e6 / 2)

@@ -99,6 +99,20 @@ def test_a_request_that_was_repeated_counts_once(tmp_path: Path) -> None:
     assert asyncio.run(use()) == [1]
 
 
+def test_a_request_that_several_users_make_is_shared_among_them(tmp_path: Path) -> None:
+    async def use() -> list[float]:
+        with open_stores(tmp_path) as stores:
+            await live(stores, one_model(), users=2)
+            ledger = UnitLedger(stores.ledger, Prices({}), one_model(), "small", ADDRESS)
+            for user in ("u-0", "u-1"):
+                labels = CallLabels(DRAFT[0], user, DRAFT[1], load_prompt(DRAFT[1]).fingerprint)
+                await PaidCallRecorder(UsingModel(), ledger).complete(call(999, model="m-1", labels=labels))
+            (run,) = await earlier_runs(stores.ledger, AMEMGYM, like=one_model())
+            return [item[DRAFT].calls for item in run.items]
+
+    assert asyncio.run(use()) == [1.5, 1.5]
+
+
 def test_a_prompt_that_audits_share_with_a_gate_counts_with_the_gate(tmp_path: Path) -> None:
     async def use() -> float:
         with open_stores(tmp_path) as stores:
