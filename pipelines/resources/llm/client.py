@@ -2,10 +2,8 @@
 
 import asyncio
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -16,8 +14,8 @@ from pipelines.resources.llm.compatibility import ApiCompatibility, LearnedCompa
 from pipelines.resources.llm.connection import Connections, EndpointConnection
 from pipelines.resources.llm.errors import FailureClassifier
 from pipelines.resources.llm.model_api import ModelApi, OpenAiChat
-from pipelines.resources.llm.rate_limit import LearnedLimit, LocalRateLimiter, RateLimiter
-from pipelines.resources.llm.retry import MAX_SECONDS, CallFailure, RetryBudget
+from pipelines.resources.llm.rate_limit import LocalRateLimiter, RateLimiter
+from pipelines.resources.llm.retry import CallFailure, RetryBudget
 from pipelines.resources.llm.settings import EndpointSettings
 
 if TYPE_CHECKING:
@@ -49,7 +47,6 @@ class ModelClient:
             requests_per_minute=settings.requests_per_minute, tokens_per_minute=settings.tokens_per_minute
         )
         self._failures = FailureClassifier(settings)
-        self._learned_limits: defaultdict[str, LearnedLimit] = defaultdict(partial(LearnedLimit, clock=clock))
         self.compatibility = LearnedCompatibility(settings.address)
 
     async def complete(self, request: ModelRequest, *, then: Then = unchanged_reply) -> ModelReply:
@@ -61,7 +58,6 @@ class ModelClient:
         retries = RetryBudget(request, backoff_seconds=self._settings.backoff_seconds)
         with connection.health.waiting():
             while True:
-                await self._wait_for_turn(request.model, connection=connection)
                 outcome = await self._ask_in_slot(retries, connection=connection, then=then)
                 if isinstance(outcome, ModelReply):
                     return outcome
@@ -71,56 +67,37 @@ class ModelClient:
         """Close the running loop's connections now; without this, a loop closes them when it shuts down."""
         await self._connections.close_current()
 
-    async def _wait_for_turn(self, model: str, *, connection: EndpointConnection) -> None:
-        limit = self._learned_limits[model]
-        if limit.holds:
-            async with connection.turns[model]:
-                while limit.wait:
-                    await connection.stop.sleep(limit.wait)
-                limit.take_turn()
-
     async def _ask_in_slot(self, retries: RetryBudget, *, connection: EndpointConnection, then: Then) -> ModelReply | float:
         """Ask in one slot of the concurrency limit. Return the reply, or the seconds to wait without a slot.
 
-        A call keeps its slot while it waits for its next try: an endpoint that fails does not get all the others' calls too.
-        An overloaded one has fewer slots from now on, and a rate limit concerns one model only, so the slot goes back.
+        A call keeps its slot while it waits for its next try: an endpoint that fails, or limits the rate of calls, does not get
+        all the others' calls too. An overloaded one has fewer slots from now on, and the call waits for one of them.
         """
         request = retries.request
         acquired = await connection.limit.acquire(rank=request.labels.rank)
+        lesson = self.compatibility.lesson_for(request.model)
         try:
             while True:
-                compatibility = self.compatibility.of_call(request)
-                outcome = await self._ask_once(retries, connection=connection, compatibility=compatibility)
+                outcome = await self._ask_once(retries, connection=connection, compatibility=lesson.now)
                 if isinstance(outcome, ModelReply):
                     connection.limit.succeeded()
-                    self.compatibility.served(request, sent=compatibility)
-                    self.compatibility.note_reply(request, outcome, sent=compatibility)
+                    self.compatibility.learn(lesson)
+                    self.compatibility.note_reply(request, outcome, sent=lesson.now)
                     return await then(outcome)
                 if outcome.kind == "refused":
                     return await then(REFUSAL)
+                if outcome.kind == "rejected" and lesson.take(outcome.rejection, request=request):
+                    continue
+                delay = retries.next_delay(outcome, served=connection.health.served)
+                if delay is None:
+                    message = retries.error_message(outcome, endpoint=self._settings.address)
+                    connection.health.give_up(request, outcome, message=message)
                 if outcome.overloaded:
                     connection.limit.overloaded(acquired)
-                delay = self._delay_after(outcome, retries, connection=connection, sent=compatibility)
-                if outcome.overloaded or outcome.kind == "limited":
                     return delay
                 await connection.stop.sleep(delay)
-                await self._wait_for_turn(request.model, connection=connection)
         finally:
             connection.limit.release()
-
-    def _delay_after(
-        self, failure: CallFailure, retries: RetryBudget, *, connection: EndpointConnection, sent: ApiCompatibility
-    ) -> float:
-        """Return the seconds until the next try. Raises RequestFailed or EndpointError when there is to be none."""
-        request = retries.request
-        if failure.kind == "rejected" and self.compatibility.learn(failure.rejection, request=request, sent=sent):
-            return 0.0
-        delay = retries.next_delay(failure, served=connection.health.served)
-        self.compatibility.failed(request, sent=sent, rejected=failure.kind == "rejected")
-        if delay is None:
-            message = retries.error_message(failure, endpoint=self._settings.address)
-            connection.health.give_up(request, failure, message=message)
-        return delay
 
     async def _ask_once(
         self, retries: RetryBudget, *, connection: EndpointConnection, compatibility: ApiCompatibility
@@ -137,9 +114,6 @@ class ModelClient:
             await self._rate_limiter.settle(request, reply=outcome)
             return replace(outcome, seconds=seconds)
         connection.health.note_failure(outcome)
-        if outcome.kind == "limited":
-            hint = min(outcome.retry_after, MAX_SECONDS)
-            self._learned_limits[request.model].limited(sent_at=began, retry_after=hint, used_up=outcome.used_up)
         return outcome
 
     async def _send(
@@ -165,7 +139,4 @@ class ModelClient:
         reply = self._api.read_reply(request, response.content)
         if not isinstance(reply, ModelReply):
             reply = self._api.read_reply(request, mended_json(response.content))
-        if not isinstance(reply, ModelReply):
-            return self._failures.of_no_reply(reply, request=request)
-        self._learned_limits[request.model].answered(request, headers=response.headers)
-        return reply
+        return reply if isinstance(reply, ModelReply) else self._failures.of_no_reply(reply, request=request)

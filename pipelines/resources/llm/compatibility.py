@@ -173,25 +173,33 @@ class ApiCompatibility:
 
 @dataclass
 class Lesson:
-    """What was learned of a model since it last served a call. `doubtful`: it may have been about one request.
+    """What one call is sent with: as its model's calls were at `first`, without all that the endpoint has rejected since.
 
-    A doubtful lesson is checked once, by a call as it was `before`: served, it was wrong.
+    `doubtful`: a rejection may have been of this request alone.
     """
 
-    before: ApiCompatibility
+    model: str
+    first: ApiCompatibility
+    now: ApiCompatibility
     doubtful: bool = False
-    confirmed: bool = False
-    checking: bool = False
+
+    def take(self, rejection: Rejection, *, request: ModelRequest) -> bool:
+        """Leave out what the rejection names. False where that is nothing, so that asking again is of no use."""
+        better = self.now.after(rejection, request=request)
+        if better is None:
+            return False
+        self.doubtful |= self.now.doubts(rejection, request=request)
+        self.now = better
+        return True
 
 
 @dataclass
 class LearnedCompatibility:
-    """The compatibility of every model met so far at one address. What is learned is told once, and unlearned when wrong."""
+    """The compatibility of every model met so far at one address. What is learned is told once."""
 
     address: str = ""
     _by_model: dict[str, ApiCompatibility] = field(default_factory=dict[str, ApiCompatibility])
-    _lessons: dict[str, Lesson] = field(default_factory=dict[str, Lesson])
-    _told: set[str] = field(default_factory=set[str])
+    _helped_once: set[tuple[str, ApiCompatibility]] = field(default_factory=set[tuple[str, ApiCompatibility]])
     _short_contexts: set[str] = field(default_factory=set[str])
 
     def of(self, model: str) -> ApiCompatibility:
@@ -201,51 +209,26 @@ class LearnedCompatibility:
             return known
         return ApiCompatibility(limit_names=OPENAI_LIMITS if OPENAI_HOST.match(self.address) else OTHER_LIMITS)
 
-    def of_call(self, request: ModelRequest) -> ApiCompatibility:
-        """Return what to send a call with; one call checks a doubtful lesson."""
-        lesson = self._lessons.get(request.model)
-        now = self.of(request.model)
-        if lesson is None or not lesson.confirmed or lesson.checking:
-            return now
-        if lesson.before.body(request) == now.body(request):
-            return now  # a call that has no schema cannot tell whether schemas are taken
-        lesson.checking = True
-        return lesson.before
+    def lesson_for(self, model: str) -> Lesson:
+        """Return the lesson of a new call, which has learned nothing yet."""
+        return Lesson(model, self.of(model), self.of(model))
 
-    def learn(self, rejection: Rejection, *, request: ModelRequest, sent: ApiCompatibility) -> bool:
-        """Learn from a rejection. True when it is worth asking again."""
-        model = request.model
-        now = self.of(model)
-        lesson = self._lessons.get(model)
-        if now != sent:
-            if lesson is not None and lesson.checking and sent == lesson.before:
-                del self._lessons[model]  # rejected a second time: no doubt is left
-            return True  # another call has learned something since this one was sent
-        better = sent.after(rejection, request=request)
-        if better is None:
-            return False
-        if lesson is None or lesson.confirmed:
-            lesson = self._lessons[model] = Lesson(before=sent)
-        lesson.doubtful |= sent.doubts(rejection, request=request)
-        self._by_model[model] = better
-        return True
-
-    def served(self, request: ModelRequest, *, sent: ApiCompatibility) -> None:
-        """Note a reply: it confirms what was learned, or shows that it was wrong."""
-        model = request.model
-        lesson = self._lessons.get(model)
-        if lesson is None:
+    def learn(self, lesson: Lesson) -> None:
+        """Note that a call was served: later ones are asked as it was, in doubt only if that has helped another call too."""
+        before = self.of(lesson.model)
+        changed = {name: value for name, value in vars(lesson.now).items() if value != getattr(lesson.first, name)}
+        learned = replace(before, **changed)
+        if learned == before:
             return
-        now = self.of(model)
-        if lesson.doubtful and sent == lesson.before:
-            del self._lessons[model]
-            self._by_model[model] = lesson.before
-            self._tell(model, now, lesson.before, opening="takes after all what it once rejected")
-        elif sent == now and not lesson.confirmed:
-            lesson.confirmed = True
-            self._tell(model, lesson.before, now, opening="rejected a call and took it otherwise")
-            if not lesson.doubtful:
-                del self._lessons[model]
+        if lesson.doubtful and (lesson.model, learned) not in self._helped_once:
+            self._helped_once.add((lesson.model, learned))
+            return
+        self._by_model[lesson.model] = learned
+        changes = " and ".join(before.changes_to(learned))
+        LOG.warning(
+            f"The model endpoint {self.address} rejected a call and took it otherwise: calls of {lesson.model!r} ask {changes} "
+            "from now on."
+        )
 
     def note_reply(self, request: ModelRequest, reply: ModelReply, *, sent: ApiCompatibility) -> None:
         """Warn once of a model whose reply gives away that its server cuts off what its context does not hold."""
@@ -253,24 +236,6 @@ class LearnedCompatibility:
         if sign and request.model not in self._short_contexts:
             self._short_contexts.add(request.model)
             LOG.warning(f"The model endpoint {self.address} {sign}. Give the model {request.model!r} a longer context there.")
-
-    def failed(self, request: ModelRequest, *, sent: ApiCompatibility, rejected: bool) -> None:
-        """Note a call that got no reply: what it was asked without did not help, or the check has to be made again."""
-        lesson = self._lessons.get(request.model)
-        if lesson is None:
-            return
-        if rejected and not lesson.confirmed and sent == self.of(request.model):
-            self._by_model[request.model] = lesson.before
-            del self._lessons[request.model]
-        elif sent == lesson.before:
-            lesson.checking = False
-
-    def _tell(self, model: str, before: ApiCompatibility, now: ApiCompatibility, *, opening: str) -> None:
-        changes = " and ".join(before.changes_to(now))
-        sentence = f"The model endpoint {self.address} {opening}: calls of {model!r} ask {changes} from now on."
-        if changes and sentence not in self._told:
-            self._told.add(sentence)
-            LOG.warning(sentence)
 
 
 def can_be_strict(schema: object) -> bool:

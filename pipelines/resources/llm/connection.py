@@ -1,9 +1,8 @@
 """All that belongs to one event loop, and so to one run: HTTP connections, concurrency limit, health, stop signal."""
 
 import asyncio
-from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -30,17 +29,13 @@ NO_KEY = "none"  # local servers want no key, but the client insists on one
 
 @dataclass
 class EndpointConnection:
-    """One event loop's connection to the endpoint.
-
-    `turns`: by model, who may send the next call while a rate limit holds calls back.
-    """
+    """One event loop's connection to the endpoint."""
 
     client: "openai.AsyncOpenAI"
     lifetime: AsyncGenerator["openai.AsyncOpenAI", None]
     limit: AdaptiveLimit
     stop: StopSignal
     health: EndpointHealth
-    turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
 
 class Connections:

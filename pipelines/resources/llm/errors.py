@@ -12,7 +12,7 @@ from pipelines.bounded_http import BodyTooLarge
 from pipelines.resources.llm.compatibility import SAYS_UNKNOWN, Rejection
 from pipelines.resources.llm.error_body import ErrorBody
 from pipelines.resources.llm.reply_room import room_limit_in
-from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds, says_used_up
+from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds
 from pipelines.resources.llm.settings import VARIABLES, EndpointSettings
 
 if TYPE_CHECKING:
@@ -74,7 +74,6 @@ class ErrorResponse:
     param: str
     text: str
     retry_after: float
-    used_up: bool
     failed_generation: bool = False
     flagged: bool = False
 
@@ -97,7 +96,6 @@ class ErrorResponse:
             param=" ".join(found.params),
             text=found.text,
             retry_after=told or (found.asked_pause if limited or status >= 500 else 0.0),
-            used_up=says_used_up(headers or {}),
             failed_generation=found.failed_generation,
             flagged=found.flagged,
         )
@@ -213,7 +211,7 @@ class FailureClassifier:
             return CallFailure("fatal", f"has no quota left for this key{self._quoted(answer)}", remedy)
         if answer.status == 429:
             problem = f"has a rate limit that is used up{self._quoted(answer)}"
-            return CallFailure("limited", problem, SLOW_DOWN, retry_after=answer.retry_after, used_up=answer.used_up)
+            return CallFailure("limited", problem, SLOW_DOWN, retry_after=answer.retry_after)
         if answer.says_filtered():
             return CallFailure("refused", f"refused the content{self._quoted(answer)}")
         if answer.status >= 500 and (answer.says_too_long() or NO_GRAMMAR.search(answer.text)):

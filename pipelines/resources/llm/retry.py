@@ -33,21 +33,19 @@ RUN_AGAIN = "start the run again, finished work is kept"
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 RESET = "x-ratelimit-reset"
-REMAINING = "x-ratelimit-remaining"
 
 
 @dataclass(frozen=True)
 class CallFailure:
     """A try that brought no reply. `problem` and `remedy` go into a sentence, the `rejection` never does.
 
-    `overloaded`: the endpoint wants fewer calls at once. `used_up`: the headers say that nothing is left of a rate limit.
+    `overloaded`: the endpoint wants fewer calls at once.
     """
 
     kind: FailureKind
     problem: str
     remedy: str = f"wait until it has recovered and {RUN_AGAIN}"
     overloaded: bool = False
-    used_up: bool = False
     retry_after: float = 0.0
     rejection: Rejection = NO_REJECTION
 
@@ -66,19 +64,18 @@ class RetryBudget:
     def next_delay(self, failure: CallFailure, *, served: bool) -> float | None:
         """Return the seconds until the next try; None when there is to be none. `served`: the endpoint has replied before.
 
-        A limited try counts apart. It waits as long as it was told to, and then for its turn with all others (`LearnedLimit`).
+        A limited try counts apart.
         """
         if failure.kind == "limited":
             self.limited_tries += 1
             too_long = failure.retry_after > MAX_SECONDS
-            return None if too_long or self.limited_tries >= MAX_LIMITED_TRIES else failure.retry_after
+            return None if too_long or self.limited_tries >= MAX_LIMITED_TRIES else self._delay(failure, self.limited_tries)
         self.tries += 1
         suspect = failure.kind in SUSPECT_ADDRESS and not served
         most = MAX_TRIES_BEFORE_ANY_REPLY if suspect else self._most_tries
         if failure.kind not in TRIED_AGAIN or self.tries >= most:
             return None
-        growing = min(2 ** (self.tries - 1), MAX_BACKOFF) * self._backoff / 2
-        delay = max(failure.retry_after, growing) + growing * self._jitter()
+        delay = self._delay(failure, self.tries)
         self.seconds += delay
         return delay if self.seconds <= MAX_SECONDS else None
 
@@ -89,10 +86,15 @@ class RetryBudget:
         asked = f" and asks to be left alone for {failure.retry_after:.0f} seconds" if failure.retry_after > MAX_SECONDS else ""
         return f"The model endpoint {endpoint} {failure.problem}{tries}{asked}; {failure.remedy}."
 
-    def _jitter(self) -> float:
-        """Return 0 to 1, the same for the same request and try: requests that failed together come back apart."""
+    def _delay(self, failure: CallFailure, tries: int) -> float:
+        """Return what the endpoint asks for, at least a time that doubles with each try, and a part of that more.
+
+        The part is the same for the same request and try: requests that failed together come back apart.
+        """
+        growing = min(2 ** (tries - 1), MAX_BACKOFF) * self._backoff / 2
         words = (message.content for message in self.request.messages)
-        return SeededRandom(*words, self.request.sample, self.tries).integer_below(1000) / 1000
+        jitter = SeededRandom(*words, self.request.sample, tries).integer_below(1000) / 1000
+        return max(failure.retry_after, growing) + growing * jitter
 
 
 def retry_after_seconds(headers: Mapping[str, str], *, limited: bool) -> float:
@@ -116,11 +118,6 @@ def retry_after_seconds(headers: Mapping[str, str], *, limited: bool) -> float:
             if headers.get(name.lower().replace("reset", "remaining")) == "0":
                 waits_of_used_up.append(waits[-1])
     return max(waits_of_used_up) if waits_of_used_up else min(waits, default=0.0)
-
-
-def says_used_up(headers: Mapping[str, str]) -> bool:
-    """Return whether the headers say that nothing is left of a limit."""
-    return any(name.lower().startswith(REMAINING) and value == "0" for name, value in headers.items())
 
 
 def parse_duration(text: str) -> float:

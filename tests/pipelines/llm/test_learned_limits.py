@@ -7,9 +7,7 @@ from starlette.types import Receive, Scope, Send
 
 from assets.llm.ports import EndpointError, ModelReply
 from pipelines.resources.llm.client import ModelClient
-from pipelines.resources.llm.rate_limit import LearnedLimit
-from pipelines.resources.llm.retry import says_used_up
-from tests.pipelines.llm.scripted_server import Answer, ScriptedServer, a_request, fault, in_process
+from tests.pipelines.llm.scripted_server import ScriptedServer, a_request, fault, in_process
 from tests.support.virtual_time import run_in_virtual_time, virtual_clock
 from tests.support.waiting import LONG, until
 
@@ -36,60 +34,14 @@ class LimitedServer(ScriptedServer):
 
 def test_calls_that_a_limit_turns_away_all_get_through_in_the_end() -> None:
     server = LimitedServer(at_first=10, per_second=25)
-    client = ModelClient(in_process(server, timeout_seconds=30), clock=virtual_clock)
+    client = ModelClient(in_process(server, timeout_seconds=30, backoff_seconds=0.5), clock=virtual_clock)
 
     async def many() -> list[ModelReply]:
         return await asyncio.gather(*(client.complete(a_request(str(number))) for number in range(60)))
 
-    replies, _ = run_in_virtual_time(many())
+    replies, seconds = run_in_virtual_time(many())
     assert len(replies) == 60
-    assert server.refused < 60
-
-
-def test_what_a_header_says_is_left_is_not_overdrawn() -> None:
-    told = {
-        "x-ratelimit-limit-requests": "3000",
-        "x-ratelimit-remaining-requests": "0",
-        "x-ratelimit-reset-requests": "1200s",
-    }
-    server = ScriptedServer()
-    server.says(Answer(body=ScriptedServer().always.body, headers=told))
-    client = ModelClient(in_process(server))
-
-    async def two() -> None:
-        await client.complete(a_request("first"))
-        await client.complete(a_request("second"))
-
-    asyncio.run(two())
-    assert 0.4 <= server.times[1] - server.times[0] < LONG  # 1200 s for 3000 requests
-
-
-def test_a_limit_is_found_from_what_got_through_and_found_again_when_it_was_raised() -> None:
-    now = 0.0
-    limit = LearnedLimit(clock=lambda: now)
-    for _ in range(20):
-        now += 1.0
-        limit.answered(a_request(), headers={})
-    limit.limited(sent_at=now, retry_after=0.0)
-    assert limit.wait == 0.5
-    now += limit.wait
-    limit.take_turn()
-    assert 0.9 < limit.wait <= 1.0
-    for _ in range(200):
-        now += 0.01
-        limit.answered(a_request(), headers={})
-    limit.take_turn()
-    assert limit.wait < 0.05
-
-
-def test_a_minute_in_which_nothing_gets_through_does_not_slow_down_what_follows() -> None:
-    now = 0.0
-    limit = LearnedLimit(clock=lambda: now)
-    while now < 60:
-        limit.limited(sent_at=now, retry_after=0.0)
-        now += limit.wait
-    limit.take_turn()
-    assert limit.wait <= 1.0
+    assert seconds < 10
 
 
 class TurningAway(ScriptedServer):
@@ -123,19 +75,7 @@ def virtual_seconds(server: ScriptedServer, *, calls: int, at_once: int) -> floa
 def test_a_wait_that_one_call_is_told_does_not_hold_back_those_that_are_served() -> None:
     plain = virtual_seconds(TurningAway(), calls=1000, at_once=40)
     told = virtual_seconds(TurningAway(retry_after="1"), calls=1000, at_once=40)
-    assert told < 1.2 * plain
-
-
-@pytest.mark.parametrize("headers", [{}, {"x-ratelimit-remaining-requests": "0"}])
-def test_a_limit_that_is_used_up_holds_back_all_calls_for_as_long_as_it_says(headers: dict[str, str]) -> None:
-    now = 0.0
-    limit = LearnedLimit(clock=lambda: now)
-    used_up = says_used_up(headers)
-    limit.limited(sent_at=now, retry_after=30.0, used_up=used_up)
-    assert limit.wait == (30.0 if used_up else 0.5)
-    now += limit.wait
-    limit.limited(sent_at=now, retry_after=29.5, used_up=used_up)  # nothing got through in between
-    assert limit.wait == 29.5
+    assert told < 1.5 * plain
 
 
 def test_calls_that_were_sent_together_each_keep_the_wait_that_they_were_told() -> None:

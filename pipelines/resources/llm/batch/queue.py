@@ -14,7 +14,7 @@ from pipelines.resources.llm.batch.job import BatchJob, JobOutcome, OnBatchProgr
 from pipelines.resources.llm.batch.settings import MAX_JOBS_PER_LINE, MAX_PAUSES, BatchSettings
 from pipelines.resources.llm.batch.store import BatchStore, StoredLines
 from pipelines.resources.llm.client import REFUSAL, ModelClient
-from pipelines.resources.llm.compatibility import ApiCompatibility
+from pipelines.resources.llm.compatibility import Lesson
 from pipelines.resources.llm.connection import Connections, EndpointConnection
 from pipelines.resources.llm.errors import FailureClassifier
 from pipelines.resources.llm.retry import TRIED_AGAIN, CallFailure
@@ -64,7 +64,7 @@ class QueuedCall:
     request: ModelRequest
     custom_id: str
     reply: asyncio.Future[ModelReply]
-    sent: ApiCompatibility | None = None
+    lesson: Lesson | None = None
     jobs: int = 0
     pauses: int = 0
 
@@ -211,8 +211,8 @@ class BatchQueue:
         return others
 
     def _line(self, call: QueuedCall) -> str:
-        call.sent = self._resources.client.compatibility.of(call.request.model)
-        return input_line(call.request, custom_id=call.custom_id, compatibility=call.sent)
+        call.lesson = call.lesson or self._resources.client.compatibility.lesson_for(call.request.model)
+        return input_line(call.request, custom_id=call.custom_id, compatibility=call.lesson.now)
 
     def _use(self, stored: StoredLines) -> None:
         for custom_id, reply in stored.replies.items():
@@ -265,8 +265,8 @@ class BatchQueue:
             result = outcome.results.get(call.custom_id)
             if reply is not None:
                 self._connection.health.note_reply(call.request)
-                if call.sent is not None:
-                    self._resources.client.compatibility.served(call.request, sent=call.sent)
+                if call.lesson is not None:
+                    self._resources.client.compatibility.learn(call.lesson)
                 call.answer(reply)
             else:
                 failure = result.failure(call.request, self._failures) if result else LOST
@@ -287,12 +287,9 @@ class BatchQueue:
 
     def _worth_another_job(self, call: QueuedCall, failure: CallFailure) -> bool:
         if failure.kind == "rejected":
-            compatibility = self._resources.client.compatibility
-            sent = call.sent or compatibility.of(call.request.model)
-            if compatibility.learn(failure.rejection, request=call.request, sent=sent):
-                return True
-            compatibility.failed(call.request, sent=sent, rejected=True)
-            return False
+            # A line of a job that an earlier run has sent was made there.
+            call.lesson = call.lesson or self._resources.client.compatibility.lesson_for(call.request.model)
+            return call.lesson.take(failure.rejection, request=call.request)
         return failure.kind in TRIED_AGAIN and call.jobs < MAX_JOBS_PER_LINE
 
     def _error_message(self, failure: CallFailure) -> str:
