@@ -187,7 +187,6 @@ class FictionalWorld(World):
     text_slots = frozenset(("subject", "author", "colleague", "place", "date", "month", "weekday", "count", "few", "percent"))
     needed_slots = frozenset()
     days_apart = 120
-    statement_places = 2
     clause_slots = ("subject", "value")
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
@@ -248,8 +247,8 @@ class FictionalWorld(World):
     def tell_prompt_of(self, document_kind: str) -> str:
         return f"dr_sources/{form_of(document_kind)}"
 
-    def statement_form(self, document_kind: str, frames: Sequence[str]) -> StatementForm:
-        return ROW if form_of(document_kind) == TABLE else super().statement_form(document_kind, frames)
+    def fixed_form(self, document_kind: str) -> StatementForm | None:
+        return ROW if form_of(document_kind) == TABLE else None
 
     def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, SlotWords]:
         """A document is written within a few weeks of the latest day that it speaks of.

@@ -30,6 +30,7 @@ MOST_LISTED = 8  # names whose choices a JSON schema lists although a reply may 
 COPIED_WORDS = 6  # in a row, which two texts hardly share by chance
 RETOLD_WORDS = 3  # of an example's sentence, beside small words, in one sentence
 SENTENCE = re.compile(r'[^.!?。！？"\n]+')
+SLOT = re.compile(r"\{\w+\}")  # of a template, which replies have as its example has
 MOST_CHARACTERS = 200_000  # of a reply, ten times what any prompt asks for: a release has a limit for each item
 # Keys under which models explain an answer beside it.
 COMMENTS = {"reasoning", "reason", "explanation", "thought", "thoughts", "thinking", "analysis", "rationale"}
@@ -280,6 +281,7 @@ def _refuse_copied_words(text: str, prompt: RenderedPrompt) -> None:
     """Raise UnusableReply where the reply repeats words of the prompt's example: small models paste them into other lives."""
     if not prompt.examples:
         return
+    text = SLOT.sub("", text)
     runs = _runs_of_examples(prompt.examples) & runs_of_words(text, COPIED_WORDS)
     copied = " ".join(min(runs)) if runs else _retold_sentence(text, prompt)
     if copied:
@@ -313,7 +315,7 @@ def _telling_words(sentence: str) -> set[str]:
 def _sentences_of(examples: tuple[str, ...]) -> tuple[str, ...]:
     sentences: list[str] = []
     for example in examples:
-        sentences.extend(map(str.strip, SENTENCE.findall(example)))
+        sentences.extend(map(str.strip, SENTENCE.findall(SLOT.sub("", example))))
     return tuple(sentences)
 
 
@@ -321,7 +323,7 @@ def _sentences_of(examples: tuple[str, ...]) -> tuple[str, ...]:
 def _runs_of_examples(examples: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     runs: set[tuple[str, ...]] = set()
     for example in examples:
-        runs.update(runs_of_words(example, COPIED_WORDS))
+        runs.update(runs_of_words(SLOT.sub("", example), COPIED_WORDS))
     return frozenset(runs)
 
 

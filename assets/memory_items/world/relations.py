@@ -185,13 +185,12 @@ class StatementForm:
 class World(ABC):
     """An invented world: its relations, its kinds of documents, and the prompts that ask a writer for words.
 
-    `title_slots` are what titles have to have, `text_slots` what texts may have beside {statements}, and `needed_slots`
+    `title_slots` are what titles have to have, `text_slots` what texts may have, and `needed_slots`
     those of them that they must. `statuses` are those of facts and of what says the same of others, each as often as it is
     listed, and `aside_statuses` those of what is said beside. `asides_elsewhere`: statements about others, at most, in each
     document; `days_apart`: how long before its main statement the others are of, at most, where 0 is any time.
-    `statement_places`: in how many places of a text statements may stand, at most; `clause_slots`: what the wordings of a
-    relation have to have. `shown_relations` are shown and not said. `shares_values`: whether a value of one subject may be
-    said of another.
+    `clause_slots`: what the wordings of a relation have to have. `shown_relations` are shown and not said. `shares_values`:
+    whether a value of one subject may be said of another.
     """
 
     tell_prompt: str
@@ -205,7 +204,6 @@ class World(ABC):
     aside_statuses: Sequence[Status] = ("plain", "plain", "plain", "certified", "unconfirmed")
     asides_elsewhere: int = 0
     days_apart: int = 0
-    statement_places: int = 1
     clause_slots: Sequence[str] = ("as_of", "subject", "value")
     shown_relations: frozenset[str] = frozenset()
     shares_values: bool = True
@@ -242,9 +240,13 @@ class World(ABC):
         """Return the prompt that asks for documents of this kind."""
         return self.tell_prompt
 
+    def fixed_form(self, document_kind: str) -> StatementForm | None:
+        """Return how a document of this kind states something; None where its writer gives frames for that."""
+        return None
+
     def statement_form(self, document_kind: str, frames: Sequence[str]) -> StatementForm:
         """Return how a document of this kind states something; `frames` are those that its writer gave."""
-        return StatementForm(frames or ("{clause}",))
+        return self.fixed_form(document_kind) or StatementForm(frames or ("{clause}",))
 
     def transcript(self, statement: Statement, as_of: str) -> tuple[str, str]:
         """Return the words before and after the value of a statement that is shown. Raises LookupError for any other."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, permutations
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -36,6 +36,10 @@ from prompts.template import RenderedPrompt
 T = TypeVar("T")
 SLOT = re.compile(r"\{(\w+)\}")
 BESIDE_SLOTS = re.compile(r"[\d{}]")  # numbers would read like facts, braces like slots
+# Beside the slots of a line that a schema describes. llama.cpp does not end a text whose pattern allows quotes.
+PLAIN = r'[^0-9{}."\\\n]'
+FRAMES = (3, 6)  # of a template, at least and at most
+MOST_PARTS = 3  # of a template; statements come between them
 MOST_UNMADE = 20  # clusters of filler, beside one of two
 # Hops and parallel chains of small clusters, by which a task comes near its length without cutting one of them.
 SMALL_CLUSTERS = ((1, 0), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (4, 0))
@@ -45,10 +49,10 @@ MOST_TOKENS = 500
 
 
 class Telling(BaseModel):
-    """A document with places for names and values, which the writer phrased; `frames` are its ways to state something."""
+    """A template of a document, which the writer phrased: statements come between its `parts`, each in one of its `frames`."""
 
     title: str
-    text: str
+    parts: tuple[str, ...]
     frames: tuple[str, ...] = ()
 
 
@@ -68,16 +72,16 @@ class Tellings:
         form = self.world.statement_form(plan.kind, telling.frames)
         # Each frame once, before one comes again.
         frames = cycle(rng.shuffled(form.frames))
-        first, *others = telling.text.strip().split("{statements}")
-        text = _with_slots(first, slots)
+        first, *others = telling.parts
+        text = _with_slots(first, slots).lstrip()
         placed: list[PlacedStatement] = []
         for stated, following in zip(self._in_places(plan.statements, len(others)), others, strict=True):
-            for place, statement in enumerate(stated):
+            for statement in stated:
                 stated_as, start = self._stated(statement, frames, rng)
-                text = _appended(text, form.between if place else "", stated_as)
+                text = _appended(text, form.between, stated_as)
                 value = len(text) - len(stated_as) + start
                 placed.append(PlacedStatement(statement=statement, start=value, end=value + len(statement.value)))
-            text = _appended(text, "", _with_slots(following, slots))
+            text = _appended(text, "\n\n", _with_slots(following, slots))
         return SourceDocument(
             document_id=plan.document_id,
             title=_with_slots(telling.title, slots).strip(),
@@ -122,13 +126,12 @@ class Tellings:
 
 
 def _appended(text: str, between: str, more: str) -> str:
-    """Return the text with more behind it; a transcript is a paragraph of its own."""
+    """Return the text with more behind it; `between` goes where neither has white space. A transcript is a paragraph."""
     if more.startswith("\n"):
         text = text.rstrip()
-        between = ""
     if text.endswith("\n"):
         return text + more.lstrip()
-    return text + between + more
+    return text + more if text.endswith(" ") or more.startswith((" ", "\n")) else text + between + more
 
 
 def _with_slots(template: str, slots: Mapping[str, SlotWords]) -> str:
@@ -167,7 +170,7 @@ class _Writer:
             return reply["documents"]
 
         prompt = self._prompt(self.world.tell_prompt_of(kind), kind=kind)
-        return await self._ask(prompt, "documents", schema_of_model(Telling).root, convert)
+        return await self._ask(prompt, "documents", _telling_schema(self.world, kind), convert)
 
     async def sentences(self, relation: Relation) -> list[str]:
         def convert(reply: dict[str, list[str]]) -> list[str]:
@@ -177,7 +180,8 @@ class _Writer:
             return reply["sentences"]
 
         prompt = self._prompt(self.world.phrase_prompt, meaning=relation.meaning)
-        return await self._ask(prompt, "sentences", TEXT, convert)
+        sentence = _line_with(self.world.clause_slots, end="." if "as_of" in self.world.clause_slots else "")
+        return await self._ask(prompt, "sentences", sentence, convert)
 
     def _prompt(self, name: str, **about: str) -> RenderedPrompt:
         return load_prompt(name).render(count=self.recipe.num_tellings, language=self.recipe.language_name, **about)
@@ -194,32 +198,54 @@ class _Writer:
         )
 
 
+def _telling_schema(world: World, kind: str) -> SchemaPart:
+    """Return the schema of a template of a document of this kind; servers that enforce it forget no slot."""
+    others = sorted(world.text_slots.difference(world.title_slots))
+    fields = {
+        "title": _line_with(world.title_slots, others=others),
+        "parts": list_of(TEXT, min_items=2, max_items=MOST_PARTS),
+    }
+    if world.fixed_form(kind) is None:
+        fewest, most = FRAMES
+        fields["frames"] = list_of(_line_with(("clause", "as_of"), end="."), min_items=fewest, max_items=most)
+    return SchemaPart(schema_of_model(Telling).root.core, object_of(fields).json_schema)
+
+
+def _line_with(slots: Sequence[str], *, others: Iterable[str] = (), end: str = "") -> SchemaPart:
+    """Return the schema of a line with each of the slots once, in any order, and with as many `others` as it likes."""
+    fillers = "|".join((PLAIN, *(rf"\{{{slot}\}}" for slot in others)))
+    orders: list[str] = []
+    for order in permutations(rf"\{{{slot}\}}" for slot in slots):
+        orders.append(f"({fillers})*".join(("", *order, "")))
+    return SchemaPart(TEXT.core, {**TEXT.json_schema, "pattern": f"^({'|'.join(orders)}){re.escape(end)}$"})
+
+
 def telling_problems(telling: Telling, world: World, *, kind: str) -> Iterator[str]:
     """Yield a sentence for each reason why a template of a document of this kind cannot be used."""
-    slots = SLOT.findall(telling.text)
     title_slots = set(SLOT.findall(telling.title))
     if not set(world.title_slots) <= title_slots <= world.text_slots:
         yield f"the title must have {_slot_names(world.title_slots, ' and ')}, and may have other slots of the text."
-    if not 1 <= slots.count("statements") <= world.statement_places:
-        often = "exactly once" if world.statement_places == 1 else f"once to {world.statement_places} times"
-        yield f"the text must have {{statements}} {often}."
+    if not 2 <= len(telling.parts) <= MOST_PARTS or not all(map(str.strip, telling.parts)):
+        yield f"it must have 2 to {MOST_PARTS} parts, none of them empty."
+    text = "\n".join(telling.parts)
+    slots = SLOT.findall(text)
     for slot in sorted(world.needed_slots):
         if slot not in slots:
-            yield f"the text must have {{{slot}}}."
-    if set(slots) - world.text_slots - {"statements"}:
-        yield f"the slots are {_slot_names(sorted(world.text_slots), ', ')} and {{statements}}."
-    plain = SLOT.sub("", telling.text)
+            yield f"the parts must have {{{slot}}}."
+    if set(slots) - world.text_slots:
+        yield f"the slots of the parts are {_slot_names(sorted(world.text_slots), ', ')}."
+    plain = SLOT.sub("", text)
     if BESIDE_SLOTS.search(plain + SLOT.sub("", telling.title + "".join(telling.frames))):
         yield "there is a number or a brace beside the slots."
     tokens = count_tokens(plain)
     if not FEWEST_TOKENS <= tokens <= MOST_TOKENS:
-        yield f"the text has {tokens} tokens; {FEWEST_TOKENS} to {MOST_TOKENS} are wanted."
+        yield f"the parts have {tokens} tokens together; {FEWEST_TOKENS} to {MOST_TOKENS} are wanted."
     clause = _slot_names(world.clause_slots, " ")
     for frame in world.statement_form(kind, telling.frames).frames:
         slots = sorted(SLOT.findall(frame.replace("{clause}", clause).replace("{phrase}", "{subject}")))
         if slots != ["as_of", "subject", "value"]:
             yield f"the frame {frame!r} must have {{clause}} and {{as_of}}, and no other slot."
-    yield from _label_problems(" ".join((telling.title, telling.text, *telling.frames)))
+    yield from _label_problems(" ".join((telling.title, text, *telling.frames)))
 
 
 def _slot_names(slots: Iterable[str], between: str) -> str:

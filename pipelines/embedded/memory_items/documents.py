@@ -12,19 +12,22 @@ FRAMES_PER_DOCUMENT = 3
 
 
 class DocumentWordings(BaseModel):
-    """A kind of document: its titles, and paragraphs of places, each of which has wordings to choose from."""
+    """A kind of document: its titles, and paragraphs of places, each of which has wordings to choose from.
+
+    {statements} in a wording parts the text there.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     titles: tuple[str, ...]
     paragraphs: tuple[tuple[tuple[str, ...], ...], ...]
 
-    def text(self, rng: SeededRandom) -> str:
-        """Return a text with a wording for each place."""
+    def parts(self, rng: SeededRandom) -> list[str]:
+        """Return the parts of a text with a wording for each place."""
         paragraphs: list[str] = []
         for places in self.paragraphs:
             paragraphs.append(" ".join([rng.choice(wordings) for wordings in places]))
-        return "\n\n".join(paragraphs)
+        return "\n\n".join(paragraphs).split("{statements}")
 
 
 def documents_of(task: PromptTask, wordings: DocumentWordings, *, frames: Sequence[str]) -> dict[str, Any]:
@@ -33,7 +36,8 @@ def documents_of(task: PromptTask, wordings: DocumentWordings, *, frames: Sequen
     documents: list[dict[str, Any]] = []
     for _ in range(task.number(r"exactly (\d+) different documents", default=4)):
         own = rng.sample(frames, min(FRAMES_PER_DOCUMENT, len(frames)))
-        documents.append({"title": rng.choice(wordings.titles), "text": wordings.text(rng), "frames": own})
+        document = {"title": rng.choice(wordings.titles), "parts": wordings.parts(rng)}
+        documents.append({**document, "frames": own} if own else document)
     return {"documents": documents}
 
 

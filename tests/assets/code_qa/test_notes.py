@@ -1,5 +1,6 @@
 """Notes of a team: facts that a reader finds again, names that no code has, results that were run."""
 
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -67,26 +68,34 @@ def test_every_kind_of_note_is_written_in_many_ways_that_can_be_used(kind: str) 
     wordings = note_wordings()[kind]
     texts = set[str]()
     for number in range(40):
-        telling = Telling(title=wordings.titles[0], text=wordings.text(SeededRandom(kind, number)), frames=FRAMES[kind])
+        telling = Telling(
+            title=wordings.titles[0], parts=tuple(wordings.parts(SeededRandom(kind, number))), frames=FRAMES[kind]
+        )
         assert list(telling_problems(telling, made_world(), kind=kind)) == []
-        texts.add(telling.text)
+        texts.add(" ".join(telling.parts))
     assert len(texts) > 30
 
 
 def test_a_note_shows_a_call_of_the_function_that_it_argues_about() -> None:
-    for note in made_question().documents.documents:
-        shown = [one.statement for one in note.statements if one.statement.relation == OUTCOME]
-        assert shown
-        assert f">>> {shown[0].subject}\n" in note.text
-        if len(shown) == 1:
-            function = shown[0].subject.partition("(")[0].rpartition(".")[2]
-            assert function in note.text.partition(">>> ")[0] + note.text.rpartition(">>> ")[2].partition("\n")[2]
+    world = made_world()
+    telling = Telling(title="Note, {date}", parts=("About {function}.", "Signed {author}."), frames=("{clause}, {as_of}.",))
+    clauses = dict.fromkeys([relation.name for relation in RELATIONS], ("{value} belongs to {subject}",))
+    told = 0
+    for plan in made_question().decisions.plans:
+        text = Tellings(world, {plan.kind: [telling]}, clauses).document(plan, role=plan.role, path=(1,)).text
+        (argued,) = re.findall(r"\AAbout `?(\w+)`?\.", text)
+        calls = [one.subject for one in plan.statements if one.relation == OUTCOME]
+        assert all(f">>> {call}\n" in text for call in calls)
+        if len(calls) == 1:
+            assert calls[0].partition("(")[0].rpartition(".")[2] == argued
+            told += 1
+    assert told
 
 
 def told(statement: Statement, world: TeamWorld) -> str:
     """A bug report of this statement alone."""
     plan = DocumentPlan(document_id="d", kind="bug report", subject="HUM-2345", role="support", statements=(statement,))
-    telling = Telling(title="Bug report, {date}", text="Here: {statements} Signed {author}.", frames=FRAMES["bug report"])
+    telling = Telling(title="Bug report, {date}", parts=("Here:", "Signed {author}."), frames=FRAMES["bug report"])
     return Tellings(world, {"bug report": [telling]}, {}).document(plan, role="support", path=(1,)).text
 
 

@@ -2,8 +2,10 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
+import jsonschema
 import pytest
 
 from assets.deep_research.fiction import WORLD, form_of
@@ -15,27 +17,31 @@ from pipelines.embedded.deep_research.writers import document_wordings
 from tests.support.coroutines import run
 from tests.support.research_tasks import EmbeddedModel, made_task, small_recipe
 
-TEXT = " ".join(["{subject} is much talked about."] * 30) + " {statements} " + "More was said later by {author}."
+BEGINNING = " ".join(["{subject} is much talked about."] * 30)
+PARTS = (BEGINNING, "More was said later by {author}.")
 FRAMES = ("{clause}, {as_of}.",)
 
 
 @pytest.mark.parametrize(
-    ("title", "text", "problem"),
+    ("title", "parts", "problem"),
     [
-        ("On {subject}", TEXT, ""),
-        ("On {subject}, by {author}", f"{TEXT} {{statements}}", ""),
-        ("On it", TEXT, "the title must have"),
-        ("On {subject}", TEXT.replace("{statements}", ""), "must have {statements} once to 2 times"),
-        ("On {subject}", TEXT.replace("{statements}", "{statements} {statements} {statements}"), "must have {statements}"),
-        ("On {subject}", TEXT.replace("later", "in 1999"), "number or a brace"),
-        ("On {subject}", "{subject} {statements}", "tokens"),
-        ("On {subject}", TEXT + " {weather}", "the slots are"),
-        ("Noise on {subject}", TEXT, "the word 'noise' would tell"),
-        ("On {subject}", TEXT.replace("much talked", "irrelevant, if talked"), "the word 'irrelevant' would tell"),
+        ("On {subject}", PARTS, ""),
+        ("On {subject}, by {author}", (*PARTS, "Signed."), ""),
+        ("On it", PARTS, "the title must have"),
+        ("On {subject}", (BEGINNING,), "2 to 3 parts"),
+        ("On {subject}", (*PARTS, "Signed.", "Sealed."), "2 to 3 parts"),
+        ("On {subject}", (BEGINNING, " "), "none of them empty"),
+        ("On {subject}", (BEGINNING, "More was said in 1999."), "number or a brace"),
+        ("On {subject}", ("{subject} is known.", "More was said."), "tokens"),
+        ("On {subject}", (BEGINNING, "{weather} it was."), "the slots of the parts are"),
+        ("Noise on {subject}", PARTS, "the word 'noise' would tell"),
+        ("On {subject}", (BEGINNING, "It is irrelevant."), "the word 'irrelevant' would tell"),
     ],
 )
-def test_a_template_of_a_document_has_its_slots_and_no_facts_of_its_own(title: str, text: str, problem: str) -> None:
-    telling = Telling(title=title, text=text, frames=FRAMES)
+def test_a_template_of_a_document_has_its_slots_and_no_facts_of_its_own(
+    title: str, parts: tuple[str, ...], problem: str
+) -> None:
+    telling = Telling(title=title, parts=parts, frames=FRAMES)
     problems = list(telling_problems(telling, WORLD, kind="minutes on a firm"))
     assert problem in " ".join(problems)
     assert bool(problems) == bool(problem)
@@ -43,7 +49,7 @@ def test_a_template_of_a_document_has_its_slots_and_no_facts_of_its_own(title: s
 
 @pytest.mark.parametrize("frames", [(), ("It is known that {clause}.",), ("{clause}, {as_of} and {place}.",)])
 def test_a_frame_says_from_when_a_fact_is_and_rows_of_a_table_need_none(frames: tuple[str, ...]) -> None:
-    telling = Telling(title="On {subject}", text=TEXT, frames=frames)
+    telling = Telling(title="On {subject}", parts=PARTS, frames=frames)
     assert "frame" in " ".join(telling_problems(telling, WORLD, kind="letter on a firm"))
     assert list(telling_problems(telling.model_copy(update={"frames": ()}), WORLD, kind="table on a firm")) == []
 
@@ -69,9 +75,9 @@ def test_every_kind_of_document_is_written_in_many_ways_that_can_be_used(kind: s
     frames = FRAMES_OF_FORMS.get(form_of(kind), ())
     texts = set[str]()
     for number in range(40):
-        telling = Telling(title=wordings.titles[0], text=wordings.text(SeededRandom(kind, number)), frames=frames)
+        telling = Telling(title=wordings.titles[0], parts=tuple(wordings.parts(SeededRandom(kind, number))), frames=frames)
         assert list(telling_problems(telling, WORLD, kind=kind)) == []
-        texts.add(telling.text)
+        texts.add(" ".join(telling.parts))
     assert len(texts) > 30
 
 
@@ -87,8 +93,8 @@ def test_documents_hold_their_statements_where_they_say() -> None:
 def test_a_slot_for_a_number_has_another_one_at_each_place_and_a_person_stays_the_same() -> None:
     task = made_task()
     plan = task.world.plans[0]
-    text = f"{TEXT} Of {{count}} some {{few}} were late, and of {{count}} more {{few}}, says {{author}}."
-    telling = Telling(title="On {subject}", text=text, frames=FRAMES)
+    numbers = "Of {count} some {few} were late, and of {count} more {few}, says {author}."
+    telling = Telling(title="On {subject}", parts=(*PARTS, numbers), frames=FRAMES)
     clauses = dict.fromkeys((relation.name for relation in WORLD.relations), ("{value} belongs to {subject}",))
     told = Tellings(WORLD, {plan.kind: [telling]}, clauses).document(plan, role="filler", path=("numbers",))
     first, few, second, other = re.search(r"Of (\d+) some (\w+) were late, and of (\d+) more (\w+), says", told.text).groups()  # pyright: ignore[reportOptionalMemberAccess]
@@ -97,16 +103,41 @@ def test_a_slot_for_a_number_has_another_one_at_each_place_and_a_person_stays_th
     assert len(set(re.findall(r"(?:later by|says) ([A-Z]\w+ \w+)\.", told.text))) == 1
 
 
+@dataclass(frozen=True)
+class Listening:
+    """The embedded model, and the schema and the reply of each call."""
+
+    heard: list[tuple[dict[str, Any], Any]] = field(default_factory=list[tuple[dict[str, Any], Any]])
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        reply = await EmbeddedModel().complete(request)
+        self.heard.append((request.json_schema, json.loads(reply.text)))
+        return reply
+
+
+def heard_of_tellings() -> list[tuple[dict[str, Any], Any]]:
+    model = Listening()
+    run(ask_tellings(WORLD, task_id="t", recipe=small_recipe(num_tellings=3), model=model))
+    return model.heard
+
+
 def test_the_schema_of_a_set_of_documents_or_sentences_says_how_many_are_wanted() -> None:
-    asked: list[str] = []
+    for schema, _ in heard_of_tellings():
+        (set_of,) = schema["properties"].values()
+        assert (set_of["minItems"], set_of["maxItems"]) == (3, 3)
 
-    @dataclass(frozen=True)
-    class Listening:
-        async def complete(self, request: ModelRequest) -> ModelReply:
-            asked.append(json.dumps(request.json_schema, sort_keys=True))
-            return await EmbeddedModel().complete(request)
 
-    recipe = small_recipe(num_tellings=3)
-    run(ask_tellings(WORLD, task_id="t", recipe=recipe, model=Listening()))
-    counts = {re.sub(r'.*"maxItems": (\d+), "minItems": (\d+).*', r"\1 \2", schema) for schema in asked}
-    assert counts == {"3 3"}
+def test_a_server_that_enforces_the_schema_lets_no_slot_of_a_line_be_forgotten() -> None:
+    for schema, reply in heard_of_tellings():
+        jsonschema.validate(reply, schema)
+        (key,) = schema["properties"]
+        line = schema["properties"][key]["items"]
+        title = line["properties"]["title"] if key == "documents" else line
+        for unusable in (
+            "It is known",
+            "{clause}, {as_of}.",
+            "{subject} of 1999 and {value}",
+            "{subject} {subject} {value} {value}",
+        ):
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate(unusable, title)
