@@ -38,6 +38,7 @@ SLOT = re.compile(r"\{(\w+)\}")
 BESIDE_SLOTS = re.compile(r"[\d{}]")  # numbers would read like facts, braces like slots
 # Beside the slots of a line that a schema describes. llama.cpp does not end a text whose pattern allows quotes.
 PLAIN = r'[^0-9{}."\\\n]'
+MOST_BETWEEN = 60  # letters and slots of such a line between two that it needs: a small model finds no end by itself
 FRAMES = (3, 6)  # of a template, at least and at most
 MOST_PARTS = 3  # of a template; statements come between them
 MOST_UNMADE = 20  # clusters of filler, beside one of two
@@ -216,7 +217,7 @@ def _line_with(slots: Sequence[str], *, others: Iterable[str] = (), end: str = "
     fillers = "|".join((PLAIN, *(rf"\{{{slot}\}}" for slot in others)))
     orders: list[str] = []
     for order in permutations(rf"\{{{slot}\}}" for slot in slots):
-        orders.append(f"({fillers})*".join(("", *order, "")))
+        orders.append(f"({fillers}){{0,{MOST_BETWEEN}}}".join(("", *order, "")))
     return SchemaPart(TEXT.core, {**TEXT.json_schema, "pattern": f"^({'|'.join(orders)}){re.escape(end)}$"})
 
 
