@@ -38,7 +38,8 @@ from pipelines.cli.terminal import print_json, stdout_console
 from pipelines.errors import Problem, StoreError
 from pipelines.evaluation.folder import read_run, run_folder_of, runs_folder
 from pipelines.evaluation.sources import open_tasks
-from pipelines.evaluation.verification import verify_run
+from pipelines.evaluation.verification import TAKEN_AS_TOLD, verify_run
+from pipelines.experiments.scoring.board_check import board_problems, runs_of_board
 from pipelines.experiments.scoring.leaderboard import runs_by_dataset
 from pipelines.experiments.scoring.published import not_here, published_problems
 from pipelines.experiments.scoring.twins import TWIN
@@ -78,7 +79,9 @@ def release(
 
 
 def verify(
-    source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT|URL|OWNER/NAME|RUN", help="A release, repository or run.")],
+    source: Annotated[
+        str, typer.Argument(metavar="FOLDER|VARIANT|URL|OWNER/NAME|RUN|BOARD.html", help="A release, repository, run or board.")
+    ],
     tag: Annotated[str, typer.Option(help="Tag or commit of the repository, as in demo-v0.1.0.")] = "",
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
@@ -86,10 +89,13 @@ def verify(
     endpoint: EndpointOption = "",
     as_json: Annotated[bool, json_option("source", "problems")] = False,
 ) -> None:
-    """Check a release (digests, tables, configurations), a run (its replies graded again), or published scores.
+    """Check a release (digests, tables, configurations), a run (its replies graded again), a board, or published scores.
 
     Every number is recomputed from rows, and what cannot be is named. One sentence for each problem, and exit status 1.
     """
+    if source.endswith(".html") and Path(source).is_file():
+        _verify_board(Path(source), as_json=as_json)
+        return
     run = run_folder_of(source, home=home())
     if run is not None:
         _verify_run(run, data=data, as_json=as_json)
@@ -129,6 +135,20 @@ def _verify_run(path: Path, *, data: str, as_json: bool) -> None:
         print_notice(f"A repetition {verdict.repeatable}.")
     if verdict.problems:
         raise Problem(f"{manifest.run_id} was changed after it was made, so no board shows it: see above.")
+
+
+def _verify_board(page: Path, *, as_json: bool) -> None:
+    """Verify a board's page by its runs. Raises Problem where one of its numbers is another."""
+    shown, runs = runs_of_board(page, runs=runs_folder(home()))
+    problems = list(board_problems(shown, runs))
+    if as_json:
+        print_json({"source": str(page), "problems": problems, "taken_as_told": TAKEN_AS_TOLD})
+    else:
+        same = f"Every number follows from the rows of {counted(len(runs), 'run')}; amemgym verify RUN grades their replies."
+        print(*(problems or (same,)), sep="\n")
+        print_notice(f"Not checked, as the run says it: {'; '.join(TAKEN_AS_TOLD)}.")
+    if problems:
+        raise Problem(f"{page} differs from its runs: see above.")
 
 
 def _folder_problems(source: str, *, version: str) -> list[str]:

@@ -14,6 +14,7 @@ from assets.isolation.boundary import available_kind
 from assets.records.estimate import Estimate
 from assets.records.json_text import parse_json
 from assets.text.words import count_tokens
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
 from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, read_run, read_table, write_table
@@ -21,7 +22,9 @@ from pipelines.evaluation.records import AnswerRow
 from pipelines.evaluation.report.formatting import repeat_label
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.verification import known_problems, verify_run
-from pipelines.experiments.scoring.leaderboard import runs_by_dataset
+from pipelines.experiments.scoring.board_check import board_problems, runs_of_board
+from pipelines.experiments.scoring.compare import compare_runs
+from pipelines.experiments.scoring.leaderboard import runs_by_dataset, write_leaderboard
 from pipelines.experiments.scoring.published import baseline_score, not_here, published_problems
 from pipelines.experiments.scoring.ranking import leaderboard_table
 from pipelines.memories.built_in.plain import FullHistory
@@ -176,14 +179,24 @@ def test_edited_results_answers_rows_and_code_fail_verification_and_leave_the_bo
     assert "is off the board, because it failed verification: results.json does not follow from the rows" in board
 
 
-def test_numbers_on_a_page_that_do_not_follow_from_the_rows_fail_verification(tmp_path: Path) -> None:
-    run = scored(tmp_path, MemorySpec(name="none", kind="none"))
-    page = tmp_path / run.manifest.run_id / PAGE
-    text = page.read_text(encoding="utf-8")
+def test_numbers_on_pages_that_do_not_follow_from_the_rows_fail_verification(tmp_path: Path) -> None:
+    runs = [scored(tmp_path / "runs", MemorySpec(name=kind, kind=kind)) for kind in ("full-history", "none")]
+    folder = tmp_path / "runs" / runs[1].manifest.run_id
+    board = write_leaderboard(compare_runs(runs), runs=tmp_path / "runs")
+    assert list(board_problems(*runs_of_board(board, runs=tmp_path / "runs"))) == []
+
+    text = board.read_text(encoding="utf-8")
     shown = re.search(r'"overall":\{"value":(0\.\d+)', text)
     assert shown is not None
-    page.write_text(text.replace(shown[0], '"overall":{"value":0.987'), encoding="utf-8")
-    verdict = verify_run(run, page.parent, tasks("ada"))
+    board.write_text(text.replace(shown[0], '"overall":{"value":0.987'), encoding="utf-8")
+    told = "\n".join(board_problems(*runs_of_board(board, runs=tmp_path / "runs")))
+    assert f"metrics of {runs[1].manifest.run_id} is not what follows from the run." in told
+    with pytest.raises(EvaluationError, match="is no board"):
+        runs_of_board(folder / PAGE, runs=tmp_path / "runs")
+
+    page = folder / PAGE
+    page.write_text(page.read_text(encoding="utf-8").replace(shown[0], '"overall":{"value":0.987'), encoding="utf-8")
+    verdict = verify_run(runs[1], folder, tasks("ada"))
     assert verdict.problems == (f"{PAGE} does not show the results.",)
     assert any("tokens and money" in what for what in verdict.taken_as_told)
 
