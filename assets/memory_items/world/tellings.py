@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle, permutations
 from typing import TypeVar
 
@@ -31,7 +32,6 @@ from assets.records.answers import read_date
 from assets.reporting.asset_description import Row
 from assets.text.words import count_tokens, words_of
 from prompts.catalogue import load_prompt
-from prompts.template import RenderedPrompt
 
 T = TypeVar("T")
 SLOT = re.compile(r"\{(\w+)\}")
@@ -164,39 +164,41 @@ class _Writer:
     model: LanguageModel
 
     async def documents(self, kind: str) -> list[Telling]:
-        def convert(reply: dict[str, list[Telling]]) -> list[Telling]:
-            for number, telling in enumerate(reply["documents"], start=1):
-                for problem in telling_problems(telling, self.world, kind=kind):
-                    raise ValueError(f"Document {number}: {problem}")
-            return reply["documents"]
-
-        prompt = self._prompt(self.world.tell_prompt_of(kind), kind=kind)
-        return await self._ask(prompt, "documents", _telling_schema(self.world, kind), convert)
+        problems = partial(telling_problems, world=self.world, kind=kind)
+        return await self._ask(self.world.tell_prompt_of(kind), _telling_schema(self.world, kind), problems, kind=kind)
 
     async def sentences(self, relation: Relation) -> list[str]:
-        def convert(reply: dict[str, list[str]]) -> list[str]:
-            for number, sentence in enumerate(reply["sentences"], start=1):
-                for problem in sentence_problems(sentence, self.world):
-                    raise ValueError(f"Sentence {number}: {problem}")
-            return reply["sentences"]
-
-        prompt = self._prompt(self.world.phrase_prompt, meaning=relation.meaning)
         sentence = _line_with(self.world.clause_slots, end="." if "as_of" in self.world.clause_slots else "")
-        return await self._ask(prompt, "sentences", sentence, convert)
-
-    def _prompt(self, name: str, **about: str) -> RenderedPrompt:
-        return load_prompt(name).render(count=self.recipe.num_tellings, language=self.recipe.language_name, **about)
+        problems = partial(sentence_problems, world=self.world)
+        return await self._ask(self.world.phrase_prompt, sentence, problems, key="sentences", meaning=relation.meaning)
 
     async def _ask(
-        self, prompt: RenderedPrompt, key: str, item: SchemaPart, convert: Callable[[dict[str, list[T]]], list[T]]
+        self, prompt: str, item: SchemaPart, problems: Callable[[T], Iterable[str]], *, key: str = "documents", **about: str
     ) -> list[T]:
-        """Ask for exactly as many as the recipe wants; servers that keep to a schema give no other number."""
-        count = self.recipe.num_tellings
-        schema: ReplySchema[dict[str, list[T]]] = ReplySchema(object_of({key: list_of(item, min_items=count, max_items=count)}))
-        # The style is the sample: each has words of its own.
-        return await ask_structured(
-            self.model, prompt=prompt, reply=schema, convert=convert, settings=self.recipe.asking, sample=self.style
-        )
+        """Ask for as many as the recipe wants. What is usable of a reply is kept, and only the rest is asked for again."""
+        kept: list[T] = []
+        while len(kept) < self.recipe.num_tellings:
+            wanted = self.recipe.num_tellings - len(kept)
+            fields = object_of({key: list_of(item, min_items=wanted, max_items=wanted)})
+            schema: ReplySchema[dict[str, list[T]]] = ReplySchema(fields)
+            kept += await ask_structured(
+                self.model,
+                prompt=load_prompt(prompt).render(count=wanted, language=self.recipe.language_name, **about),
+                reply=schema,
+                convert=lambda reply: _usable(reply[key], problems),
+                settings=self.recipe.asking,
+                sample=self.style,  # each style has words of its own
+            )
+        return kept
+
+
+def _usable(items: Sequence[T], problems: Callable[[T], Iterable[str]]) -> list[T]:
+    """Return the items without a problem. Raises ValueError with the first problem of each where there are none."""
+    found = [next(iter(problems(item)), "") for item in items]
+    usable = [item for item, problem in zip(items, found, strict=True) if not problem]
+    if not usable:
+        raise ValueError(" ".join(f"Number {number}: {problem}" for number, problem in enumerate(found, start=1)))
+    return usable
 
 
 def _telling_schema(world: World, kind: str) -> SchemaPart:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jsonschema
@@ -111,6 +111,7 @@ class Listening:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         reply = await EmbeddedModel().complete(request)
+        assert request.json_schema
         self.heard.append((request.json_schema, json.loads(reply.text)))
         return reply
 
@@ -141,3 +142,26 @@ def test_a_server_that_enforces_the_schema_lets_no_slot_of_a_line_be_forgotten()
         ):
             with pytest.raises(jsonschema.ValidationError):
                 jsonschema.validate(unusable, title)
+
+
+@dataclass
+class ForgetsOne(EmbeddedModel):
+    """The embedded model, but the first document of each set of three says nothing of its subject."""
+
+    counts: list[int] = field(default_factory=list[int])
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        reply = await super().complete(request)
+        content = json.loads(reply.text)
+        documents = content.get("documents", [])
+        self.counts.append(len(documents))
+        if len(documents) == 3:
+            documents[0]["title"] = "Untitled"
+        return replace(reply, text=json.dumps(content))
+
+
+def test_of_a_set_with_one_unusable_document_the_others_are_kept_and_one_is_asked_for() -> None:
+    model = ForgetsOne()
+    tellings = run(ask_tellings(WORLD, task_id="t", recipe=small_recipe(num_tellings=3), model=model))
+    assert {len(documents) for documents in tellings.documents.values()} == {3}
+    assert model.counts.count(3) == model.counts.count(1) == len(WORLD.document_kinds)
