@@ -7,45 +7,63 @@ from functools import partial
 from typing import Any
 
 from assets.amemgym.records.episode import Episode
+from assets.records.estimate import Estimate
 from assets.reporting.plurals import counted
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
-from pipelines.evaluation.report.formatting import format_estimate, format_number, headed_table, metric_label
-from pipelines.evaluation.report.page import Json, Texts, plain, render_blocks
+from pipelines.evaluation.report.contents import Block, ReportSection, ReportTable
+from pipelines.evaluation.report.formatting import format_number, metric_label
+from pipelines.evaluation.report.markdown import section_text
+from pipelines.evaluation.report.page import SECTIONS, Json, Texts, plain, render_blocks
 from pipelines.experiments.evolution.plan import SPLITS
 from pipelines.experiments.evolution.records import EVERYBODY, EvolutionManifest, PolicyStep, Protocol
 from pipelines.experiments.evolution.results import EvolutionResults, FinishedEvolution
-from pipelines.experiments.evolution.scores import ALL_CYCLES, CYCLE_METRICS, GAINS, Score
+from pipelines.experiments.evolution.scores import ALL_CYCLES, GAINS, Score
 
 PROTOCOLS: dict[Protocol, str] = {
     "paper": "The paper's protocol: every user's policy learns from all of its questions, and is scored on the same ones.",
     "held-out": "Held out: one policy for all users, which learns from some questions of some users; the rest is only scored.",
 }
-SCRIPTS = ("base", "charts", "evolution")
+Line = Sequence[str | Estimate]
+SCRIPTS = ("base", "charts", "run", "evolution")
 WORD = re.compile(r"[^\W\d_]{3,}")  # shorter words, such as "of", are in every line
 ROOT = 5  # letters that forms of one word share
 
 
 def evolution_report(done: FinishedEvolution) -> str:
     """Return the report as Markdown."""
-    manifest = done.manifest
+    parts = [_title(done.manifest), facts(done.manifest)]
+    for section in evolution_sections(done):
+        parts += section_text(section)
+    return "\n\n".join(parts) + "\n"
+
+
+def evolution_sections(done: FinishedEvolution) -> Iterator[ReportSection]:
+    """Yield the tables of report and page: scores and gains by protocol, leaks, what became of the policies."""
     results = done.results
-    parts = [_title(manifest), facts(manifest)]
-    for protocol in manifest.protocols:
-        parts += [f"## {PROTOCOLS[protocol].partition(':')[0]}", PROTOCOLS[protocol]]
-        parts += [score_table(results, protocol), gain_table(results, protocol)]
+    for protocol in done.manifest.protocols:
+        blocks: list[Block] = [PROTOCOLS[protocol], score_table(results, protocol)]
+        gained = gain_table(results, protocol)
+        if gained.rows:
+            blocks += [GAINS_NOTE, gained]
+        yield ReportSection(f"scores-{protocol}", PROTOCOLS[protocol].partition(":")[0], blocks)
     if results.leaks:
-        parts += ["## Learned or leaked", LEAKS, leak_table(results)]
-    parts += ["## Policies", outcome_table(results)]
+        yield ReportSection("learned", "Learned or leaked", [LEAKS, leak_table(results)])
+    counts = outcome_table(results)
+    blocks = [counts if counts.rows else "None evolved."]
     if results.unscored_facts:
-        parts.append(f"{results.unscored_facts:,} facts could not be checked.")
+        blocks.append(f"{results.unscored_facts:,} facts could not be checked.")
     if results.lost_writes:
-        parts.append(f"{results.lost_writes:,} writes to the memory failed twice and were lost.")
-    return "\n\n".join(filter(None, parts)) + "\n"
+        blocks.append(f"{results.lost_writes:,} writes to the memory failed twice and were lost.")
+    yield ReportSection("outcomes", "What became of the policies", blocks)
 
 
 LEAKS = (
     "How much more the questions in the feedback gained than held-out questions of the same users. Near 0: the policy learned "
     "what to remember. Far above: it learned these questions."
+)
+GAINS_NOTE = (
+    "The gain is that over no feedback, in all cycles after the first, paired over users; p, of the memory's gain, from "
+    "swapping whole users between the two conditions. Failures are better when lower."
 )
 
 
@@ -64,54 +82,46 @@ def facts(manifest: EvolutionManifest) -> str:
     )
 
 
-def score_table(results: EvolutionResults, protocol: Protocol) -> str:
-    """Return all conditions over all cycles; a line for each split and feedback."""
+def score_table(results: EvolutionResults, protocol: Protocol) -> ReportTable:
+    """Return all conditions over all cycles (as in the paper's Table 3); a line for each split and feedback."""
     rows: dict[tuple[str, str], dict[str, Score]] = {}
     for score in results.scores:
         if score.protocol == protocol and score.cycle == ALL_CYCLES:
             rows.setdefault((score.split, score.feedback), {})[score.metric] = score
-    lines: list[list[str]] = []
+    lines: list[Line] = []
     for (split, feedback), scores in rows.items():
-        line = [metric_label(split), feedback]
-        for name in GAINS:
-            line.append(format_estimate(scores[name].estimate))
-        lines.append(line)
-    return headed_table(["scored on", "feedback", *map(metric_label, GAINS)], lines)
+        lines.append([metric_label(split), feedback, *(scores[name].estimate for name in GAINS)])
+    return ReportTable(["scored on", "feedback", *map(metric_label, GAINS)], lines)
 
 
-def gain_table(results: EvolutionResults, protocol: Protocol) -> str:
+def gain_table(results: EvolutionResults, protocol: Protocol) -> ReportTable:
     """Return what feedback brought over none, a line for each split and feedback; p is that of the memory's gain."""
-    lines: dict[tuple[str, str], list[str]] = {}
+    lines: dict[tuple[str, str], list[str | Estimate]] = {}
     for gain in results.gains:
         if gain.protocol == protocol:
             key = (metric_label(gain.split), gain.feedback)
             # The memory's gain comes first, and its p stands at the end.
             line = lines.setdefault(key, [*key, format_number(gain.change.p_value)])
-            line.insert(-1, format_estimate(gain.change.difference))
-    if not lines:
-        return ""
-    head = ["gain over no feedback, after the first cycle", "feedback", *map(metric_label, GAINS), "p"]
-    return headed_table(head, list(lines.values()))
+            line.insert(-1, gain.change.difference)
+    return ReportTable(["gain on", "feedback", *map(metric_label, GAINS), "p"], list(lines.values()))
 
 
-def leak_table(results: EvolutionResults) -> str:
+def leak_table(results: EvolutionResults) -> ReportTable:
     """Return the excess of seen questions, a line for each feedback."""
-    lines: dict[str, list[str]] = {}
+    lines: dict[str, list[str | Estimate]] = {}
     for leak in results.leaks:
-        lines.setdefault(leak.feedback, [leak.feedback]).append(format_estimate(leak.excess))
-    return headed_table(["seen more than new", *map(metric_label, GAINS)], list(lines.values()))
+        lines.setdefault(leak.feedback, [leak.feedback]).append(leak.excess)
+    return ReportTable(["seen more than new", *map(metric_label, GAINS)], list(lines.values()))
 
 
-def outcome_table(results: EvolutionResults) -> str:
+def outcome_table(results: EvolutionResults) -> ReportTable:
     """Return how often each condition's policies were improved, by outcome."""
-    lines: list[list[str]] = []
+    lines: list[Line] = []
     for arm, found in results.outcomes.items():
         if found:
             counts = (found.get("improved", 0), found.get("unchanged", 0), found.get("kept", 0))
             lines.append([arm, *map(str, counts)])
-    if not lines:
-        return "None evolved."
-    return headed_table(["condition", "improved", "unchanged", "kept for want of a usable reply"], lines)
+    return ReportTable(["condition", "improved", "unchanged", "kept for want of a usable reply"], lines)
 
 
 def evolution_page(done: FinishedEvolution, dataset: AMemGymDataset) -> str:
@@ -139,9 +149,7 @@ def evolution_page(done: FinishedEvolution, dataset: AMemGymDataset) -> str:
         "cycles": manifest.cycles,
         "policy": manifest.initial_policy,
         "protocols": list(map(partial(_protocol, results.scores), manifest.protocols)),
-        "gains": list(map(plain, results.gains)),
-        "leaks": list(map(plain, results.leaks)),
-        "outcomes": results.outcomes,
+        "sections": SECTIONS.dump_python(list(evolution_sections(done)), mode="json"),
         "learners": learners,
     }
     return render_blocks(title, {"data": data, **blocks}, scripts=SCRIPTS)
@@ -164,19 +172,14 @@ def _facts(manifest: EvolutionManifest, names: dict[str, str]) -> Iterator[tuple
 
 
 def _protocol(scores: Sequence[Score], protocol: Protocol) -> Json:
-    """Return a protocol's scores by split, feedback and metric: over all cycles, and cycle by cycle."""
+    """Return a protocol's scores by split, feedback and metric, cycle by cycle."""
     splits: list[Json] = []
     for split in SPLITS[protocol]:
-        by_feedback: dict[str, dict[str, Json]] = {}
+        by_feedback: dict[str, dict[str, list[Json]]] = {}
         for score in sorted(scores, key=lambda score: score.cycle):
-            if (score.protocol, score.split) != (protocol, split):
-                continue
-            found = by_feedback.setdefault(score.feedback, {name: {"all": None, "cycles": []} for name in CYCLE_METRICS})
-            estimate = {"value": score.value, "low": score.low, "high": score.high}
-            if score.cycle == ALL_CYCLES:
-                found[score.metric]["all"] = estimate
-            else:
-                found[score.metric]["cycles"].append(estimate)
+            if (score.protocol, score.split) == (protocol, split) and score.cycle != ALL_CYCLES:
+                by_metric = by_feedback.setdefault(score.feedback, {})
+                by_metric.setdefault(score.metric, []).append(plain(score.estimate))
         splits.append({"name": split, "scores": by_feedback})
     return {"name": protocol, "words": PROTOCOLS[protocol], "splits": splits}
 

@@ -32,7 +32,7 @@ def test_the_page_has_curves_for_every_split_and_a_history_for_every_learner(mad
     for protocol in data["protocols"]:
         for split in protocol["splits"]:
             assert set(split["scores"]) == {"none", "question-only", "complete"}
-            assert all(len(scores["memory"]["cycles"]) == 3 for scores in split["scores"].values())
+            assert all(len(scores["memory"]) == 3 for scores in split["scores"].values())
     assert [one["label"] for one in data["learners"]].count("all users") == 2
     history = told[data["learners"][-1]["block"]]
     assert [step["cycle"] for step in history["steps"]] == [0, 1]

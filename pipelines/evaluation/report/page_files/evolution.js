@@ -1,31 +1,15 @@
 // Self-evolution: curves over the cycles, what was learned and what leaked, and every policy as a diff.
 const CURVES = [["memory", "normalized memory score"], ["factual_recall", "memory factual recall"]];
 const LOST = ["write_failure", "read_failure", "utilization_failure"];
-const LEARNED = ["memory", ...LOST, "factual_recall"];
 const EXPLAINED = {
   seen: "questions that the feedback tells, of users who learn", new_questions: "held-out questions of the same users",
   new_users: "users whose answers no feedback tells",
 };
 const feedbacksOf = (split) => Object.keys(split.scores);
 
-// Rows by a name, in the order of their first.
-function grouped(rows, name) {
-  const found = new Map();
-  for (const row of rows) found.set(name(row), [...(found.get(name(row)) ?? []), row]);
-  return [...found];
-}
-
-function protocolTable(protocol) {
-  const rows = protocol.splits.flatMap((split) => feedbacksOf(split).map((feedback) => {
-    const all = split.scores[feedback];
-    return [`${words(split.name)}, ${feedback}`, whisker(all.memory.all), ...LEARNED.map((name) => shown(all[name].all))];
-  }));
-  return table(["scored on, feedback", "", ...LEARNED.map(words)], rows, "Means over all cycles (as in the paper's Table 3).");
-}
-
 function curves(data, split) {
   const series = (metric) => feedbacksOf(split).map((feedback) => ({
-    label: feedback, points: split.scores[feedback][metric].cycles.map((estimate, cycle) => [cycle, estimate]) }));
+    label: feedback, points: split.scores[feedback][metric].map((estimate, cycle) => [cycle, estimate]) }));
   const chart = (metric, label) => el("div", {}, el("h3", {}, label), lineChart(series(metric), { x: `cycle (${data.cycle})`, y: label }));
   return [el("div", { class: "charts" }, CURVES.map(([metric, label]) => chart(metric, label))),
     el("h3", {}, "Where wrong answers were lost"), el("div", { class: "charts" }, LOST.map((metric) => chart(metric, words(metric))))];
@@ -42,22 +26,6 @@ function curveSection(data) {
   draw(0);
   const options = every.map(({ protocol, split }, place) => [place, protocol.name === "paper" ? "paper's protocol" : `held-out protocol: ${words(split.name)}`]);
   return [el("form", {}, choice("split", "Scored on", options, (event) => draw(Number(event.target.value)))), note, holder];
-}
-
-function learnedSection(data) {
-  if (!data.gains.length) return [el("p", {}, "There is nothing to compare with: it takes the condition without feedback, and a second cycle.")];
-  const rows = grouped(data.gains, (gain) => `${gain.protocol}: ${words(gain.split)}, ${gain.feedback}`)
-    .map(([name, gains]) => [name, ...gains.map((gain) => shown(gain.change.difference)), figure(gains[0].change.p_value)]);
-  const excess = grouped(data.leaks, (leak) => leak.feedback).map(([name, leaks]) => [name, ...leaks.map((leak) => shown(leak.excess))]);
-  const columns = LEARNED.map(words);
-  return [
-    el("h3", {}, "Gain over no feedback, in all cycles after the first"),
-    el("p", { class: "quiet" }, "Paired over users; p, of the memory's gain, from swapping whole users between the two conditions. Failures are better when lower."),
-    table(["scored on, feedback", ...columns, "p"], rows),
-    excess.length ? el("h3", {}, "Gain on seen questions minus gain on new ones of the same users") : null,
-    excess.length ? el("p", { class: "quiet" }, "Near 0: the policy learned what to remember. Far above, for the memory: it learned the questions that it was told.") : null,
-    excess.length ? table(["feedback", ...columns], excess) : null,
-  ];
 }
 
 const MARKS = { "+": "new", "-": "old" };
@@ -101,15 +69,8 @@ function historySection(data) {
   return [el("form", {}, choice("learner", "Whose policy", options, (event) => draw(Number(event.target.value)))), holder];
 }
 
-function outcomeTable(data) {
-  const kinds = ["improved", "unchanged", "kept"];
-  return table(["condition", "improved", "unchanged", "kept for want of a usable reply"],
-    Object.entries(data.outcomes).filter(([, found]) => Object.keys(found).length).map(([arm, found]) => [arm, ...kinds.map((kind) => String(found[kind] ?? 0))]));
-}
-
 const DATA = read("data");
 document.getElementById("top").append(el("h1", {}, DATA.title), el("p", { class: "quiet" }, DATA.subtitle), facts(DATA.facts));
 section("curve", "Over the cycles", ...curveSection(DATA));
-section("scores", "Scores", ...DATA.protocols.map((protocol) => el("div", {}, el("h3", {}, words(protocol.name)), el("p", { class: "quiet" }, protocol.words), protocolTable(protocol))));
-section("learned", "Learned or leaked", ...learnedSection(DATA));
-section("policies", "The policies", outcomeTable(DATA), ...historySection(DATA));
+for (const { key, title, blocks } of DATA.sections) section(key, title, ...blocks.map(drawBlock));
+section("policies", "The policies", ...historySection(DATA));
