@@ -4,7 +4,7 @@ Users are the unit, because the questions about one user depend on each other. n
 loaded with the definitions imports this module inside a function.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -33,6 +33,14 @@ class Tallies:
 
     users: tuple[str, ...]
     counts: Sums
+
+    @classmethod
+    def of(cls, counts: Mapping[str, Mapping[str, float]], *, names: Sequence[str]) -> "Tallies":
+        """Return counts of these names from those of each user, which may lack some; all are of one period."""
+        found: Sums = {}
+        for name in names:
+            found[name] = np.array([[own.get(name, 0.0)] for own in counts.values()], dtype=float)
+        return cls(tuple(counts), found)
 
     def sums(self, weights: Array) -> Sums:
         """Counts over users taken so many times each: weights (..., users) give sums (..., periods)."""
@@ -136,6 +144,11 @@ def divided(above: Array, below: Array) -> Array:
 def share(above: str, below: str) -> Metric:
     """Counts over all periods, one divided by the other."""
     return lambda sums: divided(sums[above].sum(axis=-1), sums[below].sum(axis=-1))
+
+
+def difference(first: Metric, second: Metric) -> Metric:
+    """The first metric less the second."""
+    return lambda sums: first(sums) - second(sums)
 
 
 def rounded(value: float) -> float | None:

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-import numpy as np
-
 from assets.engine.seeded_random import SeededRandom
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import GAIN, UNIT, Array, Sample, Sums, Tallies, share
+from assets.reporting.intervals import GAIN, UNIT, Sample, Tallies, difference, share
 from assets.text.words import count_tokens
 from pipelines.evaluation.records import AnswerRow, Arm, RunManifest
 from pipelines.memories.contract import best_within
@@ -85,6 +83,7 @@ def arm_scores(answers: Sequence[AnswerRow], manifest: RunManifest) -> tuple[Arm
         return ()
     alone = _right_by_question(answers, "no_memory")
     kinds = {"memory": "question", **{arm: arm for arm in manifest.arms}}
+    gain = difference(share("right", "items"), share("alone", "items"))
     scores: list[ArmScore] = []
     for name, kind in kinds.items():
         found = _right_by_question(answers, kind)
@@ -95,7 +94,7 @@ def arm_scores(answers: Sequence[AnswerRow], manifest: RunManifest) -> tuple[Arm
                 name=name,
                 items=int(sample.total["items"].sum()),
                 right=sample.estimate(share("right", "items"), within=UNIT),
-                gain=sample.estimate(_gain, within=GAIN),
+                gain=sample.estimate(gain, within=GAIN),
                 harm=sample.estimate(share("harmed", "items"), within=UNIT),
             )
             scores.append(score)
@@ -118,11 +117,4 @@ def _tallies(rows: Iterable[tuple[Question, bool, bool]]) -> Tallies:
         own["right"] += right
         own["alone"] += alone
         own["harmed"] += alone and not right
-    counts: dict[str, Array] = {}
-    for name in ("items", "right", "alone", "harmed"):
-        counts[name] = np.array([[own[name]] for own in by_user.values()], dtype=float)
-    return Tallies(tuple(by_user), counts)
-
-
-def _gain(sums: Sums) -> Array:
-    return share("right", "items")(sums) - share("alone", "items")(sums)
+    return Tallies.of(by_user, names=("items", "right", "alone", "harmed"))

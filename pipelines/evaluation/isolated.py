@@ -16,7 +16,7 @@ from pydantic import Field
 from assets.llm.ports import RequestFailed
 from assets.records.base import Record
 from assets.records.estimate import LEAST_ROOM, Estimate
-from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Sums, Tallies, divided, share
+from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Sums, Tallies, difference, divided, share
 from assets.text.words import count_tokens
 from pipelines.evaluation.arms import TextsAtHand
 from pipelines.evaluation.reasoning import CONTEXT_TOKENS, Answer, ReadableTask, Reasoner, ask, gather_or_cancel
@@ -212,14 +212,13 @@ def right(condition: Condition) -> Metric:
     return share(condition, "items")
 
 
-def gain(sums: Sums) -> Array:
-    """S - N: how much more is right with the memory than with none."""
-    return right("memory")(sums) - right("none")(sums)
+# S - N: how much more is right with the memory than with none.
+gain = difference(right("memory"), right("none"))
 
 
 def gain_share(sums: Sums) -> Array:
     """(S - N) / (O - N): the gain as a share of what the needed facts would bring; nan without room between O and N."""
-    room = right("facts")(sums) - right("none")(sums)
+    room = difference(right("facts"), right("none"))(sums)
     return divided(gain(sums), np.where(room >= LEAST_ROOM, room, 0.0))
 
 
@@ -258,7 +257,4 @@ def _tallies(complete: Sequence[MemoryRow], unasked: Sequence[str]) -> Tallies:
             own[condition] += bool(row.right(condition))
     for cluster in unasked:
         found.setdefault(cluster, Counter())["items"] += 1
-    counts = dict[str, Array]()
-    for name in ("items", *CONDITIONS):
-        counts[name] = np.array([[own[name]] for own in found.values()], dtype=float)
-    return Tallies(tuple(found), counts)
+    return Tallies.of(found, names=("items", *CONDITIONS))

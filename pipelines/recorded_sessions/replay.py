@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 from pydantic import Field
 
 from assets.records.base import Record
@@ -20,6 +19,7 @@ from pipelines.memories.hosting import HostedMemory, MemoryFailed, MemoryHost
 from pipelines.recorded_sessions.sessions import RecordedSession, RecordedStep
 
 QUERY_TOKENS = 400  # of what was last seen, beside the user's last words
+COUNTS = ("asked", "gave", "cut", "out", "tokens", "values", "found")
 SESSIONS_AT_ONCE = 16
 
 
@@ -177,7 +177,7 @@ def replay_figures(result: Replay, sessions: Sequence[RecordedSession], *, seed:
     """Return the figures of a replay."""
     counts: dict[str, dict[str, float]] = {}
     for row in result.rows:
-        own = counts.setdefault(row.session, dict.fromkeys(("asked", "gave", "cut", "out", "tokens", "values", "found"), 0.0))
+        own = counts.setdefault(row.session, dict.fromkeys(COUNTS, 0.0))
         own["asked"] += 1
         own["gave"] += bool(row.recalled)
         own["cut"] += row.cut
@@ -188,9 +188,7 @@ def replay_figures(result: Replay, sessions: Sequence[RecordedSession], *, seed:
     nothing = Estimate(value=None, low=None, high=None)
     gave = cut = compaction = found = nothing
     if counts:
-        names = tuple(counts)
-        sums = {key: np.array([[counts[name][key]] for name in names]) for key in counts[names[0]]}
-        sample = Sample.of(Tallies(names, sums), seed=seed)
+        sample = Sample.of(Tallies.of(counts, names=COUNTS), seed=seed)
         gave = sample.estimate(share("gave", "asked"), within=UNIT)
         cut = sample.estimate(share("cut", "asked"), within=UNIT)
         compaction = sample.estimate(share("tokens", "out"))

@@ -7,11 +7,9 @@ has as well. It may well be worth less: what it remembers of its own user mislea
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
-
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import GAIN, UNIT, Array, Sample, Sums, Tallies, share
+from assets.reporting.intervals import GAIN, UNIT, Sample, Tallies, difference, share
 from assets.reporting.plurals import counted
 from pipelines.evaluation.isolated import LEAST_ROOM
 from pipelines.evaluation.records import CALL_FAILED, AnswerRow, RunManifest
@@ -64,17 +62,12 @@ def permutation_control(answers: Sequence[AnswerRow], *, seed: int) -> Permutati
         items += 1
     if not found:
         return None
-    counts = dict[str, Array]()
-    for name in ("items", "memory", "none"):
-        counts[name] = np.array([[own[name]] for own in found.values()], dtype=float)
-    sample = Sample.of(Tallies(tuple(found), counts), seed=seed)
+    sample = Sample.of(Tallies.of(found, names=("items", "memory", "none")), seed=seed)
+    memory = share("memory", "items")
+    none = share("none", "items")
     return PermutationControl(
         items=items,
-        memory=sample.estimate(share("memory", "items"), within=UNIT),
-        none=sample.estimate(share("none", "items"), within=UNIT),
-        gain=sample.estimate(_gain, within=GAIN),
+        memory=sample.estimate(memory, within=UNIT),
+        none=sample.estimate(none, within=UNIT),
+        gain=sample.estimate(difference(memory, none), within=GAIN),
     )
-
-
-def _gain(sums: Sums) -> Array:
-    return share("memory", "items")(sums) - share("none", "items")(sums)

@@ -3,14 +3,13 @@
 The unit is a fact, asked once. Users are resampled, because what is wrong with one fact of a user may be wrong with others.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-import numpy as np
-
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Sums, Tallies, share
+from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Tallies, difference, share
 from pipelines.evaluation.records import AnswerRow
 
 FactGroup = Literal["kind", "age", "changes", "moment"]
@@ -18,6 +17,7 @@ END = "end of the life"
 ALL = "all"
 OF_FACT = "fact "  # how the names of counts begin that are of one kind
 OUTCOMES = ("right", "stale", "invented", "leaked", "not_known")
+NET = difference(difference(share("right", "asked"), share("stale", "asked")), share("leaked", "asked"))
 AGES = (0, 4, 8, 16, 32)  # sessions, from which a group begins
 
 
@@ -57,7 +57,7 @@ def fact_figures(answers: Sequence[AnswerRow], *, users: Sequence[str], seed: in
         for value, own in rows.items():
             sample = Sample.of(fact_tallies(own, users=users), seed=seed)
             shares = {name: sample.estimate(share(name, "asked"), within=UNIT) for name in (*OUTCOMES, "in_texts")}
-            net = sample.estimate(_net, within=GAIN)
+            net = sample.estimate(NET, within=GAIN)
             found.append(FactFigures(by=by, value=value, questions=len(own), **shares, net=net))
     return tuple(found)
 
@@ -89,21 +89,13 @@ MOMENTS = ("at once", "settled", "told again", END)
 
 def fact_tallies(rows: Sequence[AnswerRow], *, users: Sequence[str]) -> Tallies:
     """Count asked questions and their outcomes by user; users without any have zeros."""
-    places = {user: place for place, user in enumerate(users)}
-    counts: dict[str, Array] = {name: np.zeros((len(users), 1)) for name in ("asked", "in_texts", *OUTCOMES)}
+    by_user = {user: Counter[str]() for user in users}
     for row in rows:
-        place = places.get(row.user_id)
-        if place is None:
-            continue
-        counts["asked"][place] += 1
-        counts["in_texts"][place] += bool(row.leaks)
-        if row.outcome:
-            counts[row.outcome][place] += 1
-    return Tallies(tuple(users), counts)
-
-
-def _net(sums: Sums) -> Array:
-    return share("right", "asked")(sums) - share("stale", "asked")(sums) - share("leaked", "asked")(sums)
+        if row.user_id in by_user:
+            own = by_user[row.user_id]
+            own.update(("asked", row.outcome))
+            own["in_texts"] += bool(row.leaks)
+    return Tallies.of(by_user, names=("asked", "in_texts", *OUTCOMES))
 
 
 def kind_tallies(rows: Sequence[AnswerRow], *, users: Sequence[str]) -> Tallies:

@@ -60,15 +60,12 @@ def latency_of(
 ) -> Latency:
     """Return the latency over the users' answers, and over the calls of the memory."""
     every = list[float]()
-    totals = np.zeros((len(users), 1))
-    numbers = np.zeros((len(users), 1))
+    by_user = dict[str, dict[str, float]]()
     for place, answers in enumerate(users):
         timed = [seconds for seconds in answers if seconds is not None]
         every += timed
-        totals[place] = sum(timed)
-        numbers[place] = len(timed)
-    names = tuple(map(str, range(len(users))))
-    sample = Sample.of(Tallies(names, {"seconds": totals, "answers": numbers}), seed=seed)
+        by_user[str(place)] = {"seconds": sum(timed), "answers": len(timed)}
+    sample = Sample.of(Tallies.of(by_user, names=("seconds", "answers")), seed=seed)
     median, slowest = np.quantile(every, [0.5, 0.95]) if every else (np.nan, np.nan)
     return Latency(
         answers=sum(map(len, users)),

@@ -24,17 +24,16 @@ class Rated:
 
 def tally(items: Sequence[Rated], *, categories: Sequence[str]) -> Tallies:
     """Sum for each user what the coefficients are functions of: arrays of shape (users, 1)."""
-    users = tuple(dict.fromkeys(item.user_id for item in items))
     names = ["rated", "paired", "agreed"]
     for first in categories:
         names.append(f"share {first}")
         names += [f"pair {first} {other}" for other in categories]
-    counts = {name: np.zeros((len(users), 1)) for name in names}
+    by_user: dict[str, dict[str, float]] = {}
     for item in items:
-        row = users.index(item.user_id)
+        own = by_user.setdefault(item.user_id, {})
         for name, amount in _parts(item):
-            counts[name][row, 0] += amount
-    return Tallies(users, counts)
+            own[name] = own.get(name, 0.0) + amount
+    return Tallies.of(by_user, names=names)
 
 
 def _parts(item: Rated) -> Iterator[tuple[str, float]]:

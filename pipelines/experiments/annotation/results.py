@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import yaml
 
 from assets.records.annotation import AnnotatorLine, Level, StudyKind, StudyResult
@@ -152,15 +151,14 @@ def _annotator_line(answers: StudyAnswers, sheet: AnswerSheet) -> AnnotatorLine:
 
 def _mean(values: Sequence[tuple[str, float]], *, seed: int) -> Estimate:
     """Return the mean of values of users, with its interval over users."""
-    users = tuple(dict.fromkeys(user for user, _ in values))
-    if not users:
-        return Estimate(value=None, low=None, high=None)
-    sums = np.zeros((len(users), 1))
-    counts = np.zeros((len(users), 1))
+    by_user: dict[str, dict[str, float]] = {}
     for user, value in values:
-        sums[users.index(user), 0] += value
-        counts[users.index(user), 0] += 1
-    return Sample.of(Tallies(users, {"sum": sums, "count": counts}), seed=seed).estimate(share("sum", "count"))
+        own = by_user.setdefault(user, {"sum": 0.0, "count": 0.0})
+        own["sum"] += value
+        own["count"] += 1
+    if not by_user:
+        return Estimate(value=None, low=None, high=None)
+    return Sample.of(Tallies.of(by_user, names=("sum", "count")), seed=seed).estimate(share("sum", "count"))
 
 
 SCORES = {

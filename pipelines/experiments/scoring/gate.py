@@ -185,10 +185,8 @@ def _scored(run: FinishedRun, *, kind: AskKind) -> tuple[ScoredUser, ...]:
 
 
 def _tallies(users: Sequence[ScoredUser]) -> Tallies:
-    ordered = sorted(users, key=lambda user: user.user_id)
-    asked = np.array([[user.asked] for user in ordered], dtype=float)
-    right = np.array([[user.right] for user in ordered], dtype=float)
-    return Tallies(tuple(user.user_id for user in ordered), {"asked": asked, "right": right})
+    by_user = {user.user_id: {"asked": user.asked, "right": user.right} for user in users}
+    return Tallies.of(dict(sorted(by_user.items())), names=("asked", "right"))
 
 
 def _difference(before: Tallies, after: Tallies, *, seed: int) -> Paired:

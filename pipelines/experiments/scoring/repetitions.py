@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-import numpy as np
-
 from assets.records.estimate import Estimate
 from assets.reporting.intervals import UNIT, Sample, Tallies, share
 from dataset_card.release.digests import canonical_digest
+from pipelines.evaluation.arms import Question
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import RunManifest
 from pipelines.evaluation.report.contents import ReportTable
@@ -40,21 +39,20 @@ def _plan_of(manifest: RunManifest) -> str:
 
 def _repetitions(attempts: Sequence[FinishedRun]) -> Repetitions:
     """Return unbiased estimates: of n attempts with c passes, the share of all k of them in which every one passes."""
-    passes: dict[tuple[object, ...], int] = {}
+    passes: dict[Question, int] = {}
     for run in attempts:
         for row in run.answers:
             if row.kind == "question":
                 passes[row.question_key] = passes.get(row.question_key, 0) + (row.status == "right")
     users = attempts[0].manifest.users
-    places = {user: place for place, user in enumerate(users)}
     count = len(attempts)
     passed_all: list[Estimate] = []
     for k in range(1, count + 1):
-        sums = {name: np.zeros((len(users), 1)) for name in ("passed", "asked")}
+        by_user = {user: {"asked": 0.0, "passed": 0.0} for user in users}
         for (user, *_), right in passes.items():
-            sums["asked"][places[str(user)]] += 1
-            sums["passed"][places[str(user)]] += comb(right, k) / comb(count, k)
-        sample = Sample.of(Tallies(users, sums), seed=attempts[0].manifest.seed)
+            by_user[user]["asked"] += 1
+            by_user[user]["passed"] += comb(right, k) / comb(count, k)
+        sample = Sample.of(Tallies.of(by_user, names=("passed", "asked")), seed=attempts[0].manifest.seed)
         passed_all.append(sample.estimate(share("passed", "asked"), within=UNIT))
     return Repetitions(attempts[0].manifest.memory.name, len(users), passed_all)
 
