@@ -4,7 +4,7 @@ import ast
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -189,11 +189,11 @@ class WebTask:
         windows = browser_windows()
         await windows.acquire()
         loop = asyncio.get_running_loop()
-        try:
+        with ExitStack() as held:
+            held.callback(windows.release)
             world = await asyncio.to_thread(self._opened)
-        except BaseException:
-            windows.release()
-            raise
+            # The window stays taken until the world is closed.
+            held.pop_all()
 
         def close() -> None:
             world.close()

@@ -13,15 +13,12 @@ from assets.memory_items.ablation import ReaderReply
 from assets.memory_items.documents import SizedItem, Turn
 from assets.memory_items.final_ablation import SENTENCE_END, stated
 from assets.memory_items.tasks import MemoryTask
-from assets.recipe.recipe import Recipe
 from assets.records.answers import TypedAnswer, is_right
 from assets.reporting.plurals import counted
 from assets.text.words import count_tokens, spells
-from dataset_card.card.header import nested_path
-from dataset_card.release.manifest import read_manifest
-from pipelines.errors import EvaluationError
+from pipelines.evaluation.answered.releases import read_release_rows, release_info
 from pipelines.evaluation.arms import TextsAtHand
-from pipelines.evaluation.folder import FinishedRun, read_table
+from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import ItemSize
 from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory, Recalling, answer_in_conditions, recall_and_answer
 from pipelines.evaluation.metrics.control import asks_control
@@ -31,7 +28,6 @@ from pipelines.evaluation.reasoning import Answer, ReadableTask, joined_text, va
 from pipelines.evaluation.records import OF_MEMORY, AnswerRow, AnswersStep, DialogueTurn, RunManifest, Status
 from pipelines.evaluation.report.page import Json, PageItem
 from pipelines.evaluation.run import ENDS_ITEM, DatasetInfo, ItemRows, ItemStopped, Run
-from pipelines.evaluation.sources import release_recipe
 from pipelines.evaluation.spending import StepUsage, memory_call
 from pipelines.memories.contract import MemoryEvent, Task, lines_of
 from pipelines.memories.hosting import HostedMemory
@@ -177,24 +173,12 @@ def release_items(
     folder: Path, record: type[R], *, item: Callable[[R, SizedItem], "DocumentItem"], tasks: type[D], ask: str
 ) -> D:
     """Return the tasks of a release, an `item` for each length. `ask`: the prompt that they are asked with."""
-    manifest = read_manifest(folder)
-    recipe = release_recipe(folder, Recipe)
-    rows = read_task_rows(folder / nested_path(manifest.variant), record)
+    rows = read_release_rows(folder, record)
     items = list[DocumentItem]()
     for row in rows:
         for sized in row.lengths:
             items.append(item(row, sized))
-    info = DatasetInfo(
-        benchmark=recipe.benchmark,
-        name=f"{manifest.variant} {manifest.version}",
-        digest=manifest.digest,
-        language=recipe.language_name,
-        noun=NOUN,
-        users=tuple(row.task_id for row in rows),
-        roles=("assistant", "memory", "embedding"),
-        prompts=("evaluation/remember", "evaluation/ask_again", "memories/", ask),
-        tokens=BUDGET,
-    )
+    info = release_info(folder, noun=NOUN, users=[row.task_id for row in rows], ask=ask, tokens=BUDGET)
     # The shortest first: an endpoint that refuses long texts ends items late.
     return tasks(info, tuple(sorted(items, key=lambda one: one.sized.target_tokens)))
 
@@ -364,19 +348,3 @@ def _shown_turn(turn: Turn) -> Json:
         event = f"{one.role}, {counted(one.tokens, 'token')}"
         documents.append({"at": one.title, "event": event, "exposed": {}, "turns": []})
     return {"end": "", "state": {}, "sessions": documents}
-
-
-def read_task_rows(path: Path, record: type[R]) -> list[R]:
-    """Return the rows of a release's table, one at least. Raises EvaluationError for a table that holds other things."""
-    try:
-        rows = read_table(path, kind=record)
-    except (OSError, KeyError, ValueError) as error:
-        said = error.args[0] if isinstance(error, KeyError) else error  # as text it would have quotes around it
-        reason = str(said).splitlines()[0].rstrip(".")
-        raise EvaluationError(
-            f"{path} cannot be read as tasks over documents: {reason}. Another version of this program may have made it; "
-            "generate it again."
-        ) from error
-    if not rows:
-        raise EvaluationError(f"{path} holds no {NOUN}; there is nothing to evaluate on.")
-    return rows

@@ -11,17 +11,13 @@ from pathlib import Path
 from typing import Self
 
 from assets.engine.seeded_random import SeededRandom
-from assets.recipe.user_facts import UserFactsRecipe
-from assets.records.base import Record
 from assets.text.words import count_tokens, spells
 from assets.user_facts.records import FactChoice, FactQuestion, FactSession, FactUser
 from assets.user_facts.states import COURSE_SEPARATOR
-from dataset_card.card.header import nested_path
-from dataset_card.release.manifest import read_manifest
-from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.questions import choice_schema, read_option
+from pipelines.evaluation.answered.releases import read_release_rows, release_info
 from pipelines.evaluation.arms import TextsAtHand
-from pipelines.evaluation.folder import FinishedRun, read_table
+from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import ItemSize
 from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory, answer_from, answer_in_conditions
 from pipelines.evaluation.options import EvaluationOptions
@@ -29,7 +25,6 @@ from pipelines.evaluation.reasoning import Answer, ReadableTask, gather_or_cance
 from pipelines.evaluation.records import AnswerRow, AnswersStep, DialogueTurn, RunManifest, Status
 from pipelines.evaluation.report.page import Json, PageItem
 from pipelines.evaluation.run import ENDS_ITEM, DatasetInfo, ItemRows, ItemStopped, Run
-from pipelines.evaluation.sources import release_recipe
 from pipelines.evaluation.spending import StepUsage, memory_call
 from pipelines.memories.contract import MemoryEvent, Task, lines_of
 from pipelines.memories.hosting import HostedMemory
@@ -318,26 +313,8 @@ def _shown_session(session: FactSession) -> Json:
     return {"end": f"{session.at:%Y-%m-%d}", "state": {}, "sessions": [shown]}
 
 
-def read_fact_tasks(folder: Path, record: type[Record]) -> FactTasks:
+def read_fact_tasks(folder: Path, record: type[FactUser]) -> FactTasks:
     """Return the users of a verified release. Raises EvaluationError."""
-    manifest = read_manifest(folder)
-    recipe = release_recipe(folder, UserFactsRecipe)
-    path = folder / nested_path(manifest.variant)
-    try:
-        lives = read_table(path, kind=FactUser)
-    except (OSError, KeyError, ValueError) as error:
-        raise EvaluationError(f"{path} cannot be read as users with facts: {str(error).splitlines()[0]}.") from error
-    if not lives:
-        raise EvaluationError(f"{path} holds no user; there is nothing to evaluate on.")
-    info = DatasetInfo(
-        benchmark=recipe.benchmark,
-        name=f"{manifest.variant} {manifest.version}",
-        digest=manifest.digest,
-        language=recipe.language_name,
-        noun="user",
-        users=tuple(user.user_id for user in lives),
-        roles=("assistant", "memory", "embedding"),
-        prompts=("evaluation/remember", "evaluation/ask_again", "memories/", ASK),
-        tokens=BUDGET,
-    )
+    lives = read_release_rows(folder, record)
+    info = release_info(folder, noun="user", users=[user.user_id for user in lives], ask=ASK, tokens=BUDGET)
     return FactTasks(info, tuple(lives))
