@@ -9,7 +9,7 @@ free: all questions are asked openly then, and what is read with one stands in i
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from string import ascii_lowercase
@@ -69,17 +69,60 @@ def _category(one: Mapping[str, Any]) -> str:
     return one.get("category") or f"period {one['period']}"
 
 
+class ExportedFiles:
+    """The files of `amemgym export` as records of the harness. `chosen`: one of the options is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.models = import_module("memory_bench.models")
+        self.documents = _read(folder / "documents.jsonl")
+        self.questions = _read(folder / "questions.jsonl")
+        # One task type for the whole set: where an answer is free, all are.
+        self.chosen = all(one["options"] for one in self.questions)
+
+    def of_category(self, category: str | None) -> list[dict[str, Any]]:
+        """Return the questions of a category, or all of them."""
+        return [one for one in self.questions if category in (None, _category(one))]
+
+    def query(self, one: Mapping[str, Any]) -> Any:
+        """Return a question, in the namespace of its user and period."""
+        meta = {"retrieval_query": one["query"], "category": _category(one), "user_id": _space(one)}
+        if one.get("at"):
+            meta["query_timestamp"] = one["at"]
+        if self.chosen:
+            meta["letters"] = ", ".join(ascii_lowercase[: len(one["options"])])
+        return self.models.Query(
+            id=one["id"],
+            query=_asked(one, chosen=self.chosen),
+            gold_ids=[f"{document}@{one['period']}" for document in one["gold_document_ids"]],
+            gold_answers=_right(one, chosen=self.chosen),
+            user_id=_space(one),
+            meta=meta,
+        )
+
+    def documents_before(self, asked: Mapping[str, Any], *, ids: Collection[str] | None) -> list[Any]:
+        """Return what its user had said or read before a question; of that the documents of these ids, or all.
+
+        A document of an early period stands in every later namespace of its user, under a name of its own.
+        """
+        found = list[Any]()
+        for one in self.documents:
+            name = f"{one['id']}@{asked['period']}"
+            is_seen = one["user_id"] == asked["user_id"] and one["period"] <= asked["period"]
+            if is_seen and (not ids or name in ids):
+                found.append(self._document(one, name=name, space=_space(asked)))
+        return found
+
+    def _document(self, one: Mapping[str, Any], *, name: str, space: str) -> Any:
+        # The time stands in the text too: of a document the harness shows readers nothing else.
+        content = f"[{one['at']}] {one['text']}" if one["at"] else one["text"]
+        messages = [{"role": "user", "content": content}]
+        return self.models.Document(id=name, content=content, user_id=space, messages=messages, timestamp=one["at"] or None)
+
+
 def benchmark_dataset(folder: Path) -> Any:
     """A `memory_bench.dataset.base.Dataset` over the files of `amemgym export`. Needs the package `memory_bench`."""
     base = import_module("memory_bench.dataset.base")
-    models = import_module("memory_bench.models")
-    documents = _read(folder / "documents.jsonl")
-    questions = _read(folder / "questions.jsonl")
-    # One task type for the whole set: where an answer is free, all are.
-    chosen = all(one["options"] for one in questions)
-
-    def of_category(category: str | None) -> list[dict[str, Any]]:
-        return [one for one in questions if category in (None, _category(one))]
+    files = ExportedFiles(folder)
 
     class ExportedRelease(base.Dataset):
         """The questions, with a namespace for each user and period."""
@@ -87,30 +130,14 @@ def benchmark_dataset(folder: Path) -> Any:
         name = NAME
         description = "A release of amemgym-synth, ingested first"
         splits = ["all"]  # noqa: RUF012 - the harness reads an attribute of the class
-        task_type = "mcq" if chosen else "open"
+        task_type = "mcq" if files.chosen else "open"
         isolation_unit = "user and period"
 
         def categories(self, split: str) -> list[str]:
-            return list(dict.fromkeys(map(_category, questions)))
+            return list(dict.fromkeys(map(_category, files.questions)))
 
         def load_queries(self, split: str, category: str | None = None, limit: int | None = None) -> list[Any]:
-            queries = list[Any]()
-            for one in of_category(category)[:limit]:
-                meta = {"retrieval_query": one["query"], "category": _category(one), "user_id": _space(one)}
-                if one.get("at"):
-                    meta["query_timestamp"] = one["at"]
-                if chosen:
-                    meta["letters"] = ", ".join(ascii_lowercase[: len(one["options"])])
-                query = models.Query(
-                    id=one["id"],
-                    query=_asked(one, chosen=chosen),
-                    gold_ids=[f"{document}@{one['period']}" for document in one["gold_document_ids"]],
-                    gold_answers=_right(one, chosen=chosen),
-                    user_id=_space(one),
-                    meta=meta,
-                )
-                queries.append(query)
-            return queries
+            return list(map(files.query, files.of_category(category)[:limit]))
 
         def load_documents(
             self,
@@ -120,17 +147,11 @@ def benchmark_dataset(folder: Path) -> Any:
             ids: set[str] | None = None,
             user_ids: set[str] | None = None,
         ) -> list[Any]:
-            spaces = {_space(one): one for one in of_category(category)}
+            spaces = {_space(one): one for one in files.of_category(category)}
             wanted = list[Any]()
             for space, asked in spaces.items():
-                if user_ids and space not in user_ids:
-                    continue
-                # A document of an early period stands in every later namespace of its user, under a name of its own.
-                for one in documents:
-                    name = f"{one['id']}@{asked['period']}"
-                    is_seen = one["user_id"] == asked["user_id"] and one["period"] <= asked["period"]
-                    if is_seen and (not ids or name in ids):
-                        wanted.append(document_of(one, name=name, space=space))
+                if not user_ids or space in user_ids:
+                    wanted += files.documents_before(asked, ids=ids)
             return wanted[:limit]
 
         def build_rag_prompt(
@@ -148,13 +169,8 @@ def benchmark_dataset(folder: Path) -> Any:
             return PROMPT.format(letters=(meta or {}).get("letters", "a to z"), context=context, query=query)
 
         def dataset_stats(self, console: Any, **_: object) -> None:
-            console.print(f"{len(documents)} documents, {len(questions)} questions in {len(set(map(_space, questions)))} units")
-
-    def document_of(one: Mapping[str, Any], *, name: str, space: str) -> Any:
-        # The time stands in the text too: of a document the harness shows readers nothing else.
-        content = f"[{one['at']}] {one['text']}" if one["at"] else one["text"]
-        messages = [{"role": "user", "content": content}]
-        return models.Document(id=name, content=content, user_id=space, messages=messages, timestamp=one["at"] or None)
+            units = len(set(map(_space, files.questions)))
+            console.print(f"{len(files.documents)} documents, {len(files.questions)} questions in {units} units")
 
     return ExportedRelease()
 

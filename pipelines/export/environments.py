@@ -3,8 +3,10 @@
 The environment plays the user: it says what was said or read, turn by turn, then asks, and rewards the right answer.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
+from assets.reporting.plurals import counted
 from pipelines.evaluation.run import BenchmarkTasks
 from pipelines.export.documents import Export, exported_view
 from pipelines.export.folders import PAGE, write_files
@@ -75,50 +77,48 @@ Tried with openenv 0.10.0. Digest of the data set: `{digest}`.
 
 
 def write_verifiers(tasks: BenchmarkTasks, folder: Path) -> list[str]:
-    """Write a package with a taskset and its environment for verifiers, and say how to run it."""
+    """Write a package with a taskset and its environment for verifiers, and say where it is."""
     export = exported_view(tasks)
-    project = PROJECT.format(
-        name=tasks.info.name,
-        version=VERSION,
-        needs='"verifiers>=0.4,<0.5"',
-        scripts="",
-        packages=f'"{PACKAGE}"',
-        folders=f'"{PACKAGE}" = "{PACKAGE}"',
-    )
     files = _data(export, PACKAGE)
     files[f"{PACKAGE}/__init__.py"] = (FILES / "verifiers_environment.py").read_bytes()
-    files["pyproject.toml"] = project.encode()
+    files["pyproject.toml"] = _project(tasks, needs="verifiers>=0.4,<0.5", packages={PACKAGE: PACKAGE})
     files[PAGE] = _page(VERIFIERS_PAGE, tasks, export)
-    write_files(folder, files)
-    return [
-        f"{len(export.questions)} questions of {tasks.info.name} are in {folder}; {PAGE} says how to run them.",
-        export.lost,
-    ]
+    return _written(tasks, export, folder, files)
 
 
 def write_openenv(tasks: BenchmarkTasks, folder: Path) -> list[str]:
-    """Write a server of OpenEnv, and say how to start it."""
+    """Write a server of OpenEnv, and say where it is."""
     export = exported_view(tasks)
-    project = PROJECT.format(
-        name=tasks.info.name,
-        version=VERSION,
-        needs='"openenv>=0.10,<0.11"',
-        scripts=f'\n[project.scripts]\nserver = "{PACKAGE}.server.app:main"\n',
-        packages=f'"{PACKAGE}", "{PACKAGE}.server"',
-        folders=f'"{PACKAGE}" = ".", "{PACKAGE}.server" = "server"',
-    )
+    server = f"{PACKAGE}.server"
     files = _data(export, "server")
     files["server/app.py"] = (FILES / "openenv_server.py").read_bytes()
     files["server/__init__.py"] = b""
     files["__init__.py"] = b""
     files["openenv.yaml"] = MANIFEST.format(version=VERSION).encode()
-    files["pyproject.toml"] = project.encode()
+    files["pyproject.toml"] = _project(
+        tasks,
+        needs="openenv>=0.10,<0.11",
+        packages={PACKAGE: ".", server: "server"},
+        scripts=f'\n[project.scripts]\nserver = "{server}.app:main"\n',
+    )
     files[PAGE] = _page(OPENENV_PAGE, tasks, export)
+    return _written(tasks, export, folder, files)
+
+
+def _project(tasks: BenchmarkTasks, *, needs: str, packages: Mapping[str, str], scripts: str = "") -> bytes:
+    """Return the project's file. `packages`: by name, the folder of each."""
+    names = ", ".join(f'"{name}"' for name in packages)
+    folders = ", ".join(f'"{name}" = "{folder}"' for name, folder in packages.items())
+    project = PROJECT.format(
+        name=tasks.info.name, version=VERSION, needs=f'"{needs}"', scripts=scripts, packages=names, folders=folders
+    )
+    return project.encode()
+
+
+def _written(tasks: BenchmarkTasks, export: Export, folder: Path, files: Mapping[str, bytes]) -> list[str]:
     write_files(folder, files)
-    return [
-        f"{len(export.questions)} questions of {tasks.info.name} are in {folder}; {PAGE} says how to start it.",
-        export.lost,
-    ]
+    questions = counted(len(export.questions), "question")
+    return [f"{questions} of {tasks.info.name} in {folder}; {PAGE} says how to run them.", export.lost]
 
 
 def _data(export: Export, place: str) -> dict[str, bytes]:
