@@ -93,7 +93,6 @@ class EvaluationOptions:
         """The options that were chosen and make sense for dialogues alone."""
         chosen = {
             "--replay": bool(self.replayed_run),
-            "--probes": self.probes not in ("question", "none"),
             "--wording": self.wording != "own",
             "--recall-query": self.recall_query != "question-and-options",
             "--user-model": bool(self.user_model),

@@ -35,7 +35,7 @@ Arm = Literal["placebo", "stale", "another", "noise"]  # what stands in the memo
 Status = Literal["right", "wrong", "unknown", "unscored"]
 Failure = Literal["", "write", "read", "utilization", "undiagnosed"]
 Mode = Literal["on-policy", "off-policy", "documents"]
-Probes = Literal["question", "variable", "all", "none"]
+Probes = Literal["question", "none"]
 FORMAT: Literal[5] = 5  # of a run's folder
 CALL_FAILED = "call_failed"  # how the reason of an answer begins whose call the endpoint did not serve
 

@@ -84,9 +84,11 @@ def _sample(run: FinishedRun, row: AnswerRow) -> EvalSample:
         if turn.user_id == row.user_id and turn.period == row.period:
             messages += _dialogue(turn)
     sent = load_prompt("evaluation/remember").render(memories="\n".join(row.memories) or NOTHING_RECALLED, message=row.asked)
+    # A task over documents may be asked at several lengths.
+    place = f"{row.user_id}/{row.length}" if row.length else row.user_id
     output = ModelOutput.from_content(run.manifest.models["assistant"], row.reply)
     return EvalSample(
-        id=f"{row.user_id}/{row.period:02}/{row.item}",
+        id=f"{place}/{row.period:02}/{row.item}",
         epoch=1,
         input=row.asked or row.item,
         target=row.expected,

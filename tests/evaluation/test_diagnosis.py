@@ -28,6 +28,7 @@ def answer(item: str, status: Status, *, kind: AskKind = "state", period: int = 
         shown=1,
         required=2,
         age=0,
+        probe="q01" if kind == "state" else "",
     )
 
 

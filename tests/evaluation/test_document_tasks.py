@@ -195,7 +195,7 @@ def test_a_memory_that_no_episode_asked_is_not_told_that_it_gave_nothing(tmp_pat
 @pytest.mark.parametrize(
     ("options", "whole", "words"),
     [
-        ({"probes": "all"}, False, "--probes is for AMemGym"),
+        ({"wording": "paper"}, False, "--wording is for AMemGym"),
         ({"replayed_run": "run"}, False, "--replay is for AMemGym"),
         ({}, True, "--assistant is for AMemGym"),
     ],

@@ -31,7 +31,7 @@ def test_whatever_decides_the_results_tells_runs_apart() -> None:
         manifest(tokens=500),
         manifest(curve=(500,)),
         manifest(conditions=()),
-        manifest(probes="all"),
+        manifest(probes="none"),
         manifest(wording="paper"),
         manifest_of(tasks(), FULL, EvaluationOptions(), models=MODELS, places=("http://one.example/v1",)),
         manifest_of(tasks(), FULL, EvaluationOptions(), models=MODELS, places=("http://two.example/v1",)),

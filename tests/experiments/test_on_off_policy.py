@@ -11,7 +11,7 @@ from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import memory_score
 from pipelines.evaluation.metrics.results import tally_users
 from pipelines.experiments.scoring.compare import PolicyRow, compare_runs, policy_rows
-from pipelines.experiments.scoring.ranking import leaderboard_table, period_table, run_labels
+from pipelines.experiments.scoring.ranking import leaderboard_section, leaderboard_table, period_table, run_labels
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import MODELS, HonestModel, finish, run_of
 
@@ -111,6 +111,17 @@ def test_runs_of_one_name_are_told_apart_everywhere(good: FinishedRun, change: d
     assert list(run_labels(runs).values()) == expected
     for text in (leaderboard_table(runs), period_table(runs, "memory")):
         assert [name in text for name in (f"| {expected[0]} |", f"| {expected[1]} |")] == [True, True]
+
+
+def test_scores_stand_under_their_own_number_of_needed_values_in_every_run(good: FinishedRun) -> None:
+    runs: list[FinishedRun] = []
+    for name, scores in (("one", {"1": 0.25, "2": 0.5}), ("two", {"2": 0.75})):
+        by_required = {count: Estimate(value=share, low=None, high=None) for count, share in scores.items()}
+        runs.append(replace(named(good, name), results=good.results.model_copy(update={"by_required": by_required})))
+    lines = leaderboard_section(runs).partition("## Overall by number of needed values")[2].strip().splitlines()
+
+    assert lines[0] == "| memory system | 1 needed value | 2 needed values |"
+    assert lines[2:4] == ["| one | .250 | .500 |", "| two | - | .750 |"]
 
 
 def test_settings_are_told_only_of_those_that_nothing_else_tells_apart(good: FinishedRun) -> None:

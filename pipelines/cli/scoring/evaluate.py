@@ -84,9 +84,8 @@ class EvaluateOptions:
     curve: str = option("Further budgets at which to ask all questions, as in 500,1000,4000.", metavar="TOKENS,...")
     conditions: str = option("Conditions of isolated scores beside the memory's own; '' for none.", ",".join(CONDITIONS[1:]))
     arms: bool = option("Ask with chance, stale, foreign and buried texts too, as controls of gain and harm.", False)
-    probes: Literal["question", "variable", "all", "none"] = option(
-        "How states are probed: by question (as the reference does), each variable alone, all at once, or not at all.",
-        "question",
+    probes: Literal["question", "none"] = option(
+        "Whether states are probed: for each question, as the reference does, or not at all.", "question"
     )
     wording: Literal["own", "paper"] = option(
         "Form of the questions: own, or the paper's, with its order of options and its prompt for notes.", "own"

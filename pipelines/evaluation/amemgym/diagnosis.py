@@ -8,7 +8,7 @@ from pipelines.evaluation.records import AnswerRow, Failure
 
 
 class StateProbes:
-    """One user's state probes: by period, variable and, where they were asked per question, the question."""
+    """One user's state probes: by period, variable and question."""
 
     def __init__(self, answers: Sequence[AnswerRow]) -> None:
         self._rows = {(row.period, row.item, row.probe): row for row in answers if row.kind == "state"}
@@ -18,10 +18,7 @@ class StateProbes:
 
     def status(self, question: str, name: str, period: int) -> str:
         """Return the status of the variable's probe that goes with the question."""
-        own = self._rows.get((period, name, question))
-        if own is None:
-            own = self._rows[period, name, ""]
-        return own.status
+        return self._rows[period, name, question].status
 
 
 def diagnose(episode: Episode, answers: Sequence[AnswerRow]) -> list[AnswerRow]:

@@ -60,13 +60,8 @@ async def hold_interview(asked: Interview) -> AnswersStep:
 
 def _probe_sets(asked: Interview) -> list[tuple[Sequence[str], str]]:
     """Return the variables that are probed together, each time with the question that they are probed for."""
-    schema = asked.episode.state_schema.choices
     if asked.manifest.probes == "none":
         return []
-    if asked.manifest.probes == "all":
-        return [(tuple(schema), "")]
-    if asked.manifest.probes == "variable":
-        return [((name,), "") for name in schema]
     sets = list[tuple[Sequence[str], str]]()
     for question in asked.episode.questions:
         # A question may require a variable twice.

@@ -187,7 +187,7 @@ def size_of_user(episode: Episode, settings: DataSettings, manifest: RunManifest
     choices = episode.state_schema.choices
     schema_tokens = count_tokens(str(choices))
     options = episode.questions[0].answer_choices
-    probes = {"question": len(episode.questions), "variable": len(choices), "all": 1, "none": 0}[manifest.probes]
+    probes = len(episode.questions) if manifest.probes == "question" else 0
     bounds = 0
     if manifest.baselines:
         for question in episode.questions:

@@ -224,21 +224,29 @@ def _group_charts(results: Results) -> Iterator[LineChart]:
 
 def curve_rows(named: Mapping[str, Results]) -> ReportTable:
     """Return overall by budget, a line for each run by its name."""
-    found = dict[tuple[str, int], Estimate]()
+    scores: dict[str, dict[int, Estimate]] = {}
     for name, results in named.items():
-        for point in results.curve:
-            found[name, point.tokens] = point.overall
-    budgets = sorted({tokens for _, tokens in found})
-    head = ["memory system"]
-    for tokens in budgets:
-        head.append(counted(tokens, "token"))
+        scores[name] = {point.tokens: point.overall for point in results.curve}
+    return _side_by_side(named, scores, column="token")
+
+
+def required_rows(named: Mapping[str, Results]) -> ReportTable:
+    """Return overall by the number of needed values, a line for each run by its name."""
+    scores: dict[str, dict[int, Estimate]] = {}
+    for name, results in named.items():
+        scores[name] = {int(count): overall for count, overall in results.by_required.items()}
+    return _side_by_side(named, scores, column="needed value")
+
+
+def _side_by_side(named: Mapping[str, Results], scores: Mapping[str, Mapping[int, Estimate]], *, column: str) -> ReportTable:
+    """Return a line for each run, and a column for each number that any of them has."""
+    numbers = sorted({number for own in scores.values() for number in own})
     rows = list[Sequence[str | Estimate]]()
-    users = list[int]()
-    for name, results in named.items():
-        # Runs may have been asked at different budgets.
-        rows.append([name, *(found.get((name, tokens), "-") for tokens in budgets)])
-        users.append(results.users)
-    return ReportTable(head, rows, users=users)
+    for name, own in scores.items():
+        # Runs may have been asked at different budgets, or over different users.
+        rows.append([name, *(own.get(number, "-") for number in numbers)])
+    users = [results.users for results in named.values()]
+    return ReportTable(["memory system", *(counted(number, column) for number in numbers)], rows, users=users)
 
 
 def _evidence(results: Results) -> ReportTable:

@@ -21,6 +21,7 @@ from pipelines.evaluation.report.contents import (
     curve_rows,
     isolated_rows,
     operation_label,
+    required_rows,
 )
 from pipelines.evaluation.report.formatting import (
     RED,
@@ -255,6 +256,8 @@ def board_sections(runs: Sequence[FinishedRun]) -> list[ReportSection]:
         add("seconds", SECONDS_TITLE, seconds_table(runs))
     if any(results.curve for results in named.values()):
         add("budget", "Overall against budget", curve_rows(named))
+    if len({count for results in named.values() for count in results.by_required}) > 1:
+        add("required", "Overall by number of needed values", required_rows(named))
     return sections
 
 

@@ -95,7 +95,5 @@ function boardPage(data) {
   section("price", "What an answer takes", scatters(data), el("details", {}, el("summary", {}, "Tokens, money and seconds"), priceTable(data)));
   if (data.columns.length) section("stages", "Where answers are lost", el("details", {}, el("summary", {}, "By stage, with what was recalled"), lossTable(data)));
   if (data.runs[0].periods.overall) dialogueBoards(data);
-  section("required", "By number of needed values",
-    table(["memory system", ...Object.keys(data.runs[0].by_required)], data.runs.map((run) => [run.label, ...Object.values(run.by_required).map((one) => shown(one))])));
   for (const { key, title, blocks } of data.sections) section(key, title, ...blocks.map(folded));
 }
