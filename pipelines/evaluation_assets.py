@@ -108,7 +108,7 @@ def _requests(config: EvaluationConfig, context: dg.AssetExecutionContext) -> "l
     from pipelines.evaluation.command import EvaluationRequest, budget_of
     from pipelines.evaluation.options import EvaluationOptions
     from pipelines.memories.contract import MAX_REPLY_TOKENS
-    from pipelines.memories.registry import check_listed
+    from pipelines.memories.listed import check_listed
     from pipelines.memories.settings import swept_memories
     from pipelines.resources.ledger.budget import budget_with_tags
 

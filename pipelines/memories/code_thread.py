@@ -1,13 +1,17 @@
 """A thread for code of others, and what comes of its calls. It imports next to nothing: processes of memories begin with it."""
 
 import asyncio
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
 from inspect import Parameter, isawaitable, iscoroutinefunction, signature
+from pathlib import Path
+from types import ModuleType
 from typing import cast
 
 NEEDED = ("write", "recall")  # of a memory
@@ -106,6 +110,17 @@ def _called(function: Callable[[], object]) -> CallOutcome:
         return CallOutcome(function())
     except BaseException as error:  # noqa: BLE001 - anything may come out of foreign code
         return CallOutcome(error=error)
+
+
+def module_of_file(path: Path) -> ModuleType:
+    """Return the module that a file is. Raises whatever its code raises."""
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)
+    spec.loader.exec_module(module)
+    return module
 
 
 def is_asynchronous(kind: object) -> bool:

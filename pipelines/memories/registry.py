@@ -1,12 +1,10 @@
 """Memories by name, file or address, and what their code is: built in, of an installed package, or a file's class."""
 
-import os
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import module_from_spec, spec_from_file_location
 from inspect import Parameter, signature
 from pathlib import Path
 from string import Template
@@ -25,7 +23,7 @@ from pipelines.memories.built_in.nemori import NemoriMemory
 from pipelines.memories.built_in.notes import AwiMemory
 from pipelines.memories.built_in.plain import FullHistory, NoMemory, RollingSummary, WindowMemory
 from pipelines.memories.built_in.retrieval import AweMemory, Bm25Memory, RagMemory
-from pipelines.memories.code_thread import TOOLS, is_asynchronous, settings_problem
+from pipelines.memories.code_thread import TOOLS, is_asynchronous, module_of_file, settings_problem
 from pipelines.memories.contract import MemorySpec, MemoryTools, Setting
 from pipelines.memories.hosting import DEADLINE, MemoryHost
 from pipelines.memories.mcp_server import McpMemory, command_spec
@@ -36,7 +34,7 @@ from pipelines.memories.perturbed import PERTURBATIONS, PERTURBED
 from pipelines.memories.provider import ProviderMemory
 from pipelines.memories.services import HttpMemory, from_environment, service_spec
 from pipelines.memories.settings import VARIABLE, refuse_secrets, settings_suffix, split_settings
-from pipelines.redaction import public_address, secrets_of
+from pipelines.redaction import public_address
 
 GROUP = "amemgym.memories"
 FOLDER = Path(__file__).parent
@@ -57,8 +55,6 @@ OURS: dict[str, type[CopiedMemory]] = {
 }
 ADDRESSED: dict[str, Factory] = {"http": HttpMemory, "mcp": McpMemory}
 BUILT_IN: dict[str, Factory] = {**OURS, **ADDRESSED, "provider": ProviderMemory}
-LISTED_MEMORIES = "AMEMGYM_MEMORIES"
-SERVICE_ADDRESSES = ("http://", "https://", "mcp+http://", "mcp+https://")
 DESCRIPTIONS = (".yaml", ".yml", ".json")
 MODELS = ("model", "embedding_model")  # settings of every kind
 PLACES = ("address", "command")  # of services; a spec's location is the whole one
@@ -123,48 +119,6 @@ def in_file(spec: MemorySpec) -> MemorySpec:
     """The memory of a class in a file, whose folders are part of no file and no id."""
     path, _, attribute = spec.kind.rpartition(":")
     return spec.model_copy(update={"kind": f"{Path(path).name}:{attribute}", "location": f"{Path(path).resolve()}:{attribute}"})
-
-
-def check_listed(source: str) -> None:
-    """Raise EvaluationError if a run of Dagster may not use this memory.
-
-    Refused are code, its settings, files of this machine, and addresses that hold a secret or are sent variables of the
-    environment, unless AMEMGYM_MEMORIES lists exactly this text: whoever reaches the web server may launch a run. The command
-    line is its user's own, and does not ask.
-    """
-    listed = [entry.strip() for entry in os.environ.get(LISTED_MEMORIES, "").split(",")]
-    if source in listed:
-        return
-    plain, settings = split_settings(source)
-    if source.startswith(SERVICE_ADDRESSES):
-        if secrets_of(source.removeprefix("mcp+")):
-            raise EvaluationError(
-                "A memory's address cannot hold a password or a query here, because Dagster stores what you type in a "
-                f"launchpad. It has stored this one: change that password. List the memory in {LISTED_MEMORIES}, with "
-                "variables in the place of secrets, as in http://host#Authorization=Basic $MY_LOGIN."
-            )
-        if "#" in source or "$" in source:
-            raise EvaluationError(
-                f"The memory at {public_address(source)} needs variables of the environment. Dagster sends them only where "
-                f"{LISTED_MEMORIES} lists the same address, headers included."
-            )
-        return
-    refuse_secrets(settings, where=f"The memory {plain}")
-    reason = ""
-    if ":" in plain or plain.endswith((".py", *DESCRIPTIONS)):
-        reason = "is code or a file"
-    elif settings and not _is_named_and_ours(plain):
-        reason = "has settings for code that is not ours"
-    if reason:
-        shown = public_address(source)
-        raise EvaluationError(
-            f"The memory {shown!r} {reason}, which Dagster evaluates only where {LISTED_MEMORIES} lists it "
-            f"word for word; start Dagster with {LISTED_MEMORIES}={shown}, or use: amemgym evaluate DATASET --memory {shown}"
-        )
-
-
-def _is_named_and_ours(name: str) -> bool:
-    return name in named_memories() and is_ours(named_memories()[name].kind)
 
 
 @dataclass(frozen=True)
@@ -311,13 +265,20 @@ def factory_of(kind: str) -> Factory:
     if path.endswith(".py"):
         return _from_source(Path(path), attribute)
     point = entry_point_of(kind)
-    try:
+    with _errors_of_others(
+        f"The package that brings the kind {kind!r} cannot be imported from {point.value!r}; install it anew, with all that it "
+        "needs"
+    ):
         return cast(Factory, point.load())
-    except (Exception, SystemExit) as error:  # anything may come out of foreign code
-        raise EvaluationError(
-            f"The package that brings the kind {kind!r} cannot be imported from {point.value!r}: {error}; install it anew, "
-            "with all that it needs."
-        ) from error
+
+
+@contextmanager
+def _errors_of_others(sentence: str) -> Generator[None]:
+    """Raise EvaluationError with this sentence for whatever comes out of foreign code."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:  # anything may
+        raise EvaluationError(f"{sentence}: {type(error).__name__}: {error}") from error
 
 
 def entry_point_of(kind: str) -> EntryPoint:
@@ -340,16 +301,8 @@ def existing_file(path: Path) -> Path:
 def _from_source(path: Path, attribute: str) -> Factory:
     """The class of that name in the file; its folder is searched for what it imports."""
     search_folder_of(existing_file(path))
-    spec = spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)
-    try:
-        spec.loader.exec_module(module)
-        found = getattr(module, attribute)
-    except (Exception, SystemExit) as error:  # anything may come out of foreign code
-        raise EvaluationError(f"{path} has no usable class {attribute!r}: {type(error).__name__}: {error}") from error
+    with _errors_of_others(f"{path} has no usable class {attribute!r}"):
+        found = getattr(module_of_file(path), attribute)
     if not callable(found):
         raise EvaluationError(f"{path} has no usable class {attribute!r}: it is a value of type {type(found).__name__}.")
     return found

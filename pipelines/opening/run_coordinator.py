@@ -157,7 +157,7 @@ def _check_memories(run: dg.DagsterRun) -> None:
     if not memories:
         return
     # Loads every memory that is built in, which no other run needs.
-    from pipelines.memories.registry import check_listed
+    from pipelines.memories.listed import check_listed
     from pipelines.memories.settings import swept_memories
 
     for source in memories:

@@ -8,7 +8,8 @@ import pytest
 from pipelines.errors import EvaluationError
 from pipelines.memories.code_thread import settings_problem
 from pipelines.memories.hosting import MemoryFailed
-from pipelines.memories.registry import LISTED_MEMORIES, Confinement, check_listed, find_memory, host_memory
+from pipelines.memories.listed import LISTED_MEMORIES, check_listed
+from pipelines.memories.registry import Confinement, find_memory, host_memory
 from pipelines.memories.settings import swept_memories
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.evaluation.test_memories import tools

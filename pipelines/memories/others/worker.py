@@ -8,7 +8,6 @@ one thread, whose loop they may use; what they print goes to standard error.
 import asyncio
 import contextlib
 import importlib
-import importlib.util
 import inspect
 import json
 import os
@@ -216,17 +215,14 @@ class ModelsOfRun:
 
 def _factory(job: dict[str, Any]) -> Any:
     """Return the class of the memory. Raises Unusable."""
+    from pipelines.memories.code_thread import module_of_file
+
     name = job["attribute"]
     try:
         if job["file"]:
             path = Path(job["file"])
             sys.path.append(str(path.parent))
-            spec = importlib.util.spec_from_file_location(path.stem, path)
-            assert spec is not None
-            assert spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            sys.modules.setdefault(path.stem, module)
-            spec.loader.exec_module(module)
+            module = module_of_file(path)
         else:
             module = importlib.import_module(job["module"])
         found: Any = module
