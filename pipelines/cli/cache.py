@@ -45,7 +45,9 @@ def show_cache(as_json: Annotated[bool, json_option("database", "bytes", "models
 
 
 @app.command("export")
-def export_replies(path: Annotated[Path, typer.Argument(help="The file to write: .jsonl, or else a SQLite copy.")]) -> None:
+def export_replies(
+    path: Annotated[Path, typer.Argument(help="The .jsonl file to write: a reply a line.")],
+) -> None:
     """Copy the cache into a file, to keep or to give to others."""
     with _open_cache(reading=True) as replies, file_errors(f"{path} cannot be written"):
         count = asyncio.run(write_copy(replies, path))

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
 from pipelines.errors import Problem
-from pipelines.planning.usage import ItemUsage, Line, PromptUsage, expected_usage, lines_of
+from pipelines.planning.usage import ItemUsage, Line, PromptUsage, calls_by_line, expected_usage
 from pipelines.resources.ledger.ledger import RECIPES, TABLE, Ledger
 from pipelines.resources.storage.database import Connection
 from prompts.catalogue import load_prompt
@@ -36,7 +36,7 @@ async def earlier_runs(ledger: Ledger, benchmark: Benchmark, *, like: Recipe) ->
     for key, recipe in recipes.items():
         with suppress(Problem):  # of a recipe whose stages cannot say how often they ask
             expected = expected_usage(benchmark, recipe)
-            always = {line for line, calls in lines_of(benchmark).items() if calls.always and line in expected}
+            always = {line for line, calls in calls_by_line(benchmark).items() if calls.always and line in expected}
             seen = usage.get(key, {})
             finished = [item for item in seen.values() if item.keys() >= always]
             if finished:
@@ -59,7 +59,7 @@ def _recipes(connection: Connection, *, like: Recipe) -> dict[str, Recipe]:
 
 def _usage(connection: Connection, benchmark: Benchmark, *, rows: str) -> dict[str, dict[str, dict[Line, PromptUsage]]]:
     """Return usage by recipe, item and line; `rows`: the SQL condition of the ledger's rows that count."""
-    lines = lines_of(benchmark)
+    lines = calls_by_line(benchmark)
     by_prompt: dict[str, Line] = {}
     for line in lines:
         by_prompt.setdefault(line[1], line)

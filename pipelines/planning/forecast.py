@@ -13,7 +13,7 @@ from assets.llm.usage import Usage
 from assets.recipe.recipe import Recipe
 from assets.reporting.plurals import counted
 from pipelines.planning.earlier_runs import EarlierRun, earlier_runs
-from pipelines.planning.usage import ItemUsage, Line, PromptUsage, expected_usage, lines_of, read_measured
+from pipelines.planning.usage import ItemUsage, Line, PromptUsage, calls_by_line, expected_usage, read_measured
 from pipelines.resources.ledger.ledger import Ledger
 from pipelines.resources.ledger.prices import Prices
 from prompts.catalogue import load_prompt
@@ -198,7 +198,7 @@ def _wall_seconds(benchmark: Benchmark, lines: ItemUsage, *, count: float, terms
     for line, use in lines.items():
         seconds = use.seconds or _likely_seconds(use)
         work += seconds
-        together = 1.0 if lines_of(benchmark)[line].in_sequence else max(1.0, use.calls)
+        together = 1.0 if calls_by_line(benchmark)[line].in_sequence else max(1.0, use.calls)
         longest = max(longest, seconds / together)
     return max(work * count / terms.calls_at_once, longest * math.ceil(count / terms.items_at_once))
 

@@ -87,7 +87,7 @@ def read_measured() -> dict[str, MeasuredVariant]:
     return MEASURED.validate_python(yaml.safe_load(FILE.read_text(encoding="utf-8")))
 
 
-def lines_of(benchmark: Benchmark) -> dict[Line, PromptCalls]:
+def calls_by_line(benchmark: Benchmark) -> dict[Line, PromptCalls]:
     """Return what the stages say of their prompts' calls."""
     return {(stage.name, prompt): calls for stage in benchmark.stages for prompt, calls in stage.calls.items()}
 
@@ -95,7 +95,7 @@ def lines_of(benchmark: Benchmark) -> dict[Line, PromptCalls]:
 def expected_calls(benchmark: Benchmark, recipe: Recipe) -> dict[Line, float]:
     """Return the calls that an item takes if every draft passes. Raises Problem where a stage that asks cannot say it."""
     expected: dict[Line, float] = {}
-    for line, calls in lines_of(benchmark).items():
+    for line, calls in calls_by_line(benchmark).items():
         expected[line] = amount(calls.per_item, recipe)
     said = {prompt for _, prompt in expected}
     unknown = [stage for (stage, _), calls in expected.items() if math.isnan(calls)]
@@ -110,11 +110,11 @@ def expected_calls(benchmark: Benchmark, recipe: Recipe) -> dict[Line, float]:
 
 def expected_usage(benchmark: Benchmark, recipe: Recipe) -> dict[Line, PromptUsage]:
     """Return what an item takes on average: as measured where it was, else as the stages say. Raises Problem as above."""
-    calls_by_line = expected_calls(benchmark, recipe)
-    measured = _nearest(sum(calls_by_line.values()))
+    expected = expected_calls(benchmark, recipe)
+    measured = _nearest(sum(expected.values()))
     usage: dict[Line, PromptUsage] = {}
-    for line, said in lines_of(benchmark).items():
-        calls = calls_by_line[line]
+    for line, said in calls_by_line(benchmark).items():
+        calls = expected[line]
         own = measured.prompts.get(line[1])
         if own is not None:
             calls *= own.times

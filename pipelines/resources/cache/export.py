@@ -4,7 +4,6 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NotRequired
@@ -15,15 +14,12 @@ from typing_extensions import TypedDict
 from assets.llm.ports import ModelReply
 from assets.whole_files import whole_file
 from pipelines.resources.cache.reply_cache import COLUMNS, NOT_STORED, REPLY, TABLE
-from pipelines.resources.storage.database import Connection, KeyValueTable
-from pipelines.resources.storage.key_value import DIGEST, KeyValueStore, SqlValue
-from pipelines.resources.storage.sqlite import SqliteFile
+from pipelines.resources.storage.database import Connection
+from pipelines.resources.storage.key_value import KeyValueStore, SqlValue
 
 SECONDS_PER_DAY = 86_400
 UNKNOWN = "(not noted)"
 AT_ONCE = 1_000
-NAMES = ("key", "value", *COLUMNS, *DIGEST)
-COPY = f"INSERT INTO {TABLE} ({', '.join(NAMES)}) VALUES ({', '.join('?' for _ in NAMES)})"
 
 
 class _Exported(TypedDict):
@@ -66,25 +62,15 @@ async def shares(replies: KeyValueStore) -> list[ModelShare]:
     return await replies.run(read)
 
 
-def _copy(connection: Connection, path: Path) -> None:
-    with closing(SqliteFile(path).connect([KeyValueTable(TABLE, {**COLUMNS, **DIGEST})])) as copy, copy.writing():
-        copy.executemany(COPY, connection.execute(f"SELECT {', '.join(NAMES)} FROM {TABLE} ORDER BY rowid"))
-
-
 async def write_copy(replies: KeyValueStore, path: Path) -> int:
     """Copy the cache to a file that appears only when it is whole; return the number of replies. Raises OSError.
 
-    `.jsonl`: one object per reply with key, model, time and reply. Anything else: a SQLite file that can take the
-    cache's place.
+    One JSON object a line and reply, with key, model, time and reply.
     """
 
     def write(connection: Connection) -> int:
-        with whole_file(path) as draft:
-            if path.suffix == ".jsonl":
-                with draft.open("w", encoding="utf-8") as file:
-                    file.writelines(_lines(connection))
-            else:
-                _copy(connection, draft)
+        with whole_file(path) as draft, draft.open("w", encoding="utf-8") as file:
+            file.writelines(_lines(connection))
         return connection.execute(f"SELECT COUNT(*) FROM {TABLE}").fetchone()[0]
 
     return await replies.run(write)

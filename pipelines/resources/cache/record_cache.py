@@ -20,12 +20,14 @@ class SqlRecordCache:
 
     async def get(self, key: str) -> bytes | None:
         """Return the record stored under the key; one with characters that no check lets through is made again."""
-        stored = await self._store.get(key_at(self._address, key))
-        if stored is None or is_readable_json(
-            stored.decode(errors="replace").partition("\n")[2]
-        ):  # before it stands what it took
+        own = key_at(self._address, key)
+        stored = await self._store.get(own)
+        if stored is None:
+            return None
+        record = stored.decode(errors="replace").partition("\n")[2]  # before it stands what it took
+        if is_readable_json(record):
             return stored
-        await self._store.drop(key_at(self._address, key))
+        await self._store.drop(own)
         return None
 
     async def put(self, key: str, record: bytes) -> None:

@@ -95,6 +95,8 @@ class ModelClient:
                 if outcome.overloaded:
                     connection.limit.overloaded(acquired)
                     return delay
+                if outcome.kind == "limited":
+                    connection.limit.turned_away()
                 await connection.stop.sleep(delay)
         finally:
             connection.limit.release()

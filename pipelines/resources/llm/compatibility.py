@@ -225,10 +225,11 @@ class LearnedCompatibility:
             return
         self._by_model[lesson.model] = learned
         changes = " and ".join(before.changes_to(learned))
-        LOG.warning(
-            f"The model endpoint {self.address} rejected a call and took it otherwise: calls of {lesson.model!r} ask {changes} "
-            "from now on."
-        )
+        if changes:  # the scale of our estimates alone is nothing to tell
+            LOG.warning(
+                f"The model endpoint {self.address} rejected a call and took it otherwise: calls of {lesson.model!r} ask "
+                f"{changes} from now on."
+            )
 
     def note_reply(self, request: ModelRequest, reply: ModelReply, *, sent: ApiCompatibility) -> None:
         """Warn once of a model whose reply gives away that its server cuts off what its context does not hold."""

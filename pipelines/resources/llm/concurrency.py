@@ -1,4 +1,4 @@
-"""The number of calls that an endpoint gets at once: it grows with successes and halves at an overload."""
+"""The number of calls that an endpoint gets at once: it grows with successes and shrinks at overloads and rate limits."""
 
 import asyncio
 from heapq import heappop, heappush
@@ -13,7 +13,7 @@ class AdaptiveLimit:
     Of the calls that wait, those with the lowest rank go first, and of these the first that came.
 
     One more per success until the first overload, then one more after each window of successes; half as many after an
-    overload.
+    overload. One less after a call that a rate limit turned away: about as many are turned away as get through.
     """
 
     def __init__(self, *, start: int, ceiling: int) -> None:
@@ -56,6 +56,10 @@ class AdaptiveLimit:
         if self._successes >= window:
             self._successes = 0
             self.limit = min(self.limit + 1, self._ceiling)
+
+    def turned_away(self) -> None:
+        """Count a call that a rate limit has turned away."""
+        self.limit = max(1, self.limit - 1)
 
     def overloaded(self, acquired: int) -> None:
         """Halve, once for all the calls that were in flight when the overload showed: those acquired with this number."""

@@ -53,6 +53,15 @@ def test_the_limit_keeps_between_one_and_its_ceiling() -> None:
     assert asyncio.run(live()) == [3, 1]
 
 
+def test_calls_that_a_rate_limit_turns_away_make_room_for_fewer_of_them() -> None:
+    limit = AdaptiveLimit(start=4, ceiling=20)
+    for _ in range(9):
+        limit.turned_away()
+    assert limit.limit == 1
+    limit.succeeded()
+    assert limit.limit == 2
+
+
 def test_of_the_calls_that_wait_the_lowest_rank_goes_first_and_then_the_first_that_came() -> None:
     async def live() -> list[str]:
         limit = AdaptiveLimit(start=1, ceiling=1)

@@ -10,7 +10,7 @@ from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import load_recipe
 from pipelines.planning.earlier_runs import EarlierRun
 from pipelines.planning.forecast import StageForecast, Terms, basis_for, cost_of, forecast_variant
-from pipelines.planning.usage import ItemUsage, PromptUsage, expected_calls, expected_usage, lines_of, read_measured
+from pipelines.planning.usage import ItemUsage, PromptUsage, calls_by_line, expected_calls, expected_usage, read_measured
 from pipelines.resources.ledger.prices import OwnPrice, Prices
 from tests.pipelines.ledger.ledger_stores import one_model
 from tests.support.small import small_recipe
@@ -26,13 +26,13 @@ def stages(recipe: AMemGymRecipe, terms: Terms = TERMS) -> Sequence[StageForecas
 
 
 def test_every_prompt_of_the_stages_says_how_often_it_is_called() -> None:
-    assert {prompt for _, prompt in lines_of(AMEMGYM)} == {prompt for stage in AMEMGYM.stages for prompt in stage.prompts}
+    assert {prompt for _, prompt in calls_by_line(AMEMGYM)} == {prompt for stage in AMEMGYM.stages for prompt in stage.prompts}
 
 
 def test_the_shipped_defaults_cover_what_every_user_asks_and_are_measured_on_the_shipped_recipes() -> None:
-    always = {prompt for (_, prompt), calls in lines_of(AMEMGYM).items() if calls.always}
+    always = {prompt for (_, prompt), calls in calls_by_line(AMEMGYM).items() if calls.always}
     for variant, measured in read_measured().items():
-        assert always <= measured.prompts.keys() <= {prompt for _, prompt in lines_of(AMEMGYM)}
+        assert always <= measured.prompts.keys() <= {prompt for _, prompt in calls_by_line(AMEMGYM)}
         assert measured.expected_calls == pytest.approx(sum(expected_calls(AMEMGYM, load_recipe(variant)).values()), abs=0.01)
 
 
@@ -85,7 +85,7 @@ def test_without_a_ledger_the_defaults_are_used_and_widened() -> None:
 
 def users(*calls: int) -> list[ItemUsage]:
     """Users for whom each prompt was called so many times."""
-    return [{line: PromptUsage(each, each * 1000, each * 100) for line in lines_of(AMEMGYM)} for each in calls]
+    return [{line: PromptUsage(each, each * 1000, each * 100) for line in calls_by_line(AMEMGYM)} for each in calls]
 
 
 def test_users_that_are_all_alike_leave_no_doubt_and_many_leave_less_than_few() -> None:
@@ -102,7 +102,7 @@ def test_users_that_are_all_alike_leave_no_doubt_and_many_leave_less_than_few() 
 
 
 def test_as_many_opening_queries_are_expected_as_the_recipe_wants_groups() -> None:
-    calls = lines_of(AMEMGYM)["session_queries", "session_queries/initial"].per_item
+    calls = calls_by_line(AMEMGYM)["session_queries", "session_queries/initial"].per_item
     recipes = {most: small_recipe(num_questions=3, max_states_per_query=most) for most in (1, 2, 3)}
     counts = {most: amount(calls, recipe) for most, recipe in recipes.items()}
     assert counts == {1: 6.0, 2: 3.0, 3: 1.0}

@@ -11,13 +11,13 @@ from assets.llm.ports import CallLabels, LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe
 from pipelines.planning.earlier_runs import earlier_runs
 from pipelines.planning.forecast import WIDE, Basis, basis_for
-from pipelines.planning.usage import PromptUsage, expected_usage, lines_of
+from pipelines.planning.usage import PromptUsage, calls_by_line, expected_usage
 from pipelines.resources.ledger.ledger import PaidCallRecorder, UnitLedger
 from pipelines.resources.ledger.prices import Prices
 from prompts.catalogue import load_prompt
 from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, UsingModel, call, one_model, open_stores
 
-STAGE_OF = {prompt: stage for stage, prompt in lines_of(AMEMGYM)}
+STAGE_OF = {prompt: stage for stage, prompt in calls_by_line(AMEMGYM)}
 DRAFT = ("questions", "questions/draft")
 
 
@@ -50,7 +50,7 @@ def test_runs_of_the_same_counts_and_model_come_first(tmp_path: Path) -> None:
     assert result.source == "6 users of earlier runs with the same counts and models"
     assert result.margin != WIDE
     assert result.item[DRAFT] == PromptUsage(1, 1000, 100, 0, 0.25)
-    assert result.item.keys() == lines_of(AMEMGYM).keys()
+    assert result.item.keys() == calls_by_line(AMEMGYM).keys()
     assert result.tried == 1.0  # all six were finished, more than this recipe wants
 
 

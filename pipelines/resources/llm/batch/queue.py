@@ -1,9 +1,9 @@
 """The LanguageModel port over batch jobs, at half the price: calls that ask for it wait here and are sent together."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -81,37 +81,6 @@ class QueuedCall:
             self.reply.set_exception(error)
 
 
-class PendingBatch:
-    """Calls of one model, until it closes: when nobody has joined for a while, when it is full, or when it is late."""
-
-    def __init__(self, timing: BatchSettings, *, most: int, close: Callable[[list[QueuedCall]], None]) -> None:
-        self._timing = timing
-        self._most = most
-        self._close = close
-        self._loop = asyncio.get_running_loop()
-        self._latest = self._loop.time() + timing.longest_gathering
-        self._timer: asyncio.TimerHandle | None = None
-        self._calls: list[QueuedCall] = []
-
-    def add(self, call: QueuedCall) -> None:
-        self._calls.append(call)
-        self.cancel()
-        if len(self._calls) >= self._most:
-            self._end()
-        else:
-            self._timer = self._loop.call_at(min(self._loop.time() + self._timing.quiet, self._latest), self._end)
-
-    def cancel(self) -> None:
-        """Cancel the timer that would close the batch."""
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _end(self) -> None:
-        calls = self._calls
-        self._calls = []
-        self._close([call for call in calls if not call.reply.done()])
-
-
 class BatchQueue:
     """Gathers the calls of one event loop, sends their lines, and hands out what comes back.
 
@@ -123,7 +92,7 @@ class BatchQueue:
         self._connection = connection
         self._failures = FailureClassifier(resources.settings)
         self._most_lines = resources.timing.most_lines
-        self._pending: dict[str, PendingBatch] = {}  # by model
+        self._pending: dict[str, asyncio.Queue[QueuedCall]] = {}  # by model, until they are sent
         self._calls: dict[str, set[QueuedCall]] = {}  # by line, from joining to leaving
         self._job_lines: dict[str, set[str]] = {}  # lines of the jobs that are run here
         self._tasks: set[asyncio.Task[None]] = set()
@@ -146,24 +115,34 @@ class BatchQueue:
     def _enqueue(self, call: QueuedCall) -> None:
         model = call.request.model
         if model not in self._pending:
-            close = partial(self._close_batch, model)
-            self._pending[model] = PendingBatch(self._resources.timing, most=self._most_lines, close=close)
-        self._pending[model].add(call)
+            self._pending[model] = asyncio.Queue()
+            self._start(self._gather(model))
+        self._pending[model].put_nowait(call)
+
+    async def _gather(self, model: str) -> None:
+        """Send the model's calls: when nobody has joined them for a while, when there are enough, or when it is late."""
+        timing = self._resources.timing
+        loop = asyncio.get_running_loop()
+        latest = loop.time() + timing.longest_gathering
+        joining = self._pending[model]
+        calls: list[QueuedCall] = []
+        with suppress(TimeoutError):
+            while len(calls) < self._most_lines:
+                async with asyncio.timeout_at(min(loop.time() + timing.quiet, latest)):
+                    calls.append(await joining.get())
+        del self._pending[model]
+        while not joining.empty():
+            calls.append(joining.get_nowait())
+        await self._serve([call for call in calls if not call.reply.done()])
 
     def _leave(self, call: QueuedCall) -> None:
         self._calls[call.custom_id].discard(call)
         if not self._calls[call.custom_id]:
             del self._calls[call.custom_id]
         if not self._calls:
-            for pending in self._pending.values():
-                pending.cancel()
             self._pending.clear()
             for task in self._tasks:
                 task.cancel()
-
-    def _close_batch(self, model: str, calls: list[QueuedCall]) -> None:
-        self._pending.pop(model, None)
-        self._start(self._serve(calls))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
