@@ -39,8 +39,7 @@ from pipelines.errors import Problem, StoreError
 from pipelines.evaluation.folder import read_run, run_folder_of, runs_folder
 from pipelines.evaluation.sources import open_tasks
 from pipelines.evaluation.verification import TAKEN_AS_TOLD, verify_run
-from pipelines.experiments.scoring.board_check import board_problems, runs_of_board
-from pipelines.experiments.scoring.leaderboard import runs_by_dataset
+from pipelines.experiments.scoring.leaderboard import board_problems, runs_by_dataset, runs_of_board
 from pipelines.experiments.scoring.published import not_here, published_problems
 from pipelines.experiments.scoring.twins import TWIN
 from pipelines.home import home

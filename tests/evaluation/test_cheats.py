@@ -22,9 +22,8 @@ from pipelines.evaluation.records import AnswerRow
 from pipelines.evaluation.report.formatting import repeat_label
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.verification import known_problems, verify_run
-from pipelines.experiments.scoring.board_check import board_problems, runs_of_board
 from pipelines.experiments.scoring.compare import compare_runs
-from pipelines.experiments.scoring.leaderboard import runs_by_dataset, write_leaderboard
+from pipelines.experiments.scoring.leaderboard import board_problems, runs_by_dataset, runs_of_board, write_leaderboard
 from pipelines.experiments.scoring.published import baseline_score, not_here, published_problems
 from pipelines.experiments.scoring.ranking import leaderboard_table
 from pipelines.memories.built_in.plain import FullHistory

@@ -17,7 +17,7 @@ from dataset_card.release.content import ReleaseContent
 from dataset_card.release_store.folder import write_release
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.answered.document_tasks import BUDGET, DocumentItem, DocumentTasks, read_answer
-from pipelines.evaluation.answered.releases import read_rows
+from pipelines.evaluation.answered.releases import read_table_rows
 from pipelines.evaluation.folder import FinishedRun, read_run, read_table
 from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.isolated import CONDITIONS, EventRow, MemoryRow
@@ -210,7 +210,7 @@ def test_answers_are_read_and_what_is_none_is_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match='key "answer"'):
         read_answer('{"reply": 1}')
     with pytest.raises(EvaluationError, match="cannot be read as rows of MemoryTask"):
-        read_rows(tmp_path / "none.parquet", MemoryTask)
+        read_table_rows(tmp_path / "none.parquet", MemoryTask)
 
 
 def test_the_command_takes_a_release_of_documents_plans_it_and_resumes_it(

@@ -34,11 +34,11 @@ def release_info(folder: Path, *, noun: str, users: Iterable[str], ask: str, tok
 
 
 def read_release_rows(folder: Path, record: type[R]) -> list[R]:
-    """Return the rows of a verified release, one at least. Raises EvaluationError as `read_rows` does."""
-    return read_rows(folder / nested_path(read_manifest(folder).variant), record)
+    """Return the rows of a verified release, one at least. Raises EvaluationError as `read_table_rows` does."""
+    return read_table_rows(folder / nested_path(read_manifest(folder).variant), record)
 
 
-def read_rows(path: Path, record: type[R]) -> list[R]:
+def read_table_rows(path: Path, record: type[R]) -> list[R]:
     """Return the rows of a table, one at least. Raises EvaluationError for a table that holds other things."""
     try:
         rows = read_table(path, kind=record)
