@@ -39,7 +39,7 @@ def _told_as(prompt: str) -> PromptCalls:
     def per_item(recipe: DeepResearchRecipe) -> float:
         return _shares_of_sets(recipe) * len(kinds)
 
-    return PromptCalls(per_item, reading=520, writing=_told_tokens)
+    return PromptCalls(per_item, reading=990, writing=_told_tokens)
 
 
 def _phrase_calls(recipe: DeepResearchRecipe) -> float:
@@ -58,12 +58,12 @@ DR_SOURCES = Stage(
     name="dr_sources",
     record=TaskSources,
     make=tell_sources,
-    version=4,
+    version=5,
     needs=(DR_WORLDS,),
     prompts=(*WORLD.tell_prompts, WORLD.phrase_prompt),
     calls={
         **{prompt: _told_as(prompt) for prompt in WORLD.tell_prompts},
-        WORLD.phrase_prompt: PromptCalls(_phrase_calls, reading=180, writing=_phrased_tokens),
+        WORLD.phrase_prompt: PromptCalls(_phrase_calls, reading=420, writing=_phrased_tokens),
     },
     description=AssetDescription(
         group="worlds",

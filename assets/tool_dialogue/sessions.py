@@ -53,11 +53,12 @@ TD_SESSIONS = Stage(
     name="td_sessions",
     record=ToolSessions,
     make=tell_sessions,
+    version=2,
     needs=(TD_WORLDS,),
     prompts=(ServiceDesk.tell_prompt, ServiceDesk.phrase_prompt, RECOVER),
     calls={
-        ServiceDesk.tell_prompt: PromptCalls(_tellings_asked, reading=520, writing=_told_tokens),
-        ServiceDesk.phrase_prompt: PromptCalls(_phrases_asked, reading=180, writing=_phrased_tokens),
+        ServiceDesk.tell_prompt: PromptCalls(_tellings_asked, reading=950, writing=_told_tokens),
+        ServiceDesk.phrase_prompt: PromptCalls(_phrases_asked, reading=440, writing=_phrased_tokens),
         RECOVER: PromptCalls(SESSIONS, reading=600, writing=30),
     },
     description=AssetDescription(

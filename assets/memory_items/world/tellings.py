@@ -38,6 +38,7 @@ SLOT = re.compile(r"\{(\w+)\}")
 BESIDE_SLOTS = re.compile(r"[\d{}]")  # numbers would read like facts, braces like slots
 # Beside the slots of a line that a schema describes. llama.cpp does not end a text whose pattern allows quotes.
 PLAIN = r'[^0-9{}."\\\n]'
+ANY_SLOT = r"\{[a-z]+\}"
 MOST_BETWEEN = 60  # letters and slots of such a line between two that it needs: a small model finds no end by itself
 FRAMES = (3, 6)  # of a template, at least and at most
 MOST_PARTS = 3  # of a template; statements come between them
@@ -203,9 +204,8 @@ def _usable(items: Sequence[T], problems: Callable[[T], Iterable[str]]) -> list[
 
 def _telling_schema(world: World, kind: str) -> SchemaPart:
     """Return the schema of a template of a document of this kind; servers that enforce it forget no slot."""
-    others = sorted(world.text_slots.difference(world.title_slots))
     fields = {
-        "title": _line_with(world.title_slots, others=others),
+        "title": _line_with(world.title_slots, between=f"({PLAIN}|{ANY_SLOT})"),
         "parts": list_of(TEXT, min_items=2, max_items=MOST_PARTS),
     }
     if world.fixed_form(kind) is None:
@@ -214,12 +214,11 @@ def _telling_schema(world: World, kind: str) -> SchemaPart:
     return SchemaPart(schema_of_model(Telling).root.core, object_of(fields).json_schema)
 
 
-def _line_with(slots: Sequence[str], *, others: Iterable[str] = (), end: str = "") -> SchemaPart:
-    """Return the schema of a line with each of the slots once, in any order, and with as many `others` as it likes."""
-    fillers = "|".join((PLAIN, *(rf"\{{{slot}\}}" for slot in others)))
+def _line_with(slots: Sequence[str], *, between: str = PLAIN, end: str = "") -> SchemaPart:
+    """Return the schema of a line with each of the slots once, in any order. `between`: a pattern of one letter beside them."""
     orders: list[str] = []
     for order in permutations(rf"\{{{slot}\}}" for slot in slots):
-        orders.append(f"({fillers}){{0,{MOST_BETWEEN}}}".join(("", *order, "")))
+        orders.append(f"{between}{{0,{MOST_BETWEEN}}}".join(("", *order, "")))
     return SchemaPart(TEXT.core, {**TEXT.json_schema, "pattern": f"^({'|'.join(orders)}){re.escape(end)}$"})
 
 

@@ -134,14 +134,12 @@ def test_a_server_that_enforces_the_schema_lets_no_slot_of_a_line_be_forgotten()
         (key,) = schema["properties"]
         line = schema["properties"][key]["items"]
         title = line["properties"]["title"] if key == "documents" else line
-        for unusable in (
-            "It is known",
-            "{clause}, {as_of}.",
-            "{subject} of 1999 and {value}",
-            "{subject} {subject} {value} {value}",
-        ):
+        unusable = ["It is known", "{clause}, {as_of}.", "{subject} of 1999 and {value}"]
+        if key == "sentences":
+            unusable.append("{subject} {subject} {value} {value}")
+        for text in unusable:
             with pytest.raises(jsonschema.ValidationError):
-                jsonschema.validate(unusable, title)
+                jsonschema.validate(text, title)
 
 
 @dataclass
