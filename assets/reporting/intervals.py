@@ -146,7 +146,7 @@ def share(above: str, below: str) -> Metric:
     return lambda sums: divided(sums[above].sum(axis=-1), sums[below].sum(axis=-1))
 
 
-def difference(first: Metric, second: Metric) -> Metric:
+def metric_difference(first: Metric, second: Metric) -> Metric:
     """The first metric less the second."""
     return lambda sums: first(sums) - second(sums)
 

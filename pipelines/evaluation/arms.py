@@ -12,7 +12,7 @@ from typing import get_args
 from assets.engine.seeded_random import SeededRandom
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import GAIN, UNIT, Sample, Tallies, difference, share
+from assets.reporting.intervals import GAIN, UNIT, Sample, Tallies, metric_difference, share
 from assets.text.words import count_tokens
 from pipelines.evaluation.records import AnswerRow, Arm, RunManifest
 from pipelines.memories.contract import best_within
@@ -83,7 +83,7 @@ def arm_scores(answers: Sequence[AnswerRow], manifest: RunManifest) -> tuple[Arm
         return ()
     alone = _right_by_question(answers, "no_memory")
     kinds = {"memory": "question", **{arm: arm for arm in manifest.arms}}
-    gain = difference(share("right", "items"), share("alone", "items"))
+    gain = metric_difference(share("right", "items"), share("alone", "items"))
     scores: list[ArmScore] = []
     for name, kind in kinds.items():
         found = _right_by_question(answers, kind)

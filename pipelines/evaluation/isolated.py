@@ -16,7 +16,7 @@ from pydantic import Field
 from assets.llm.ports import RequestFailed
 from assets.records.base import Record
 from assets.records.estimate import LEAST_ROOM, Estimate
-from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Sums, Tallies, difference, divided, share
+from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Sums, Tallies, divided, metric_difference, share
 from assets.text.words import count_tokens
 from pipelines.evaluation.arms import TextsAtHand
 from pipelines.evaluation.reasoning import CONTEXT_TOKENS, Answer, ReadableTask, Reasoner, ask, gather_or_cancel
@@ -213,12 +213,12 @@ def right(condition: Condition) -> Metric:
 
 
 # S - N: how much more is right with the memory than with none.
-gain = difference(right("memory"), right("none"))
+gain = metric_difference(right("memory"), right("none"))
 
 
 def gain_share(sums: Sums) -> Array:
     """(S - N) / (O - N): the gain as a share of what the needed facts would bring; nan without room between O and N."""
-    room = difference(right("facts"), right("none"))(sums)
+    room = metric_difference(right("facts"), right("none"))(sums)
     return divided(gain(sums), np.where(room >= LEAST_ROOM, room, 0.0))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import GAIN, UNIT, Sample, Tallies, difference, share
+from assets.reporting.intervals import GAIN, UNIT, Sample, Tallies, metric_difference, share
 from assets.reporting.plurals import counted
 from pipelines.evaluation.isolated import LEAST_ROOM
 from pipelines.evaluation.records import CALL_FAILED, AnswerRow, RunManifest
@@ -69,5 +69,5 @@ def permutation_control(answers: Sequence[AnswerRow], *, seed: int) -> Permutati
         items=items,
         memory=sample.estimate(memory, within=UNIT),
         none=sample.estimate(none, within=UNIT),
-        gain=sample.estimate(difference(memory, none), within=GAIN),
+        gain=sample.estimate(metric_difference(memory, none), within=GAIN),
     )

@@ -9,7 +9,7 @@ from typing import Literal
 
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Tallies, difference, share
+from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Tallies, metric_difference, share
 from pipelines.evaluation.records import AnswerRow
 
 FactGroup = Literal["kind", "age", "changes", "moment"]
@@ -17,7 +17,7 @@ END = "end of the life"
 ALL = "all"
 OF_FACT = "fact "  # how the names of counts begin that are of one kind
 OUTCOMES = ("right", "stale", "invented", "leaked", "not_known")
-NET = difference(difference(share("right", "asked"), share("stale", "asked")), share("leaked", "asked"))
+NET = metric_difference(metric_difference(share("right", "asked"), share("stale", "asked")), share("leaked", "asked"))
 AGES = (0, 4, 8, 16, 32)  # sessions, from which a group begins
 
 
