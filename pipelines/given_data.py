@@ -89,6 +89,6 @@ def _reading(data: GivenData, run_context: RunContext) -> str:
         queries += sum(len(period.sessions) for period in episode.periods)
         answers += sum(len(question.answer_choices) for question in episode.questions)
     names = ", ".join(data.recipe.models.judge.panel)
-    plumbing = " It is the embedded model, which tests the plumbing only." if run_context.embedded_model else ""
+    embedded = " It is the embedded model, which says nothing about the texts." if run_context.embedded_model else ""
     texts = f"{counted(queries, 'query')} and {counted(answers, 'answer')}"
-    return f"{names} reads {texts} of {counted(len(data.episodes), 'user')}.{plumbing}"
+    return f"{names} reads {texts} of {counted(len(data.episodes), 'user')}.{embedded}"

@@ -35,7 +35,7 @@ def write_run_results(export: RunExport) -> list[str]:
     model = manifest.shared().models["assistant"]
     if model.startswith(MODEL_FAMILY):
         raise EvaluationError(
-            f"{manifest.run_id} is of the embedded model, which tests the plumbing only; evaluate a real model."
+            f"{manifest.run_id} is of the embedded model, which says nothing about memories; evaluate a real model."
         )
     if not export.repo:
         raise EvaluationError("Say in which repository of the Hub the data set is: --repo OWNER/NAME, or OWNER/NAME@REVISION.")

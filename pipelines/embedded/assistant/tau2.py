@@ -1,6 +1,6 @@
 """Plays tau2's agent and user. The agent knows the right calls, and uses a value only where it can read it.
 
-That tests the plumbing: whoever cannot read what left the window repeats calls, or does not know how to go on.
+That shows that the tasks work: whoever cannot read what left the window repeats calls, or does not know how to go on.
 """
 
 import json

@@ -17,10 +17,10 @@ from pipelines.evaluation.metrics.results import Fidelity, Results
 from pipelines.evaluation.report.formatting import (
     beside_the_paper,
     boundary_note,
+    embedded_model_note,
     format_number,
     metric_label,
     nothing_recalled,
-    plumbing_note,
     unread_answers,
 )
 
@@ -87,7 +87,7 @@ def run_notes(run: FinishedRun) -> list[str]:
         nothing_recalled(run),
         boundary_note(run.manifest),
         run.results.control.sentence if run.results.control else "",
-        plumbing_note(run.manifest),
+        embedded_model_note(run.manifest),
         beside_the_paper(run.manifest),
         run.results.no_memory_score,
     ]

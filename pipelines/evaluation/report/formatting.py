@@ -56,13 +56,13 @@ def interval_note(users: int, noun: str) -> str:
     return f"Brackets hold 95 % intervals over {noun}s ({way}).{rough}"
 
 
-def plumbing_note(manifest: RunManifest) -> str:
-    """The warning that scores on the embedded model are about the plumbing; "" for a real model."""
+def embedded_model_note(manifest: RunManifest) -> str:
+    """Return the warning that scores on the embedded model say nothing about memories; "" for a real model."""
     if not manifest.models["assistant"].startswith(MODEL_FAMILY):
         return ""
     return (
-        "The reasoner is the embedded model, a program that reads long contexts without fault: these scores test the plumbing "
-        "and say nothing about which memory is better."
+        "The reasoner is the embedded model, a program that reads long contexts without fault: these scores show "
+        "that the evaluation runs, and say nothing about which memory is better."
     )
 
 

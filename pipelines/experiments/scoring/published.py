@@ -53,7 +53,7 @@ def _unpublishable(run: FinishedRun, data: DatasetInfo) -> str:
         return "it replays the dialogues of another run; evaluate without --replay"
     for role, model in manifest.models.items():
         if model.startswith(MODEL_FAMILY):
-            return f"the embedded model plays its {role}, which tests the plumbing only; evaluate with a real model"
+            return f"the embedded model plays its {role}, which says nothing about memories; evaluate with a real model"
     return ""
 
 

@@ -26,13 +26,13 @@ from pipelines.evaluation.report.contents import (
 from pipelines.evaluation.report.formatting import (
     RED,
     boundary_note,
+    embedded_model_note,
     format_estimate,
     format_number,
     headed_table,
     interval_note,
     metric_label,
     nothing_recalled,
-    plumbing_note,
     repeat_label,
     setting_labels,
     unread_answers,
@@ -175,11 +175,11 @@ def leaderboard_section(runs: Sequence[FinishedRun]) -> str:
 def board_notes(runs: Sequence[FinishedRun]) -> list[str]:
     """Return the sentences that a reader of these runs' scores has to know, each once."""
     fewest = min(runs, key=lambda run: run.results.users)
-    plumbing = dict.fromkeys(plumbing_note(run.manifest) for run in runs)
+    embedded = dict.fromkeys(embedded_model_note(run.manifest) for run in runs)
     free = dict.fromkeys(boundary_note(run.manifest) for run in runs if run.manifest.boundary == IN_PROCESS)
     off = filter(None, map(off_board, runs))
     repeated = dict.fromkeys(f"A repetition {repeat_label(run.manifest)}." for run in runs)
-    return [*off, *filter(None, plumbing), *free, *repeated, interval_note(fewest.results.users, fewest.manifest.noun)]
+    return [*off, *filter(None, embedded), *free, *repeated, interval_note(fewest.results.users, fewest.manifest.noun)]
 
 
 def baseline_labels(run: FinishedRun, assistant: str) -> dict[str, str]:

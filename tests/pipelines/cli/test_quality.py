@@ -63,7 +63,7 @@ def test_rates_and_rules_are_told_of_what_can_be_used(judged: tuple[str, Quality
 
 def test_judges_read_every_text_that_can_be_judged(judged: tuple[str, QualityReport]) -> None:
     output, report = judged
-    assert "is the embedded model, which tests the plumbing only" in output
+    assert "is the embedded model, which says nothing about the texts" in output
     gates = {line.gate: line.readings for line in report.gates}
     # An option that contradicts itself is shown to no judge.
     assert set(gates) == {"schema", "summary", "event", "exposure", "recovery", "choice"}
