@@ -41,7 +41,7 @@ def test_calls_that_a_limit_turns_away_all_get_through_in_the_end() -> None:
 
     replies, _ = run_in_virtual_time(many())
     assert len(replies) == 60
-    assert server.refused < 60
+    assert server.refused < 2 * 60  # each call is turned away once or twice, not at every try
 
 
 class TurningAway(ScriptedServer):
