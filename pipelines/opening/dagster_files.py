@@ -1,7 +1,7 @@
-"""Dagster's event log and runs in their usual SQLite files, for runs in this process.
+"""Dagster's storages for events and runs, for runs in this process. The SQLite files are Dagster's usual ones.
 
-Dagster's own event log opens the file anew for each event, and compiles each statement anew: a quarter of what a demo took.
-Its own runs do not say which project a run of this process is of, so that the timeline of the UI leaves them out.
+Dagster's own event log reopens the file and recompiles the statement for each event; that took a quarter of a demo's time.
+Dagster's own run storage does not record the project of a run in this process, so the UI's timeline would not show the run.
 """
 
 from collections.abc import Generator
@@ -10,20 +10,20 @@ from typing import Any
 
 import dagster as dg
 
-# Dagster's documentation names the storages for dagster.yaml, but exports them nowhere else. Only a run that Dagster launched
-# itself is given an origin, and there is no public way to give it one.
+# Private imports: Dagster documents these storages for dagster.yaml, but does not export them. There is no public way to give
+# a run an origin; only runs that Dagster launched itself get one.
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.runs import SqliteRunStorage
 from sqlalchemy import Connection, Engine, create_engine, event
 
-INDEX = "index"  # the file of what belongs to no single run
-CODE_LOCATION = "amemgym"  # as `[tool.dg.project]` names it; also in addresses of Dagster's pages, and so in our links
-BUSY_SECONDS = 30  # as long as Dagster waits for another process
+INDEX = "index"  # Dagster's name for the file that all runs share
+CODE_LOCATION = "amemgym"  # from `[tool.dg.project]`; part of the addresses of Dagster's pages
+BUSY_SECONDS = 30  # how long to wait for another process's lock, as in Dagster
 
 
 class OpenEventLog(SqliteEventLogStorage):
-    """Keeps the connection to each file open until it is disposed."""
+    """An event log that keeps the connection to each file open until `dispose`."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._engines: dict[str, Engine] = {}
@@ -45,9 +45,9 @@ class OpenEventLog(SqliteEventLogStorage):
 
     @contextmanager
     def _connection(self, file: str) -> Generator[Connection]:
-        """Yield a connection in a transaction."""
+        """Yield a connection to the file, inside a transaction that is committed at the end."""
         if file not in self._engines:
-            # Dagster's own way makes the file and its tables.
+            # Dagster's own method creates the file and its tables.
             with super().run_connection(file):
                 engine = create_engine(self.conn_string_for_shard(file), connect_args={"timeout": BUSY_SECONDS})
             if file != INDEX:
@@ -64,12 +64,12 @@ class OpenEventLog(SqliteEventLogStorage):
 
 
 def write_through(connection: Any, _: object) -> None:
-    """Have each event written into the file itself, not into a log beside it: the page of a run watches the file."""
+    """Make SQLite write each event into the file itself, not only into its WAL file, because a run's page watches the file."""
     connection.execute("PRAGMA wal_autocheckpoint = 1")
 
 
 class RunsOfThisProject(SqliteRunStorage):
-    """Notes of each run that it is of this project, as Dagster's daemon does of a run that it launches."""
+    """A run storage that records this project as the origin of each run, as Dagster's daemon does for runs that it launches."""
 
     @classmethod
     def from_config_value(cls, inst_data: Any, config_value: Any) -> "RunsOfThisProject":

@@ -1,6 +1,6 @@
-"""The resources that a Dagster run opens for its assets. Their settings are what the page `Resources` shows, without keys.
+"""The resources that a Dagster run opens for its assets. The page `Resources` shows their settings, without keys.
 
-A setting that is None is the environment's: whoever gives one in a launchpad leaves all others as they are.
+A setting that is None comes from the environment, so a launchpad overrides only the settings that are typed there.
 """
 
 import os
@@ -31,7 +31,7 @@ REPO = "AMEMGYM_HUB_REPO"
 
 
 class InstallationResource(dg.ConfigurableResource[Home]):
-    """The data folder. `store`: an object store or shared folder for snapshots, values and releases instead."""
+    """The data folder. `store`: an object store or shared folder that holds snapshots, values and releases instead."""
 
     data_folder: Optional[str] = None
     store: Optional[str] = None
@@ -43,7 +43,7 @@ class InstallationResource(dg.ConfigurableResource[Home]):
 
 
 class RunContextResource(dg.ConfigurableResource[RunContext]):
-    """Model, stores and limits of a run. The key is the environment's and goes to its own address only.
+    """Model, stores and limits of a run. The API key comes from the environment and is sent only to the address set there.
 
     `endpoint`: an OpenAI-compatible address, or `embedded` for the embedded model.
     """
@@ -58,7 +58,7 @@ class RunContextResource(dg.ConfigurableResource[RunContext]):
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Generator[RunContext, None, None]:
-        # The model's client takes most of a second to import, which a process that only shows the graph does not need.
+        # Imported late: the model's client takes most of a second to import, and showing the graph does not need it.
         from pipelines.opening.models import open_run_context
         from pipelines.resources.llm.batch.settings import BatchProgress, describe_batch
 
@@ -76,7 +76,7 @@ class RunContextResource(dg.ConfigurableResource[RunContext]):
             yield run_context
 
     def find_endpoint(self) -> EndpointSettings | None:
-        """Return the endpoint that a run asks; None for the embedded model. Raises EndpointError."""
+        """Return the endpoint that a run sends its calls to; None for the embedded model. Raises EndpointError."""
         known = EndpointSettings.from_environment()
         if self.endpoint == EMBEDDED or (self.endpoint is None and known is None):
             return None
@@ -87,7 +87,7 @@ class RunContextResource(dg.ConfigurableResource[RunContext]):
                     "The endpoint of the resource run_context cannot hold a login or a query, because Dagster "
                     "stores what you type in a launchpad; put the address into AMEMGYM_BASE_URL."
                 )
-            # The environment's key belongs to its own address and does not go along.
+            # The environment's key is for the environment's address, so it is not sent to this one.
             fields = {name: fields[name] for name in NUMBER_VARIABLES if name in fields} | {"base_url": self.endpoint}
         for name in NUMBER_VARIABLES:
             if getattr(self, name) is not None:
@@ -110,7 +110,7 @@ class ReleaseStoreResource(dg.ConfigurableResource[ReleaseStore]):
 
 
 class ReportFolder(dg.ConfigurableResource[Path]):
-    """The folder that pages of quality reports are written to."""
+    """The folder that the pages of quality reports are written to."""
 
     installation: InstallationResource
 
@@ -119,16 +119,16 @@ class ReportFolder(dg.ConfigurableResource[Path]):
 
 
 class PublisherResource(dg.ConfigurableResource[Publisher]):
-    """Publishes releases. The token never is in the config.
+    """Publishes releases. The token is never part of the config.
 
-    `repo`: OWNER/NAME for what names none itself. `endpoint`: HF_ENDPOINT's, or the public Hub.
+    `repo`: OWNER/NAME for releases whose config names no repository. `endpoint`: by default HF_ENDPOINT, else the public Hub.
     """
 
     repo: Optional[str] = None
     endpoint: Optional[str] = None
 
     def create_resource(self, context: dg.InitResourceContext) -> Publisher:
-        """Open the Hub; nothing is sent before a release is published."""
+        """Open the Hub's client. Nothing is sent until a release is published."""
 
         def notice(words: str) -> None:
             if context.log is not None:
@@ -143,7 +143,7 @@ class PublisherResource(dg.ConfigurableResource[Publisher]):
 
 
 def configured_resources() -> dict[str, Any]:
-    """The resources with the settings of the environment as it is now."""
+    """Return the resources by their names, with the environment's current settings."""
     here = home()
     installation = InstallationResource(
         data_folder=str(here.root), store=_address_or_variable(here.store, variable="AMEMGYM_STORE")
@@ -168,7 +168,7 @@ def _endpoint_fields() -> dict[str, Any]:
     try:
         known = EndpointSettings.from_environment()
     except EndpointError:
-        return {}  # a run says what is wrong
+        return {}  # a run will report the problem
     if known is None:
         return {"endpoint": EMBEDDED}
     limits = {name: getattr(known, name) for name in NUMBER_VARIABLES}
@@ -176,6 +176,6 @@ def _endpoint_fields() -> dict[str, Any]:
 
 
 def _address_or_variable(address: str, *, variable: str) -> Any:
-    """The address, or where it has room for a login or key, the variable that it is in, which is read in the run."""
+    """Return the address; if it may hold a login or a key, return its environment variable, which is read in the run."""
     parts = urlsplit(address)
     return dg.EnvVar(variable) if "@" in parts.netloc or parts.query else address

@@ -1,4 +1,4 @@
-"""Find and repair damage in a data folder; nothing that was paid for is thrown away."""
+"""Find and repair damage in a data folder. A repair never deletes replies that were paid for."""
 
 import json
 import os
@@ -30,21 +30,21 @@ from pipelines.resources.storage.open_stores import snapshot_files, value_files
 from pipelines.resources.storage.snapshots import MARKER, ParquetSnapshots, load_ref, problems_of
 from pipelines.resources.storage.sqlite import connect_to_read, damage_of, obstacle
 
-FREE = "It is made again from kept replies, without a call"
+FREE = "It is made again from cached replies, without a call"
 OF_ANOTHER_VERSION = (
-    "of another version of this program and not used. amemgym generate VARIANT makes anew what it needs, from kept replies; "
-    "only prompts that this version words otherwise cost calls."
+    "of another version of this program and not used. amemgym generate VARIANT makes what it needs again, from cached replies; "
+    "only prompts whose text has changed in this version cost calls."
 )
-DAMAGED = ".damaged-"  # in the name of a file that was set aside, which no command reads
-SALVAGED = "--repair copies the rows that can be read into a new file, and sets this one aside."
-SET_ASIDE = "--repair sets it aside, and the next command that needs it begins another; put a copy back if there is one."
+DAMAGED = ".damaged-"  # in the name of a file that was set aside; no command reads it
+SALVAGED = "--repair sets it aside, and copies the rows that can be read into a new file."
+SET_ASIDE = "--repair sets it aside, and the next command that needs it creates a new one; restore a copy if you have one."
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One damage: where, what, and what it means. `repair` None: only a person can.
+    """One damaged place: where it is, what is wrong, and what to do. `repair` None: only a person can repair it.
 
-    `of_another_version`: it is whole, but this version does not read it.
+    `of_another_version`: the place is intact, but this version of the program does not read it.
     """
 
     where: str
@@ -54,16 +54,16 @@ class Finding:
     of_another_version: bool = False
 
     def mend(self) -> bool:
-        """Repair it, and return True where that can be done."""
+        """Repair the damage if possible, and return whether it was."""
         if self.repair is not None:
             self.repair()
         return self.repair is not None
 
 
 def examine(home: Home) -> list[Finding]:
-    """All damages of a data folder. Raises StoreError for a folder of a later version."""
+    """Return all damage in a data folder. Raises StoreError if a later version of this program wrote the folder."""
     if not home.root.is_dir():
-        raise StoreError(f"{home.root} is no folder; give one in AMEMGYM_HOME.")
+        raise StoreError(f"{home.root} is not a folder; set AMEMGYM_HOME to the data folder.")
     findings = [*_version(home), *_databases(home), *dagster_findings(home), *_explorer(home)]
     findings += [*_snapshots(snapshot_files(home)), *_values(value_files(home), snapshot_files(home)), *_releases(home)]
     return findings
@@ -77,12 +77,12 @@ def _version(home: Home) -> Iterator[Finding]:
         try:
             parse_json(path.read_bytes())
         except ValueError:
-            yield Finding(str(path), "it cannot be read", "It holds the folder's version.", partial(_note_anew, home))
+            yield Finding(str(path), "it cannot be read", "It holds the folder's version.", partial(_rewrite_version, home))
         else:
-            raise  # a later version is no damage, and nothing here is ours to judge
+            raise  # the folder is of a later version, which this one cannot check
 
 
-def _note_anew(home: Home) -> None:
+def _rewrite_version(home: Home) -> None:
     (home.root / VERSION_FILE).unlink()
     note_version(home)
 
@@ -102,54 +102,56 @@ def _databases(home: Home) -> Iterator[Finding]:
 
 
 def dagster_findings(home: Home, *, runs: bool = True) -> Iterator[Finding]:
-    """Damages of Dagster's SQLite files; `runs`: those of single runs as well, which may be thousands."""
+    """Yield the damaged ones of Dagster's SQLite files. `runs`: also check the files of single runs, maybe thousands."""
     for path in sorted(home.dagster.rglob("*.db")):
         of_a_run = path.parent.name == "runs" and path.name != "index.db"
         problem = damage_of(path) if runs or not of_a_run else ""
         if problem:
-            remedy = "It holds the history of runs and none of the data; --repair sets it aside, and Dagster begins another."
+            remedy = "It holds the history of runs and no data; --repair sets it aside, and Dagster creates a new one."
             yield _damaged_file(path, f"Dagster's database {problem}", remedy, partial(_discard, path))
 
 
 def check_dagster_storage(home: Home, *, runs: bool) -> None:
-    """Raise Problem for the first of its files that is damaged: Dagster would name none, and begin anew in an empty one."""
+    """Raise Problem for the first damaged file of Dagster, which itself would name no file and silently start an empty one."""
     for finding in dagster_findings(home, runs=runs):
-        raise Problem(f"{finding.where}: {finding.what}. {finding.remedy} Do that with: amemgym doctor --repair")
+        raise Problem(f"{finding.where}: {finding.what}. {finding.remedy} Run: amemgym doctor --repair")
 
 
 @contextmanager
 def sound_dagster_storage(home: Home) -> Generator[Path]:
-    """Yield Dagster's folder while no other command begins its files, once none is damaged. Raises Problem or OSError."""
+    """Check Dagster's files, then yield their folder and keep other commands from creating them. Raises Problem or OSError."""
     folder = prepare_dagster_home(home)
-    # Dagster's files are empty for a moment when they begin, which is no damage.
+    # Dagster's new files are empty for a moment. Without the lock that would look like damage.
     with FileLock(folder / "begin.lock", fallback_to_soft=False):
         check_dagster_storage(home, runs=False)
         yield folder
 
 
 def _explorer(home: Home) -> Iterator[Finding]:
-    """Check the file of views, which nothing but its user reads."""
+    """Check the DuckDB file of views, which only `amemgym explore` and its user read."""
     if not os.path.lexists(home.explorer):
         return
     try:
         duckdb.connect(str(home.explorer), read_only=True).close()
     except (duckdb.Error, OSError) as error:
-        if "lock" in str(error):  # its user is at work in it
+        if "lock" in str(error):  # its user has it open
             return
-        remedy = "It holds views and no data; --repair sets it aside, and amemgym explore writes another."
+        remedy = "It holds views and no data; --repair sets it aside, and amemgym explore writes a new one."
         [reason, *_] = str(error).splitlines()
         yield _damaged_file(home.explorer, f"it cannot be read ({reason})", remedy, partial(_discard, home.explorer))
 
 
 def _damaged_file(path: Path, what: str, remedy: str, repair: Callable[[], None]) -> Finding:
     if os.path.lexists(path) and not os.access(path, os.R_OK):
-        return Finding(str(path), "it cannot be read", "Make it readable for whoever runs this, or put its copy back.")
+        return Finding(
+            str(path), "it cannot be read", "Make it readable for the user who runs this command, or restore a copy."
+        )
     return Finding(str(path), what, remedy, repair)
 
 
 def _rows(path: Path, connection: sqlite3.Connection) -> Iterator[Finding]:
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    for table, remedy in (("replies", "It is asked for again when it is needed, which costs a call."), ("work", f"{FREE}.")):
+    for table, remedy in (("replies", "It is requested again when it is needed, which costs a call."), ("work", f"{FREE}.")):
         if path.name in ("calls.sqlite", "work.sqlite") and table in tables:
             rows = connection.execute(f'SELECT key, value, digest FROM "{table}"')
             bad = [key for key, value, digest in rows if digest != digest_of(key, value)]
@@ -173,7 +175,7 @@ def _delete(path: Path, table: str, keys: list[str]) -> None:
 
 
 def _salvage(path: Path) -> None:
-    """Set a damaged file aside, and copy the rows that can be read from it into a new one."""
+    """Set a damaged file aside, and copy its readable rows into a new file."""
     aside = _set_aside(path)
     if obstacle(aside):
         return
@@ -195,12 +197,12 @@ def _copy(old: sqlite3.Connection, tables: Sequence[tuple[str, str]], *, into: P
 
 
 def _discard(path: Path) -> None:
-    """Set a file aside of which nothing is copied."""
+    """Set a file aside and copy nothing from it."""
     _set_aside(path)
 
 
 def _set_aside(path: Path) -> Path:
-    """Rename a file, with the neighbours that SQLite has for it, and return its new path."""
+    """Rename a file together with SQLite's -wal and -shm files, and return its new path."""
     aside = path.with_name(f"{path.name}{DAMAGED}{time.strftime('%Y%m%d-%H%M%S')}")
     for suffix in ("-wal", "-shm", ""):
         part = Path(f"{path}{suffix}")
@@ -210,7 +212,7 @@ def _set_aside(path: Path) -> Path:
 
 
 def _readable(connection: sqlite3.Connection, table: str) -> Iterator[tuple[object, ...]]:
-    """The rows before the first damage, and those after it as far as SQLite gets from the other end."""
+    """Yield the rows before the first damage, then the rows that SQLite can read backwards from the end."""
     for order in ("ASC", "DESC"):
         try:
             yield from connection.execute(f'SELECT * FROM "{table}" ORDER BY rowid {order}')
@@ -235,11 +237,11 @@ def _snapshots(files: FileStore) -> Iterator[Finding]:
         unit, _, last = name.rpartition("/")
         if last == "LATEST" and f"{unit}/{files.read(name).decode(errors='replace').strip()[:16]}/{MARKER}" not in names:
             removal = partial((files.root / name).unlink) if isinstance(files, LocalFiles) else None
-            yield Finding(f"{files.address}/{name}", "it names a snapshot that is not there", f"{FREE}.", removal)
+            yield Finding(f"{files.address}/{name}", "it names a snapshot that does not exist", f"{FREE}.", removal)
 
 
 def _is_whole(files: FileStore, name: str) -> bool:
-    """Return True where the file is there and holds a JSON object."""
+    """Return whether the file exists and holds a JSON object."""
     try:
         return isinstance(json.loads(files.read(name)), dict)
     except (FileNotFoundError, ValueError):
@@ -259,12 +261,12 @@ def _values(files: FileStore, snapshots: FileStore) -> Iterator[Finding]:
             continue
         for folder in _folders(value):
             if load_ref(snapshots, folder) is None:
-                yield Finding(where, f"its snapshot {folder} is not there", f"{FREE}.", removal)
+                yield Finding(where, f"its snapshot {folder} does not exist", f"{FREE}.", removal)
                 break
 
 
 def _folders(value: object) -> list[str]:
-    """The folders of the snapshots that a value points to."""
+    """Return the folders of the snapshots that a value refers to."""
     provenance = getattr(value, "provenance", value)
     folders: list[str] = []
     for group in getattr(provenance, "snapshots", {}).values():
@@ -278,7 +280,7 @@ def _releases(home: Home) -> Iterator[Finding]:
     for manifest in sorted(home.releases.glob("*/*/manifest.json")):
         problems = verify_release(manifest.parent)
         if problems:
-            remedy = "A release is never changed: fetch it again, or make the same version in another folder."
+            remedy = "A release is never changed: fetch it again, or make the same version again in another folder."
             yield Finding(
                 str(manifest.parent), f"{counted(len(problems), 'problem')}, the first: {str(problems[0]).rstrip('.')}", remedy
             )

@@ -1,4 +1,4 @@
-"""The Hub, the reader of releases and the tag registry, as this installation has them."""
+"""Opens this installation's Hub client, reader of releases and tag registry."""
 
 import os
 import sys
@@ -11,17 +11,17 @@ from dataset_card.hub.tag_registry import TagRegistry
 from pipelines.home import home
 from pipelines.resources.hub.settings import ENDPOINT, PUBLIC_HUB, HubSettings, checked_endpoint
 
-# The client reads these when it is first imported. Our files are small, so the second upload protocol gains nothing,
-# and it hides the cause of its errors; HF_HUB_DISABLE_XET=0 turns it on again.
+# The client reads these when it is first imported. Xet, the newer upload protocol, gains nothing for our small files and hides
+# the cause of its errors; HF_HUB_DISABLE_XET=0 turns it on again.
 CLIENT_DEFAULTS = {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 FETCHED = "fetched"
 REGISTRY = "releases.json"
 
 
 def open_hub(settings: HubSettings | None = None) -> Hub:
-    """The Hub over the real client. Raises HubError for an address that cannot be used.
+    """Return the Hub through the huggingface_hub client. Raises HubError for an unusable address.
 
-    The client computes addresses when it is imported, so it is imported here, after the environment is set.
+    The client computes its addresses when it is imported, so it is imported here, after the environment is set.
     """
     settings = settings or HubSettings()
     endpoint = checked_endpoint(settings.endpoint or os.environ.get(ENDPOINT) or PUBLIC_HUB)
@@ -37,11 +37,11 @@ def open_hub(settings: HubSettings | None = None) -> Hub:
 
 
 def release_reader(*, endpoint: str | None = None, notice: Callable[[str], None] = print) -> ReleaseReader:
-    """A reader with a cache on the disk. Opening raises nothing; reading raises HubError."""
+    """Return a reader of releases with a cache on the disk. Opening never fails; reading raises HubError."""
     settings = HubSettings(endpoint=endpoint, notice=notice)
     return ReleaseReader(lambda: open_hub(settings), cache=home().root / FETCHED, registry=tag_registry(), notice=notice)
 
 
 def tag_registry() -> TagRegistry:
-    """Return the commits and digests of tags on the Hub, as they were when published or first read from here."""
+    """Return the record of Hub tags: the commit and digest of each when it was published or first read here."""
     return TagRegistry(home().releases / REGISTRY)

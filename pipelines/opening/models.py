@@ -1,8 +1,8 @@
 """Opens the models and the stores for generation, evaluation, experiments and prompt trials.
 
-A call passes, from outside: recorder of cache hits, reply cache, budget, recorder of paid calls, client (batch jobs or
-live). The client is the environment's endpoint, else the embedded model. This module also decides whether limits and
-counters belong to this process or are shared by all workers.
+A call passes these layers, outermost first: recorder of cache hits, reply cache, budget, recorder of paid calls, client (batch
+jobs or live). The client asks the environment's endpoint, else the embedded model. This module also decides whether limits
+and counters belong to this process or are shared by all workers.
 """
 
 import asyncio
@@ -61,29 +61,29 @@ from pipelines.resources.storage.sqlite import SqliteFile
 
 ModelsByLoop = WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, LanguageModel]]
 FindEndpoint = Callable[[], EndpointSettings | None]  # None: the embedded model
-EMBEDDED_URL = "http://embedded.model/v1"  # never looked up: the transport answers in this process
+EMBEDDED_URL = "http://embedded.model/v1"  # no request leaves this process: the transport answers
 
 
 def embedded_settings() -> EndpointSettings:
-    """The embedded model in process, through the real client and the real HTTP interface."""
+    """Return settings that reach the embedded model in this process, through the real client and HTTP interface."""
     return EndpointSettings(base_url=EMBEDDED_URL, transport=httpx2.ASGITransport(app=embedded_app()))
 
 
 def open_client(settings: EndpointSettings, *, api: ModelApi) -> ModelClient:
-    """Return a client whose rate limits are those of this process, or of all workers that share a database."""
+    """Return a client. Its rate limits are per process, or shared by all workers that share a database."""
     limited = settings.requests_per_minute or settings.tokens_per_minute
     if not limited or not shared_database() or settings.transport is not None:
         return ModelClient(settings, api=api)
-    # Imported only where it is used: its database driver belongs to the extra `cluster`.
+    # Imported late: it needs the database driver of the extra `cluster`.
     from pipelines.resources.llm.shared_rate_limit import SharedRateLimiter
 
     return ModelClient(settings, api=api, rate_limiter=SharedRateLimiter(settings))
 
 
 def share_of_run(settings: EndpointSettings) -> EndpointSettings:
-    """Return the settings with this run's share of the calls in flight, at least one, where runs share a database.
+    """Return the settings with this run's share of the calls in flight, at least one, if runs share a database.
 
-    Raises Problem where the number of runs at once is none.
+    Raises Problem if the configured number of concurrent runs is not 1 or more.
     """
     if not shared_database() or settings.transport is not None:
         return settings
@@ -91,7 +91,7 @@ def share_of_run(settings: EndpointSettings) -> EndpointSettings:
 
 
 def open_budget_counter(ledger: Ledger, *, variant: str) -> BudgetCounter:
-    """The variant's counter: calls under way at other workers count where they share a database."""
+    """Return the variant's budget counter. With a shared database it also counts the calls in flight at other workers."""
     if isinstance(ledger.calls.database, SqliteFile):
         return LocalBudgetCounter(ledger, variant=variant)
     from pipelines.resources.ledger.shared_budget import SharedBudgetCounter  # needs the driver of the extra `cluster`
@@ -103,7 +103,7 @@ def open_budget_counter(ledger: Ledger, *, variant: str) -> BudgetCounter:
 class ModelStack:
     """A client with cache, ledger and prices; opens the model for one work unit of an account.
 
-    `tags`: those of the Dagster run, which may change the recipe's budget.
+    `tags`: the Dagster run's tags, which may change the recipe's budget.
     """
 
     client: PaidModel
@@ -117,7 +117,7 @@ class ModelStack:
     _opened: ModelsByLoop = field(default_factory=ModelsByLoop)
 
     def open_model(self, account: Account, unit: str) -> LanguageModel:
-        """The running loop's model of this unit: stages at work at the same time share one, with its limits and locks."""
+        """Return the unit's model for the running event loop. Stages that run at the same time share it and its limits."""
         models = self._opened.setdefault(asyncio.get_running_loop(), {})
         return models.setdefault(f"{account.sha256()} {unit}", self._stack(account, unit))
 
@@ -126,13 +126,13 @@ class ModelStack:
             variable = variable_told_by(json.dumps(account.models.for_role(role).extra_body))
             if variable:
                 raise EndpointError(
-                    f"models.{role}.extra_body holds the secret in {variable}, which is released; take it out, and "
-                    "send it as a header, with the variable AMEMGYM_HEADERS."
+                    f"models.{role}.extra_body holds the secret in {variable}, and a release publishes that field; remove it, "
+                    "and send it as a header, with the variable AMEMGYM_HEADERS."
                 )
         ledger = UnitLedger(self.ledger, self.prices, account, unit, self.settings.address)
         kept = ReplyCache(self.replies, place=self.place) if self.mode == "use" else None
         paid: LanguageModel = PaidCallRecorder(self.client, ledger, kept)
-        # A low limit would make small batch jobs, one after another.
+        # With a low limit, batch jobs would be small and run one after another.
         at_once = MAX_LINES if account.models.batched else self.settings.max_in_flight
         limits = budget_with_tags(account.budget, self.tags)
         if limits != Budget():
@@ -145,9 +145,9 @@ class ModelStack:
 
 @dataclass(frozen=True)
 class ModelPorts:
-    """The models of one account, both as LanguageModels (see `embeddings`), and what their calls cost.
+    """One account's chat and embedding models, both with the LanguageModel interface, and the prices of their calls.
 
-    `at_once`: calls that the endpoint is asked at the same time, at most.
+    `at_once`: most calls in flight at the endpoint at the same time.
     """
 
     chat: LanguageModel
@@ -158,9 +158,9 @@ class ModelPorts:
 
 @dataclass(frozen=True)
 class OpenModels:
-    """An open endpoint. `embedded`: the embedded model's name where it is used because no endpoint is configured.
+    """The models of an open endpoint. `embedded`: the embedded model's name if no endpoint is configured, else None.
 
-    `place`: what serves the models.
+    `place`: the endpoint's address, and what its server says about each model.
     """
 
     chat: ModelStack
@@ -173,7 +173,7 @@ class OpenModels:
         return self.chat.prices
 
     def for_account(self, account: Account) -> ModelPorts:
-        """Return the running loop's models, recorded under the account's variant and bound by its budget."""
+        """Return the account's models for the running event loop. Calls count toward its variant's ledger and budget."""
         return ModelPorts(
             chat=self.chat.open_model(account, "chat"),
             embeddings=self.embeddings.open_model(account, "embeddings"),
@@ -191,7 +191,7 @@ def open_models(
     tags: Mapping[str, str] | None = None,
     find_endpoint: FindEndpoint = EndpointSettings.from_environment,
 ) -> Generator[OpenModels]:
-    """Open cache, ledger, batch jobs and clients. In mode "replay" no endpoint is asked."""
+    """Open cache, ledger, batch jobs and clients. In mode "replay" no request is sent."""
     begin_home(home)
     configured = find_endpoint()
     settings = share_of_run(configured) if configured else embedded_settings()
@@ -230,7 +230,7 @@ def open_run_context(
     tags: Mapping[str, str] | None = None,
     find_endpoint: FindEndpoint = EndpointSettings.from_environment,
 ) -> Generator[RunContext, None, None]:
-    """Open the models and the stores for one generation run. `report` and `report_step` get its progress."""
+    """Open the models and stores of one generation run. `report` and `report_step` are called with its progress."""
     in_flight = InFlight()
     with (
         open_models(home, mode=mode, on_batch_progress=on_batch_progress, tags=tags, find_endpoint=find_endpoint) as models,

@@ -1,4 +1,4 @@
-"""Rows of what was made, for programs outside Dagster."""
+"""Reads the rows of a stage, for programs outside Dagster."""
 
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 def read_rows(stage: str, partition: str, *, finished: bool = False) -> "pd.DataFrame":
-    """The rows of a stage's latest snapshot, such as `read_rows("answers", "demo")`, from the data folder `AMEMGYM_HOME`.
+    """Return the rows of a stage's latest snapshot in the data folder `AMEMGYM_HOME`, as in `read_rows("answers", "demo")`.
 
-    A stage holds the items that had not failed by then. `finished`: those of the finished set instead, the replacements that
-    joined later among them. Columns: `unit`, `position` in the sample, and the fields of the stage's record. Raises
-    StoreError, which is an OSError, in one sentence where there are none.
+    By default these are the items that had not failed when the stage ended. `finished`: return the items of the finished set
+    instead, with replacements that joined in later stages. Columns: `unit`, `position` in the sample, and the fields of the
+    stage's record. Raises StoreError, which is an OSError, with one sentence if there are no rows.
     """
     return open_asset_values(home()).rows(stage, partition, finished=finished).to_pandas()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]

@@ -1,4 +1,4 @@
-"""Find a release: a folder, a variant's newest or one of its versions, a URL, on the Hub. Every command asks here."""
+"""Find a release in a folder, by variant and version, at a URL or on the Hub. All commands use this module."""
 
 import sys
 from collections.abc import Callable
@@ -14,26 +14,27 @@ from pipelines.resources.storage.open_stores import release_at
 
 
 def on_stderr(sentence: str) -> None:
-    """Print a sentence that is no part of a result."""
+    """Print a sentence to stderr, so that it is not part of a command's result."""
     print(sentence, file=sys.stderr)
 
 
 def stored_release(source: str, *, release_store: ReleaseStore, version: str = "", fresh: bool = False) -> Path:
-    """The folder of a release that is not on the Hub: a folder, URL, VARIANT or VARIANT@VERSION.
+    """Return the folder of a release that is not on the Hub. `source`: a folder, URL, VARIANT (its newest) or VARIANT@VERSION.
 
-    `release_store`: where the variants' releases stand. `fresh` reads every byte from there. Raises ReleaseError or StoreError.
+    `release_store`: holds the variants' releases. `fresh`: read every byte from it, not from a local copy.
+    Raises ReleaseError or StoreError.
     """
     if "://" in source:
         return release_at(source, home=home(), fresh=fresh)
     if (Path(source) / MANIFEST).is_file():
         if version:
-            raise ReleaseError(f"{source} is a release already; give --version with a variant's name only.")
+            raise ReleaseError(f"{source} is one release already; use --version only with the name of a variant.")
         return Path(source)
     variant, _, named = source.partition("@")
     versions = released_versions(Path(source))
     if versions:
         places = ", ".join(str(Path(source) / version) for version in versions)
-        raise ReleaseError(f"{source!r} holds releases and is none itself; name one of {places}.")
+        raise ReleaseError(f"{source!r} is a folder of releases, not a release; name one of {places}.")
     folder = find_release(release_store, variant, version=version or named, fresh=fresh)
     if folder is None:
         raise ReleaseError(
@@ -50,17 +51,17 @@ def whole_release(
     endpoint: str | None = None,
     notice: Callable[[str], None] = on_stderr,
 ) -> Path:
-    """The folder of a release whose every file was checked; `OWNER/NAME@TAG` is fetched the first time, and on the disk then.
+    """Return a release's folder after all its files were checked. `OWNER/NAME@TAG` is downloaded once and then cached.
 
     Raises HubError, ReleaseError or StoreError with one sentence.
     """
     if ON_THE_HUB.fullmatch(source) and not Path(source).exists():
-        # Only releases on the Hub need its client, and Dagster, which is behind the checks there.
+        # Imported late: only releases on the Hub need its client and Dagster, which its checks import.
         from pipelines.opening.hub import release_reader
 
         return release_reader(endpoint=endpoint, notice=notice).read(source).folder
     folder = stored_release(source, release_store=release_store)
     problems = verify_release(folder)
     if problems:
-        raise ReleaseError(f"The release in {folder} is not whole: {problems[0]} Take an unchanged copy.")
+        raise ReleaseError(f"The release in {folder} is damaged or incomplete: {problems[0]} Use an unchanged copy.")
     return folder

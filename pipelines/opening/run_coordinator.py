@@ -1,5 +1,5 @@
-"""Refuses runs at launch that must fail or are not allowed: without a partition, with an impossible recipe or version, with a
-memory whose code is not listed, or with a model endpoint where nobody answers.
+"""Refuses runs at launch that would fail or are not allowed: without a partition, with an invalid recipe or version, with a
+memory whose code is not on the list of allowed memories, or with a model endpoint that does not answer.
 """
 
 from itertools import chain
@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import dagster as dg
 
-# Dagster's documentation names this class for dagster.yaml, but exports it nowhere else.
+# A private import: Dagster documents this class for dagster.yaml, but does not export it.
 from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext
 
 from assets.engine.benchmark import Benchmark
@@ -30,13 +30,13 @@ from pipelines.resources.storage.open_database import shared_database
 CONFIGURED = ("recipe", "evaluation", "quality_report", "release", "hub_release")
 PARTITION_TAGS = (PARTITION_TAG, "dagster/asset_partition_range_start")
 OUR_BENCHMARKS = tuple(entry.benchmark for entry in BENCHMARKS)
-# As Dagster tags a run that failed by itself, and that it does not launch again.
 REFUSALS = (RecipeError, ReleaseError, EvaluationError, EndpointError)
-FAILED_BY_ITSELF = {"dagster/failure_reason": "STEP_FAILURE"}
+# Dagster's tag of a run that failed in a step. Dagster does not retry such runs.
+STEP_FAILED = {"dagster/failure_reason": "STEP_FAILURE"}
 
 
 def _our_assets() -> frozenset[str]:
-    """All assets that need a partition to be told what to make."""
+    """Return the names of all assets that need a partition to know what to make."""
     names: set[str] = set()
     for benchmark in OUR_BENCHMARKS:
         names.update(benchmark.stage_names)
@@ -50,24 +50,21 @@ ASKING_JOBS = (GENERATE_AND_RELEASE, "generate_unit")
 
 
 class CheckingRunCoordinator(QueuedRunCoordinator):
-    """Dagster's queue of runs. A run that is refused counts as failed, and nothing of it is executed."""
+    """Dagster's run queue with checks. A refused run counts as failed, and none of its steps is executed."""
 
     def submit_run(self, context: SubmitRunContext) -> dg.DagsterRun:
-        """Queue the run. Raises one of REFUSALS, which Dagster shows to whoever launches."""
+        """Queue the run. Raises one of REFUSALS, which Dagster shows to the user who launches it."""
         try:
             check_run(context.dagster_run)
         except REFUSALS:
-            # Otherwise Dagster takes it for a run whose process died, and launches it again as often as it retries those.
-            self._instance.add_run_tags(context.dagster_run.run_id, FAILED_BY_ITSELF)
+            # Without the tag, Dagster would treat the run as one whose process died, and would retry it.
+            self._instance.add_run_tags(context.dagster_run.run_id, STEP_FAILED)
             raise
         return super().submit_run(context)
 
 
 def check_run(run: dg.DagsterRun) -> None:
-    """Raise one of REFUSALS with one sentence for a run that cannot end well.
-
-    Runs of other code pass.
-    """
+    """Raise one of REFUSALS with one sentence for a run that would fail or is not allowed. Runs of other projects pass."""
     _check_variables(run)
     _check_memories(run)
     assets = {key.to_user_string() for key in run.asset_selection or ()}
@@ -81,14 +78,14 @@ def check_run(run: dg.DagsterRun) -> None:
         recipe = benchmark.key("recipe")
         check_version(_config(run, benchmark.key("release")).get("version", "auto"))
         given = _config(run, recipe)
-        # Without a selection, all of a job's assets are made.
+        # A run without a selection makes all assets of its job.
         makes_recipe = given or recipe in assets or not assets
         is_finished = False
         if makes_recipe and _is_variant_of(benchmark, variant):
             overrides = lay_overrides(values, recipe, variant, given=given)
-            # More users than the pool has, and sources that are not there, would end the run after hours in the queue.
+            # Resolving finds problems, such as missing sources, that would else end the run after hours in the queue.
             resolved = benchmark.resolve(load_recipe(variant, overrides.fields))
-            if variant in benchmark.partitions.units:  # this process knows no units of a variant that was made since it began
+            if variant in benchmark.partitions.units:  # a variant added since this process started has no known units
                 check_units(resolved, benchmark)
             is_finished = is_report_of(values.find(benchmark.key("quality_report"), variant), resolved)
         job_asks = not assets and run.job_name in map(benchmark.key, ASKING_JOBS)
@@ -97,16 +94,16 @@ def check_run(run: dg.DagsterRun) -> None:
 
 
 def _is_variant_of(benchmark: Benchmark, variant: str) -> bool:
-    """Also for a variant that was made since this process began, whose partitions are those of its beginning."""
+    """Return whether the benchmark makes this variant, which may be newer than this process and its partitions."""
     if variant in benchmark.partitions.units:
         return True
     return variant in variants() and load_recipe(variant).benchmark == benchmark.name
 
 
 def _check_endpoint(run: dg.DagsterRun) -> None:
-    """Raise EndpointError where nobody answers at the endpoint that the run would ask."""
+    """Raise EndpointError if the endpoint that the run would use does not answer."""
     if shared_database():
-        return  # workers have an environment and a way through the network of their own
+        return  # workers have their own environment and network, so a check from here proves nothing
     given: dict[str, Any] = cast(dict[str, Any], run.run_config).get("resources", {}).get("run_context", {}).get("config", {})
     endpoint = given.get("endpoint")
     settings = RunContextResource(
@@ -117,7 +114,7 @@ def _check_endpoint(run: dg.DagsterRun) -> None:
 
 
 def _check_variables(run: dg.DagsterRun) -> None:
-    """Refuse `{env: NAME}` in the config of our assets: Dagster would put the variable's value into errors, files and requests.
+    """Refuse `{env: NAME}` in the config of our assets: Dagster would copy the value into errors, files and requests.
 
     Raises RecipeError.
     """
@@ -126,13 +123,13 @@ def _check_variables(run: dg.DagsterRun) -> None:
             name = _variable_in(_config(run, asset))
             if name:
                 raise RecipeError(
-                    f"The config of {asset} names the variable {name} of the environment, whose value would stand in files and "
+                    f"The config of {asset} names the environment variable {name}, whose value would appear in files and "
                     "messages; write the value itself."
                 )
 
 
 def _variable_in(value: object) -> str:
-    """Return the first variable that `{env: NAME}` names anywhere in a config, "" where there is none."""
+    """Return the first variable that `{env: NAME}` names anywhere in a config; "" if there is none."""
     if isinstance(value, dict):
         inner = cast(dict[str, object], value)
         if set(inner) == {"env"} and isinstance(inner["env"], str):
@@ -150,18 +147,18 @@ def _variable_in(value: object) -> str:
 
 
 def _check_memories(run: dg.DagsterRun) -> None:
-    """Raise EvaluationError for a memory whose code is not listed. The asset does too, for runs that no coordinator saw."""
+    """Raise EvaluationError for a memory whose code is not listed. The asset checks again, for runs without a coordinator."""
     memories: list[object] = []
     for benchmark in OUR_BENCHMARKS:
         memories += _config(run, benchmark.key("evaluation")).get("memories", [])
     if not memories:
         return
-    # Loads every memory that is built in, which no other run needs.
+    # Imported late: this loads every built-in memory, which no other run needs.
     from pipelines.memories.listed import check_listed
     from pipelines.memories.settings import swept_memories
 
     for source in memories:
-        if isinstance(source, str):  # Dagster refuses what is none
+        if isinstance(source, str):  # Dagster itself refuses other values
             for memory in swept_memories(source):
                 check_listed(memory)
 

@@ -157,7 +157,7 @@ NOBODY = "http://127.0.0.1:9/v1"
             "evaluate",
             DEMO,
             {"evaluation": {"memories": [{"env": "PATH"}]}},
-            "The config of evaluation names the variable PATH of the environment",
+            "The config of evaluation names the environment variable PATH",
         ),
     ],
     ids=[

@@ -1,4 +1,4 @@
-"""The Hub's port over the huggingface_hub client. `open_hub` imports it, after it has set the environment."""
+"""The Hub port, implemented with the huggingface_hub client. Only `open_hub` imports it, after setting the environment."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ PULL_REQUEST = re.compile(r"refs/pr/(\d+)")
 
 
 class HubClient:
-    """One Hub. The client reads the token itself (HF_TOKEN, or `hf auth login`); it never passes through here."""
+    """One Hub. huggingface_hub reads the token itself (HF_TOKEN, or `hf auth login`); this code never handles it."""
 
     def __init__(self, settings: HubSettings, *, endpoint: str) -> None:
         self.endpoint = endpoint
@@ -27,7 +27,7 @@ class HubClient:
         self._api = HfApi(endpoint=endpoint, library_name="amemgym-synth")
 
     def repo_state(self, repo: str, *, revision: str = MAIN) -> RepoState | None:
-        """Return the commit and the visibility at a revision; None where the repository or the revision is missing."""
+        """Return the commit and visibility at a revision; None if the repository or the revision is missing."""
         try:
             info = self._calls.read(f"looking at {repo}", lambda: self._api.dataset_info(repo, revision=revision))
         except HubMissing:
@@ -35,7 +35,7 @@ class HubClient:
         return RepoState(info.sha or "", _visibility(info))
 
     def check_access(self, repo: str, *, write: bool) -> None:
-        """Raise HubDenied unless allowed. Making a repository that exists says nothing about the right to write to it."""
+        """Raise HubDenied if the token may not do this. Creating an existing repository does not test the right to write."""
         try:
             self._calls.read(
                 f"access to {repo}",
@@ -61,7 +61,7 @@ class HubClient:
         return Refs(branches, tags, pull_requests)
 
     def files(self, repo: str, *, sha: str) -> dict[str, RemoteFile]:
-        """Return the files of a commit by path, with size and digest: SHA-256 for large files, the git blob for others."""
+        """Return a commit's files by path, with size in bytes and digest: SHA-256 of large files, git blob id of others."""
 
         def list_files() -> list[RepoFile]:
             tree = self._api.list_repo_tree(repo, recursive=True, revision=sha, repo_type=DATASET)
@@ -74,7 +74,7 @@ class HubClient:
         return files
 
     def read(self, repo: str, *, sha: str, path: str) -> bytes:
-        """Return the bytes of a file, read without a cache."""
+        """Return the bytes of a file. They are always read from the Hub, never from a cache."""
         url = hf_hub_url(repo, path, repo_type=DATASET, revision=sha, endpoint=self.endpoint)
 
         def content() -> bytes:
@@ -85,9 +85,9 @@ class HubClient:
         return self._calls.read(f"reading {path} of {repo}", content)
 
     def download(self, repo: str, *, sha: str, patterns: Sequence[str], force: bool) -> Path:
-        """Return the client's snapshot of a commit; files in its cache are not fetched again without `force`."""
+        """Return the folder of the client's snapshot of a commit. Cached files are fetched again only with `force`."""
 
-        # Its annotations are only partly known to type checkers.
+        # `Any`, because type checkers know its annotations only partly.
         client: Any = self._api
         options = {"allow_patterns": list(patterns), "force_download": force}
         snapshot = self._calls.read(
@@ -96,15 +96,15 @@ class HubClient:
         return Path(snapshot)
 
     def create(self, repo: str) -> None:
-        """Make a private repository. Without `exist_ok`, which would hide that it is somebody else's."""
+        """Create a private repository. `exist_ok` is not used: it would hide that the repository is somebody else's."""
         try:
             self._calls.write(f"making {repo}", lambda: self._api.create_repo(repo, repo_type=DATASET, private=True))
         except HubStale:
             if self.repo_state(repo) is None:
-                raise HubDenied(f"{repo} exists, but this token may not see it; {login_advice()}.") from None
+                raise HubDenied(f"{repo} exists, but this token has no access to it; {login_advice()}.") from None
 
     def commit(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> str:
-        """Make one commit onto main, and return its id."""
+        """Make one commit on main, and return its id."""
         return self._commit(repo, change=change, message=message, parent=parent).oid
 
     def propose(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> int:
@@ -117,7 +117,7 @@ class HubClient:
     def _commit(
         self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str, as_pull_request: bool = False
     ) -> CommitInfo:
-        # upload_folder would split large releases into several commits, and would send a commit twice when a reply is lost.
+        # Not upload_folder: it splits large releases into several commits, and sends a commit again when the reply is lost.
         operations: list[CommitOperationAdd | CommitOperationDelete] = []
         for file in change.adds:
             operations.append(CommitOperationAdd(file.path, file.content))
@@ -137,15 +137,15 @@ class HubClient:
         )
 
     def tag(self, repo: str, *, tag: str, sha: str, message: str) -> None:
-        """Make a tag. Without `exist_ok`, which says nothing when the tag is at another commit."""
+        """Create a tag. `exist_ok` is not used: it would hide that the tag already points to another commit."""
         self._calls.write(
             f"the tag {tag} of {repo}",
             lambda: self._api.create_tag(repo, tag=tag, tag_message=message, revision=sha, repo_type=DATASET),
         )
 
     def set_visibility(self, repo: str, *, visibility: Visibility) -> None:
-        """Set who may read the repository; "gated" lets in everybody who asks, at once."""
-        # None leaves as it is what nobody outside can see anyway.
+        """Set who may read the repository. "gated" approves each access request automatically."""
+        # None keeps the current gate, which does not matter in a private repository.
         gates: dict[Visibility, Literal["auto", False] | None] = {"gated": "auto", "public": False, "private": None}
         self._calls.write(
             f"the settings of {repo}",

@@ -1,4 +1,4 @@
-"""Calls of the Hub's client with time limits and retries, and the port's errors in place of the client's."""
+"""Calls of the Hub's client with timeouts and retries. The client's errors become those of the Hub port."""
 
 import json
 import time
@@ -33,7 +33,7 @@ T = TypeVar("T")
 FailureKind = Literal["transient", "offline", "stale", "denied", "missing", "fatal"]
 RETRIED = (408, 425, 429)
 MISSING = (RepositoryNotFoundError, RevisionNotFoundError, EntryNotFoundError)
-# All that the client raises by itself; anything else is a mistake of ours, which this module does not catch.
+# All errors that the client itself raises. Any other error is a bug of ours, which this module does not catch.
 CLIENT_ERRORS = (
     HfHubHTTPError,
     EntryNotFoundError,
@@ -45,7 +45,7 @@ CLIENT_ERRORS = (
     OIDCError,
 )
 LONG_WAIT = 5.0
-MOST_BYTES = 64 * MB  # of an answer that is held in memory; files go to the disk
+MOST_BYTES = 64 * MB  # of a response that is held in memory; files are written to disk
 ERRORS: dict[str, type[HubError]] = {
     "offline": HubUnreachable,
     "transient": HubUnreachable,
@@ -57,7 +57,7 @@ ERRORS: dict[str, type[HubError]] = {
 
 @dataclass(frozen=True)
 class HubFailure:
-    """A failed call. `what` goes into a sentence; `wait` are the seconds that the Hub asks for."""
+    """A failed call. `what` is a clause of the error message; `wait`: seconds that the Hub asks to wait."""
 
     kind: FailureKind
     what: str
@@ -65,24 +65,25 @@ class HubFailure:
 
 
 class RetryingCalls:
-    """Sends calls of the client, which by itself has no time limit and retries some calls and not others."""
+    """Runs the client's calls with timeouts and retries. The client has no timeouts, and retries only some calls."""
 
     def __init__(self, settings: HubSettings, *, endpoint: str) -> None:
         self._settings = settings
         self._endpoint = endpoint
         self._route = NetworkRoute.to(endpoint)
         try:
-            self._certificates = self._route.client_options()["verify"]  # for what is wrong here, the library would only crash
+            # Checked here, because the library would crash on a bad certificate file.
+            self._certificates = self._route.client_options()["verify"]
         except NoRoute as error:
             raise HubError(f"{endpoint} cannot be asked. {error}") from error
-        # The library's own hooks, which keep offline mode: the client made before this one has them.
+        # Keep the hooks of the library's previous client: they enforce offline mode.
         self._event_hooks = get_session().event_hooks
         set_client_factory(self._client)
-        # Its warnings quote addresses that are signed for one upload.
+        # The library's warnings quote upload addresses that contain a signature.
         logging.set_verbosity_error()
 
     def read(self, what: str, call: Callable[[], T]) -> T:
-        """Read, several times if need be. Raises the port's errors but HubUncertain."""
+        """Call and return the result; transient failures are retried. Raises the port's errors, but never HubUncertain."""
         number = 0
         while True:
             number += 1
@@ -95,7 +96,7 @@ class RetryingCalls:
             self._wait(what, failure, number)
 
     def write(self, what: str, call: Callable[[], T]) -> T:
-        """Write once: whether it happened although no reply came is for the caller to find out."""
+        """Call once. Raises HubUncertain without a clear reply: the caller must check whether the write happened."""
         try:
             return call()
         except CLIENT_ERRORS as error:
@@ -135,7 +136,7 @@ class RetryingCalls:
         remedies = {
             "offline": "unset it to reach the Hub",
             "transient": f"try again in {max(failure.wait, 60.0):.0f} seconds, nothing is lost",
-            "missing": "check the name, and that the token may see it",
+            "missing": "check the name, and that the token has access",
         }
         if failure.kind in remedies:
             sentence = f"{sentence}; {remedies[failure.kind]}"
@@ -143,21 +144,21 @@ class RetryingCalls:
 
 
 def login_advice() -> str:
-    """Return advice on a right that is missing."""
+    """Return advice for a missing permission, as the end of a sentence."""
     if get_token() is None:
         return "log in with `hf auth login`, or put a token into HF_TOKEN"
-    return "use a token that may (`hf auth login`, or HF_TOKEN)"
+    return "use a token with that permission (`hf auth login`, or HF_TOKEN)"
 
 
 def classify(error: BaseException, *, host: str, redactor: Redactor) -> HubFailure:
-    """The class of an exception from the client. `host` is the Hub's; stores of large files have others."""
+    """Classify an exception from the client. `host`: the Hub's host; stores of large files have other hosts."""
     cause = error.__cause__
     if isinstance(error, OfflineModeIsEnabled):
         return HubFailure("offline", "offline mode is on (HF_HUB_OFFLINE)")
     if isinstance(error, HfHubHTTPError):
         return _classify_response(error, host=host, redactor=redactor)
     if isinstance(error, (RuntimeError, FileNotFoundError)) and isinstance(cause, Exception):
-        # An upload's wrapper, and what a download says when it has nothing in its cache: the cause says more.
+        # Uploads wrap their errors, and downloads without a cached copy do too. The cause says more.
         return classify(cause, host=host, redactor=redactor)
     if isinstance(error, httpx2.TimeoutException):
         return HubFailure("transient", "it did not answer in time")
@@ -189,7 +190,7 @@ def _classify_response(error: HfHubHTTPError, *, host: str, redactor: Redactor) 
         )
         return HubFailure("transient", f"it answered {quoted}", wait)
     if _host(error) != host and status in (400, 401, 403):
-        # An address for one upload that has expired says so like this; it has nothing to do with tokens.
+        # An expired upload address is answered like this. The token is not the problem.
         return HubFailure("transient", f"the store of large files answered {quoted}")
     if isinstance(error, GatedRepoError) or (status in (401, 403) and not isinstance(error, MISSING)):
         return HubFailure("denied", f"it answered {quoted}")

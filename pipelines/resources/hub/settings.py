@@ -1,4 +1,4 @@
-"""The Hub's address, time limits and retries."""
+"""The Hub's address, timeouts and retries."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,9 +16,10 @@ def _silent(_: str) -> None:
 
 @dataclass(frozen=True)
 class HubSettings:
-    """`endpoint` None: that of HF_ENDPOINT, or the public Hub. Times in seconds; `notice` gets a line for each long wait.
+    """Settings of the Hub's client. Times are in seconds. `endpoint` None: HF_ENDPOINT, or else the public Hub.
 
-    `tries` count for reading; `longest_wait` is the longest that the Hub may ask for before giving up.
+    `tries`: most tries of a read; writes are tried once. `longest_wait`: if the Hub asks to wait longer, the call fails.
+    `notice` is called with a line for each long wait.
     """
 
     endpoint: str | None = None
@@ -31,10 +32,10 @@ class HubSettings:
 
 
 def checked_endpoint(endpoint: str) -> str:
-    """The address without a slash at its end. Raises HubError for one that is none, or that carries a password."""
+    """Return the address without a trailing slash. Raises HubError if it is not an address, or contains a login or a query."""
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise HubError("The Hub's address is not of the form https://HOST; correct --endpoint or HF_ENDPOINT.")
+        raise HubError("The Hub's address does not have the form https://HOST; correct --endpoint or HF_ENDPOINT.")
     if parts.username is not None or parts.password is not None or parts.query:
-        raise HubError("The Hub's address holds a name, a password or a query; put a token into HF_TOKEN instead.")
+        raise HubError("The Hub's address contains a user name, a password or a query; put a token into HF_TOKEN instead.")
     return endpoint.rstrip("/")

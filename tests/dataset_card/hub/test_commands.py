@@ -187,7 +187,7 @@ def test_what_cannot_be_done_is_told_in_one_sentence(home: Path, arguments: list
 def test_a_folder_of_several_releases_is_answered_with_them(home: Path) -> None:
     folder = home / "releases" / "demo"
     told = refused("diff", str(folder), "demo@0.1.0")
-    assert f"holds releases and is none itself; name one of {folder / '0.1.0'}, {folder / '0.2.0'}." in told
+    assert f"is a folder of releases, not a release; name one of {folder / '0.1.0'}, {folder / '0.2.0'}." in told
 
 
 def test_a_release_on_the_hub_is_compared_with_one_on_the_disk(fake: FakeHub, home: Path, repo: str, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_who_may_not_write_is_told_to_log_in(
 
 def test_somebody_elses_hidden_repository_is_told_as_such(fake: FakeHub, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     fake.make("other/hidden")
-    with pytest.raises(HubDenied, match="other/hidden exists, but this token may not see it"):
+    with pytest.raises(HubDenied, match="other/hidden exists, but this token has no access to it"):
         published(hub, a_release(), repo="other/hidden")
 
 

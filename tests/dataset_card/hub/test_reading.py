@@ -107,7 +107,7 @@ def test_a_hidden_repository_is_told(
 ) -> None:
     published(hub, a_release(), repo=repo)
     monkeypatch.setenv("HF_TOKEN", READER)
-    with pytest.raises(HubMissing, match="check the name, and that the token may see it"):
+    with pytest.raises(HubMissing, match="check the name, and that the token has access"):
         reader.read(f"{repo}@demo-v0.1.0")
 
 
