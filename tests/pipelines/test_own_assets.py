@@ -120,7 +120,7 @@ def test_an_asset_without_partitions_is_told_which_one_is_missing_or_takes_those
 
 
 def test_a_release_has_no_value_to_be_given(told: dict[str, Any]) -> None:
-    assert "Asset 'release' has no value to be given to an input: name it in `deps`" in told["of_the_release"]
+    assert "Asset 'release' has no value for an input; name it in `deps`" in told["of_the_release"]
 
 
 def test_values_are_loaded_as_rows_in_a_notebook(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The port of a database: tables of values by key, in a SQLite file or in the Postgres that all workers share."""
+"""The port of a database: key-value tables, in a SQLite file or in the Postgres that all workers share."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -10,14 +10,14 @@ VARIABLE = "AMEMGYM_DATABASE"
 
 @dataclass(frozen=True)
 class KeyValueTable:
-    """Values by key. `columns` are further ones: name to type (TEXT, INTEGER or REAL)."""
+    """A table with the columns `key` and `value`. `columns`: further columns, name to type (TEXT, INTEGER or REAL)."""
 
     name: str
     columns: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Cursor(Protocol):
-    """The result of a statement, as in the Python database API."""
+    """The result of a statement, as in the Python database API (PEP 249)."""
 
     @property
     def rowcount(self) -> int: ...
@@ -32,9 +32,9 @@ class Cursor(Protocol):
 
 
 class Connection(Protocol):
-    """A connection that commits each statement at once, except in a `writing` block. Parameters are question marks.
+    """A connection that commits each statement immediately, except in a `writing` block. Parameters are question marks.
 
-    Each table has a column `rowid` that grows in the order of commits.
+    Each table has a column `rowid` that grows in commit order.
     """
 
     def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Cursor: ...
@@ -42,33 +42,33 @@ class Connection(Protocol):
     def executemany(self, sql: str, rows: Sequence[Sequence[Any]], /) -> Any: ...
 
     def writing(self) -> AbstractContextManager[None]:
-        """A transaction that overlaps with no other in the same database."""
+        """Return a transaction. In one database, `writing` blocks run one at a time."""
         ...
 
     def close(self) -> None: ...
 
 
 class Claims(Protocol):
-    """Claims of keys (hex digits) across processes. A claim ends with its process, however that ends."""
+    """Exclusive claims of keys (hex digits) across processes. A claim ends when its process ends or is killed."""
 
     async def take(self, key: str) -> bool:
-        """Claim the key, unless somebody has; whether it is ours now."""
+        """Claim the key if it is free. Return whether the claim succeeded."""
         ...
 
     async def release(self, key: str) -> None: ...
 
 
 def place_of(key: str) -> int:
-    """The number of a key, where only numbers can be locked."""
+    """Return a number for the key, for locks that accept only numbers."""
     return int(key[:15], 16)
 
 
-# Calls a job with a connection that stays the same, as long as it is not lost.
+# Calls a job with a connection. The connection stays the same until it is lost.
 RunJob = Callable[[Callable[[Connection], Any]], Awaitable[Any]]
 
 
 class Database(Protocol):
-    """Opens connections for one thread each, and knows what its errors mean."""
+    """Opens connections, each for one thread, and explains their errors."""
 
     @property
     def errors(self) -> tuple[type[Exception], ...]: ...
@@ -77,23 +77,23 @@ class Database(Protocol):
     def exists(self) -> bool: ...
 
     def connect(self, tables: Sequence[KeyValueTable]) -> Connection:
-        """Connect, and make the tables or the columns that are missing."""
+        """Connect, and create missing tables and columns."""
         ...
 
     def diagnose(self, error: Exception) -> str | None:
-        """Return one sentence on what is wrong with the database and what to do; None when the mistake is the caller's."""
+        """Return one sentence: what is wrong with the database and what to do. None if the error is the caller's fault."""
         ...
 
     def is_disconnect(self, error: Exception) -> bool:
-        """Return True when the connection was lost while the database may well be there."""
+        """Return whether the error means a lost connection, after which connecting again may succeed."""
         ...
 
     def locked(self) -> AbstractAsyncContextManager[object]:
-        """Only one process at a time may be inside; one that dies lets the next one in."""
+        """Return a lock that one process at a time can hold. It is released when its process dies."""
         ...
 
     def claims(self, run: RunJob) -> Claims:
-        """Claims by all who use this database; `run` is the way to a connection of one's own."""
+        """Return the claims that all users of this database share. `run`: runs a job on the caller's connection."""
         ...
 
     def size(self) -> int: ...

@@ -1,4 +1,4 @@
-"""DuckDB views over the latest snapshots: everything that has been made so far, open to SQL."""
+"""DuckDB views over the latest snapshots, so that all rows made so far can be queried with SQL."""
 
 import os
 import re
@@ -15,8 +15,9 @@ from pipelines.resources.storage.snapshots import FAILURES, load_ref
 def views(files: FileStore, *, connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Register a view for each stage that has rows, and `failures`; return their names.
 
-    A view unites all units, with the column `unit`, and the rows of replacement users that later stages carry. It reads
-    files on this machine, and so copies of what lies in an object store; DuckDB itself would need an extension for that.
+    A view contains the rows of all units, with the column `unit`, and the rows of replacement users that later stages carry.
+    The files are read from this machine. Objects of an object store are copied to it first, because DuckDB could read them
+    directly only with an extension.
     """
     selects: dict[str, list[str]] = {}
     for folder, ref in _latest(files):
@@ -39,9 +40,9 @@ def views(files: FileStore, *, connection: duckdb.DuckDBPyConnection) -> list[st
 
 
 def write_explorer(files: FileStore, path: Path) -> list[str]:
-    """Write a DuckDB file that holds the views, and return their names; no file where there are none.
+    """Write a DuckDB file that holds the views, and return their names. Without any view, no file is written.
 
-    Views need absolute paths, so the file is a convenience for this machine and never part of a release.
+    Views need absolute paths, so the file is useful only on this machine and is never part of a release.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")

@@ -1,7 +1,7 @@
 """The store of snapshots, asset values and releases: the port, and local files.
 
-File names have slashes and say nothing of where the store is, so that references read the same everywhere. What consists
-of several files is written in a draft, a folder on this machine, and committed under its name whole or not at all.
+File names contain slashes but not the store's location, so references are the same everywhere. A set of files is written to a
+draft, a folder on this machine, and then committed under its name, completely or not at all.
 """
 
 import os
@@ -22,49 +22,49 @@ ABANDONED_SECONDS = 24 * 3600
 
 
 class FileStore(Protocol):
-    """Raises FileNotFoundError for a missing file and StoreError when the store cannot be used."""
+    """Files by name. Methods raise FileNotFoundError for a missing file, and StoreError if the store cannot be used."""
 
     @property
     def address(self) -> str:
-        """A path or URL for messages and metadata, free of secrets."""
+        """The store's path or URL for messages and metadata. It contains no secrets."""
         ...
 
     def read(self, name: str) -> bytes: ...
 
     def open(self, name: str) -> pa.NativeFile:
-        """For random access, as Parquet reads."""
+        """Open a file for random access, as Parquet needs."""
         ...
 
     def write(self, name: str, content: bytes) -> None:
-        """Replace a file; a kill midway leaves the one before."""
+        """Write or replace a file. If the process is killed midway, the old file stays."""
         ...
 
     def names(self, folder: str = "") -> list[str]:
-        """All files below a folder, sorted, without drafts; an empty list for a missing folder."""
+        """Return the names of all files below a folder, sorted, without drafts; an empty list for a missing folder."""
         ...
 
     def local_path(self, name: str) -> Path:
-        """The file on this machine, perhaps a cached copy; only for files that never change."""
+        """Return a path on this machine to the file or a cached copy of it. Use it only for files that never change."""
         ...
 
     def draft(self, folder: str) -> Path:
-        """An empty folder on this machine for what is to be committed in `folder`; drafts of dead processes are removed."""
+        """Return an empty folder on this machine, to be committed in `folder`. Drafts of dead processes are removed."""
         ...
 
     def commit(self, draft: Path, name: str, *, last: str, overwrite: bool = False) -> bool:
-        """Move a draft to its name, its file `last` last; readers take that file as the sign that all is there.
+        """Move a draft to its name and return True. The file `last` moves last; readers take it as the sign of a complete set.
 
-        Where that file is there already: False, and the draft stays; with `overwrite` it is replaced.
+        If `last` already exists under the name, return False and keep the draft; with `overwrite`, replace the old files.
         """
         ...
 
     def raise_store_error(self, error: Exception) -> None:
-        """Raise StoreError where the error came from the store, and not from the reader of what the store had sent."""
+        """Raise StoreError if the error came from the store itself, not from parsing what the store had sent."""
         ...
 
 
 class LocalFiles:
-    """Files below a folder; what is committed has reached the disk."""
+    """The FileStore port over a folder. Committed files have been flushed to the disk."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -92,7 +92,7 @@ class LocalFiles:
         names: list[str] = []
         for file in (self.root / folder).rglob("*"):
             path = file.relative_to(self.root)
-            # Drafts begin with a dot.
+            # The names of drafts begin with a dot.
             if file.is_file() and not any(part.startswith(".") for part in path.parts):
                 names.append(path.as_posix())
         return sorted(names)
@@ -101,11 +101,11 @@ class LocalFiles:
         return self.root / name
 
     def draft(self, folder: str) -> Path:
-        """Beside its destination, so that a commit is a rename within one file system."""
+        """Create the draft beside its destination, so that a commit is a rename within one file system."""
         return new_draft(self.root / folder)
 
     def commit(self, draft: Path, name: str, *, last: str, overwrite: bool = False) -> bool:
-        """One rename; `last` came with the rest."""
+        """Rename the draft as a whole, so `last` arrives together with the other files."""
         final = self.root / name
         sync(draft)
         if overwrite and final.exists():
@@ -124,21 +124,21 @@ class LocalFiles:
         return True
 
     def raise_store_error(self, error: Exception) -> None:
-        """A disk's own errors name the file."""
+        """Raise nothing: errors of the local disk already name the file."""
 
 
 def as_file_store(root: Path | FileStore) -> FileStore:
-    """A path means the local files below it."""
+    """Return the store itself, or for a path the store of the local files below it."""
     return LocalFiles(root) if isinstance(root, Path) else root
 
 
 def draft_name() -> str:
-    """A name that says which process writes it."""
+    """Return a new draft's name, which contains the host and process that write it."""
     return f".writing-{HOST}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 def new_draft(parent: Path) -> Path:
-    """An empty folder below `parent`, from which the drafts of dead processes are removed."""
+    """Create an empty folder below `parent`, and remove the drafts of dead processes there."""
     parent.mkdir(parents=True, exist_ok=True)
     for left in parent.glob(".writing-*"):
         with suppress(FileNotFoundError):
@@ -154,7 +154,7 @@ def new_draft(parent: Path) -> Path:
 
 
 def _abandoned(left: Path) -> bool:
-    """Return True when its writer is dead. A writer on another host is given up after a day without a new file."""
+    """Return whether a draft's writer is dead. A writer on another host counts as dead after a day without a new file."""
     *_, pid, _ = left.name.split("-")
     if not left.name.startswith(f".writing-{HOST}-{pid}-"):
         return time.time() - left.stat().st_mtime > ABANDONED_SECONDS

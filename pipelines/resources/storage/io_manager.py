@@ -1,4 +1,4 @@
-"""Asset values: their provenance as JSON. Rows lie in snapshots, and are read for the input that asks for them."""
+"""Stores asset values: their provenance as JSON. The rows are in snapshots, and are read when an input needs them."""
 
 import hashlib
 import json
@@ -24,22 +24,26 @@ from pipelines.resources.storage.open_stores import snapshot_files, value_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 
 DIGEST_LINE = b"sha256 "
-# What they come to lies in the release store.
+# Assets whose result is in the release store.
 WITHOUT_VALUE = ("dataset_card", "release")
 ALL_BENCHMARKS = tuple(entry.benchmark for entry in BENCHMARKS)
 
 
 class OtherVersion(UnreadableValue):
-    """The value is whole, but another version of this program wrote it."""
+    """Raised for a value that is intact, but was written by another version of this program."""
 
 
 class AssetValueIOManager(dg.IOManager):
     """Keeps each asset's latest value per partition as `<asset>/<partition>.json`, replaced atomically.
 
-    An input is given what its type says. Provenance, ResolvedRecipe and ReportValue: the value itself. Else the rows of a
-    stage, as a pandas DataFrame (also without a type), a pyarrow Table, a DuckDB relation or a list of records; of `recipe`
-    the recipe, and of `quality_report` the report. A partition that was not made yet is an error, unless the input has the
-    metadata `allow_missing_partitions`, as with Dagster's own I/O managers.
+    The type of an input decides what it gets:
+    - Provenance, ResolvedRecipe or ReportValue: the stored value itself.
+    - Other types, for a stage: its rows as a pandas DataFrame (also without a type), a pyarrow Table, a DuckDB relation or a
+      list of records.
+    - Other types, for `recipe`: the recipe; for `quality_report`: the report.
+
+    A partition without a value is an error, unless the input has the metadata `allow_missing_partitions`, as with Dagster's
+    own I/O managers.
     """
 
     def __init__(
@@ -57,8 +61,8 @@ class AssetValueIOManager(dg.IOManager):
                 self._stages[stage.name] = stage
 
     def handle_output(self, context: dg.OutputContext, obj: Record) -> None:
-        """Write the value; a run killed midway leaves the one before it. Raises dg.Failure with one sentence."""
-        # A report's benchmark is known by the type of the report.
+        """Write the value. If the run is killed midway, the old value stays. Raises dg.Failure with one sentence."""
+        # The type of a report tells its benchmark, so it is stored with the report.
         named = obj.report if isinstance(obj, ReportValue) else obj
         kind = type(named).__name__
         content = f"{kind}\n{obj.model_dump_json()}\n".encode()
@@ -74,7 +78,7 @@ class AssetValueIOManager(dg.IOManager):
             raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
 
     def load_input(self, context: dg.InputContext) -> Any:
-        """Return the value of the input's partition, or partition to value where the input is marked as many."""
+        """Return the value of the input's partition; for an input with the metadata `many`, a dict of partition to value."""
         asset = "/".join(context.asset_key.path)
         metadata = context.definition_metadata or {}
         lenient = bool(metadata.get("allow_missing_partitions"))
@@ -96,11 +100,11 @@ class AssetValueIOManager(dg.IOManager):
         return contents if len(keys) > 1 else next(iter(contents.values()), None)
 
     def find(self, asset: str, partition: str) -> Record | None:
-        """Return the latest value outside a run; None when there is none. Raises UnreadableValue or StoreError."""
+        """Return the latest value; None if there is none. For use outside a run. Raises UnreadableValue or StoreError."""
         return self._find(_name(asset, partition), asset)
 
     def rows(self, stage: str, partition: str, *, finished: bool = False) -> pa.Table:
-        """Return the rows of a stage's latest snapshot, or those of the finished items. Raises StoreError in one sentence."""
+        """Return the rows of a stage's latest snapshot; with `finished`, the rows of the finished items. Raises StoreError."""
         benchmark = next((one for one in self._benchmarks if stage in one.stage_names), None)
         if benchmark is None:
             raise StoreError(f"There is no stage {stage!r}; there are {', '.join(self._stages)}.")
@@ -114,7 +118,7 @@ class AssetValueIOManager(dg.IOManager):
         return self._finished_rows(stage, value, last) if finished else self._concat(stage, [*value.stage(stage).values()])
 
     def _finished_rows(self, stage: str, value: Provenance, last: str) -> pa.Table:
-        """Return a stage's rows of the finished items: those that joined late are in the snapshots of later stages."""
+        """Return a stage's rows of the finished items. Rows of late replacements are in the snapshots of later stages."""
         finished: set[int] = set()
         for ref in value.stage(last).values():
             for part in self._snapshots.positions(ref):
@@ -123,14 +127,14 @@ class AssetValueIOManager(dg.IOManager):
         for snapshots in value.snapshots.values():
             refs.extend(snapshots.values())
         rows = self._concat(stage, refs)
-        # An item that several snapshots carry counts once, as the first of them has it.
+        # If several snapshots carry an item, its row in the first of them is used.
         first_rows: dict[int, int] = {}
         for index, position in enumerate(cast(list[int], rows["position"].to_pylist())):
             first_rows.setdefault(position, index)
         return rows.take([first_rows[position] for position in sorted(finished) if position in first_rows])
 
     def check(self, name: str) -> Record | None:
-        """The value in a file. Raises UnreadableValue, or StoreError where the store cannot be used."""
+        """Return the value in a file; None if there is no file. Raises UnreadableValue or StoreError."""
         return self._find(name, name.partition("/")[0])
 
     def _find(self, name: str, asset: str) -> Record | None:
@@ -141,7 +145,7 @@ class AssetValueIOManager(dg.IOManager):
         where = f"{self._files.address}/{name}"
         found = without_digest(written)
         if found is None:
-            raise UnreadableValue(f"{where} does not hold what was written (was it edited?); materialize {asset!r} again.")
+            raise UnreadableValue(f"{where} has changed since it was written (was it edited?); materialize {asset!r} again.")
         kind, _, content = found.partition(b"\n")
         try:
             return self._decode(kind.decode(), content)
@@ -159,7 +163,7 @@ class AssetValueIOManager(dg.IOManager):
         return ReportValue(provenance=Provenance.model_validate(fields["provenance"]), report=report)
 
     def _value(self, context: dg.InputContext, asset: str, partition: str, *, lenient: bool) -> Record | None:
-        # A run that resolved a recipe goes by that one, whatever was resolved beside it.
+        # A run uses the recipe that it resolved itself, even if another run resolved a newer one meanwhile.
         run_id = _root_run(context) if asset in self._recipes else ""
         try:
             own = self._find(_name(asset, partition, run_id=run_id), asset) if run_id else None
@@ -168,8 +172,8 @@ class AssetValueIOManager(dg.IOManager):
             raise dg.Failure(description=str(error), allow_retries=False) from error
         if value is None and asset in self._without_value:
             raise dg.Failure(
-                description=f"Asset {asset!r} has no value to be given to an input: name it in `deps`, and find its folder or "
-                "address in the metadata of its materialization.",
+                description=f"Asset {asset!r} has no value for an input; name it in `deps`, and take its folder or "
+                "address from the metadata of its materialization.",
                 allow_retries=False,
             )
         if value is None and not lenient:
@@ -192,21 +196,21 @@ class AssetValueIOManager(dg.IOManager):
             table = self._concat(asset, refs)
         except OSError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
-        # Importing pandas takes most of a second, which a process that reads no rows does not need.
+        # `to_pandas` imports pandas, which takes most of a second, so the type is compared by name.
         if kind in (Any, None) or f"{kind.__module__.partition('.')[0]}.{kind.__name__}" == "pandas.DataFrame":
             return table.to_pandas()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if kind is duckdb.DuckDBPyRelation:
             return duckdb.from_arrow(table)
         if kind is not pa.Table:
             raise dg.Failure(
-                description=f"The rows of {asset} cannot be given as {kind.__name__}; annotate the input with "
+                description=f"The rows of {asset} cannot be converted to {kind.__name__}; annotate the input with "
                 "pandas.DataFrame, pyarrow.Table, duckdb.DuckDBPyRelation or list.",
                 allow_retries=False,
             )
         return table
 
     def _concat(self, stage: str, refs: Sequence[SnapshotRef]) -> pa.Table:
-        """The rows of one stage in all these snapshots."""
+        """Return one table with the stage's rows from all these snapshots."""
         tables: list[pa.Table] = []
         for ref in refs:
             table = self._snapshots.table(ref, stage)
@@ -216,7 +220,7 @@ class AssetValueIOManager(dg.IOManager):
 
 
 def open_asset_values(home: Home) -> AssetValueIOManager:
-    """The values of an installation's assets. Nothing is opened before it is used."""
+    """Return the asset values of an installation. Files and stores are opened on first use."""
     return AssetValueIOManager(value_files(home), ParquetSnapshots(snapshot_files(home)))
 
 
@@ -228,7 +232,7 @@ def _is_object(content: bytes) -> bool:
 
 
 def _root_run(context: dg.InputContext | dg.OutputContext) -> str:
-    """The run that was launched first, where this one goes on with it; empty outside a run."""
+    """Return the id of the first run of a chain of retries, or of this run; "" outside a run."""
     try:
         run = context.step_context.dagster_run
     except dg.DagsterInvariantViolationError:
@@ -247,11 +251,11 @@ def _name(asset: str, partition: str, *, run_id: str = "") -> str:
 
 
 def with_digest(content: bytes) -> bytes:
-    """A value's lines, and their digest as the last."""
+    """Return a value's lines with their SHA-256 digest as the last line."""
     return content + DIGEST_LINE + hashlib.sha256(content).hexdigest().encode() + b"\n"
 
 
 def without_digest(written: bytes) -> bytes | None:
-    """Return the value's lines; None where they do not fit the digest in the last line."""
+    """Return the value's lines without the digest in the last line; None if the digest does not match."""
     content, _, digest = written.rpartition(DIGEST_LINE)
     return content if hashlib.sha256(content).hexdigest().encode() == digest.strip() else None

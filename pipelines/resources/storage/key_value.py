@@ -1,7 +1,7 @@
-"""Bytes by key in a database: safe under several processes and kills, and never blocking the event loop.
+"""A key-value store in a database. Several processes can use it, kills do not harm it, and it never blocks the event loop.
 
 One thread per store owns the connection. Puts that wait at the same time are committed together, so that a hundred
-finished users cost one write to the disk. Nothing is bound to an event loop, so one store serves many of them.
+finished users cost one write to the disk. A store is not bound to an event loop, so several loops can share it.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from pipelines.resources.storage.sqlite import SqliteFile
 
 T = TypeVar("T")
 SqlValue = str | int | float | None
-RECONNECT_SECONDS = 60.0  # how long a database may be unreachable that was there before
+RECONNECT_SECONDS = 60.0  # how long to try again after a connection was lost
 RETRY_SECONDS = 0.5
 DIGEST = {"digest": "TEXT"}
 LOG = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class _Batch:
     waiting: "list[Future[None]]" = field(default_factory=list["Future[None]"])
 
     def resolve(self, commit: "Future[None]") -> None:
-        """Resolve the futures of all who still wait."""
+        """Resolve the futures of all puts in the batch that still wait."""
         error = commit.exception()
         for waiter in self.waiting:
             if not waiter.set_running_or_notify_cancel():
@@ -48,9 +48,10 @@ class _Batch:
 class KeyValueStore:
     """A table of values by key; the first value of a key stays.
 
-    `database`: a path stands for a SQLite file. `columns` adds columns: name to SQL type. `extra_tables`: further tables of
-    values by key that jobs use in the same transactions. `checked`: each row holds a digest of its value; one that does not
-    fit is dropped with a warning and counts as missing. `replaced_where`: rows whose value a later one may replace, as SQL.
+    `database`: a path means a SQLite file. `columns`: further columns, name to SQL type. `extra_tables`: further key-value
+    tables that jobs use in the same transactions. `checked`: each row holds a digest of its value; a row whose digest does not
+    match is deleted with a warning and counts as missing. `replaced_where`: an SQL condition for rows that a later put may
+    replace.
     """
 
     def __init__(
@@ -85,11 +86,11 @@ class KeyValueStore:
 
     @cached_property
     def claims(self) -> Claims:
-        """Claims of keys by all who use the same database. Raises StoreError."""
+        """The claims of keys that all users of the same database share. Raises StoreError."""
         return self.database.claims(self.run)
 
     async def get(self, key: str) -> bytes | None:
-        """Return the value of the key, if any process has put one."""
+        """Return the value that any process has put for the key; None if there is none."""
         row = await self.run(lambda connection: connection.execute(self._select, (key,)).fetchone())
         if row is None:
             return None
@@ -99,14 +100,12 @@ class KeyValueStore:
         return row[0]
 
     async def drop(self, key: str) -> None:
-        """Warn that the key's row is damaged, and delete it: what it held is asked for or made again."""
-        LOG.warning(
-            "A row of %s in %s is damaged and was dropped; what it held is made again.", self._table.name, self.database
-        )
+        """Delete the key's damaged row with a warning. Its value will be requested or made again."""
+        LOG.warning("A row of %s in %s is damaged and was deleted; its value is made again.", self._table.name, self.database)
         await self.run(lambda connection: connection.execute(self._delete, (key,)))
 
     async def put(self, key: str, value: bytes, *, extra: Mapping[str, SqlValue] | None = None) -> None:
-        """Return when the row is on the disk. A cancelled put may still be stored."""
+        """Store the value, and return when the row is on the disk. A cancelled put may still be stored."""
         given = extra or {}
         columns = self._table.columns
         if given.keys() - columns.keys():
@@ -123,24 +122,23 @@ class KeyValueStore:
         await asyncio.wrap_future(waiter)
 
     async def run(self, job: Callable[[Connection], T]) -> T:
-        """Call the job with the connection, in the store's thread; puts wait until it returns.
+        """Call the job with the connection, in the store's thread; puts wait until it returns. Raises StoreError.
 
-        Where a connection can get lost, the job is called again with a new one, for a minute: it must bear that. Raises
-        StoreError.
+        After a lost connection the job is called again with a new one, for up to a minute, so it must be repeatable.
         """
         with self._lock:
             future = self._submit(lambda: self._with_connection(job))
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
-        """Finish what waits and disconnect. The store opens again when it is next used."""
+        """Finish the waiting jobs and disconnect. The store reconnects when it is used again."""
         with self._lock:
             executor = self._executor
             self._executor = None
             if executor is not None:
                 executor.submit(self._disconnect)
         if executor is not None:
-            # A finalizer may run in the store's own thread, which cannot wait for itself.
+            # A finalizer may call this in the store's own thread, which cannot wait for itself.
             executor.shutdown(wait=not getattr(self._thread_local, "is_own_thread", False))
 
     def _submit(self, job: Callable[[], T]) -> "Future[T]":
@@ -173,12 +171,12 @@ class KeyValueStore:
                 if held is None or not lost or time.monotonic() > give_up:
                     self._raise_store_error(error)
                     raise
-            # A server that restarts refuses connections for a moment, and the replies that wait here have been paid for.
+            # Retry: a restarting server refuses connections for a moment, and the waiting replies have been paid for.
             self._disconnect()
             time.sleep(RETRY_SECONDS)
 
     def _raise_store_error(self, error: Exception) -> None:
-        """Raise StoreError, unless the job was to blame."""
+        """Raise StoreError, unless the error is the job's own fault."""
         sentence = self.database.diagnose(error)
         if sentence is not None:
             self._disconnect()
@@ -196,5 +194,5 @@ class KeyValueStore:
 
 
 def digest_of(key: str, value: object) -> str:
-    """Return the digest that a checked row holds beside its value; empty for a value that no row of ours holds."""
+    """Return the digest that a checked row stores with its value; "" for a value of a type that we never store."""
     return hashlib.sha256(key.encode() + b"\n" + value).hexdigest()[:32] if isinstance(value, bytes) else ""

@@ -1,8 +1,8 @@
-"""An object store as a file store: S3 and what speaks its protocol, or another that pyarrow or fsspec can open.
+"""An object store as a file store: S3, services with the S3 protocol, and others that pyarrow or fsspec can open.
 
-Nothing there can be renamed, and an object is there whole or not at all. So a draft's files are uploaded first and the one
-that readers look for last. A writer that is killed before leaves files that nobody reads; the next writer of the same takes
-them over or, after a day, deletes them.
+Objects cannot be renamed, and a single upload is atomic. So the file that readers look for is uploaded after all others of a
+draft. A writer that is killed before that leaves files that nobody reads. The next writer of the same folder reuses them; after
+a day, a commit beside them deletes them.
 """
 
 import os
@@ -30,7 +30,7 @@ VARIABLE = "AMEMGYM_STORE"
 SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_KEY", "AZURE_STORAGE_SAS_TOKEN")
 WITH_BUCKETS = ("s3", "gcs", "abfs")
 WITH_ACCOUNTS = ("abfs", "abfss")  # their addresses are abfs://CONTAINER@ACCOUNT...
-FINISHED_STAYS = "what was finished before is kept"
+FINISHED_STAYS = "finished work is kept"
 CODE = re.compile(r"AWS Error ([A-Z_]+)")
 DENIED_CODES = {
     "ACCESS_DENIED",
@@ -46,22 +46,22 @@ DENIED = re.compile(r"HTTP status (401|403|412)")
 
 
 class ObjectStore:
-    """The objects below `<url>/<prefix>`.
+    """The FileStore port over the objects below `<url>/<prefix>`.
 
-    `cache`: the folder on this machine for drafts, and for copies of what never changes; each URL has its own below it.
-    Files without their last one are deleted after `abandoned_after`.
+    `cache`: the folder on this machine for drafts and for copies of objects that never change; each URL has a subfolder.
+    Incomplete uploads, which lack their last file, are deleted after `abandoned_after`.
     """
 
     def __init__(self, url: str, prefix: str, *, cache: Path, abandoned_after: timedelta = ABANDONED) -> None:
         self._url = url
         self._prefix = prefix
         self._abandoned_after = abandoned_after
-        # What two URLs hold must not be mixed up, and one object must not be downloaded twice.
+        # The folder's name follows from the URL: copies of two URLs are not mixed, and one object is downloaded once.
         self.cache = cache / sha256(f"{self.address}?{url.partition('?')[2]}".encode()).hexdigest()[:12]
 
     @property
     def address(self) -> str:
-        """The store's URL without its options, which may hold secrets."""
+        """The store's URL without its query, which may contain secrets."""
         return f"{self._url.partition('?')[0].rstrip('/')}/{self._prefix}".rstrip("/")
 
     @cached_property
@@ -74,7 +74,7 @@ class ObjectStore:
             return stream.read()
 
     def open(self, name: str) -> pa.NativeFile:
-        """Only what is read of the object is downloaded."""
+        """Open an object for random access. Only the parts that are read are downloaded."""
         files, root = self._root
         with store_errors(self.address):
             return files.open_input_file(f"{root}/{name}")
@@ -88,7 +88,7 @@ class ObjectStore:
         return sorted(self._list(folder))
 
     def local_path(self, name: str) -> Path:
-        """A copy, downloaded the first time."""
+        """Return the path of a copy in the cache, which is downloaded the first time."""
         copy = self.cache / name
         if not copy.exists():
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -98,19 +98,19 @@ class ObjectStore:
         return copy
 
     def draft(self, folder: str) -> Path:
-        """A folder below the cache, from which `commit` uploads."""
+        """Return an empty folder below the cache, from which `commit` uploads."""
         return new_draft(self.cache / folder)
 
     def commit(self, draft: Path, name: str, *, last: str, overwrite: bool = False) -> bool:
-        """Upload the draft's files and delete it. Names follow from content, so that a file of the same size is the same."""
+        """Upload the draft's files and delete it. Names follow from content, so files of equal size are not sent again."""
         present = self._list(name)
         marker = f"{name}/{last}"
         if marker in present and not overwrite:
             return False
         files: dict[str, Path] = {}
         for path in draft.iterdir():
-            there = present.get(f"{name}/{path.name}")
-            if path.name != last and (there is None or there.size != path.stat().st_size):
+            stored = present.get(f"{name}/{path.name}")
+            if path.name != last and (stored is None or stored.size != path.stat().st_size):
                 files[f"{name}/{path.name}"] = path
         self.upload(files)
         self.upload({marker: draft / last})
@@ -119,12 +119,12 @@ class ObjectStore:
         return True
 
     def upload(self, files: Mapping[str, Path]) -> None:
-        """Copy files of this machine to objects, several at once, in no order."""
+        """Copy local files to objects, several at once, in any order."""
         with ThreadPoolExecutor(CONCURRENCY) as pool:
             list(pool.map(self._upload, files.keys(), files.values()))
 
     def download(self, wanted: Mapping[str, Path]) -> None:
-        """Copy objects to paths on this machine."""
+        """Copy objects to local paths, several at once."""
         with ThreadPoolExecutor(CONCURRENCY) as pool:
             list(pool.map(self._download, wanted.keys(), wanted.values()))
 
@@ -150,7 +150,7 @@ class ObjectStore:
         return {info.path.removeprefix(f"{root}/"): info for info in found if info.type == fs.FileType.File}
 
     def _delete_abandoned(self, folder: str, *, last: str) -> None:
-        """Delete folders that have been without their last file for too long."""
+        """Delete the incomplete uploads in a folder that are too old."""
         folders: dict[str, list[fs.FileInfo]] = {}
         for name, info in self._list(folder).items():
             folders.setdefault(name.rpartition("/")[0], []).append(info)
@@ -163,7 +163,7 @@ class ObjectStore:
         return newest is not None and datetime.now(UTC) - newest > self._abandoned_after
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete objects, as far as they are still there."""
+        """Delete objects; those that are already gone are skipped."""
         files, root = self._root
         for name in names:
             with suppress(FileNotFoundError), store_errors(self.address):
@@ -171,7 +171,7 @@ class ObjectStore:
 
 
 def open_file_system(url: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a URL, and the path in it. Credentials are the environment's. Raises StoreError."""
+    """Return the file system of a URL, and the path in it. Credentials come from the environment. Raises StoreError."""
     _refuse_key(url)
     plain = url.partition("?")[0].rstrip("/")
     with store_errors(plain):
@@ -179,20 +179,20 @@ def open_file_system(url: str) -> tuple[fs.FileSystem, str]:
         bucket = root.lstrip("/").partition("/")[0]
         if not bucket.strip("/"):
             raise StoreError(f"{VARIABLE} names no bucket; give one as in s3://BUCKET/FOLDER.")
-        there = files.type_name not in WITH_BUCKETS or files.get_file_info(bucket).type != fs.FileType.NotFound
-    if not there:
+        exists = files.type_name not in WITH_BUCKETS or files.get_file_info(bucket).type != fs.FileType.NotFound
+    if not exists:
         raise StoreError(f"There is no bucket {bucket!r} at {plain}; make it, or name another in {VARIABLE}.")
     return files, root.rstrip("/")
 
 
 def _refuse_key(url: str) -> None:
-    """Raise StoreError for an address with a login, wherever a / in the key may have cut it, without repeating it."""
+    """Raise StoreError if the address contains a login, even with a / in the key. The message does not repeat it."""
     scheme, _, rest = url.partition("://")
     before, at, _ = rest.rpartition("@")
     if at and (scheme.lower() not in WITH_ACCOUNTS or set(before) & set(":/?@")):
         raise StoreError(
-            f"{VARIABLE} must hold no key, and so no @; name the bucket only, as in s3://BUCKET/FOLDER or "
-            f"abfs://CONTAINER@ACCOUNT.dfs.core.windows.net, and give the key as AWS_ACCESS_KEY_ID and such."
+            f"{VARIABLE} must not contain a key, so no @; name the bucket only, as in s3://BUCKET/FOLDER or "
+            f"abfs://CONTAINER@ACCOUNT.dfs.core.windows.net, and set the key in variables such as AWS_ACCESS_KEY_ID."
         )
 
 
@@ -202,19 +202,19 @@ def _file_system(url: str) -> tuple[fs.FileSystem, str]:
     except pa.ArrowInvalid as error:
         if "Unrecognized filesystem" not in str(error):
             words = str(error).replace(url, url.partition("?")[0])
-            raise StoreError(f"{VARIABLE} cannot be read as an address: {words}.") from None  # options may be secret
+            raise StoreError(f"{VARIABLE} cannot be read as an address: {words}.") from None  # its query may be secret
     import fsspec  # for stores other than those of pyarrow  # pyright: ignore[reportMissingTypeStubs]
 
     try:
         files, root = fsspec.core.url_to_fs(url)  # pyright: ignore
     except (ValueError, ImportError) as error:
-        raise StoreError(f"{VARIABLE} is an address that nothing here can open: {error}.") from error
+        raise StoreError(f"{VARIABLE} has an address that no installed library can open: {error}.") from error
     return fs.PyFileSystem(fs.FSSpecHandler(files)), str(root)  # pyright: ignore
 
 
 @contextmanager
 def store_errors(address: str) -> Generator[None, None, None]:
-    """Turn the store's errors into StoreError; FileNotFoundError and errors of this machine's disk stay as they are."""
+    """Turn the store's errors into StoreError. FileNotFoundError and errors of the local disk are raised unchanged."""
     try:
         yield
     except OSError as error:
@@ -231,7 +231,7 @@ def _sentence(address: str, error: str) -> str:
     if code in DENIED_CODES or DENIED.search(error):
         return (
             f"{address} does not accept the key; check the credentials in the environment (for S3: AWS_ACCESS_KEY_ID and "
-            f"AWS_SECRET_ACCESS_KEY), which must allow to read, write and list there; {FINISHED_STAYS}."
+            f"AWS_SECRET_ACCESS_KEY), which must allow reading, writing and listing; {FINISHED_STAYS}."
         )
     if code == "NETWORK_CONNECTION":
         return f"{address} cannot be reached; check the network and AWS_ENDPOINT_URL; {FINISHED_STAYS}."

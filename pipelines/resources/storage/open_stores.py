@@ -1,4 +1,4 @@
-"""The stores of an installation for snapshots, asset values and releases: a folder, or an object store."""
+"""Opens an installation's stores for snapshots, asset values and releases: in a folder, or in an object store."""
 
 from pathlib import Path
 
@@ -14,12 +14,12 @@ COPIES = "copies"
 
 
 def snapshot_files(home: Home) -> FileStore:
-    """Parquet snapshots of every stage, by content. Nothing is opened before it is used."""
+    """Return the store of all stages' Parquet snapshots. It is opened on first use."""
     return _files(home, "snapshots")
 
 
 def value_files(home: Home) -> FileStore:
-    """The latest value of every asset partition."""
+    """Return the store of each asset partition's latest value. It is opened on first use."""
     return _files(home, "values")
 
 
@@ -31,14 +31,14 @@ def open_release_store(home: Home) -> ReleaseStore:
 
 
 def release_at(url: str, *, home: Home, fresh: bool = False) -> Path:
-    """A copy of the release at a URL, `fresh`: with every byte as it is there now. Raises StoreError."""
+    """Return the folder of a local copy of the release at a URL. `fresh`: download every byte again. Raises StoreError."""
     plain, mark, options = url.partition("?")
     above, variant, version = plain.rstrip("/").rsplit("/", 2)
     objects = ObjectStore(f"{above}{mark}{options}", "", cache=home.root / COPIES)
     try:
         return ObjectReleaseStore(objects, notes=home.releases).folder(variant, version, fresh=fresh)
     except FileNotFoundError as error:
-        message = f"{plain} is no release: give the address above a {MANIFEST}, which ends with /VARIANT/VERSION."
+        message = f"{plain} is not a release; give the address of a folder with a {MANIFEST}, which ends with /VARIANT/VERSION."
         raise StoreError(message) from error
 
 
@@ -48,6 +48,6 @@ def _files(home: Home, kind: str) -> FileStore:
 
 
 def _folder(home: Home) -> Path | None:
-    """The installation's own folder or a shared one; None for an object store."""
+    """Return the installation's own folder or the shared folder; None for an object store."""
     path = home.store.removeprefix("file://")
     return None if "://" in path else Path(path or home.root).absolute()

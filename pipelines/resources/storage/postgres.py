@@ -1,4 +1,4 @@
-"""The tables of an installation in a Postgres, where the workers of a cluster share them."""
+"""Key-value tables in Postgres, which all workers of a cluster share."""
 
 import asyncio
 import threading
@@ -20,7 +20,7 @@ except ModuleNotFoundError as error:
 
 SCHEMES = ("postgresql+psycopg2://", "postgresql://")
 TYPES = {"TEXT": "TEXT", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION"}
-# A worker whose machine vanished without a word is given up after a minute, with whatever it held; and so is a server.
+# If a worker's machine disappears, the server drops its session and locks after a minute. Workers drop a lost server likewise.
 SERVER_KEEPALIVES = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
 CONNECT_OPTIONS = "connect_timeout=10 keepalives_idle=30 keepalives_interval=10 keepalives_count=3 tcp_user_timeout=60000"
 POLL_SECONDS = 0.2
@@ -29,7 +29,7 @@ NUMERIC = 1700
 
 
 class PostgresConnection:
-    """The Connection port. Statements are the ones that SQLite takes too, with question marks for parameters."""
+    """The Connection port. It takes the same SQL as SQLite, with question marks for parameters."""
 
     def __init__(self, raw: extensions.connection, *, schema: str) -> None:
         self._raw = raw
@@ -42,12 +42,12 @@ class PostgresConnection:
 
     def executemany(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
         with self._raw.cursor() as cursor:
-            batches: Any = extras  # has no types
+            batches: Any = extras  # the module has no types
             batches.execute_batch(cursor, _to_format_style(sql), [[_to_sql(value) for value in row] for row in rows])
 
     @contextmanager
     def writing(self) -> Generator[None]:
-        """One writer per schema at a time: ids are committed in order, and equal keys meet no deadlock."""
+        """Lock the schema for one writer at a time, so that ids are committed in order and equal keys cannot deadlock."""
         self.execute("BEGIN")
         with ExitStack() as unless_done:
             unless_done.callback(self._roll_back)
@@ -65,9 +65,9 @@ class PostgresConnection:
 
 
 class SessionClaims:
-    """The Claims port for all who use a database: locks of a session, which the server drops with it.
+    """The Claims port for all users of a database. A claim is a session lock, which the server drops when the session ends.
 
-    A session's locks do not hold within it, so that its own claims are a set. Where a connection is lost, its claims are too.
+    A session is never blocked by its own locks, so its claims are also kept in a set. A lost connection loses its claims.
     """
 
     def __init__(self, run: RunJob) -> None:
@@ -84,7 +84,7 @@ class SessionClaims:
         try:
             taken = await self._run(partial(_ask_for, "pg_try_advisory_lock", key))
         finally:
-            if taken is None:  # cancelled, and the server may have granted it all the same
+            if taken is None:  # cancelled, but the server may have granted the lock
                 await shielded(self.release(key))
             elif not taken:
                 self._forget(key)
@@ -107,7 +107,7 @@ def _ask_for(function: str, key: str, connection: Connection) -> bool:
 
 @dataclass(frozen=True)
 class Postgres:
-    """The Database port over one schema. `dsn` may hold a password and is in no message; its own timeouts win."""
+    """The Database port over one schema. `dsn` may contain a password, so no message shows it. Its timeouts override ours."""
 
     dsn: str = field(repr=False)
     schema: str
@@ -130,13 +130,13 @@ class Postgres:
             return connection.execute("SELECT to_regnamespace(?)", (self.schema,)).fetchone()[0] is not None
 
     def connect(self, tables: Sequence[KeyValueTable]) -> PostgresConnection:
-        """Connect; schema and tables are made where they are missing. Raises psycopg2.Error."""
+        """Connect, and create the schema and tables if they are missing. Raises psycopg2.Error."""
         options = f"{SERVER_KEEPALIVES} -c search_path={self.schema}"
-        words: dict[str, Any] = {**extensions.parse_dsn(self.dsn), "options": options, "application_name": "amemgym"}
-        raw = psycopg2.connect(CONNECT_OPTIONS, **words)
+        parameters: dict[str, Any] = {**extensions.parse_dsn(self.dsn), "options": options, "application_name": "amemgym"}
+        raw = psycopg2.connect(CONNECT_OPTIONS, **parameters)
         raw.autocommit = True
         for number, name, cast in ((BYTEA, "BYTES", _as_bytes), (NUMERIC, "FLOAT", _as_float)):
-            types: Any = extensions  # has no complete types
+            types: Any = extensions  # its types are incomplete
             types.register_type(types.new_type((number,), name, cast), raw)
         connection = PostgresConnection(raw, schema=self.schema)
         try:
@@ -148,27 +148,27 @@ class Postgres:
         return connection
 
     def diagnose(self, error: Exception) -> str | None:
-        """Whatever is not a mistake in a statement: the server's own words, and where it was looked for."""
+        """Return the server's message and address in one sentence; None for a mistake in a statement."""
         if isinstance(error, psycopg2.ProgrammingError) and not _access_denied(error):
             return None
         words = " ".join(str(error).split()) or type(error).__name__
-        return f"The database {self._address} cannot be used ({words}); mend it or correct {VARIABLE}, and run again."
+        return f"The database {self._address} cannot be used ({words}); repair it or correct {VARIABLE}, and run again."
 
     def is_disconnect(self, error: Exception) -> bool:
-        """Return True when the server hung up or is not back yet, as when it restarts: no code then, or one of these."""
-        gone = isinstance(error, (psycopg2.OperationalError, psycopg2.InterfaceError))
+        """Return whether the server closed the connection or is not available yet, as during a restart."""
+        failed = isinstance(error, (psycopg2.OperationalError, psycopg2.InterfaceError))
         code: str = getattr(error, "pgcode", None) or ""
-        return gone and (not code or code.startswith(("08", "57P")))
+        return failed and (not code or code.startswith(("08", "57P")))  # connection exception, operator intervention
 
     def locked(self) -> AbstractAsyncContextManager[object]:
-        """A lock of a session, which the server drops with the session."""
+        """Return a session lock, which the server releases when the session ends."""
         return self._locked()
 
     def claims(self, run: RunJob) -> SessionClaims:
         return SessionClaims(run)
 
     def size(self) -> int:
-        """The tables of the schema with their indexes, in bytes."""
+        """Return the size of the schema's tables with their indexes, in bytes."""
         query = "SELECT COALESCE(SUM(pg_total_relation_size(oid)), 0) FROM pg_class WHERE relnamespace = to_regnamespace(?)"
         with self._connected() as connection:
             return int(connection.execute(f"{query} AND relkind = 'r'", (self.schema,)).fetchone()[0])
@@ -205,16 +205,16 @@ class Postgres:
 
 
 def open_postgres(url: str, *, schema: str) -> Postgres:
-    """The database of an address. Raises StoreError when it is none of a Postgres, without its words: they may be secret."""
+    """Return the database of an address. Raises StoreError for a bad address, without repeating it: it may hold a password."""
     scheme = next((scheme for scheme in SCHEMES if url.startswith(scheme)), None)
     rest = url.removeprefix(scheme or "")
     user, at, place = rest.partition("@")
-    if scheme and ("@" in place or (at and "/" in user)):  # the driver would take the rest of a password for a host
+    if scheme and ("@" in place or (at and "/" in user)):  # the driver would read part of a password as the host
         raise StoreError(f"{VARIABLE} cannot be read as an address; in a password write %40 for @ and %2F for /.")
     try:
         parts = extensions.parse_dsn(f"postgresql://{rest}") if scheme else {}
     except psycopg2.ProgrammingError:
-        parts = {}  # its words repeat the address
+        parts = {}  # the error's message repeats the address
     if not parts or not parts.get("port", "5432").replace(",", "").isdigit():
         raise StoreError(f"{VARIABLE} must be an address such as postgresql+psycopg2://user:password@host:5432/database.")
     return Postgres(f"postgresql://{rest}", schema)
@@ -225,7 +225,7 @@ def _to_format_style(sql: str) -> str:
 
 
 def _to_sql(value: object) -> object:
-    """SQLite has no truth values, so tables that serve both hold 0 and 1."""
+    """Return booleans as 0 and 1, because SQLite has no booleans and both databases use the same tables."""
     return int(value) if isinstance(value, bool) else value
 
 

@@ -1,4 +1,4 @@
-"""Releases in an object store: written on this machine, uploaded file by file, the manifest last; read as whole copies."""
+"""Releases in an object store. They are written locally and uploaded, the manifest last; they are read as local copies."""
 
 import errno
 import filecmp
@@ -18,7 +18,7 @@ from pipelines.resources.storage.object_store import ObjectStore
 
 
 class ObjectReleaseStore:
-    """The ReleaseStore port. `notes`: the folder of this machine with errata and studies beside the versions."""
+    """The ReleaseStore port. `notes`: a local folder with errata and studies, which stand beside a variant's versions."""
 
     def __init__(self, objects: ObjectStore, *, notes: Path) -> None:
         self._objects = objects
@@ -29,7 +29,7 @@ class ObjectReleaseStore:
         return self._objects.address
 
     def versions(self, variant: str) -> list[str]:
-        """Return the versions with a manifest; without one, the upload has not ended."""
+        """Return the versions that have a manifest. A version without one is not completely uploaded."""
         found: list[str] = []
         for name in self._objects.names(variant):
             folder, _, file = name.rpartition("/")
@@ -39,7 +39,7 @@ class ObjectReleaseStore:
         return sorted(found, key=numbers)
 
     def folder(self, variant: str, version: str, *, fresh: bool = False) -> Path:
-        """A copy, downloaded unless the one that is here has the same manifest and is whole."""
+        """Return the folder of a local copy. It is downloaded unless an intact copy with the same manifest exists."""
         name = f"{variant}/{version}"
         manifest = self._objects.read(f"{name}/{MANIFEST}")
         copy = self._objects.cache / name
@@ -51,7 +51,7 @@ class ObjectReleaseStore:
         return _replace(draft, copy)
 
     def write(self, content: ReleaseContent, *, version: str) -> Release:
-        """First in a folder of its own, beside what the release is compared with, and then in the store."""
+        """Write the release to a local folder that holds the versions it is compared with, then upload it."""
         variant = content.recipe.variant
         root = new_draft(self._objects.cache)
         try:
@@ -75,10 +75,10 @@ class ObjectReleaseStore:
                 shutil.copyfile(note, home / note.name)
 
     def _upload(self, released: Release) -> None:
-        """Upload, and delete what a killed writer left. Raises ReleaseConflict when another's manifest is found at the end.
+        """Upload, and delete the files of a killed writer. Raises ReleaseConflict if another manifest is there at the end.
 
-        There is no lock in a store: of two that write different content in the same moment, both may find their own.
-        Their files are then mixed, which verifying the release shows.
+        The store has no locks. If two processes write different content at the same moment, each may find its own manifest.
+        Then their files are mixed; verifying the release shows this.
         """
         name = f"{released.manifest.variant}/{released.version}"
         marker = f"{name}/{MANIFEST}"
@@ -104,7 +104,7 @@ def _holds(folder: Path, manifest: bytes) -> bool:
 
 
 def _replace(draft: Path, copy: Path) -> Path:
-    """Replace a copy by the draft; an equal copy stays, because another process may be reading it."""
+    """Replace a copy with the draft. An equal copy is kept, because another process may be reading it."""
     while True:
         try:
             return draft.rename(copy)
@@ -115,12 +115,12 @@ def _replace(draft: Path, copy: Path) -> Path:
             shutil.rmtree(draft)
             return copy
         old = copy.with_name(draft_name())
-        with suppress(FileNotFoundError):  # another process has just done so
+        with suppress(FileNotFoundError):  # another process has just removed it
             shutil.rmtree(copy.rename(old))
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Return True when two folders hold the same files, byte for byte."""
+    """Return whether two folders hold the same files with the same bytes."""
     names = _files_below(one)
     if names != _files_below(other):
         return False

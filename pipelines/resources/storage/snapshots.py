@@ -2,9 +2,9 @@
 
 A snapshot is `<stage>/<unit>/<digest[:16]>/` with the stage's rows in `part-*.parquet`, rows carried for other stages in
 `carried-<stage>-*.parquet`, `failures.parquet` and, written last, `snapshot.json`. `LATEST` beside it holds the digest.
-Parts are named by number and digest, so that writers of the same rows in parts of other sizes do not overwrite each other.
-A row holds its record twice: in columns, for people and SQL, and as the JSON that the digest is over, from which it is
-read back in a third of the time.
+Parts are named by number and digest, so that two writers that split the same rows differently do not overwrite each other.
+A row stores its record twice. The columns are for people and SQL. The JSON is what the digest covers; reading the record from
+it takes a third of the time.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ ROWS_PER_GROUP = 50
 
 
 class ParquetWriter:
-    """Writes part by part into a draft; nothing is visible until `finish` commits it."""
+    """Writes a snapshot part by part into a draft. Readers see nothing until `finish` commits it."""
 
     def __init__(self, files: FileStore, *, stage: str, unit: str) -> None:
         self._files = files
@@ -52,7 +52,7 @@ class ParquetWriter:
         weakref.finalize(self, shutil.rmtree, self._draft, ignore_errors=True)
 
     def add(self, stage: str, rows: Sequence[tuple[int, SerializedRecord[ItemRecord]]]) -> None:
-        """Write the next part of a stage. Raises ValueError when positions do not ascend from part to part."""
+        """Write the next part of a stage. Raises ValueError if positions do not ascend within and between parts."""
         if not rows:
             return
         parts = self._parts.setdefault(stage, [])
@@ -73,7 +73,7 @@ class ParquetWriter:
         parts.append(SnapshotPart(stage=stage, path=name, rows=len(rows), digest=digest, **span))
 
     def finish(self, failures: Sequence[Failure]) -> SnapshotRef:
-        """Commit the snapshot and point LATEST at it. Equal rows give the snapshot that is already there."""
+        """Commit the snapshot and point LATEST at it. If a snapshot with equal rows exists, return that one."""
         failure_texts = [failure.model_dump_json() for failure in failures]
         ref = self._ref(failure_texts)
         _write(self._draft / FAILURES, _with_json(to_table(failures, record_type=Failure), failure_texts))
@@ -104,7 +104,7 @@ class ParquetWriter:
         )
 
     def _commit(self, ref: SnapshotRef) -> SnapshotRef:
-        """Commit the draft. An existing folder of the digest stays when it is whole, and is replaced otherwise."""
+        """Commit the draft. An existing folder with the same digest is kept if it is intact, and replaced if not."""
         folder = f"{self._folder}/{ref.digest[:16]}"
         if self._files.commit(self._draft, folder, last=MARKER):
             return ref
@@ -117,7 +117,7 @@ class ParquetWriter:
 
 
 class SnapshotError(OSError):
-    """A snapshot that cannot be read; one sentence names the file and says what to do."""
+    """Raised for a snapshot that cannot be read. Its sentence names the file and says what to do."""
 
 
 class ParquetSnapshots:
@@ -125,25 +125,25 @@ class ParquetSnapshots:
 
     def __init__(self, files: Path | FileStore) -> None:
         self.files = as_file_store(files)
-        self._checked: set[tuple[str, str]] = set()  # parts never change, so that one look in a process is enough
+        self._checked: set[tuple[str, str]] = set()  # parts never change, so a process checks each once
 
     @property
     def address(self) -> str:
         return self.files.address
 
     def writer(self, stage: str, *, unit: str) -> ParquetWriter:
-        """Begin a snapshot, and clear away what killed runs left of this stage and unit."""
+        """Begin a snapshot, and delete the drafts that killed runs left for this stage and unit."""
         return ParquetWriter(self.files, stage=stage, unit=unit)
 
     def read(self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None) -> dict[int, R]:
-        """Return the snapshot's rows of a stage by position, its own or carried ones. Raises SnapshotError."""
+        """Return the rows by position of the snapshot's own stage, or of one that it carries. Raises SnapshotError."""
         rows = self.read_serialized(ref, stage, record=record, positions=positions)
         return {position: row.record for position, row in rows.items()}
 
     def read_serialized(
         self, ref: SnapshotRef, stage: str, *, record: type[R], positions: Collection[int] | None = None
     ) -> dict[int, SerializedRecord[R]]:
-        """Return the same rows, each record to be decoded when it is looked into; that, too, raises SnapshotError."""
+        """Return the same rows, but decode each record on first use. Reading and decoding raise SnapshotError."""
         rows: dict[int, SerializedRecord[R]] = {}
         for part in ref.parts:
             if part.stage != stage:
@@ -156,9 +156,9 @@ class ParquetSnapshots:
         return rows
 
     def table(self, ref: SnapshotRef, stage: str) -> pa.Table | None:
-        """Return the rows of a stage, the snapshot's own or carried ones: `unit`, `position` and the fields of its record.
+        """Return the rows of a stage, the snapshot's own or a carried one; None if there are none. Raises SnapshotError.
 
-        None where the snapshot has none of that stage. Raises SnapshotError.
+        Columns: `unit`, `position` and the fields of the stage's record.
         """
         parts: list[pa.Table] = []
         for part in ref.parts:
@@ -170,14 +170,14 @@ class ParquetSnapshots:
         return pa.concat_tables(parts) if parts else None
 
     def positions(self, ref: SnapshotRef) -> Iterator[list[int]]:
-        """The positions of the stage's own rows, part by part. Raises SnapshotError."""
+        """Yield the positions of the rows of the snapshot's own stage, one list per part. Raises SnapshotError."""
         for part in ref.parts:
             if part.stage == ref.stage:
                 with self._open(ref, part.path, kind="rows") as file:
                     yield cast(list[int], _read(file, columns=["position"])["position"].to_pylist())
 
     def failures(self, ref: SnapshotRef) -> list[Failure]:
-        """The items that were replaced up to this stage, by position. Raises SnapshotError."""
+        """Return the failures of the items that were replaced up to this stage, by position. Raises SnapshotError."""
         with self._open(ref, ref.failures.path, kind=Failure.__name__) as file:
             texts = cast(list[str], _read(file, columns=[RECORD])[RECORD].to_pylist())
             return [Failure.model_validate_json(text) for text in texts]
@@ -185,7 +185,7 @@ class ParquetSnapshots:
     def _rows(
         self, ref: SnapshotRef, part: SnapshotPart, *, record: type[R], wanted: set[int] | None
     ) -> Iterator[tuple[int, SerializedRecord[R]]]:
-        """Yield a part's rows by position; of an unchecked part, all are read and checked. `wanted` None: all of them."""
+        """Yield a part's rows at the wanted positions (None: all). An unchecked part is read and checked as a whole."""
 
         def decode(text: str) -> R:
             with self._explain_errors(ref, part.path, kind=record.__name__):
@@ -201,12 +201,12 @@ class ParquetSnapshots:
                 yield position, SerializedRecord(text, decode=decode)
 
     def check(self, ref: SnapshotRef, part: SnapshotPart) -> None:
-        """Raise SnapshotError when a part does not hold what was written."""
+        """Raise SnapshotError if a part's rows have changed since they were written."""
         with self._open(ref, part.path, kind="rows") as file:
             self._checked_rows(ref, part, file)
 
     def _checked_rows(self, ref: SnapshotRef, part: SnapshotPart, file: pa.NativeFile) -> tuple[list[int], list[str]]:
-        """All rows of a part. Raises SnapshotError when they are not those that were written, as in a file that was edited."""
+        """Return all rows of a part. Raises SnapshotError if they have changed, for example because the file was edited."""
         positions, texts = _rows_of(_read(file, columns=["position", RECORD]))
         if hashlib.sha256(_content(positions, texts)).hexdigest() != part.digest:
             raise SnapshotError(
@@ -223,7 +223,7 @@ class ParquetSnapshots:
 
     @contextmanager
     def _explain_errors(self, ref: SnapshotRef, name: str, *, kind: str) -> Generator[None, None, None]:
-        """Turn errors of a snapshot's file into one sentence."""
+        """Turn an error with a snapshot's file into a SnapshotError with one sentence."""
         path = f"{self.files.address}/{name}"
         remedy = f"materialize {ref.stage!r} of {ref.unit!r} again"
         try:
@@ -234,14 +234,14 @@ class ParquetSnapshots:
             raise
         except ValidationError as error:
             reason = " ".join(str(error).split())
-            raise SnapshotError(f"Snapshot file {path} holds no {kind} that is read today; {remedy} ({reason}).") from error
+            raise SnapshotError(f"Snapshot file {path} holds no valid {kind} of this version; {remedy} ({reason}).") from error
         except (pa.ArrowInvalid, OSError) as error:
             self.files.raise_store_error(error)
             raise SnapshotError(f"Snapshot file {path} is damaged; delete its folder and {remedy} ({error}).") from error
 
 
 def load_ref(files: FileStore, folder: str) -> SnapshotRef | None:
-    """The snapshot in a folder, if there is a readable one."""
+    """Return the snapshot in a folder; None if there is none, or if its marker file cannot be read."""
     try:
         return SnapshotRef.model_validate_json(files.read(f"{folder}/{MARKER}"))
     except (FileNotFoundError, ValidationError):
@@ -249,7 +249,7 @@ def load_ref(files: FileStore, folder: str) -> SnapshotRef | None:
 
 
 def problems_of(files: FileStore, ref: SnapshotRef) -> list[str]:
-    """Read all files of a snapshot, and return what is wrong with them, one sentence each."""
+    """Read all files of a snapshot, and return one sentence for each problem."""
     store = ParquetSnapshots(files)
     problems = list[str]()
     for part in ref.parts:
@@ -273,7 +273,7 @@ def _ascends(positions: Sequence[int]) -> bool:
 
 
 def _content(positions: Sequence[int], texts: Sequence[str]) -> bytes:
-    """Return the bytes that a part's digest is over."""
+    """Return the bytes from which a part's digest is computed."""
     return "".join(f"{position}\t{text}\n" for position, text in zip(positions, texts, strict=True)).encode()
 
 
@@ -288,7 +288,7 @@ def _with_json(table: pa.Table, texts: Sequence[str]) -> pa.Table:
 
 
 def _write(path: Path, table: pa.Table) -> None:
-    # Pages of a dictionary have no checksum.
+    # No dictionary encoding, because dictionary pages have no checksum.
     pq.write_table(  # pyright: ignore[reportUnknownMemberType]
         table, path, compression="zstd", row_group_size=ROWS_PER_GROUP, write_page_checksum=True, use_dictionary=False
     )

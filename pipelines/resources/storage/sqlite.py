@@ -1,4 +1,4 @@
-"""Tables in one SQLite file: safe under several processes of one machine, and under kills."""
+"""Key-value tables in one SQLite file. Several processes of one machine can use it, and kills do not damage it."""
 
 import errno
 import fcntl
@@ -21,12 +21,12 @@ from pipelines.resources.storage.database import KeyValueTable, RunJob, place_of
 
 BUSY_SECONDS = 60.0
 PRIMARY_CODE = 0xFF
-HEADER_BYTES = 100  # SQLite takes a file of fewer bytes for a new one
-SALVAGE = "amemgym doctor --repair copies what can be read of it into a new file"
-REPLACE = "amemgym doctor --repair sets it aside, and another is begun without what it held"
+HEADER_BYTES = 100  # SQLite treats a shorter file as a new database
+SALVAGE = "amemgym doctor --repair copies its readable rows into a new file"
+REPLACE = "amemgym doctor --repair sets it aside, and a new, empty one is created"
 NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN)
-# Its file of locks cannot be put beside it: the folder cannot be written, or the disk is full. The database may be whole.
-NO_FILE_OF_LOCKS = (
+# SQLite cannot create its -shm file: the folder is not writable, or the disk is full. The database itself may be intact.
+NO_SHM_FILE = (
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_IOERR_SHMOPEN,
     sqlite3.SQLITE_IOERR_SHMSIZE,
@@ -35,7 +35,7 @@ NO_FILE_OF_LOCKS = (
 REMEDIES = {
     sqlite3.SQLITE_CORRUPT: f"is damaged; {SALVAGE}",
     sqlite3.SQLITE_NOTADB: f"is not a SQLite database; {REPLACE}",
-    sqlite3.SQLITE_FULL: "cannot grow because the disk is full; make room and run again, what was stored is kept",
+    sqlite3.SQLITE_FULL: "cannot grow because the disk is full; make room and run again; stored rows are kept",
     sqlite3.SQLITE_READONLY: "cannot be written; make the file and its folder writable, or choose another place",
     sqlite3.SQLITE_PERM: "cannot be opened; make the file and its folder writable, or choose another place",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened; make the file and its folder writable, or choose another place",
@@ -46,9 +46,10 @@ REMEDIES = {
 
 
 class SqliteConnection(sqlite3.Connection):
-    """The Connection port as a subclass, so that statements pass through no layer of ours.
+    """The Connection port as a subclass of sqlite3.Connection, so statements pass through no extra layer.
 
-    Damaged text is read with marks in place of what is no UTF-8: its digest does not fit then, whereas an error names no row.
+    Bytes that are not UTF-8 are read as replacement characters, because a decoding error would not say which row is damaged.
+    The row's digest then does not match.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -57,17 +58,17 @@ class SqliteConnection(sqlite3.Connection):
 
     @contextmanager
     def writing(self) -> Generator[None]:
-        """A transaction that has the file's write lock from its start."""
+        """Return a transaction that takes the file's write lock at its start."""
         with self:
             self.execute("BEGIN IMMEDIATE")
             yield
 
 
 class FileClaims:
-    """The Claims port for the processes of a machine: locks on single bytes of a file, which die with their process.
+    """The Claims port for the processes of one machine. A claim is a lock on one byte of a file, and ends with its process.
 
-    A process's own claims are a set, because such locks do not hold within one process. There is one object per file, which
-    is never closed: to close a file of this path would give up all locks of the process.
+    A process is never blocked by its own locks, so its claims are also kept in a set. There is one object per file, and the
+    file is never closed, because closing any handle of the file releases all locks of the process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -99,7 +100,7 @@ _CLAIMS: dict[Path, FileClaims] = {}
 class SqliteFile:
     """The Database port over a file, in WAL mode with full synchronization.
 
-    `reading`: nothing will be written, so a file or folder that cannot be written will do.
+    `reading`: nothing will be written, so a read-only file or folder is accepted.
     """
 
     path: Path
@@ -117,14 +118,14 @@ class SqliteFile:
         return self.path.exists()
 
     def connect(self, tables: Sequence[KeyValueTable]) -> SqliteConnection:
-        """Open the file, which is made with its folder if it is missing. Raises StoreError or sqlite3.Error."""
+        """Open the file; create it and its folder if missing. Raises StoreError or sqlite3.Error."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if not self.path.exists():
                 _begin(Path(os.path.realpath(self.path)), tables)
         except OSError as error:
             raise StoreError(f"{self.path} {REMEDIES[sqlite3.SQLITE_CANTOPEN]} ({error.strerror}).") from error
-        refuse_what_is_none(self.path)
+        check_is_database(self.path)
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, factory=SqliteConnection)
         try:
             _use_wal(connection)
@@ -151,21 +152,21 @@ class SqliteFile:
         return connection
 
     def diagnose(self, error: Exception) -> str | None:
-        """SQLite's error code as one sentence: what, where, what to do."""
+        """Return one sentence for SQLite's error code: where, what is wrong, what to do. None for an unknown code."""
         code = getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE
         return f"{self.path} {REMEDIES[code]} ({error})." if code in REMEDIES else None
 
     def is_disconnect(self, error: Exception) -> bool:
-        """Never: a file has no connection to lose."""
+        """Return False: a connection to a file cannot be lost."""
         return False
 
     def locked(self) -> AbstractAsyncContextManager[object]:
-        """A lock file beside the file."""
-        # Never a lock that is only a file: a killed process would leave it behind, and everyone would wait for ever.
+        """Return a lock on a file beside the database."""
+        # No fallback to a plain lock file: a killed process would leave it, and all others would wait forever.
         return AsyncFileLock(f"{self.path}.lock", fallback_to_soft=False)
 
     def claims(self, run: RunJob) -> FileClaims:
-        """Claims in a file beside the file. Raises StoreError."""
+        """Return the claims that are locks in a file beside the database. Raises StoreError."""
         path = self.path.with_name(f"{self.path.name}.claims").absolute()
         try:
             return _CLAIMS.get(path) or _CLAIMS.setdefault(path, FileClaims(path))
@@ -173,33 +174,34 @@ class SqliteFile:
             raise StoreError(f"{path} {REMEDIES[sqlite3.SQLITE_CANTOPEN]} ({error.strerror}).") from error
 
     def size(self) -> int:
-        """The file with its neighbours, in bytes."""
+        """Return the size of the database and the files beside it with its name, in bytes."""
         return sum(file.stat().st_size for file in self.path.parent.glob(f"{self.path.name}*") if file.exists())
 
 
 def connect_to_read(path: Path, *, without_log: bool = False) -> SqliteConnection:
-    """Connect without changing anything, also on a disk where SQLite cannot put its file of locks beside it.
+    """Connect for reading only. This also works where SQLite cannot create its -shm file beside the database.
 
-    What was committed last may lie in a log beside the file, which only such a file opens; `without_log`: leave that out then.
+    Without a -shm file, SQLite cannot read the -wal file, which may hold the latest commits. `without_log`: connect anyway, and
+    do without those commits.
     """
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None, factory=SqliteConnection)
     try:
         connection.execute("SELECT 1 FROM sqlite_master")
     except sqlite3.Error as error:
         log = path.with_name(f"{path.name}-wal")
-        if error.sqlite_errorcode in NO_FILE_OF_LOCKS and (without_log or not log.exists() or not log.stat().st_size):
+        if error.sqlite_errorcode in NO_SHM_FILE and (without_log or not log.exists() or not log.stat().st_size):
             connection.close()
             return sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True, isolation_level=None, factory=SqliteConnection)
     return connection
 
 
 def _begin(path: Path, tables: Sequence[KeyValueTable]) -> None:
-    """Make the file, whole from the moment it is there: one without bytes is always damage, and never a kill at this moment."""
+    """Create the file under its name only when it is complete. So an empty file is always damage, never a killed creation."""
     lock = Path(f"{path}.begin")
     with FileLock(lock, fallback_to_soft=False):
         if not path.exists():
             draft = Path(f"{path}.draft")
-            # A log of a file that was deleted would be read into this one.
+            # The log of a deleted database would be applied to the new one.
             for old in (draft, Path(f"{path}-wal"), Path(f"{path}-shm")):
                 old.unlink(missing_ok=True)
             with closing(sqlite3.connect(draft, isolation_level=None, factory=SqliteConnection)) as connection:
@@ -209,8 +211,8 @@ def _begin(path: Path, tables: Sequence[KeyValueTable]) -> None:
         lock.unlink(missing_ok=True)
 
 
-def refuse_what_is_none(path: Path) -> None:
-    """Raise StoreError where this can be no database. SQLite itself would begin anew in an empty file, without a word."""
+def check_is_database(path: Path) -> None:
+    """Raise StoreError if this cannot be a database. SQLite would silently start a new database in an empty file."""
     reason = obstacle(path)
     if reason:
         raise StoreError(f"{path} {reason}; {REPLACE}.")
@@ -219,21 +221,21 @@ def refuse_what_is_none(path: Path) -> None:
 
 
 def obstacle(path: Path) -> str:
-    """Say what is there in place of a database; "" where it may be one."""
-    # Without opening it: closing a file gives up the locks that this process has on it, also those of SQLite.
+    """Return why the path cannot be a database, as the end of a sentence; "" if it may be one."""
+    # The file is not opened, because closing it would release all locks that this process holds on it, SQLite's included.
     try:
         size = path.stat().st_size
     except OSError as error:
         return f"cannot be opened ({error.strerror})"
     if path.is_dir():
-        return "is a folder in the place of a database"
+        return "is a folder, not a database"
     if size < HEADER_BYTES:
-        return f"has {counted(size, 'byte')}, which no database has: it was cut off"
+        return f"has only {counted(size, 'byte')}, too few for a database: it was cut off"
     return ""
 
 
 def damage_of(path: Path) -> str:
-    """Say what is wrong with a SQLite file, of which all is read; "" where nothing is."""
+    """Read a whole SQLite file, and return what is wrong with it, as the end of a sentence; "" if it is intact."""
     try:
         reason = obstacle(path)
         if reason:
@@ -246,7 +248,7 @@ def damage_of(path: Path) -> str:
 
 
 def _create(connection: SqliteConnection, table: KeyValueTable) -> None:
-    # Looked for first, because making it takes the write lock also where it is there.
+    # Check first, because CREATE TABLE IF NOT EXISTS takes the write lock even if the table exists.
     if _exists(connection, table):
         return
     columns = ["key TEXT PRIMARY KEY", "value BLOB NOT NULL"]
@@ -262,7 +264,7 @@ def _exists(connection: SqliteConnection, table: KeyValueTable) -> bool:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Turn write-ahead logging on. SQLite does not wait by itself when two processes do so at once."""
+    """Turn write-ahead logging on. If another process does so at the same time, SQLite does not wait, so this retries."""
     give_up = time.monotonic() + BUSY_SECONDS
     while True:
         try:

@@ -26,7 +26,7 @@ def test_a_place_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path)
     (tmp_path / "folder").mkdir()
     for path, reason in (
         (tmp_path / "file" / "work.sqlite", "cannot be opened; make the file and its folder writable"),
-        (tmp_path / "folder", "is a folder in the place of a database; amemgym doctor --repair"),
+        (tmp_path / "folder", "is a folder, not a database; amemgym doctor --repair"),
     ):
         with pytest.raises(StoreError, match=f"{path} {reason}"):
             asyncio.run(SqlRecordCache(path).put("key", b""))

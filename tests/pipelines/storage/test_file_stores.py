@@ -111,8 +111,11 @@ def test_the_store_is_named_in_the_environment(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize(
     ("store", "sentence"),
     [
-        ("s3://name:hush-hush@lab/synth", r"AMEMGYM_STORE must hold no key, and so no @; name the bucket only"),
-        ("nosuch://lab/synth", r"AMEMGYM_STORE is an address that nothing here can open: Protocol not known: nosuch\."),
+        ("s3://name:hush-hush@lab/synth", r"AMEMGYM_STORE must not contain a key, so no @; name the bucket only"),
+        (
+            "nosuch://lab/synth",
+            r"AMEMGYM_STORE has an address that no installed library can open: Protocol not known: nosuch\.",
+        ),
         ("s3://", r"AMEMGYM_STORE names no bucket"),
     ],
 )
@@ -132,7 +135,7 @@ def test_an_address_that_cannot_be_used_is_one_sentence_without_a_secret(store: 
     ],
 )
 def test_a_key_in_an_address_is_refused_whatever_it_is_made_of_and_not_repeated(store: str, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="must hold no key, and so no @") as caught:
+    with pytest.raises(StoreError, match="must not contain a key, so no @") as caught:
         value_files(Home(tmp_path, store)).names()
     assert not any(part in f"{caught.value} {caught.value.__cause__}" for part in ("NAME", "hu", "lab"))
 

@@ -186,7 +186,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_a_damaged_file_and_rows_of_another_kind_are_told_apart(store: ParquetSnapshots) -> None:
     ref = write(store, [[0]])
-    with pytest.raises(SnapshotError, match=r"holds no UserProfile that is read today; materialize 'questions' of 'demo'"):
+    with pytest.raises(SnapshotError, match=r"holds no valid UserProfile of this version; materialize 'questions' of 'demo'"):
         store.read(ref, "questions", record=UserProfile)
     (folder_of(store) / ref.parts[0].path).write_bytes(b"PAR1 no more")
     with pytest.raises(SnapshotError, match="is damaged; delete its folder"):
@@ -230,6 +230,6 @@ def test_a_value_that_was_edited_or_lost_its_digest_is_noticed(tmp_path: Path) -
     for content in (edited, f"ResolvedRecipe\n{recipe.model_dump_json()}\n".encode()):
         path.write_bytes(content)
         with pytest.raises(
-            UnreadableValue, match=r"recipe/demo\.json does not hold what was written .*; materialize 'recipe' again"
+            UnreadableValue, match=r"recipe/demo\.json has changed since it was written .*; materialize 'recipe' again"
         ):
             manager.find("recipe", "demo")
