@@ -38,35 +38,35 @@ from pipelines.resources.storage.open_stores import open_release_store
 KINDS: tuple[StudyKind, ...] = get_args(StudyKind)
 StudyName = Annotated[str, typer.Argument(help="Name of the study, or its folder.")]
 
-app = command_group("Annotation: have people check items by hand, and say how far they agree.")
+app = command_group("Annotation: have people check items by hand, and measure how far they agree.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOptions:
-    """The sample of a study: what it is drawn from, how many items, and the share of controls among them."""
+    """Options that decide a study's sample: its source, its number of items, and the share of control items."""
 
-    name: str = option("Name of the study, by default kind and a number.")
+    name: str = option("Name of the study; by default its kind and a number.")
     run: str = option("The evaluation run whose dialogues are judged (integrity only).", metavar="RUN")
-    half_width: float = option("Wanted half-width of the score's 95 % interval.", 0.03, most=0.5)
-    expected: float = option("The score expected, for the arithmetic.", 0.95, most=1.0)
+    half_width: float = option("Half-width that the score's 95 % interval should have.", 0.03, most=0.5)
+    expected: float = option("Expected score, from which the sample size is computed.", 0.95, most=1.0)
     controls: float = option("Share of items shown with a value known to be wrong.", 0.1, most=0.5)
-    size: Optional[int] = option(
-        "Number of items, sessions or questions, in place of what the arithmetic gives.", None, least=1
-    )
-    paper: bool = option("The paper's sample: 200 values, 40 sessions or 100 questions, none planted.", False)
-    seed: int = option("Seed of the sample and of every order.", 42)
+    size: Optional[int] = option("Number of items, sessions or questions, instead of the computed sample size.", None, least=1)
+    paper: bool = option("The paper's sample: 200 values, 40 sessions or 100 questions, without controls.", False)
+    seed: int = option("Seed of the sample and of the orders in which items are shown.", 42)
 
 
 @app.command()
 @options_of(SampleOptions, keyword="options")
 def sample(
-    kind: Annotated[str, typer.Argument(help="exposure: openings tell values; integrity: dialogues; truth: right options.")],
+    kind: Annotated[
+        str, typer.Argument(help="exposure: values that openings tell; integrity: dialogues; truth: which options are right.")
+    ],
     release: Annotated[str, typer.Argument(help="A release folder, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG.")],
     annotator: Annotated[list[str], typer.Option(help="A name for each annotator (a pseudonym will do); two or more.")],
     *,
     options: SampleOptions,
 ) -> None:
-    """Draw a study: blinded items, and apart from them the key. Says how the size of the sample came about."""
+    """Draw a study: blinded items and, in a separate file, their key. Print how the sample size was computed."""
     study_kind = _kind(kind)
     target = _target(study_kind, options)
     with release_errors():
@@ -105,7 +105,7 @@ def import_files(
     study: StudyName,
     files: Annotated[list[Path], typer.Argument(help="NAME.csv of an annotator, or Label Studio's JSON.")],
 ) -> None:
-    """Take in answers: the spreadsheets that annotators filled in, or exports of Label Studio."""
+    """Read answers from spreadsheets that annotators filled in, or from exports of Label Studio."""
     folder = _find_study(study)
     for path in files:
         try:
@@ -120,7 +120,7 @@ def import_files(
 
 @app.command("agree")
 def report_agreement(study: StudyName, as_json: Annotated[bool, json_option("the study's result.json")] = False) -> None:
-    """Tell agreement and score with their intervals, and write them into the study's folder."""
+    """Print agreement and score with their intervals, and write them to the study's folder."""
     folder = _find_study(study)
     all_answers = _collected(folder)
     result = result_of(all_answers)
@@ -136,9 +136,9 @@ def report_agreement(study: StudyName, as_json: Annotated[bool, json_option("the
 
 @app.command("adjudicate")
 def adjudicate_study(
-    study: StudyName, adjudicator: Annotated[str, typer.Option(help="Name of the adjudicator, who is none of the annotators.")]
+    study: StudyName, adjudicator: Annotated[str, typer.Option(help="Name of the adjudicator, who is not an annotator.")]
 ) -> None:
-    """Give what annotators disagree on to somebody else, whose labels then decide; export writes them a sheet."""
+    """Give the items that annotators disagree on to an adjudicator, whose labels decide. export writes the sheet for it."""
     folder = _find_study(study)
     if not NAME.fullmatch(adjudicator):
         raise Problem(f"{adjudicator!r} cannot name an adjudicator; use up to 40 letters, digits, - and _.")
@@ -149,20 +149,20 @@ def adjudicate_study(
             existing = other
     if existing.annotator != adjudicator:
         raise AnnotationError(f"{existing.annotator} adjudicates this study already.")
-    # Answers stay.
+    # Answers given so far are kept.
     folder.save(existing.model_copy(update={"items": sheet.items}))
     print(f"{adjudicator} gets {counted(len(sheet.items or ()), 'item')}. Next: amemgym annotate export {study}")
 
 
 @app.command("settle")
 def settle_study(study: StudyName) -> None:
-    """Put the result, and errata for what was found wrong, where the variant's next release reads and lists them."""
+    """Store the result, and errata for the errors found, in the folder from which the variant's next release lists them."""
     folder = _find_study(study)
     all_answers = _collected(folder)
     notes = _errata_folder() / all_answers.study.variant
     settled = write_outcome(all_answers, folder=notes)
     if settled.waiting:
-        print(f"Still disputed, and so without an erratum: {settled.waiting}. Next: amemgym annotate adjudicate {study}")
+        print(f"Still disputed, so without an erratum: {settled.waiting}. Next: amemgym annotate adjudicate {study}")
     for erratum in settled.errata:
         print(f"- {erratum.place} of {erratum.user_id}: {erratum.action}. {erratum.reason}")
     count = len(settled.errata)
@@ -189,12 +189,12 @@ def _target(kind: StudyKind, options: SampleOptions) -> Target:
 
 def _run(kind: StudyKind, name: str) -> FinishedRun | None:
     if kind != "integrity" and name:
-        raise AnnotationError(f"A study of {kind} reads the release alone; leave --run out.")
+        raise AnnotationError(f"A study of {kind} reads only the release; leave --run out.")
     return read_run(name, runs=runs_folder(home())) if name else None
 
 
 def _find_study(name: str) -> StudyFolder:
-    """Return the folder of an existing study. Raises Problem where there is none."""
+    """Return the folder of an existing study. Raises Problem if there is none."""
     return StudyFolder.of(name, studies=home().studies)
 
 
@@ -203,6 +203,6 @@ def _collected(folder: StudyFolder) -> StudyAnswers:
 
 
 def _errata_folder() -> Path:
-    """Return the folder where the next release looks for errata: beside the versions, or here for an object store."""
+    """Return the folder where the next release looks for errata: beside the versions, or a local one with an object store."""
     release_store = open_release_store(home())
     return release_store.root if isinstance(release_store, FolderReleaseStore) else home().releases

@@ -1,4 +1,4 @@
-"""`amemgym cache` and `doctor`: the replies that were paid for, and whether the whole data folder is sound."""
+"""`amemgym cache` and `doctor`: manage the reply cache, and check and repair the data folder."""
 
 import asyncio
 import shutil
@@ -28,9 +28,9 @@ from pipelines.resources.storage.open_database import open_database
 
 MEGABYTE = 1_000_000
 GIGABYTE = 1_000_000_000
-MOST_LOOKS = 3  # a repair may show up further damage; one that still does so after these is beyond repair
+MOST_LOOKS = 3  # one repair may uncover further damage; after this many, give up
 
-app = command_group("The reply cache: every reply that was ever paid for.")
+app = command_group("The reply cache: every reply that was paid for.")
 
 
 @app.command("info")
@@ -46,9 +46,9 @@ def show_cache(as_json: Annotated[bool, json_option("database", "bytes", "models
 
 @app.command("export")
 def export_replies(
-    path: Annotated[Path, typer.Argument(help="The .jsonl file to write: a reply a line.")],
+    path: Annotated[Path, typer.Argument(help="The .jsonl file to write, with a reply on each line.")],
 ) -> None:
-    """Copy the cache into a file, to keep or to give to others."""
+    """Copy the cache to a file, as a backup or for other people."""
     with _open_cache(reading=True) as replies, file_errors(f"{path} cannot be written"):
         count = asyncio.run(write_copy(replies, path))
     print(f"Wrote {counted(count, 'reply')} to {path}.")
@@ -56,7 +56,7 @@ def export_replies(
 
 @app.command("import")
 def import_replies(path: Annotated[Path, typer.Argument(help="A .jsonl file that export wrote.")]) -> None:
-    """Keep the replies of a file, so that they need not be asked for; a reply that is there already stays."""
+    """Add a file's replies to the cache, so that they need not be requested. Existing replies are kept."""
     with _open_cache(new=True) as replies:
         try:
             with file_errors(f"{path} cannot be read"):
@@ -68,13 +68,13 @@ def import_replies(path: Annotated[Path, typer.Argument(help="A .jsonl file that
 
 @app.command("prune")
 def prune_replies(
-    model: Annotated[Optional[str], typer.Option(help="Take out the replies of this model.")] = None,
-    older_than: Annotated[Optional[float], typer.Option(min=0, metavar="DAYS", help="Take out what is older.")] = None,
+    model: Annotated[Optional[str], typer.Option(help="Remove this model's replies.")] = None,
+    older_than: Annotated[Optional[float], typer.Option(min=0, metavar="DAYS", help="Remove replies that are older.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Take replies out of the cache; making their rows again would pay for them again."""
+    """Remove replies from the cache. Making their rows again would cost again."""
     if model is None and older_than is None:
-        raise Problem("Say what to take out: --model NAME, --older-than DAYS, or both.")
+        raise Problem("Say which replies to remove: --model NAME, --older-than DAYS, or both.")
     with _open_cache() as replies:
         if not yes:
             typer.confirm(f"Take replies out of {replies.database} for good?", abort=True)
@@ -99,7 +99,7 @@ def _print_shares(models: list[ModelShare], database: Database) -> None:
         f"{counted(replies, 'reply')}, {database.size() / MEGABYTE:.1f} MB on the disk; hit rates come from the ledger."
     )
     if rejected:
-        console.print("Rejected replies were paid for and hold nothing that can be used; the next run asks again.")
+        console.print("Rejected replies were paid for but cannot be used; the next run requests them again.")
 
 
 def _hit_rates() -> dict[str, str]:
@@ -119,7 +119,7 @@ def _day(moment: float | None) -> str:
 def _open_cache(*, new: bool = False, reading: bool = False) -> Generator[KeyValueStore]:
     path = home().calls
     if not new and not open_database(path).exists:
-        raise Problem(f"There is no reply cache in {path.parent} yet; it begins with the first run.")
+        raise Problem(f"There is no reply cache in {path.parent} yet; the first run creates it.")
     with closing(open_replies(path, reading=reading)) as replies:
         yield replies
 
@@ -128,9 +128,9 @@ def doctor(
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
     as_json: Annotated[bool, json_option("folder", "obstacles", "packages", "damages", "of_another_version")] = False,
 ) -> None:
-    """Check every file of the data folder, and say what is damaged and what can be made again. --repair repairs it.
+    """Check every file of the data folder, and print what is damaged and what can be made again. --repair repairs it.
 
-    Says as well where nothing can be written, whether the disk is nearly full, and what keeps the code of packages in.
+    Print also which folders cannot be written, whether the disk is nearly full, and how the code of packages is isolated.
     """
     data = home()
     console = TextConsole(quiet=as_json)
@@ -142,7 +142,7 @@ def doctor(
     damages = _damages(found)
     others = len(found) - len(damages)
     left = damages
-    # What is taken away may be what something else points to.
+    # A repair may remove a file that another one refers to, so check again.
     for _ in range(MOST_LOOKS if repair and damages else 0):
         left = _damages(examine(data))
         new = [one for one in left if one not in damages]
@@ -164,7 +164,7 @@ def doctor(
             }
         )
     if left:
-        hint = "." if repair else "; amemgym doctor --repair repairs what can be."
+        hint = "." if repair else "; amemgym doctor --repair repairs what it can."
         raise Problem(f"{len(left)} of {counted(len(damages), 'damage')} {is_or_are(len(left))} left{hint}")
     if stopping:
         raise Problem("Nothing is damaged, but a run could not write here.")
@@ -179,7 +179,7 @@ def _damages(findings: list[Finding]) -> list[Finding]:
 
 
 def _tell(console: Console, findings: list[Finding], *, repair: bool) -> list[Finding]:
-    """Say what was found, and repair it. What is of another version is no damage, and is one sentence."""
+    """Print the findings and repair them if asked; return the damage. Files of another version are one sentence, no damage."""
     others: list[Finding] = []
     for finding in findings:
         if finding.of_another_version:

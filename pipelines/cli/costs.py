@@ -1,4 +1,4 @@
-"""`amemgym plan` and `amemgym ledger`: what calls will cost, before the first paid one, and what they have cost."""
+"""`amemgym plan` and `amemgym ledger`: what calls will cost, and what they have cost."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -25,9 +25,9 @@ from pipelines.resources.ledger.queries import LedgerSums, dollars, sum_calls, w
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.open_database import open_database
 
-ITEMS_AT_ONCE = 32  # as `amemgym generate` has it by default
+ITEMS_AT_ONCE = 32  # the default of `amemgym generate`
 FREE = dollars(0)
-# A column of the ledger with nothing else is left out.
+# A column of the ledger with only these values is left out.
 NEVER = {"errors": "0", "cached": "0", "cost": FREE}
 
 
@@ -37,7 +37,7 @@ def plan(
     model: ModelOption = "",
     as_json: Annotated[bool, json_option("variant", "from", "stages", "all")] = False,
 ) -> None:
-    """Say calls, tokens, money and time per stage, with intervals, before the first paid call."""
+    """Print the expected calls, tokens, cost and time of each stage, with intervals. It makes no paid call."""
     recipe = recipe_to_follow(variant, overrides, model=model)
     entry = entry_of(recipe)
     settings = EndpointSettings.from_environment()
@@ -112,7 +112,7 @@ def _sentences(recipe: Recipe, forecast: Forecast) -> Iterator[str]:
     high = whole.input_tokens.high + whole.output_tokens.high
     dear = budget.max_cost_usd is not None and whole.cost_usd is not None and whole.cost_usd.high > budget.max_cost_usd
     if dear or (budget.max_tokens is not None and high > budget.max_tokens):
-        yield "The upper end lies above the recipe's budget: the run may pause before it is finished."
+        yield "The upper end is above the recipe's budget: the run may pause before it is finished."
 
 
 def _caching(whole: StageForecast) -> str:
@@ -135,7 +135,7 @@ def _spent(lines: Sequence[LedgerSums]) -> Iterator[str]:
         )
 
 
-ledger_app = command_group("Every call that was made: calls, tokens, cost and hit rate.", needs_command=False)
+ledger_app = command_group("The ledger of all calls: counts, tokens, cost and hit rate.", needs_command=False)
 
 
 @ledger_app.callback(invoke_without_command=True)
@@ -171,21 +171,19 @@ def _print_summary(variant: str | None, *, as_json: bool) -> None:
     model, *others = groups["model"]
     free = all(line.cost == FREE for line in groups["model"])
     for by, lines in groups.items():
-        # One model that cost nothing takes a sentence in place of a table.
+        # If the only model is free, one sentence says it instead of a table.
         if others or by != "model" or not free:
             _print_sums(console, by, lines)
     if free:
         told = "Nothing was paid." if others else f"Nothing was paid: all calls are of {model.name}."
         console.print(told, markup=False)
-    console.print(
-        "Tokens and cost are of calls that a model answered; what the reply cache answers costs nothing.", style="dim"
-    )
+    console.print("Tokens and cost are of calls that a model answered; replies from the cache cost nothing.", style="dim")
 
 
 def _open_ledger() -> Ledger:
     path = ledger_file(home())
     if not open_database(path).exists:
-        raise Problem(f"There is no ledger in {path.parent} yet; it begins with the first run, as in: amemgym generate demo")
+        raise Problem(f"There is no ledger in {path.parent} yet; the first run creates it, as in: amemgym generate demo")
     return Ledger(path, reading=True)
 
 

@@ -1,4 +1,4 @@
-"""`amemgym generate`, `regenerate` and `demo`: make a variant with the same assets, checks and storage as in the UI."""
+"""`amemgym generate`, `regenerate` and `demo`: make a variant with the same assets, checks and storage as the UI."""
 
 import os
 import time
@@ -54,28 +54,28 @@ from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.io_manager import open_asset_values
 from validation.checks import keep_last_results
 
-# Dagster would send what is printed through processes of its own, which Ctrl-C ends with tracebacks.
+# Dagster would capture the output with extra processes, which print tracebacks at Ctrl-C.
 WITHOUT_CAPTURE = {
     "compute_logs": {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
 }
 DAGSTER_FILES = "pipelines.opening.dagster_files"
-# Dagster's daemon tries no run of a command again: whoever started the command sees that it failed.
+# Dagster's daemon must not retry a command's run: the user who started the command sees that it failed.
 NO_RETRIES = {"dagster/max_retries": "0"}
 R = TypeVar("R", bound=Recipe)
-QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}  # the command shows progress itself
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}  # the command shows its own progress
 ASKING_STAGES: list[str] = []
-STAGE_HELP: list[str] = ["The stage that is asked anew; the stages below it follow."]
+STAGE_HELP: list[str] = ["The stage that is asked again; the stages after it follow."]
 for entry in BENCHMARKS:
     ASKING_STAGES.extend(entry.benchmark.asking_stages)
     STAGE_HELP.append(f"Of {entry.benchmark.name}: {', '.join(entry.benchmark.asking_stages)}.")
-ConcurrencyOption = Annotated[int, typer.Option(min=1, help="Users worked on at once.")]
+ConcurrencyOption = Annotated[int, typer.Option(min=1, help="Users processed at the same time.")]
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Settings of a run that are in no row. `offline`: no model is asked, only the reply cache is used.
+    """Settings of a run that do not change its rows. `concurrency`: items at the same time. `quiet`: show no progress.
 
-    `quiet`: no progress is shown.
+    `offline`: ask no model, use only the reply cache.
     """
 
     concurrency: int = 32
@@ -95,9 +95,9 @@ def generate(
     trust_packages: TrustOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Make a variant: all stages, their checks, and the release folder. Run it again to go on where it stopped.
+    """Make a variant: all stages, their checks, and the release folder. Run it again to continue where it stopped.
 
-    Overrides stay: a later run without them goes on from them, until they are overridden again or --reset is given.
+    Overrides are kept: later runs use them too, until they are overridden again or --reset is given.
     """
     _trust_packages(trust_packages)
     recipe = recipe_to_follow(variant, overrides, model=model, reset=reset)
@@ -105,7 +105,7 @@ def generate(
 
 
 def regenerate(
-    item: Annotated[str, typer.Argument(help="A user or a task, by its number (1, 2, ...), name or id; or all of them: all.")],
+    item: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user or a task, or the word all.")],
     stage: Annotated[str, typer.Option("--from", help=" ".join(STAGE_HELP), autocompletion=lambda: ASKING_STAGES)],
     variant: VariantOption = "demo",
     concurrency: ConcurrencyOption = 32,
@@ -113,14 +113,14 @@ def regenerate(
     trust_packages: TrustOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Make one user or task again from a stage on; every other one stays as it is, byte by byte."""
+    """Make one user or task again from a stage on. All others stay the same, byte for byte."""
     _trust_packages(trust_packages)
     benchmark = benchmark_of(recipe_in_file(variant))
     before = finished_items(variant)
     item_id = EVERYONE if item == EVERYONE else choose_item(item, before, noun=benchmark.noun).item_id
     if stage not in benchmark.asking_stages:
         known = nearest_first(stage, benchmark.asking_stages)
-        raise Problem(f"--from {stage!r} is no stage that asks a model; there are {known}.")
+        raise Problem(f"--from {stage!r} is not a stage that asks a model; there are {known}.")
     last = recipe_to_follow(variant)
     recipe = asked_again(last, item_id=item_id, stage=stage, finished=_is_finished(variant, benchmark))
     generate_variant(recipe, RunOptions(concurrency, version, quiet=quiet))
@@ -129,7 +129,7 @@ def regenerate(
 
 
 def _trust_packages(trusted: bool) -> None:
-    """Set what the environment may set as well, for the stages and checks of this process."""
+    """Set the environment variable that trusts the packages' code, for the stages and checks of this process."""
     if trusted:
         os.environ[TRUST] = "1"
 
@@ -174,7 +174,7 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
 
 
 def checks_sentence(results: Sequence[dg.ExecuteInProcessResult]) -> str:
-    """Return how many checks of these runs passed, and the names of those that warn."""
+    """Return a sentence: how many checks of these runs passed, and the names of those that warned."""
     checks: list[dg.AssetCheckEvaluation] = []
     for result in results:
         checks += result.get_asset_check_evaluations()
@@ -184,9 +184,9 @@ def checks_sentence(results: Sequence[dg.ExecuteInProcessResult]) -> str:
 
 
 def check_version_of(recipe: Recipe, *, version: str, embedded: str | None) -> None:
-    """Raise Problem for a version that the release could not get, which would be found after calls were paid for.
+    """Raise Problem if the release could not get this version. Otherwise that would be found only after paid calls.
 
-    Releases in an object store are not looked at; a version that is too low is refused there when the release is written.
+    Releases in an object store are not checked here; a version that is too low is refused when the release is written.
     """
     try:
         check_next_version(
@@ -199,7 +199,7 @@ def check_version_of(recipe: Recipe, *, version: str, embedded: str | None) -> N
 
 
 def check_endpoint_for(recipe: Recipe) -> None:
-    """Raise Problem where nobody answers at the endpoint that has to be asked: not for a recipe whose rows are all finished."""
+    """Raise Problem if the endpoint does not answer. A recipe whose rows are all finished needs no endpoint."""
     settings = EndpointSettings.from_environment()
     benchmark = benchmark_of(recipe)
     report = open_asset_values(home()).find(benchmark.key("quality_report"), recipe.variant)
@@ -212,7 +212,7 @@ def check_endpoint_for(recipe: Recipe) -> None:
 
 
 def asked_models(recipe: Recipe, *, embedded: str | None, offline: bool) -> Iterator[str]:
-    """Yield sentences for before the first call: the endpoint that is asked, and the model of each role."""
+    """Yield the sentences to print before the first call: the endpoint, and the model of each role."""
     if embedded is not None:
         sentence = embedded_model_notice(recipe.models, embedded_model=embedded)
         if sentence:
@@ -231,7 +231,7 @@ def asked_models(recipe: Recipe, *, embedded: str | None, offline: bool) -> Iter
 
 
 def freeze_variant(variant: str, *, version: str) -> Path:
-    """Release the users that are finished; return the release's folder. Raises Problem with one sentence."""
+    """Release the finished users, and return the release's folder. Raises Problem with one sentence."""
     benchmark = benchmark_of(recipe_in_file(variant))
     phase = release_phase(benchmark, variant, config={benchmark.key("release"): {"config": {"version": version}}})
     with (
@@ -245,7 +245,7 @@ def freeze_variant(variant: str, *, version: str) -> Path:
 
 
 def runs_of(recipe: Recipe, *, version: str) -> Iterator[Phase]:
-    """Return the runs that make the recipe's variant and its release; overrides of earlier runs are in the recipe."""
+    """Yield the runs that make the recipe's variant and its release. The recipe already contains earlier overrides."""
     benchmark = benchmark_of(recipe)
     config = {
         benchmark.key("recipe"): {"config": {**launchpad_config(recipe), RESET: True}},
@@ -269,7 +269,7 @@ def _run_context(installation: Home, options: RunOptions, progress: LiveProgress
 
 
 def dagster_instance() -> dg.DagsterInstance:
-    """Dagster's own storage of this installation. Raises Problem with one sentence."""
+    """Open Dagster's storage of this installation. Raises Problem with one sentence."""
     installation = home()
     try:
         with sound_dagster_storage(installation) as folder:
@@ -280,10 +280,10 @@ def dagster_instance() -> dg.DagsterInstance:
 
 
 def _settings_without_capture(folder: Path) -> Path:
-    """Write Dagster's settings of this folder once more, for runs in this process, and return the file."""
+    """Write a variant of the folder's Dagster settings for runs in this process, and return the file."""
     settings = cast(dict[str, Any], yaml.safe_load((folder / "dagster.yaml").read_text(encoding="utf-8")) or {})
     if not any(key.endswith("storage") for key in settings):
-        # Where Dagster has them.
+        # Dagster's own default folders.
         runs = {"base_dir": str(folder / "history")}
         events = {"base_dir": str(folder / "history" / "runs")}
         settings["run_storage"] = {"module": DAGSTER_FILES, "class": "RunsOfThisProject", "config": runs}
@@ -301,23 +301,23 @@ def _storage_errors() -> Generator[None, None, None]:
         check_dagster_storage(home(), runs=True)
         raise Problem(
             f"Dagster's storage in {home().dagster} cannot be used: {error.orig}. Everything finished so far is kept: "
-            "free some space or mend the folder, and run the same command to go on."
+            "free some space or repair the folder, and run the same command to continue."
         ) from error
 
 
 def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
     job = defs.resolve_job_def(phase.job)
     if phase.assets:
-        # Not as an argument of the execution, which takes no resources beside it.
+        # Not as an argument of `execute_in_process`, which accepts no selection together with resources.
         job = job.get_subset(asset_selection=frozenset(map(dg.AssetKey, phase.assets)))
     result = job.execute_in_process(
         instance=instance,
         partition_key=phase.partition,
         run_config={**QUIET, "ops": phase.config},
         tags=NO_RETRIES,
-        # The definitions have those of the environment in which they were loaded.
+        # Resources of the current environment; the definitions hold those of the time when they were loaded.
         resources={**configured_resources(), VALUES: open_asset_values(home()), **resources},
-        raise_on_error=False,  # `first_problem` says it in one sentence
+        raise_on_error=False,  # `first_problem` turns the error into one sentence
     )
     if not result.success:
         keep_last_results(result.dagster_run, instance)
@@ -333,11 +333,11 @@ def _release_folder(result: dg.ExecuteInProcessResult, benchmark: Benchmark) -> 
 
 
 class StepFailed(Exception):
-    """An error that nobody foresaw, as Dagster tells it: for the report of a crash."""
+    """An unexpected error of a step, with Dagster's description, for the crash report."""
 
 
 def first_problem(result: dg.ExecuteInProcessResult) -> Problem | StepFailed | KeyboardInterrupt:
-    """Return the problem of the first blocking check that did not pass, else of the first step that failed or was stopped."""
+    """Return the error of the first failed blocking check, else of the first step that failed or was interrupted."""
     for check in result.get_asset_check_evaluations():
         if not check.passed and check.severity == dg.AssetCheckSeverity.ERROR:
             return Problem(
@@ -347,7 +347,7 @@ def first_problem(result: dg.ExecuteInProcessResult) -> Problem | StepFailed | K
         if event.is_step_failure:
             data = event.step_failure_data
             if data.error is not None and data.error.cls_name == dg.DagsterExecutionInterruptedError.__name__:
-                return KeyboardInterrupt()  # so that the command ends as at any other moment
+                return KeyboardInterrupt()  # so that Ctrl-C ends the command as usual
             if data.user_failure_data is not None and data.user_failure_data.description:
                 return Problem(data.user_failure_data.description)
             return StepFailed(f"Step {event.step_key} failed: {data.error_display_string.strip()}")
@@ -355,7 +355,7 @@ def first_problem(result: dg.ExecuteInProcessResult) -> Problem | StepFailed | K
 
 
 def check_details(check: dg.AssetCheckEvaluation) -> str:
-    """Return a check's description and counts, without its tables, which are for the UI."""
+    """Return a check's description and counts as one text. Its tables are left out; the UI shows them."""
     counts: list[str] = []
     for key, entry in check.metadata.items():
         if not isinstance(entry, dg.MarkdownMetadataValue) and entry.value not in ("", None):
@@ -364,9 +364,10 @@ def check_details(check: dg.AssetCheckEvaluation) -> str:
 
 
 def asked_again(recipe: R, *, item_id: str, stage: str, finished: bool) -> R:
-    """Return the recipe with one more try at this item's stage; if that try was interrupted (not `finished`), the same recipe.
+    """Return the recipe with one more try for this item's stage. `finished`: the variant's last run was finished.
 
-    Raises Problem when something else was interrupted, because then nobody knows which items there should be.
+    If the last run was itself a try for this item and stage, and was interrupted, the recipe is returned unchanged. Raises
+    Problem if another run was interrupted, because then the set of items is unknown.
     """
     own = dict(recipe.again.get(item_id, {}))
     if not finished and stage in own:
@@ -378,7 +379,7 @@ def asked_again(recipe: R, *, item_id: str, stage: str, finished: bool) -> R:
 
 
 def _is_finished(variant: str, benchmark: Benchmark) -> bool:
-    """Return True when the last quality report was made of the last recipe, so that all items follow it."""
+    """Return whether the last quality report belongs to the last recipe, which means that all its items are made."""
     values = open_asset_values(home())
     recipe = values.find(benchmark.key("recipe"), variant)
     report = values.find(benchmark.key("quality_report"), variant)

@@ -1,4 +1,4 @@
-"""`amemgym`: the list of commands, and how each is loaded and ended."""
+"""`amemgym`: lists the commands, loads the one that is called, and turns its end into an exit status."""
 
 import ast
 import logging
@@ -24,7 +24,7 @@ from pipelines.cli import STOPPED, UNREAD, WHOLE, leave_at_once_when_stopped, ra
 from pipelines.crash_report import report_crash
 from pipelines.errors import sentence_of, user_errors
 
-# Commands in the order of use, by panel of the help: the module of `pipelines.cli` and its object.
+# Commands by panel of the help, in the order of use. Each value is a module of `pipelines.cli` and its object.
 PANELS = {
     "Make": {
         "demo": "generate:demo",
@@ -73,19 +73,19 @@ COMMANDS: dict[str, str] = {}
 for commands_of_panel in PANELS.values():
     COMMANDS.update(commands_of_panel)
 NAME = max(map(len, COMMANDS))
-LEFT_THREADS_SECONDS = 3.0  # that threads have to end after the command
+LEFT_THREADS_SECONDS = 3.0  # how long left-over threads may run after the command
 
 
-# These begin with the name of a variant. A wrong name is told before the command's module is imported, which takes seconds.
+# These take a variant first. A wrong name is reported before the command's module is imported, which takes seconds.
 BEGIN_WITH_A_VARIANT = ("generate", "plan", "release")
 
-# These take an item's number.
+# These take an item first, which may be a number.
 ABOUT_AN_ITEM = ("show", "regenerate")
 NEGATIVE = re.compile(r"-\d+")
 
 
 class ItemCommand(TyperCommand):
-    """A command about one item, by number, name or id. A negative number looks like an option, and is none."""
+    """A command about one item, by number, name or id. It explains a negative number, which click takes for an option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         given = [*args]
@@ -93,7 +93,7 @@ class ItemCommand(TyperCommand):
             return super().parse_args(ctx, args)
         except TyperException as error:
             number = next(filter(NEGATIVE.fullmatch, given), None)
-            if number is None or isinstance(error, typer.BadParameter):  # which is about an option's value
+            if number is None or isinstance(error, typer.BadParameter):  # BadParameter: the value of an option
                 raise
         print(f"amemgym: Users and tasks are numbered from 1 on; there is no number {number}.", file=sys.stderr)
         raise typer.Exit(2)
@@ -109,9 +109,9 @@ def _statements(module: str) -> list[ast.stmt]:
 
 
 def summary_of(name: str) -> str:
-    """Return how a command's own help begins, read off its file, as importing that takes seconds.
+    """Return the first paragraph of a command's help without importing its module, which would take seconds.
 
-    It is the first paragraph of a function's docstring, or the sentence that a group is made with.
+    It is read from the source: a function's docstring, or the sentence that a group is created with.
     """
     module, _, attribute = COMMANDS[name].partition(":")
     for statement in _statements(module):
@@ -147,9 +147,9 @@ def load_command(name: str) -> Any:
 
 
 class CommandGroup(TyperGroup):
-    """Lists all commands, and imports the module of the one that is called: `amemgym --help` imports none.
+    """Lists all commands, and imports only the module of the one that is called; `amemgym --help` imports none.
 
-    Only now Ctrl-C and SIGTERM are an exception: there is something to finish.
+    Once a command is loaded, Ctrl-C and SIGTERM raise KeyboardInterrupt, so that it can finish its work.
     """
 
     def __init__(self, **attributes: Any) -> None:
@@ -168,7 +168,7 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         if name in BEGIN_WITH_A_VARIANT and rest and not rest[0].startswith("-") and not ctx.resilient_parsing:
-            from assets.recipe.loading import check_variant  # late: help and completion need none of it
+            from assets.recipe.loading import check_variant  # late: help and completion do not need it
 
             check_variant(rest[0])
         loaded = load_command(name) if name in COMMANDS else command
@@ -198,26 +198,26 @@ def program_options(
         bool, typer.Option("--version", is_eager=True, callback=print_version, help="Print the version, and end.")
     ] = False,
 ) -> None:
-    """Hold the options of the program as a whole."""
+    """Define the options of the program itself, before any command."""
 
 
 def run_command(words: Sequence[str] | None = None) -> int:
-    """Run the command of these words, else of the command line, and return its exit status.
+    """Run the command in `words`, by default the command line, and return its exit status.
 
-    A problem that the user can solve is told in one sentence, and so are Ctrl-C and SIGTERM.
+    A problem that the user can solve is printed as one sentence, and so are Ctrl-C and SIGTERM.
     """
     try:
         app(words)
-    except SystemExit as end:  # how a command ordinarily ends
+    except SystemExit as end:  # the normal end of a command
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
         if status == INTERRUPTED:
             print(f"\n{STOPPED}", file=sys.stderr)
-        # Met by rich or typer, which end the command.
+        # rich and typer turn a broken pipe into SystemExit.
         return UNREAD if isinstance(end.__context__, BrokenPipeError) else status
     except BrokenPipeError:
         return UNREAD
     except user_errors() as problem:
-        # Late, because it loads rich; most commands that end here have loaded it.
+        # Late, because it imports rich; most commands that end here have imported it already.
         from pipelines.cli.terminal import TextConsole, print_plain
 
         print_plain(TextConsole(stderr=True), f"amemgym: {sentence_of(problem)}")
@@ -236,11 +236,11 @@ def main() -> None:
         print(f"\namemgym: {report_crash(error)}", file=sys.stderr)
 
     def is_no_interrupt(record: logging.LogRecord) -> bool:
-        # A library that meets Ctrl-C while it closes a connection reports it with a traceback, and goes on.
+        # A library that is interrupted while it closes a connection logs a traceback and continues; do not print that.
         return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
 
     def tell_ignored(ignored: "sys.UnraisableHookArgs") -> None:
-        if issubclass(ignored.exc_type, KeyboardInterrupt):  # it met a destructor, which cannot raise it
+        if issubclass(ignored.exc_type, KeyboardInterrupt):  # raised in a destructor, which cannot pass it on
             stop_at_once()
         sys.__unraisablehook__(ignored)
 
@@ -250,12 +250,12 @@ def main() -> None:
     try:
         status = run_command()
     finally:
-        # The interpreter's last resort, for what nothing above catches; typer has set its own.
+        # The hook for errors that nothing above catches. It is set here because typer sets its own.
         sys.excepthook = tell_crash
         leave_at_once_when_stopped()
     status = _flushed(status)
     if threading.active_count() > 1:
-        # Python waits for threads, and those that code of others has left behind may never end.
+        # Python waits for all threads, and threads left behind by other code may never end.
         leaving = threading.Timer(LEFT_THREADS_SECONDS, os._exit, [status])
         leaving.daemon = True
         leaving.start()
@@ -263,12 +263,12 @@ def main() -> None:
 
 
 def _flushed(status: int) -> int:
-    """Write what is left of the output; return the status, or UNREAD where nobody reads it any more."""
+    """Flush the output, and return the status, or UNREAD if the reader of the output is gone."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:
-        # Python would flush once more at its end, and complain.
+        # Without this, Python would flush again at exit and print an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREAD
     return status

@@ -1,4 +1,4 @@
-"""Groups of commands, options that several commands have, and dataclasses as options, one for each field."""
+"""Helpers for commands: groups, options that several commands share, and options made from a dataclass's fields."""
 
 import inspect
 from collections.abc import Callable, Generator, Sequence
@@ -32,11 +32,11 @@ SetOption = Annotated[
     Optional[list[str]],
     typer.Option("--set", metavar="FIELD=VALUE", help="Override a field of the recipe, as in --set num_users=3."),
 ]
-ModelOption = Annotated[str, typer.Option(help="One model for every role, in place of the recipe's.")]
+ModelOption = Annotated[str, typer.Option(help="One model for every role, instead of the recipe's models.")]
 TrustOption = Annotated[
     bool,
     typer.Option(
-        "--trust-packages", help="For code questions: run the packages' code even where no boundary keeps it from this machine."
+        "--trust-packages", help="For code questions: run the packages' code even if no sandbox isolates it from this machine."
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
@@ -58,7 +58,7 @@ DatasetArgument = Annotated[
 
 
 class SummaryGroup(TyperGroup):
-    """Lists its commands with whole sentences, broken where the line ends; click cuts them to one line."""
+    """A group whose list shows each command's whole first paragraph, wrapped. click would cut it to one line."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
@@ -66,7 +66,7 @@ class SummaryGroup(TyperGroup):
 
 
 def command_group(sentence: str, *, needs_command: bool = True) -> typer.Typer:
-    """Return a group of commands. `needs_command`: its name alone prints the help."""
+    """Return a group of commands with this help. `needs_command`: the group's name alone prints the help."""
     return typer.Typer(
         cls=SummaryGroup, no_args_is_help=needs_command, add_completion=False, rich_markup_mode=None, help=sentence
     )
@@ -74,29 +74,29 @@ def command_group(sentence: str, *, needs_command: bool = True) -> typer.Typer:
 
 @contextmanager
 def file_errors(words: str) -> Generator[None]:
-    """Raise Problem with these words, such as "NAME cannot be read", and the reason."""
+    """Turn an OSError into a Problem with these words, such as "NAME cannot be read", and the reason."""
     try:
         yield
     except OSError as error:
-        # An error of our own stores is a sentence already.
+        # The errors of our own stores are sentences already.
         raise Problem(f"{words}: {error.strerror}." if error.strerror else str(error)) from error
 
 
 def json_option(*keys: str) -> Any:
-    """Return the option of a command that prints a table to print JSON in its place, with these keys at the top or in each row.
+    """Return the option --json, which makes a command print JSON instead of a table. `keys`: at the top, or in each row.
 
-    Nothing else goes to standard output then, and a key keeps its name and meaning.
+    With it, only the JSON goes to standard output. Keys keep their names and meanings in later versions.
     """
     return typer.Option("--json", help=f"Print JSON, for other programs: {', '.join(keys)}.")
 
 
 def parse_overrides(pairs: Sequence[str]) -> dict[str, object]:
-    """Read FIELD=VALUE pairs; values are YAML scalars or lists. Raises Problem on a pair without '='."""
+    """Parse FIELD=VALUE pairs; values are YAML scalars or lists. Raises Problem for a pair without '=' or a bad value."""
     overrides: dict[str, object] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise Problem(f"--set {pair!r} is not of the form FIELD=VALUE, as in --set num_users=3.")
+            raise Problem(f"--set {pair!r} does not have the form FIELD=VALUE, as in --set num_users=3.")
         try:
             overrides[name.strip()] = yaml.load(value, StrictLoader)  # noqa: S506 (a SafeLoader)
         # A date such as 2020-13-01 is a ValueError.
@@ -106,15 +106,15 @@ def parse_overrides(pairs: Sequence[str]) -> dict[str, object]:
 
 
 def option(text: str, default: Any = "", **more: Any) -> Any:
-    """Return a dataclass field that `options_of` turns into an option: its help text, its default, and more metadata."""
+    """Return a dataclass field for `options_of`. `text`: the option's help; `more`: further metadata of the field."""
     return field(default=default, metadata={"help": text, **more})
 
 
 def options_of(kind: type[Any], *, keyword: str, panel: str | None = None) -> Callable[[Command], Command]:
-    """Return a decorator: the command with its keyword argument, a `kind`, given by options such as --max-cost 2.
+    """Return a decorator that turns a command's argument `keyword` into one option for each field of the dataclass `kind`.
 
-    Of a field's metadata, `help` is the help text, `least` (0 by default) and `most` bound a number, and `metavar` is the name
-    of the value in the help.
+    The command gets a `kind` made from the options, such as --max-cost 2. Metadata of a field: `help` is the help text, `least`
+    (0 by default) and `most` bound a number, and `metavar` names the value in the help.
     """
 
     def decorate(command: Command) -> Command:
@@ -149,7 +149,7 @@ def _options(kind: type[Any], *, panel: str | None) -> list[inspect.Parameter]:
 
 def _option(setting: Field[Any], *, type_: Any, panel: str | None) -> Any:
     number = not {int, float}.isdisjoint({type_, *get_args(type_)})
-    # A name of its own keeps a flag from getting a --no-... beside it.
+    # With an explicit name, typer adds no --no-... option to a flag.
     name = [f"--{setting.name.replace('_', '-')}"] if type_ is bool else []
     return typer.Option(
         *name,

@@ -1,4 +1,4 @@
-"""`amemgym prompts`: try a prompt on finished users, measure a judge, and say what a run's prompts brought about."""
+"""`amemgym prompts`: try a prompt on finished users, measure a judge, and count the replies to a run's prompts."""
 
 from collections.abc import Sequence
 from itertools import chain, pairwise
@@ -48,16 +48,16 @@ app = command_group("Prompts: try them before you change them.")
 @app.command("try")
 def try_prompt(
     name: Annotated[str, typer.Argument(help="Name of a prompt, as in answers/draft.")],
-    variant: Annotated[str, typer.Option(help="Variant on whose users it is tried.")] = "demo",
-    users: Annotated[int, typer.Option(min=1, help="Number of users it is tried on.")] = 2,
-    model: Annotated[Optional[list[str]], typer.Option(help="Model in the prompt's role; give it twice to compare.")] = None,
+    variant: Annotated[str, typer.Option(help="Variant whose users the prompt is tried on.")] = "demo",
+    users: Annotated[int, typer.Option(min=1, help="Number of users to try the prompt on.")] = 2,
+    model: Annotated[Optional[list[str]], typer.Option(help="Model for the prompt's role; give it twice to compare.")] = None,
     against: Annotated[Optional[Path], typer.Option(help="File with another version of the prompt.")] = None,
     samples: Annotated[int, typer.Option(min=0, help="Number of replies to show, and of objections.")] = 2,
     as_json: Annotated[bool, json_option("by model and version, the figures of the table")] = False,
 ) -> None:
-    """Make the prompt's stage anew for finished users and say how many replies pass, what they cost, and why some do not.
+    """Run the prompt's stage again for finished users. Print how many replies pass, what they cost, and why others fail.
 
-    Nothing of the variant is changed; the replies are kept in the reply cache, so that a second look is free.
+    The variant is not changed. The replies are kept in the reply cache, so running it again is free.
     """
     recipe = resolved_recipe(home(), variant)
     if recipe is None:
@@ -76,14 +76,14 @@ def try_prompt(
 
 @app.command("judge")
 def judge(
-    model: Annotated[str, typer.Option(help="The model that judges; the embedded one where no endpoint is configured.")] = "",
+    model: Annotated[str, typer.Option(help="The model that judges; the embedded one if no endpoint is configured.")] = "",
     variant: Annotated[str, typer.Option(help="Variant whose recipe sets the gates.")] = "base",
     misses: Annotated[int, typer.Option(min=0, help="Wrong readings shown.")] = 10,
     as_json: Annotated[bool, json_option("gate", "wanted", "read", "settled", "text")] = False,
 ) -> None:
-    """Let a model judge sixty hand-labelled cases with the gates' own prompts, and say how often it is right.
+    """Let a model judge sixty hand-labelled cases with the gates' own prompts, and print how often it is right.
 
-    What it accepts although it is wrong goes into a recipe of calibrated gates, before anything is made.
+    Its rate of wrong acceptances is a value for a recipe with calibrated gates.
     """
 
     async def all_cases() -> list[Verdict]:
@@ -108,9 +108,9 @@ def show_yield(
     variant: RecipeArgument,
     as_json: Annotated[bool, json_option("prompts", "gates", "begun", "finished", "given_up")] = False,
 ) -> None:
-    """Say of each prompt of a run how many replies passed, at once or sent back, and why; and of each gate, what it took.
+    """Print for each prompt of a run how many replies passed or were sent back, and why; and for each gate, its tries.
 
-    Made anew in memory from the reply cache: nothing is asked, and nothing is stored.
+    The figures are computed in memory from the reply cache: no model is asked, and nothing is stored.
     """
     yields = yields_of_run(variant)
     if as_json:
@@ -120,7 +120,7 @@ def show_yield(
 
 
 def yields_of_run(variant: str) -> Yields:
-    """Return the yields of the variant's last run. Raises Problem where nothing was drawn."""
+    """Return the yields of the variant's last run. Raises Problem if no persona has been drawn yet."""
     recipe = recipe_to_follow(variant)
     benchmark = benchmark_of(recipe)
     resolved = open_asset_values(home()).find(benchmark.key("recipe"), variant)
@@ -136,13 +136,13 @@ def yields_of_run(variant: str) -> Yields:
 
 
 def print_yields(console: Console, yields: Yields, *, variant: str) -> None:
-    """Print prompts, the objections to their replies, gates, and who was given up where."""
+    """Print the prompts, the objections to their replies, the gates, and how many items were given up at each place."""
     head = ("prompt", "asked", "at once", "after objections", "never")
     rows = [
         (name, str(one.asked), str(one.at_once), str(one.after_objections), str(one.never))
         for name, one in yields.prompts.items()
     ]
-    print_table(console, head, rows, title=f"{variant}: {yields.finished} of {yields.begun} begun are finished")
+    print_table(console, head, rows, title=f"{variant}: {yields.finished} of {yields.begun} started items are finished")
     for name, one in yields.prompts.items():
         for reason, count in one.objections.items():
             print_plain(console, f"{name}, sent back {counted(count, 'time')}: {reason}")
@@ -160,7 +160,7 @@ def _sides(name: str, recipe: AMemGymRecipe, *, models: Sequence[str], against: 
         other = _version(name, against)
     except PromptError as error:
         raise Problem(str(error)) from error
-    # Recorded under a name of its own: it is no part of the variant's cost.
+    # Recorded under its own name, because it is not part of the variant's cost.
     own = recipe.model_copy(update={"variant": f"trial-{recipe.variant}"})
     sides: list[Side] = []
     for model in models or [recipe.models.for_role(shipped.role).model]:
@@ -183,7 +183,7 @@ def _version(name: str, path: Path | None) -> Prompt | None:
 def _run(name: str, sides: Sequence[Side], *, variant: str, users: int) -> list[Trial]:
     stage = stage_of_prompt(name)
     if stage is None:
-        raise Problem(f"The prompt {name!r} belongs to no stage of the generation; try one of a stage, as in answers/draft.")
+        raise Problem(f"The prompt {name!r} does not belong to a stage; try one of a stage, such as answers/draft.")
     inputs = finished_inputs(home(), variant, stage=stage, users=users)
     if not inputs:
         raise Problem(f"No user of {variant!r} has reached the stage {stage.name} yet; go on with: amemgym generate {variant}")
@@ -200,7 +200,7 @@ def _run(name: str, sides: Sequence[Side], *, variant: str, users: int) -> list[
 
 
 def print_accuracy(console: Console, verdicts: Sequence[Verdict]) -> None:
-    """Print right readings per gate with Wilson's interval, and apart for texts that settle the value and others."""
+    """Print each gate's share of right readings with Wilson's interval, also apart for texts that tell the value or not."""
     by_gate: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         by_gate.setdefault(verdict.gate, []).append(verdict)
@@ -212,7 +212,7 @@ def print_accuracy(console: Console, verdicts: Sequence[Verdict]) -> None:
         spread = wilson_interval(_count_right(own), len(own), level=0.95)
         interval = f"{spread.low:.0%} to {spread.high:.0%}"
         rows.append((gate, _share_right(own), interval, _share_right(parts[True]), _share_right(parts[False])))
-    head = ("gate", "right", "95 % interval", "where the text tells", "where the text does not tell")
+    head = ("gate", "right", "95 % interval", "text tells", "text does not tell")
     print_table(console, head, rows, title="Hand-labelled cases")
 
 
@@ -225,7 +225,7 @@ def _share_right(verdicts: Sequence[Verdict]) -> str:
 
 
 def print_trials(console: Console, name: str, trials: Sequence[Trial], *, prices: Prices) -> None:
-    """Print one column per side: replies that passed, tokens, list price, and how many users passed the stage."""
+    """Print one column per trial: replies that passed, tokens, list price, and how many users passed the stage."""
     head = [""]
     rows: dict[str, list[str]] = {}
     for trial in trials:
@@ -276,7 +276,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def show_samples(console: Console, trial: Trial, *, count: int) -> None:
-    """Print the first replies, the first objections, and the first users who were given up."""
+    """Print the first `count` replies, objections, and users who were given up."""
     replies = [("reply", tries[0].reply.text) for tries in trial.tries[:count]]
     objections: list[tuple[str, str]] = []
     for tries in trial.tries:
@@ -288,7 +288,7 @@ def show_samples(console: Console, trial: Trial, *, count: int) -> None:
 
 
 def show_misses(console: Console, verdicts: Sequence[Verdict], *, count: int) -> None:
-    """Print the first readings that are wrong."""
+    """Print the first `count` readings that are wrong."""
     wrong = [verdict for verdict in verdicts if not verdict.right]
     for verdict in wrong[:count]:
         text = escape(f"{verdict.text}\n  is {verdict.wanted}; read: {verdict.read}")

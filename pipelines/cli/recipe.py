@@ -1,4 +1,4 @@
-"""`amemgym recipe`: list, print and import recipes; and recipes with overrides, for the other commands."""
+"""`amemgym recipe`: list, print and import recipes. Other commands load recipes with overrides through this module."""
 
 import json
 import textwrap
@@ -28,7 +28,7 @@ from pipelines.resources.storage.io_manager import open_asset_values
 app = command_group("Recipes: the parameters of a variant.")
 
 MAIN_NUMBERS = ("variant", "benchmark", "items", "periods", "questions", "states", "messages", "writer")
-# Fields of a configuration of the paper's code, and ours.
+# Fields in a configuration of the paper's code, and our fields.
 REFERENCE_NAMES = {
     "num_user_profiles": "num_users",
     "num_users": "num_users",
@@ -60,7 +60,7 @@ LANGUAGE_CODES = {name.casefold(): code for code, name in LANGUAGES.items()} | {
 def checked_recipe(
     variant: str, overrides: Sequence[str] | None = None, *, model: str = "", reset: bool = False
 ) -> AMemGymRecipe:
-    """Return the recipe that a run would follow, for a command that knows AMemGym alone. Raises Problem for another's."""
+    """Return the recipe that a run would follow. Raises Problem for a recipe of another benchmark than AMemGym."""
     try:
         return expect_recipe(recipe_to_follow(variant, overrides, model=model, reset=reset), AMemGymRecipe)
     except RecipeError as error:
@@ -70,7 +70,7 @@ def checked_recipe(
 def recipe_to_follow(variant: str, overrides: Sequence[str] | None = None, *, model: str = "", reset: bool = False) -> Recipe:
     """Return the recipe that a run would follow: its file, the overrides of the last run unless `reset`, and those given here.
 
-    `model` takes every role. What stays of the last run, and what is replaced, is said on stderr. Raises Problem with the
+    `model` is used for every role. Which overrides are kept or replaced is printed on stderr. Raises Problem with the
     recipe's own sentence.
     """
     roles = [f"models.{role}.model={model}" for role in ("writer", "judge", "user_simulator") if model]
@@ -87,7 +87,7 @@ def recipe_to_follow(variant: str, overrides: Sequence[str] | None = None, *, mo
 
 
 def recipe_in_file(variant: str, overrides: Sequence[str] | None = None) -> Recipe:
-    """Return the recipe of the variant's file, with overrides given here alone. Raises Problem with the recipe's sentence."""
+    """Return the recipe of the variant's file with only the overrides given here. Raises Problem with the recipe's sentence."""
     try:
         return _load_checked(variant, parse_overrides(overrides or []))
     except RecipeError as error:
@@ -95,7 +95,7 @@ def recipe_in_file(variant: str, overrides: Sequence[str] | None = None) -> Reci
 
 
 def _load_checked(variant: str, overrides: Mapping[str, object]) -> Recipe:
-    """Read the recipe, and hold the stages it names to those of its benchmark. Raises RecipeError."""
+    """Read the recipe, and check that its benchmark has the stages that it names. Raises RecipeError."""
     recipe = load_recipe(variant, overrides)
     benchmark_of(recipe).check_stages_asked_again(recipe)
     return recipe
@@ -107,7 +107,7 @@ def list_recipes(as_json: Annotated[bool, json_option("variant", "benchmark", "i
     rows: list[dict[str, object]] = []
     problems: list[str] = []
     if not variants():
-        raise Problem(f"There is no recipe in {loading.RECIPES}; is AMEMGYM_RECIPES the folder that you mean?")
+        raise Problem(f"There is no recipe in {loading.RECIPES}; check the folder in AMEMGYM_RECIPES.")
     for variant in variants():
         try:
             rows.append(_main_numbers(recipe_in_file(variant)))
@@ -133,25 +133,25 @@ def show_recipe(
     overrides: SetOption = None,
     as_json: Annotated[bool, json_option("variant", "seed", "models", "...: the recipe's fields")] = False,
 ) -> None:
-    """Print a recipe with all its fields, as YAML: its file, and what --set lays over it.
+    """Print a recipe with all its fields as YAML: its file, with the overrides of --set.
 
-    A comment gives the default of each field that differs from it. The defaults of AMemGym are the paper's base.
+    A comment gives a field's default if the value differs from it. AMemGym's defaults are the paper's base.
     """
     recipe = recipe_in_file(variant, overrides)
     laid = lay_overrides(open_asset_values(home()), benchmark_of(recipe).key("recipe"), variant, given={})
     if laid.notice:
-        print_plain(TextConsole(stderr=True), f"This is the file alone. {laid.notice}")
+        print_plain(TextConsole(stderr=True), f"This is the file without later overrides. {laid.notice}")
     if as_json:
         print_json(recipe)
         return
-    # Not built: some benchmarks have no recipe without packages.
+    # Not an instance: some benchmarks have no valid recipe without packages.
     defaults = type(recipe).model_construct(variant=variant)
     for line in _marked_lines(recipe.model_dump(mode="json"), defaults.model_dump(mode="json")):
         print(line)
 
 
 def _marked_lines(fields: Mapping[str, Any], defaults: Mapping[str, Any], indent: str = "") -> Iterator[str]:
-    """Yield the fields as lines of YAML, with the default as a comment where a field differs from it."""
+    """Yield the fields as lines of YAML. If a value differs from its default, a comment gives the default."""
     for name, value in fields.items():
         default = defaults.get(name)
         if value and isinstance(value, dict) and isinstance(default, dict):
@@ -161,7 +161,7 @@ def _marked_lines(fields: Mapping[str, Any], defaults: Mapping[str, Any], indent
         lines = _yaml(cast(object, {name: value})).splitlines()
         if value != default:
             mark = f"# default: {_yaml(default, flow=True)}"
-            # A comment within the lines of one text would belong to the text.
+            # A comment inside a multi-line text would become part of the text.
             lines = [f"{lines[0]}  {mark}"] if len(lines) == 1 else [mark, *lines]
         for line in lines:
             yield indent + line
@@ -178,7 +178,7 @@ def list_fields(
     as_json: Annotated[bool, json_option("path", "meaning", "kind", "unit", "range", "default")] = False,
     as_schema: Annotated[bool, typer.Option("--schema", help="Print a JSON Schema, for completion in an editor.")] = False,
 ) -> None:
-    """List every field that a recipe may set: meaning, kind, unit, range, default."""
+    """List all fields that a recipe may set: meaning, kind, unit, range, default."""
     if benchmark not in RECIPE_TYPES:
         raise Problem(f"There is no benchmark {benchmark!r}; there are {nearest_first(benchmark, RECIPE_TYPES)}.")
     if as_schema:
@@ -191,9 +191,9 @@ def list_fields(
     width = min(stdout_console().width, 120)
     for field in fields:
         kind = ", ".join(filter(None, [field.kind, field.range, field.unit and f"in {field.unit}"]))
-        # The name has a line of its own, so that it is never cut.
+        # The name is on its own line, so that it is never cut.
         print(field.path)
-        words = f"{field.meaning} ({kind}; left out: {field.default})"
+        words = f"{field.meaning} ({kind}; default: {field.default})"
         print(textwrap.fill(words, width, initial_indent="    ", subsequent_indent="    "))
 
 
@@ -210,7 +210,7 @@ def import_recipe(
     except JsonError as error:
         raise Problem(f"The configuration {path} cannot be read as JSON: {error}.") from error
     if not isinstance(content, dict):
-        raise Problem(f"The configuration {path} must hold one JSON object, as the paper's code has it.")
+        raise Problem(f"The configuration {path} must be one JSON object, as in the paper's code.")
     fields, unknown = _fields_of_paper_configuration(cast(dict[str, Any], content))
     target = write_recipe(name, fields)
     print(f"Wrote {target}.")
@@ -219,7 +219,7 @@ def import_recipe(
 
 
 def _fields_of_paper_configuration(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the fields of a recipe, and the names of those that have no counterpart in one."""
+    """Return a recipe's fields, and the names of the configuration's fields that a recipe does not have."""
     fields: dict[str, Any] = {}
     writer: dict[str, Any] = {}
     unknown: list[str] = []
@@ -240,7 +240,7 @@ def _fields_of_paper_configuration(content: dict[str, Any]) -> tuple[dict[str, A
 
 
 def write_recipe(name: str, fields: Mapping[str, Any]) -> Path:
-    """Write a new recipe file. Raises Problem where there is one of this name, or the fields are no recipe."""
+    """Write a new recipe file. Raises Problem if the name is taken, or if the fields are not a valid recipe."""
     problem = variant_problem(name)
     if problem:
         raise Problem(problem)

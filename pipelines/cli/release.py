@@ -1,4 +1,4 @@
-"""`amemgym release`, `verify`, `diff`, `publish` and `fetch`: what is done with releases, here and on the Hub."""
+"""`amemgym release`, `verify`, `diff`, `publish`, `fetch` and `twin`: work with releases, local ones and on the Hub."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -50,11 +50,11 @@ from pipelines.resources.hub.settings import HubSettings
 from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.resources.storage.open_stores import open_release_store
 
-EXAMPLES = 100  # rows of each table: all of a small change, and a page that still opens fast
-NO_REPO = "No repository is named (--repo OWNER/NAME), so it was not checked what one holds and whether this may be added."
+EXAMPLES = 100  # rows of each table: all of a small change, but the page still opens fast
+NO_REPO = "No repository is named (--repo OWNER/NAME), so its content and the right to add this release were not checked."
 WHERE = "A folder, URL, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG."
 EndpointOption = Annotated[
-    str, typer.Option(metavar="URL", help="Address of another Hub, in place of HF_ENDPOINT or huggingface.co.")
+    str, typer.Option(metavar="URL", help="Address of another Hub, instead of HF_ENDPOINT or huggingface.co.")
 ]
 
 
@@ -64,12 +64,12 @@ def release(
         str, typer.Option(help="Three numbers such as 1.2.0, or auto: the smallest version that the changes allow.")
     ] = "auto",
 ) -> None:
-    """Freeze a variant's current users into an immutable release folder, without making any of them again.
+    """Freeze a variant's current users into an immutable release folder. No user is made again.
 
-    A change to anything read or scored, or a row that is gone, needs a new major version. New rows need a minor one, another
-    card or other notes a patch. The same content keeps its version.
+    Removed rows, and changes to anything that is read or scored, need a new major version. New rows need a new minor version,
+    and a changed card or changed notes a new patch version. The same content keeps its version.
     """
-    # Loads all Dagster definitions, which no other command of this module needs.
+    # Imported late: it loads all Dagster definitions, which no other command here needs.
     from pipelines.cli.generate import freeze_variant
 
     if open_asset_values(home()).find(benchmark_of(recipe_in_file(variant)).key("recipe"), variant) is None:
@@ -84,13 +84,13 @@ def verify(
     tag: Annotated[str, typer.Option(help="Tag or commit of the repository, as in demo-v0.1.0.")] = "",
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
-    data: Annotated[str, typer.Option(help="Dataset of the run, where it is no release on this machine.")] = "",
+    data: Annotated[str, typer.Option(help="Data set of the run, if it is not a release on this machine.")] = "",
     endpoint: EndpointOption = "",
     as_json: Annotated[bool, json_option("source", "problems")] = False,
 ) -> None:
     """Check a release (digests, tables, configurations), a run (its replies graded again), a board, or published scores.
 
-    Every number is recomputed from rows, and what cannot be is named. One sentence for each problem, and exit status 1.
+    Every number is recomputed from rows. Those that cannot be are named. Each problem is one sentence, with exit status 1.
     """
     if source.endswith(".html") and Path(source).is_file():
         _verify_board(Path(source), as_json=as_json)
@@ -115,13 +115,13 @@ def verify(
 
 
 def _verify_run(path: Path, *, data: str, as_json: bool) -> None:
-    """Verify a finished run by the data set that it names. Raises Problem for one that is not as it was made."""
+    """Verify a finished run with the data set that it names. Raises Problem if the run was changed after it was made."""
     run = read_run(str(path), runs=path.parent)
     manifest = run.manifest
     # A release is named by its variant and version.
     source = data or "@".join(manifest.dataset.split(" "))
     if not data and (manifest.dataset.endswith(".json") or find_entry(manifest.benchmark) is None):
-        raise Problem(f"{manifest.run_id} was evaluated on {manifest.dataset}; give with --data what evaluate was given.")
+        raise Problem(f"{manifest.run_id} was evaluated on {manifest.dataset}; give the same data set with --data.")
     tasks = open_tasks(source, release_store=open_release_store(home())).first(len(manifest.users))
     verdict = verify_run(run, path, tasks)
     if as_json:
@@ -137,7 +137,7 @@ def _verify_run(path: Path, *, data: str, as_json: bool) -> None:
 
 
 def _verify_board(page: Path, *, as_json: bool) -> None:
-    """Verify a board's page by its runs. Raises Problem where one of its numbers is another."""
+    """Verify a board's page with the runs that it compares. Raises Problem if a number differs from its run."""
     shown, runs = runs_of_board(page, runs=runs_folder(home()))
     problems = list(board_problems(shown, runs))
     if as_json:
@@ -178,7 +178,7 @@ def _repository_problems(repo: str, *, tag: str, variant: str, endpoint: str) ->
         problems += published_problems(scores, digest=digest, runs=runs)
         unknown = not_here(scores, digest=digest, runs=runs)
         if unknown:
-            print_notice(f"Published scores that cannot be recomputed, as their runs are not here: {'; '.join(unknown)}.")
+            print_notice(f"Published scores that cannot be recomputed, because their runs are not here: {'; '.join(unknown)}.")
     if not problems:
         print_notice(f"{repo}@{tag}: every file is as released{' and where it was' if known else ''}.")
     return problems
@@ -186,7 +186,7 @@ def _repository_problems(repo: str, *, tag: str, variant: str, endpoint: str) ->
 
 @dataclass(frozen=True, kw_only=True)
 class DiffOptions:
-    """In what form the difference is shown, beside the terminal's tables."""
+    """Further forms of the difference, beside the tables on the terminal."""
 
     page: str = option("Write a web page with the changed rows.", metavar="FILE")
     markdown: bool = option("Print the card's section.", False)
@@ -202,7 +202,7 @@ def diff(
     *,
     options: DiffOptions,
 ) -> None:
-    """Tell what changed from one release to another: users, questions, answers, keys, words, figures, settings."""
+    """Print the changes from one release to another: users, questions, answers, keys, words, figures, settings."""
     with release_errors():
         earlier = read_compared(source_folder(before, endpoint=endpoint))
         later = read_compared(source_folder(after, endpoint=endpoint))
@@ -230,18 +230,18 @@ def _write_page(path: Path, page: str) -> None:
 
 
 def source_folder(source: str, *, endpoint: str) -> Path:
-    """Return the folder of a release that is here, or that is fetched; every file is checked. Raises as `whole_release`."""
+    """Return the folder of a local or downloaded release after checking every file. Raises the errors of `whole_release`."""
     return whole_release(source, release_store=open_release_store(home()), endpoint=endpoint or None, notice=print_notice)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishOptions:
-    """Readers of a release on the Hub, and whether it is proposed or published."""
+    """Options of publishing: who may read the release, which scores it shows, and whether it is only proposed."""
 
     private: bool = option("Open only to members of the repository; the default for a new one.", False)
     public: bool = option("Open to everybody, once it is complete.", False)
     gated: bool = option("Open to everybody who logs in and shares contact data with the owner.", False)
-    embedded: bool = option("Let rows be open to others that no language model wrote.", False)
+    embedded: bool = option("Allow others to read rows that no language model wrote.", False)
     pull_request: bool = option("Propose it as a pull request, and leave main and tags alone.", False)
     scores: str = option("Put the scores of these evaluation runs on the card; none otherwise.", metavar="RUN,...")
     dry_run: bool = option("Print what would change, and change nothing.", False)
@@ -265,13 +265,13 @@ def publish(
     *,
     options: PublishOptions,
 ) -> None:
-    """Publish a release on the Hub: one commit, then its tag. Run it again to go on where it stopped.
+    """Publish a release on the Hub: one commit, then its tag. Run it again to continue where it stopped.
 
-    The token is HF_TOKEN's, or that of `hf auth login`.
+    The token comes from HF_TOKEN or from `hf auth login`.
     """
     visibility = _visibility(options)
     if not repo and not options.dry_run:
-        raise Problem("Say where to: name a dataset repository with --repo OWNER/NAME, or in AMEMGYM_HUB_REPO.")
+        raise Problem("Name a dataset repository with --repo OWNER/NAME, or in AMEMGYM_HUB_REPO.")
     with release_errors():
         folder = stored_release(source, release_store=open_release_store(home()), version=version)
         request = PublishRequest(
@@ -295,13 +295,15 @@ def publish(
 
 def deprecate_release(
     repo: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The dataset repository.")],
-    tag: Annotated[str, typer.Argument(metavar="TAG", help="The version that should not be used any more, as in demo-v0.1.0.")],
+    tag: Annotated[
+        str, typer.Argument(metavar="TAG", help="Tag of the version that should no longer be used, as in demo-v0.1.0.")
+    ],
     superseded_by: Annotated[str, typer.Option(metavar="TAG", help="The version to use instead.")] = "",
-    because: Annotated[str, typer.Option(metavar="REASON", help="Why it is withdrawn, in a few words.")] = "",
-    restore: Annotated[bool, typer.Option("--restore", help="Take the deprecation back.")] = False,
+    because: Annotated[str, typer.Option(metavar="REASON", help="Reason for the deprecation, in a few words.")] = "",
+    restore: Annotated[bool, typer.Option("--restore", help="Withdraw the deprecation.")] = False,
     endpoint: EndpointOption = "",
 ) -> None:
-    """Say on the Hub that a version should not be used any more: in the card and in the list of versions. Its rows stay."""
+    """Mark a version on the Hub as no longer to be used, in the card and in the list of versions. Its rows stay."""
     if [bool(superseded_by), bool(because.strip()), restore].count(True) != 1:
         raise Problem("Give one of --superseded-by TAG, --because REASON and --restore.")
     with release_errors():
@@ -318,13 +320,13 @@ def fetch(
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
     file: Annotated[
         str,
-        typer.Option(metavar="PATH", help="One file in place of a release, such as the data.json of somebody else's dataset."),
+        typer.Option(metavar="PATH", help="One file instead of a release, such as the data.json of somebody else's dataset."),
     ] = "",
     commit: Annotated[str, typer.Option(help="Commit that the tag must be at.")] = "",
     digest: Annotated[str, typer.Option(help="Digest that the release must have.")] = "",
     endpoint: EndpointOption = "",
 ) -> None:
-    """Fetch a release from the Hub, check every file, and print its folder. Later it is there without the network."""
+    """Download a release from the Hub, check every file, and print its folder. Later calls need no network."""
     with release_errors():
         expected = Expected(commit or None, digest or None, variant or None)
         reader = release_reader(endpoint=endpoint or None, notice=print_notice)
@@ -366,7 +368,7 @@ def _visibility(options: PublishOptions) -> Visibility | None:
 
 
 def _named_scores(names: str, *, release: Path) -> tuple[BaselineScore, ...]:
-    """Return the scores of the runs with these names. Raises Problem for a run that says nothing about this release."""
+    """Return the scores of the runs with these names. Raises Problem for a run on another release."""
     runs = [name.strip() for name in names.split(",") if name.strip()]
     if not runs:
         return ()
@@ -380,14 +382,14 @@ def _named_scores(names: str, *, release: Path) -> tuple[BaselineScore, ...]:
 
 
 def _preview(publisher: Publisher, request: PublishRequest, *, as_json: bool) -> None:
-    """Say what publishing would do; where the Hub cannot be reached, what is known here, and end with status 1."""
+    """Print what publishing would do. Without the Hub, print the local part and end with exit status 1."""
     planner = publisher.planner(request)
     try:
         plan = publisher.plan(planner)
     except HubUnreachable as error:
-        unknown = f"What {planner.repo} holds already could not be checked: {error}"
+        unknown = f"The present content of {planner.repo} could not be checked: {error}"
         _preview_here(request, unknown=unknown, as_json=as_json)
-        # A script must not take this for leave to publish.
+        # Status 1, so that a script does not take this as a permission to publish.
         raise typer.Exit(1) from error
     release = planner.release
     if not as_json:
@@ -401,7 +403,7 @@ def _preview(publisher: Publisher, request: PublishRequest, *, as_json: bool) ->
 
 
 def _preview_here(request: PublishRequest, *, unknown: str, as_json: bool) -> None:
-    """Tell what would be sent, after all checks that need no Hub; `unknown`: what could not be checked."""
+    """Print what would be sent, after all checks that need no Hub. `unknown`: a sentence on what could not be checked."""
     release, files = publishable(request.folder, format_of=format_of)
     sizes = {path: file.size for path, file in sorted(files.items())}
     if as_json:
@@ -420,7 +422,7 @@ def _preview_here(request: PublishRequest, *, unknown: str, as_json: bool) -> No
 
 
 def _card_sentence(folder: Path) -> str:
-    """Return the name and the licence that the release's card gives, and its first paragraph."""
+    """Return the name and the licence in the release's card, and its first paragraph."""
     header, body = split_card((folder / CARD).read_text(encoding="utf-8"), source=CARD)
     about = f"Its card: {header.get('pretty_name', folder.name)}, {header.get('license', 'no licence')}."
     for block in body.split("\n\n"):
@@ -431,7 +433,7 @@ def _card_sentence(folder: Path) -> str:
 
 
 def _print_scores(request: PublishRequest) -> None:
-    """Print a line for each score that would stand on the card."""
+    """Print a line for each score that the card would show."""
     for score in request.scores:
         print(f"score  {score.assistant} with {score.model}: {percents(score.accuracy)} of {counted(score.users, 'user')}")
 
@@ -457,7 +459,7 @@ def _print_plan(planner: Planner, plan: PublishPlan, request: PublishRequest) ->
         else:
             print(f"{repo} would get the tag {tag}.")
     if plan.state is None:
-        print(f"{repo} would be made, {request.visibility or 'private'} in the end.")
+        print(f"{repo} would be created, and be {request.visibility or 'private'} at the end.")
     elif request.visibility and request.visibility != plan.state.visibility:
         print(f"{repo} would no longer be {plan.state.visibility}, but {request.visibility}.")
     print("Nothing was changed.")
@@ -476,7 +478,7 @@ def _print_published(done: Published, endpoint: str) -> None:
 
 
 def print_notice(text: str) -> None:
-    """Print a line that is no part of the result, on standard error."""
+    """Print a line to stderr, because it is not part of the result."""
     typer.echo(f"amemgym: {text}", err=True)
 
 
@@ -487,9 +489,9 @@ def twin(
     name: Annotated[str, typer.Option(help="Name of the twin; by default that of the release, with -twin.")] = "",
     seed: Annotated[Optional[int], typer.Option(help="Seed of the twin; by default that of the release plus one.")] = None,
 ) -> None:
-    """Write the recipe of a release's twin: as difficult, with another seed, other names and other values.
+    """Write the recipe of a release's twin: equally difficult, with another seed, other names and other values.
 
-    Publish one and keep the other: `amemgym compare` tells whether a memory is better where its data is known.
+    Publish one and keep the other private: `amemgym compare` shows whether a memory is better on the data that is public.
     """
     with release_errors():
         folder = whole_release(source, release_store=open_release_store(home()))
@@ -499,7 +501,7 @@ def twin(
     fields = recipe.model_dump(mode="json", exclude={"variant", "salt", "content"}, exclude_defaults=True)
     fields |= {"benchmark": recipe.benchmark, "seed": recipe.seed + 1 if seed is None else seed}
     if isinstance(recipe, AMemGymRecipe):
-        # The twin has other people, too.
+        # Exclude the release's people, so that the twin has others.
         fields["exclude_ids"] = sorted({*recipe.exclude_ids, *tasks.info.users})
     target = write_recipe(twin_name, fields)
     print(f"Wrote {target}. Make it with: amemgym generate {twin_name}")

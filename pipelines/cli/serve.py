@@ -1,4 +1,4 @@
-"""`amemgym model serve` and `ui`: what runs until it is interrupted."""
+"""`amemgym model serve` and `ui`: commands that run until they are interrupted."""
 
 import contextlib
 import hashlib
@@ -26,23 +26,23 @@ from pipelines.home import home, unwritable
 from pipelines.ui.processes import run_until_ended
 from pipelines.ui.request_guard import RequestGuard, listed_hosts
 
-SECONDS_TO_FINISH = 2  # for requests under way when the server is stopped
-SLOTS = 4  # calls of a local model at once
+SECONDS_TO_FINISH = 2  # for open requests when the server is stopped
+SLOTS = 4  # concurrent calls of a local model
 CONTEXT = 8192  # tokens of prompt and reply in one slot
-MAGIC = b"GGUF"  # how every such file begins
+MAGIC = b"GGUF"  # the first bytes of every GGUF file
 
 model_app = command_group("The embedded model.")
 
 
 @model_app.command("serve")
 def serve(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the API; 0 takes a free one.")] = 8321,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the API; 0 means any free one.")] = 8321,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    api_key: Annotated[str, typer.Option(envvar="AMEMGYM_SERVE_KEY", help="Ask clients for this key.")] = "",
-    gguf: Annotated[Optional[Path], typer.Option(help="Serve these weights instead (needs the extra `local`).")] = None,
-    latency: Annotated[float, typer.Option(min=0, help="Seconds before each answer of the embedded model.")] = 0.0,
+    api_key: Annotated[str, typer.Option(envvar="AMEMGYM_SERVE_KEY", help="Require this key from clients.")] = "",
+    gguf: Annotated[Optional[Path], typer.Option(help="Serve this GGUF file instead (needs the extra `local`).")] = None,
+    latency: Annotated[float, typer.Option(min=0, help="Delay of each reply of the embedded model in seconds.")] = 0.0,
 ) -> None:
-    """Serve the embedded model, or the weights of a real one, with the OpenAI API on a port."""
+    """Serve the embedded model, or a real model's weights, with the OpenAI API on a port."""
     if gguf is None:
         serve_model(host, port=port, api_key=api_key, latency=latency)
     else:
@@ -50,25 +50,25 @@ def serve(
 
 
 def ui(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 3000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 means any free one.")] = 3000,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    variant: Annotated[str, typer.Option(help="The variant whose launchpad opens, filled in.")] = "demo",
-    browser: Annotated[Optional[bool], typer.Option("--open/--no-open", help="Open the browser (where there is one).")] = None,
+    variant: Annotated[str, typer.Option(help="The variant whose launchpad opens, with its values filled in.")] = "demo",
+    browser: Annotated[Optional[bool], typer.Option("--open/--no-open", help="Open the browser (if there is one).")] = None,
 ) -> None:
-    """Open the Dagster UI on this project. Its reports and evaluations stand beside it."""
+    """Open the Dagster UI of this project, and the pages with its reports and evaluations."""
     try:
         check_variant(variant)
     except RecipeError as error:
         raise Problem(str(error)) from error
     for sentence in unwritable(home()):
         raise Problem(sentence)
-    listed_hosts()  # which the server's process reads again
-    from pipelines.opening.doctor import sound_dagster_storage  # late: what serves a model needs no Dagster
+    listed_hosts()  # to report a bad value here; the server's process reads it again
+    from pipelines.opening.doctor import sound_dagster_storage  # late: `model serve` needs no Dagster
 
     with sound_dagster_storage(home()) as folder:
         environment = {**os.environ, "DAGSTER_HOME": str(folder), "PYTHONWARNINGS": "ignore"}
     with bound_socket(host, port) as listening:
-        # Whoever comes before Dagster is up waits for it, and is not turned away.
+        # Listen now, so that requests before Dagster is up wait for it instead of failing.
         listening.listen()
         url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         print(f"Dagster opens on {url} in a few seconds (Ctrl-C ends it).", flush=True)
@@ -79,15 +79,15 @@ def ui(
 
 
 def _has_browser() -> bool:
-    """Return True when somebody sits before a screen."""
+    """Return whether the user has a screen on this machine."""
     return sys.stdout.isatty() and (sys.platform == "darwin" or bool({"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()))
 
 
 @contextmanager
 def bound_socket(host: str, port: int) -> Generator[socket.socket, None, None]:
-    """Yield the socket; port 0 takes a free one. Raises Problem when the port is taken."""
+    """Yield a bound socket; port 0 means any free one. Raises Problem if the port is taken."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as bound:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was used a moment ago may be taken again
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # allows a port that was used a moment ago
         try:
             bound.bind((host, port))
         except OSError as error:
@@ -96,15 +96,15 @@ def bound_socket(host: str, port: int) -> Generator[socket.socket, None, None]:
 
 
 def run_server(app: ASGIApp, listening: socket.socket) -> None:
-    """Serve a guarded ASGI application on the socket until Ctrl-C."""
+    """Serve an ASGI application on the socket until Ctrl-C. The caller adds the RequestGuard."""
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_FINISH)
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
 
 
 def serve_model(host: str, *, port: int, api_key: str, latency: float) -> None:
-    """Run until interrupted; port 0 takes a free one. Raises Problem for a taken port."""
-    # Nothing is changed by asking, and clients of the API bring no cookies.
+    """Serve the embedded model until interrupted; port 0 means any free one. Raises Problem if the port is taken."""
+    # No token: API requests change nothing, and API clients send no cookies.
     app = RequestGuard(embedded_app(api_key=api_key or None, latency=latency), host=host, with_token=False)
     with bound_socket(host, port) as listening:
         url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/v1"
@@ -114,16 +114,16 @@ def serve_model(host: str, *, port: int, api_key: str, latency: float) -> None:
 
 
 def gguf_name(weights: Path) -> str:
-    """Return the file's name and the start of its digest, so that other weights are another model to cache and manifest."""
+    """Return the file's name and the start of its digest, so that caches and manifests distinguish other weights."""
     with weights.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return f"{weights.stem.lower()}@{digest[:8]}"
 
 
 def serve_gguf(weights: Path, *, host: str, port: int, api_key: str, latency: float) -> None:
-    """Run until interrupted. Raises Problem where the extra is missing, or the file or the port cannot be used."""
+    """Serve a GGUF file until interrupted. Raises Problem if the extra is missing, or the file or port cannot be used."""
     if latency:
-        raise Problem("--latency is for the embedded model only; give --gguf without it.")
+        raise Problem("--latency works only with the embedded model; give --gguf without it.")
     _check(weights)
     xllamacpp = _engine()
     params = xllamacpp.CommonParams()
@@ -165,4 +165,4 @@ def _check(path: Path) -> None:
     with file_errors(f"The weights {path} cannot be read"), path.open("rb") as file:
         magic = file.read(len(MAGIC))
     if magic != MAGIC:
-        raise Problem(f"{path} is no GGUF file; give --gguf the weights of a model in that format.")
+        raise Problem(f"{path} is not a GGUF file; give --gguf the weights of a model in that format.")

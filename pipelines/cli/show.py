@@ -1,4 +1,4 @@
-"""`amemgym show`, `explore` and `quality`: one user as a story, all snapshots as SQL, how good a set of users is."""
+"""`amemgym show`, `explore` and `quality`: one user's story, all snapshots as SQL views, the quality of a set of users."""
 
 import sys
 from collections.abc import Generator
@@ -29,7 +29,7 @@ from pipelines.resources.storage.open_stores import snapshot_files
 from validation.expectations.project import SuiteError
 from validation.report.page import problems, write_page
 
-SOURCE = "A variant that was made here, a data.json of anybody, a release's folder, or OWNER/NAME@TAG."
+SOURCE = "A variant that was made here, any data.json, a release's folder, or OWNER/NAME@TAG."
 
 
 def show(
@@ -37,7 +37,7 @@ def show(
     variant: VariantOption = "demo",
     as_json: Annotated[bool, json_option("the item as its release has it")] = False,
 ) -> None:
-    """Tell one user's story: profile, state, events, sessions, questions and answers; or a task's facts and documents."""
+    """Print one user's story: profile, state, events, sessions, questions and answers; or a task's facts and documents."""
     if item in variants():
         raise Problem(f"{item!r} is a variant; name one of its users or tasks: amemgym show 1 --variant {item}")
     if as_json:
@@ -47,10 +47,10 @@ def show(
 
 
 def explore() -> None:
-    """Write a DuckDB file with views over all snapshots, for exploring by SQL."""
+    """Write a DuckDB file with views over all snapshots, to explore them with SQL."""
     data = home()
     if "?" in str(data.explorer):
-        # DuckDB ends the path of its log there, and would write outside the folder.
+        # DuckDB would cut the path of its log at the question mark, and would write outside the folder.
         raise Problem(f"DuckDB cannot write {data.explorer}, whose path has a question mark; use a folder without one.")
     if not write_explorer(snapshot_files(data), data.explorer):
         raise Problem(f"There are no snapshots in {snapshot_files(data).address} yet; make some with: amemgym generate demo")
@@ -59,12 +59,12 @@ def explore() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class QualityOptions:
-    """Options for a data set that was not made here: only gates and audit ask a model."""
+    """Options for a data set that was not made here. Only the gates and the audit ask a model."""
 
-    gates: bool = option("Have judges read every query and answer, as at the gates.", False)
-    audit: bool = option("Have judges look for the ceiling, guesses and leaks.", False)
+    gates: bool = option("Let judges read every query and answer, as the gates do.", False)
+    audit: bool = option("Let judges measure the ceiling, guesses and leaks.", False)
     model: str = option("Model of the judges.")
-    users: int | None = option("Only the first so many users.", None, least=1)
+    users: int | None = option("Number of users; by default all.", None, least=1)
     offline: bool = option("Ask no model; use recorded replies only.", False)
 
     @property
@@ -81,7 +81,7 @@ def quality(
     *,
     options: QualityOptions,
 ) -> None:
-    """Say how good a variant, or anybody's data, is and write the page of its quality report. Exit status 1: it has faults."""
+    """Measure the quality of a variant, or of any data, and write its quality report's page. Exit status 1: it has faults."""
     overrides = parse_overrides(set_ or ())
     stale = ""
     if source in variants():
@@ -94,7 +94,7 @@ def quality(
         report, page = _made_here(entry, source)
         stale = _reported_under_another_recipe(entry, source)
     else:
-        # A data.json says nothing of its benchmark: it has the shape of the default one's.
+        # A data.json does not name its benchmark; it has the shape of the default benchmark.
         entry = entry_named(DEFAULT_BENCHMARK)
         asked = QualityRequest(source, overrides, options.users, options.gates, options.audit, options.model, options.offline)
         with _quality_errors():
@@ -114,7 +114,7 @@ def quality(
 
 
 def _made_here(entry: BenchmarkEntry, variant: str) -> tuple[BenchmarkReport, Path]:
-    """Return the report of the last run, and its page, written anew. Raises Problem where there is none."""
+    """Return the report of the last run, and its page, which is written again. Raises Problem if there is no report."""
     value = open_asset_values(home()).find(entry.benchmark.key("quality_report"), variant)
     report: object = value.report if isinstance(value, ReportValue) else None
     if not isinstance(report, entry.benchmark.report):
@@ -124,7 +124,7 @@ def _made_here(entry: BenchmarkEntry, variant: str) -> tuple[BenchmarkReport, Pa
 
 
 def _reported_under_another_recipe(entry: BenchmarkEntry, variant: str) -> str:
-    """Return the sentence about a report whose recipe is not the variant's any more; empty where it is."""
+    """Return a sentence if the report's recipe is no longer the variant's recipe, else ""."""
     values = open_asset_values(home())
     recipe = values.find(entry.benchmark.key("recipe"), variant)
     value = values.find(entry.benchmark.key("quality_report"), variant)
@@ -141,7 +141,7 @@ def _reported_under_another_recipe(entry: BenchmarkEntry, variant: str) -> str:
 
 @contextmanager
 def _quality_errors() -> Generator[None, None, None]:
-    """Raise Problem for a budget that is reached, with its options, a suite that cannot be used, and the disk."""
+    """Turn errors of the budget, of a rule suite and of the disk into a Problem."""
     try:
         yield
     except BudgetReached as error:
@@ -153,7 +153,7 @@ def _quality_errors() -> Generator[None, None, None]:
 
 
 def print_summary(report: BenchmarkReport, *, entry: BenchmarkEntry, stale: str = "") -> None:
-    """Print the benchmark's own figures, then the verdict. `stale`: why the report does not hold any more, "" where it does."""
+    """Print the benchmark's figures and the verdict. `stale`: why the report is no longer valid, "" if it is."""
     console = stdout_console()
     if entry.print_figures:
         resolve_name(entry.print_figures)(console, report)

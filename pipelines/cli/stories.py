@@ -1,4 +1,4 @@
-"""A variant's finished items and their output: a user's or a task's story, a report's main figures."""
+"""Prints a variant's finished items: a user's or a task's story, and a report's main figures."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -28,11 +28,11 @@ from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.resources.storage.open_stores import snapshot_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 
-BRIEF_SESSIONS = 3  # of each period, in a brief story
+BRIEF_SESSIONS = 3  # sessions shown of each period in a brief story
 
 
 def variant_entry(variant: str) -> BenchmarkEntry:
-    """Return the benchmark's entry by the variant's recipe. Raises Problem for one that cannot be read."""
+    """Return the entry of the benchmark that the variant's recipe names. Raises Problem if the recipe cannot be read."""
     try:
         return entry_of(load_recipe(variant))
     except RecipeError as error:
@@ -40,7 +40,7 @@ def variant_entry(variant: str) -> BenchmarkEntry:
 
 
 def finished_items(variant: str) -> list[ItemRecord]:
-    """Return the finished items of a variant's latest snapshots, in order. Raises Problem when there are none."""
+    """Return the finished items of a variant's latest snapshots, in order. Raises Problem if there are none."""
     benchmark = variant_entry(variant).benchmark
     final = benchmark.final
     values = open_asset_values(home())
@@ -56,17 +56,17 @@ def finished_items(variant: str) -> list[ItemRecord]:
 
 
 def print_item(item: str, *, variant: str, brief: bool = False) -> None:
-    """Print one item's story; `brief` leaves out all but the beginning."""
+    """Print one item's story; `brief` prints only the beginning."""
     entry = variant_entry(variant)
     found = choose_item(item, finished_items(variant), noun=entry.benchmark.noun)
     if not entry.print_item:
         raise Problem(f"{variant!r} has no story to print; see its rows with: amemgym explore")
-    # Panels fill the width, and longer lines than this are hard to read.
+    # Panels fill the width, and longer lines are hard to read.
     resolve_name(entry.print_item)(TextConsole(width=min(stdout_console().width, 120)), found, brief=brief)
 
 
 def choose_item(wanted: str, items: Sequence[ItemRecord], *, noun: str) -> ItemRecord:
-    """Return the item with this number, name or id. Raises Problem listing the items."""
+    """Return the item with this number, name or id. Raises Problem, which lists the items, if there is none."""
     names: list[str] = []
     for number, item in enumerate(items, start=1):
         if wanted in (str(number), item.item_id) or wanted.casefold() == item.display_name.casefold():
@@ -76,7 +76,7 @@ def choose_item(wanted: str, items: Sequence[ItemRecord], *, noun: str) -> ItemR
 
 
 def print_figures(console: Console, report: QualityReport) -> None:
-    """Print what is reached without memory and with perfect memory, and how many texts spell a value."""
+    """Print the score without memory and with perfect memory, and how many texts spell out a value."""
     if not report.finished:
         console.print(f"No {report.noun} was finished, so there is nothing to measure.")
         return
@@ -90,7 +90,7 @@ def print_figures(console: Console, report: QualityReport) -> None:
         if line.is_allowed:
             console.print(f"{line.shortcut!r} is {line.verdict_words}.", markup=False)
     if "unproven" in [row[-1] for row in rows]:
-        console.print("Unproven: below the limit, but there are too few users to show that it holds.")
+        console.print("Unproven: below the limit, but there are too few users to be sure.")
     scores = f"scores {percents(report.ceiling, items=report.finished)}" if report.ceiling else "was not measured"
     console.print(f"Perfect memory {scores}; {percent(report.golden_changes)} of the right options change.")
     for line in report.texts:
@@ -103,7 +103,7 @@ def print_figures(console: Console, report: QualityReport) -> None:
 
 
 def print_episode(console: Console, episode: Episode, *, brief: bool = False) -> None:
-    """Print a user's profile, periods and questions; `brief` leaves out all but the beginning."""
+    """Print a user's profile, periods and questions; `brief` prints only the beginning."""
     _print_profile(console, episode)
     for index, period in enumerate(episode.periods[: 2 if brief else None]):
         _print_period(console, period, index=index, brief=brief)
@@ -112,7 +112,7 @@ def print_episode(console: Console, episode: Episode, *, brief: bool = False) ->
 
 
 def print_task(console: Console, task: MemoryTask, *, brief: bool = False) -> None:  # brief or not, a task is short
-    """Print a task's question and answer, the facts that it takes with their documents, and the turns of its shortest form."""
+    """Print a task's question and answer, the facts that it needs with their documents, and the turns of its shortest form."""
     misses = ", ".join(task.answer.near_misses) or "none"
     answer = f"{task.answer.value} ({task.answer.kind}; near misses: {misses})"
     console.print(Panel(f"{task.question}\n\n{answer}", title=task.task_id))
@@ -120,14 +120,14 @@ def print_task(console: Console, task: MemoryTask, *, brief: bool = False) -> No
 
 
 def print_tool_task(console: Console, task: ToolTask, *, brief: bool = False) -> None:  # brief or not, a task is short
-    """Print a task's request and the right calls, the facts that they take with their documents, and its shortest form."""
+    """Print a task's request and the right calls, the facts that they need with their documents, and its shortest form."""
     calls = "\n".join(call.written for call in task.calls)
     console.print(Panel(Text(f"{task.question}\n\n{calls}\n\nThe customer is told: {task.said}"), title=task.task_id))
     _print_facts_and_turns(console, task)
 
 
 def print_fact_user(console: Console, user: FactUser, *, brief: bool = False) -> None:
-    """Print a user's sessions, and the questions with what is right; `brief` leaves out all but the beginning."""
+    """Print a user's sessions, and the questions with their right answers; `brief` prints only the beginning."""
     console.print(Panel(counted(len(user.questions), "question"), title=f"[bold]{user.name}[/bold]", title_align="left"))
     for session in user.sessions[: BRIEF_SESSIONS if brief else None]:
         texts = " / ".join(filter(None, (session.message, session.request, session.mail)))
@@ -187,7 +187,7 @@ def _print_question(console: Console, question: EpisodeQuestion) -> None:
     for period, golden in enumerate(question.golden):
         ends.setdefault(golden, []).append(period)
     never = [len(question.golden)]
-    # As they become right; what never is stands last.
+    # In the order in which answers become right; those that never do come last.
     for choice in sorted(question.answer_choices, key=lambda choice: ends.get(choice.choice_id, never)):
         periods = ", ".join(map(str, ends.get(choice.choice_id, ())))
         table.add_row(periods or "never", "\n".join(choice.state), choice.answer)

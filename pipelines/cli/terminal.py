@@ -28,19 +28,19 @@ from assets.records.readable import without_controls
 from assets.reporting.plurals import counted
 from pipelines.resources.llm.batch.settings import BatchProgress, describe_batch
 
-# Without a terminal, a stage under way says where it is so often, so that a log shows that it lives.
+# How often a running stage prints its progress to a log, which shows that it is still running.
 LINE_SECONDS = 30.0
-WIDE = 100  # columns from which a line has a bar and a clock beside its words
-BAR = 16  # columns, so that words have most of a terminal of 100
-LEAST_WORDS = 24  # columns that a cell of words may be broken to where a table is wider than the terminal
-UNBROKEN = 10_000  # columns of a pipe, more than any line of ours has: what is piped is searched line by line
-SHOWN_FAILURES = 3  # a bad prompt fails every item alike, and the first few say it
-CONTROLS_AFTER_ASCII = re.compile("[\x7f-\x9f]")  # JSON writes these as they are
+WIDE = 100  # columns from which a line has room for a bar and a clock
+BAR = 16  # columns, which leave most of a terminal of 100 to the text
+LEAST_WORDS = 24  # columns of a text cell, at least, if its table is wider than the terminal
+UNBROKEN = 10_000  # width of a pipe, more than any line: piped output is searched line by line
+SHOWN_FAILURES = 3  # a bad prompt fails all items in the same way, so a few are enough
+CONTROLS_AFTER_ASCII = re.compile("[\x7f-\x9f]")  # JSON does not escape these
 NUMBER = re.compile(r"[-+~$]?[\d.,]*\d[\d.,]*(-[\d.,]+)?( ?%|[KM])?( \[.*\]\S*)?|-?|unknown")
 
 
 class TextConsole(Console):
-    """A console whose texts steer no terminal, whoever wrote them; what it does itself, such as colours, stays."""
+    """A console that removes control characters from texts, so that none can control the terminal. Colours still work."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
@@ -48,7 +48,7 @@ class TextConsole(Console):
 
 
 def stdout_console() -> Console:
-    """Return a console on stdout. Nothing is broken or cut in a pipe, unless COLUMNS says how wide it is."""
+    """Return a console on stdout. In a pipe lines are not wrapped or cut, unless COLUMNS gives a width."""
     console = TextConsole(highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = UNBROKEN
@@ -56,25 +56,25 @@ def stdout_console() -> Console:
 
 
 def stderr_console() -> Console:
-    """Return a console on what is stderr now. It has its own descriptor, as Dagster redirects that of stderr in a step."""
+    """Return a console on the current stderr, with its own file descriptor, because Dagster redirects stderr's in a step."""
     try:
         own = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1)
-    except UnsupportedOperation:  # in place of stderr, something that is no file
+    except UnsupportedOperation:  # stderr was replaced with an object that is not a file
         return TextConsole(stderr=True)
     return TextConsole(file=own)
 
 
 @contextmanager
 def prints_of_others_apart() -> Generator[None]:
-    """Send to standard error what code of others prints: standard output is for what the command itself says."""
+    """Send the output of other people's code to stderr, because stdout is for the command's own output."""
     try:
         place = sys.stdout.fileno()
         other = sys.stderr.fileno()
-    except UnsupportedOperation:  # in place of them, something that is no file
+    except UnsupportedOperation:  # one was replaced with an object that is not a file
         with redirect_stdout(sys.stderr):
             yield
         return
-    # The descriptor, because a program that such code starts prints there too.
+    # Redirect the descriptor, because programs started by that code print to it too.
     sys.stdout.flush()
     own = os.dup(place)
     os.dup2(other, place)
@@ -87,16 +87,16 @@ def prints_of_others_apart() -> Generator[None]:
 
 
 class FittedProgress(Progress):
-    """Tasks in one line each, however narrow the terminal: of `fields["parts"]`, the first ones that have room are shown."""
+    """Shows each task on one line, with as many of the first `fields["parts"]` as fit the terminal's width."""
 
     def __init__(self, console: Console, *, disable: bool) -> None:
-        self._terminal = console  # rich draws once before it has its own
+        self._terminal = console  # rich draws once before it sets its own attribute
         super().__init__(console=console, disable=disable)
 
     def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
         shown = [task for task in tasks if task.visible]
         names = [cell_len(task.description) for task in shown]
-        room = self._terminal.width - max(names, default=0) - 2  # a blank before and after the words
+        room = self._terminal.width - max(names, default=0) - 2  # a blank before and after the text
         name = TextColumn("{task.description}")
         words = TextColumn("{task.fields[text]}")
         if self._terminal.width >= WIDE:
@@ -110,7 +110,7 @@ class FittedProgress(Progress):
 
 
 def fitted(parts: Sequence[str], width: int) -> str:
-    """Return the parts with commas between, as many of the first as fit into so many columns; always the first."""
+    """Return the first parts that fit in `width` columns, joined with commas; always at least the first part."""
     line, *others = parts or [""]
     for part in others:
         if cell_len(f"{line}, {part}") > width:
@@ -121,7 +121,7 @@ def fitted(parts: Sequence[str], width: int) -> str:
 
 @dataclass(frozen=True)
 class ProgressLine:
-    """The progress of one stage or batch job. `sentence` is for a log, `name` and `parts` for a terminal's line."""
+    """The progress of one stage or batch job: `sentence` for a log, `name` and `parts` for a line on a terminal."""
 
     key: tuple[str, str]
     name: str
@@ -133,10 +133,10 @@ class ProgressLine:
 
 
 class LiveProgress:
-    """Shows each stage under way as one line: items done, calls, rate, cost and time left. A finished stage's line stays.
+    """Shows each running stage on one line: items done, calls, rate, cost and time left. A finished stage's line stays.
 
-    While no stage is under way, a line shows the step of the report or the release. `after` is what follows a finished stage,
-    and `seconds_after` how long that took for all stages so far.
+    While no stage runs, a line shows the step of the report or the release. `after` names the work that follows a finished
+    stage; `seconds_after` is how long that work took, over all stages so far.
     """
 
     def __init__(
@@ -169,12 +169,12 @@ class LiveProgress:
         self._bars.stop()
 
     def show(self, progress: StageProgress) -> None:
-        """Show how far a stage is, and, when it is done, why items were given up."""
+        """Show a stage's progress and, when it is done, why items were given up."""
         finished = progress.done == progress.total
         name = f"{progress.unit}: {progress.stage}"
         counts = [f"{progress.done:,}/{counted(progress.total, progress.noun)}"]
         state: list[str] = []
-        if progress.calls or progress.awaited:  # not where nothing is asked
+        if progress.calls or progress.awaited:  # not for a stage that asks no model
             counts += [counted(progress.calls, "call"), *([] if progress.rate is None else [rate_words(progress.rate)])]
             state.append("cost unknown" if progress.cost_usd is None else f"${progress.cost_usd:.4f}")
             if progress.seconds_left is not None:
@@ -204,7 +204,7 @@ class LiveProgress:
                 print_plain(self._console, given_up)
 
     def show_step(self, sentence: str, finished: bool) -> None:
-        """Show a step in which nothing is counted, on a terminal; the sentence of one that is finished stays."""
+        """Show a step without counts. A running step is shown on a terminal only; a finished step's sentence stays."""
         self._count_after()
         if self._quiet:
             return
@@ -224,7 +224,7 @@ class LiveProgress:
             self._ended_at = None
 
     def show_batch(self, progress: BatchProgress) -> None:
-        """Show how far a batch job is."""
+        """Show a batch job's progress: calls done, its status and its model."""
         done = progress.done + progress.failed
         self._show(
             ProgressLine(
@@ -239,7 +239,7 @@ class LiveProgress:
         )
 
     def _show(self, line: ProgressLine) -> bool:
-        """Show the line; return True when it is the one that ends its stage, which is shown once."""
+        """Show the line. Return True for the last line of its stage, which is shown once."""
         key = line.key
         if self._quiet or key in self._finished:
             return False
@@ -262,43 +262,43 @@ class LiveProgress:
 
 
 def given_up_sentences(progress: StageProgress) -> Iterable[str]:
-    """Yield why the first few items were given up at a stage, and where all of them stand."""
+    """Yield why the first few items were given up at a stage, and where all of them are listed."""
     for failure in progress.given_up[:SHOWN_FAILURES]:
         yield f"  given up: {progress.noun} {failure.item_id} at {failure.stage}: {failure.message}"
     more = len(progress.given_up) - SHOWN_FAILURES
     if more > 0:
         yield f"  and {counted(more, f'more {progress.noun}')}."
-    yield "  Others of the reserve take their places. The table failures of amemgym explore lists all that were given up."
+    yield "  Items of the reserve replace them. The table failures of amemgym explore lists all that were given up."
 
 
 def print_plain(console: Console, sentence: str) -> None:
-    """Print a sentence as it is, without markup or colours; on a terminal its lines end between words."""
+    """Print a sentence without markup or colours. On a terminal its lines are wrapped between words."""
     if console.is_terminal:
-        # A path that is longer than a line stays whole, so that it can be copied; rich would cut or overflow it.
+        # A path longer than a line is not broken, so that it can be copied; rich would break it.
         wrapper = textwrap.TextWrapper(console.width, break_long_words=False, break_on_hyphens=False)
         sentence = "\n".join(wrapper.fill(line) for line in sentence.split("\n"))
     console.print(sentence, highlight=False, soft_wrap=True, markup=False)
 
 
 def print_json(value: object) -> None:
-    """Print records, dataclasses, and lists and mappings of them as JSON, on stdout alone."""
+    """Print records, dataclasses, and lists and mappings of them as JSON on stdout."""
     text = to_json(value, indent=2, inf_nan_mode="null").decode()
     print(CONTROLS_AFTER_ASCII.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def print_table(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
-    """Print a table in which nothing is cut. Numbers are aligned to the right.
+    """Print a table without cutting any cell. Numbers are aligned to the right.
 
-    On a terminal that is too narrow, sentences are broken; where even that does not do, each row is a block of lines.
+    On a narrow terminal, cells with sentences are wrapped; if that is not enough, each row is printed as a block of lines.
     """
     if title:
         console.print(Text(title, style="italic"), soft_wrap=True)
     if not rows:
         return
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)  # no frame, which grep would meet
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)  # no frame, for grep
     for number, name in enumerate(head):
         cells = [row[number] for row in rows]
-        numeric = number > 0 and all(map(NUMBER.fullmatch, cells))  # the first column names the rows, even by numbers
+        numeric = number > 0 and all(map(NUMBER.fullmatch, cells))  # the first column names rows, even with numbers
         width = max(map(cell_len, [name, *cells]))
         prose = width > LEAST_WORDS and any(map(_is_prose, cells))
         table.add_column(
@@ -317,7 +317,7 @@ def print_table(console: Console, head: Sequence[str], rows: Sequence[Sequence[s
 
 
 def _is_prose(cell: str) -> bool:
-    """Return True for words that are longer than a broken column has to be."""
+    """Return whether a cell is text that is longer than the least width of a wrapped column."""
     return cell_len(cell) > LEAST_WORDS and " " in cell
 
 
@@ -333,7 +333,7 @@ def _print_blocks(console: Console, head: Sequence[str], rows: Sequence[Sequence
 
 
 def print_markdown(text: str) -> None:
-    """Print a report: its tables as aligned tables, the rest rendered. The report's file has it in Markdown."""
+    """Print a report given as Markdown: its tables are aligned, the rest is rendered."""
     console = stdout_console()
     for block in re.split(r"\n{2,}", text.strip()):
         lines = block.splitlines()
@@ -346,7 +346,7 @@ def print_markdown(text: str) -> None:
             with console.capture() as captured:
                 console.print(Markdown(block))
             for line in captured.get().splitlines():
-                print(line.rstrip())  # rich fills lines with blanks
+                print(line.rstrip())  # rich pads lines with blanks
         console.print()
 
 

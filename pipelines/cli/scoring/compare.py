@@ -26,7 +26,7 @@ def compare(
 ) -> None:
     """Compare runs over the same users, in the terminal and as a page: differences with intervals, ranks on- and off-policy.
 
-    Runs on a release and on its twin: the gap of each memory between the two.
+    For runs on a release and on its twin, print each memory's gap between the two.
     """
     if len(runs) < 2:
         raise Problem("Give two or more runs to compare, by their folders or ids, as in: amemgym compare RUN RUN")
@@ -34,7 +34,7 @@ def compare(
     found = list(map(partial(read_run, runs=folder), runs))
     twice = duplicates([run.manifest.run_id for run in found])
     if twice:
-        raise Problem(f"{twice[0]} is named twice, and a run does not differ from itself; name another run beside it.")
+        raise Problem(f"{twice[0]} is named twice; name two different runs.")
     twins = twin_gaps(found)
     if twins:
         if as_json:
@@ -56,7 +56,7 @@ def leaderboard(
     dataset: Annotated[str, typer.Option(help="Only runs on datasets whose name begins with this, as in: base 0.1.0")] = "",
     as_json: Annotated[bool, json_option("dataset", "digest", "page", "runs, best first")] = False,
 ) -> None:
-    """Rank all finished runs, one page for each dataset; runs on several datasets also in one table."""
+    """Rank all finished runs, on one page for each dataset. Memories with runs on several datasets are also in one table."""
     folder = runs_folder(home())
     console = TextConsole(stderr=True)
     groups, unread = runs_by_dataset(folder, dataset=dataset)

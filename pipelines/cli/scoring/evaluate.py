@@ -67,56 +67,64 @@ RUN = "Folder or id of a finished run; the beginning of an id is enough."
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions:
-    """Options of an evaluation, beside dataset and memories."""
+    """Options of an evaluation, in addition to its dataset and memories."""
 
-    model: str = option("One model for every role of a chat that no other option names.")
-    memory_model: str = option("Model of the memory's own work.")
-    embedding_model: str = option("Model of its embeddings.")
+    model: str = option("One model for every chat role that has no option of its own.")
+    memory_model: str = option("Model for the memory's own work.")
+    embedding_model: str = option("Model for the memory's embeddings.")
     user_model: str = option("Model that plays the user, and checks what it says.")
-    judge_model: str = option("Model that checks what the user says; that of the user by default.")
+    judge_model: str = option("Model that checks what the user says; by default the user's model.")
     extra_body: Optional[list[str]] = option(  # noqa: RUF009 (its default is None)
-        "Further fields of requests to all chat models, or to one role's: assistant, memory, embedding, user or judge.",
+        "Further fields of requests to all chat models, or to one role's model: assistant, memory, embedding, user or judge.",
         None,
         metavar="[ROLE=]JSON",
     )
-    tokens: Optional[int] = option("Tokens that a memory may give back; else 100,000 in dialogues, 6,000 of documents.", None)
-    reply_tokens: int = option("Tokens that a reply may have, a model's thoughts included.", MAX_REPLY_TOKENS, least=1)
-    curve: str = option("Further budgets at which to ask all questions, as in 500,1000,4000.", metavar="TOKENS,...")
-    conditions: str = option("Conditions of isolated scores beside the memory's own; '' for none.", ",".join(CONDITIONS[1:]))
-    arms: bool = option("Ask with chance, stale, foreign and buried texts too, as controls of gain and harm.", False)
+    tokens: Optional[int] = option(
+        "Most tokens that a memory may return; by default 100,000 in dialogues, 6,000 with documents.", None
+    )
+    reply_tokens: int = option("Most tokens of a reply, including a model's reasoning.", MAX_REPLY_TOKENS, least=1)
+    curve: str = option(
+        "Further token budgets at which all questions are asked too, as in 500,1000,4000.", metavar="TOKENS,..."
+    )
+    conditions: str = option(
+        "Conditions of isolated scores in addition to the memory itself; '' for none.", ",".join(CONDITIONS[1:])
+    )
+    arms: bool = option("Ask also with chance, stale, foreign and buried texts, as controls of gain and harm.", False)
     probes: Literal["question", "none"] = option(
-        "Whether states are probed: for each question, as the reference does, or not at all.", "question"
+        "Whether states are probed: for each question (as in the reference code), or not at all.", "question"
     )
     wording: Literal["own", "paper"] = option(
         "Form of the questions: own, or the paper's, with its order of options and its prompt for notes.", "own"
     )
     recall_query: Literal["question-and-options", "question"] = option(
-        "What a memory is asked with in dialogues; the reasoner always sees the options.", "question-and-options"
+        "The text of a memory's query in dialogues; the reasoner always sees the options.", "question-and-options"
     )
     recall_at: Optional[RecallAt] = option(  # noqa: RUF009 (its default is None)
-        "When the memory of an acting agent is asked: start (once), step (before each action), write (also before a call that "
+        "When an acting agent asks its memory: start (once), step (before each action), write (also before a call that "
         "changes something) or tool (when the agent calls it). By default start; on tau2, swe and webarena step.",
         None,
     )
     native_tools: bool = option("An acting agent uses tool calls of the model's API, not replies in JSON.", False)
     window: Optional[int] = option(
-        "Tokens of an episode that stay in sight: by default 2,000 on tau2, 8,000 on swe and webarena.", None, least=1
+        "Tokens of an episode that stay in the agent's window; by default 2,000 on tau2, 8,000 on swe and webarena.",
+        None,
+        least=1,
     )
-    users: Optional[int] = option("Only the first so many users, or tasks at all their lengths.", None, least=1)
+    users: Optional[int] = option("Number of users, or of tasks at all their lengths; by default all.", None, least=1)
     replay: str = option(
         "Off-policy: replay the dialogues of this run; on swe and webarena the first half of each of its episodes.",
         metavar="RUN",
     )
     seed: int = option("Seed of the order of options, and of all calls.", 42, most=2**63 - 1)
-    again: bool = option("Evaluate once more, though there is a finished run of this plan.", False)
-    concurrency: int = option("Users, or tasks, evaluated at once.", 32, least=1)
-    deadline: int = option("Seconds that one call of a memory that is not ours may take.", 300, least=1)
+    again: bool = option("Evaluate again, even if there is a finished run of this plan.", False)
+    concurrency: int = option("Users, or tasks, evaluated at the same time.", 32, least=1)
+    deadline: int = option("Timeout in seconds of one call to a memory that is not built in.", 300, least=1)
     settle: float = option("Seconds until a memory's writes can be recalled; a canary checks that they can.", 0.0, least=0)
     in_process: bool = option(
-        "Run a memory's own code in this process, for debugging. It could read the answers, so the run is marked.", False
+        "Run a memory's own code in this process, for debugging. The code could read the answers, so the run is marked.", False
     )
-    max_cost: Optional[float] = option("US dollars that each run may spend, over all its tries; at the limit it pauses.", None)
-    max_tokens: Optional[int] = option("Tokens that each run may spend, likewise.", None)
+    max_cost: Optional[float] = option("US dollars that each run may spend, over all its starts; at the limit it pauses.", None)
+    max_tokens: Optional[int] = option("Tokens that each run may spend, over all its starts; at the limit it pauses.", None)
     offline: bool = option("Ask no model; use recorded replies only.", False)
 
 
@@ -140,9 +148,9 @@ def evaluate(
     assistant: AssistantOption = None,
     set_: DataSettingsOption = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Say models, calls, tokens and price of each run, and ask nothing.")
+        bool, typer.Option("--plan", help="Print models, calls, tokens and price of each run, and ask no model.")
     ] = False,
-    full: Annotated[bool, typer.Option("--full", help="Print all tables of the report, not only the scores.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print all tables of the report, not just the scores.")] = False,
     quiet: QuietOption = False,
     reward: Annotated[
         Optional[Path], typer.Option(help="Model of `amemgym reward train`; prints its predicted score beside the true one.")
@@ -151,7 +159,7 @@ def evaluate(
     *,
     options: EvaluateOptions,
 ) -> None:
-    """Evaluate memories on a release of any benchmark, each with the same reasoner. The same command again goes on."""
+    """Evaluate memories on a release of any benchmark, each with the same reasoner. Run it again to continue."""
     request = evaluation_request(dataset, options, settings=parse_overrides(set_ or ()))
     requests = [replace(request, memory=name) for name in each_once(memory)]
     requests += [replace(request, memory=name, whole=True) for name in each_once(assistant)]
@@ -159,9 +167,9 @@ def evaluate(
         raise Problem("Name what to evaluate with --memory, as in: amemgym evaluate demo --memory bm25 --memory full-history")
     if reward and assistant:
         raise Problem("--reward scores what a memory recalls, and --assistant recalls nothing; leave one of them out.")
-    model = load_scorer(reward) if reward else None  # refused before the first call
+    model = load_scorer(reward) if reward else None  # refuse a bad file before the first call
     console = stderr_console()
-    notice = cache(partial(print_plain, console))  # once, however many memories
+    notice = cache(partial(print_plain, console))  # print each notice once for all memories
     if plan:
         with evaluation_errors(), prints_of_others_apart():
             plans = [run_to_end(_plan(request, console, notice)) for request in requests]
@@ -171,7 +179,7 @@ def evaluate(
     folder = runs_folder(home())
     page = None
     with evaluation_errors(), prints_of_others_apart():
-        if len(requests) > 1:  # one alone is checked as it begins
+        if len(requests) > 1:  # a single one is checked when it begins
             requests = run_to_end(check_memories(requests, home=home(), notice=notice))
         runs = [_evaluate(request, console, notice, quiet=quiet) for request in requests]
         if len(runs) > 1:
@@ -179,7 +187,7 @@ def evaluate(
     scores = [score_run(folder / run.manifest.run_id, *model, name=run.manifest.memory.name) for run in runs] if model else []
     if as_json:
         records = list(map(run_record, runs))
-        for record, score in zip(records, scores, strict=False):  # there are none without a model
+        for record, score in zip(records, scores, strict=False):  # empty without a reward model
             record["reward"] = score
         print_json({"runs": records, "page": page and str(page)})
         for warning in run_warnings(runs):
@@ -202,22 +210,22 @@ def _print_pages(runs: Sequence[FinishedRun], together: Path | None, *, console:
 
 
 def _refuse_errors(runs: Sequence[FinishedRun]) -> None:
-    """Raise Problem where a user or a task could not be evaluated to the end."""
+    """Raise Problem if a user or a task could not be evaluated completely."""
     errors = sum(len(run.results.errors) for run in runs)
     if errors:
         failed = counted(errors, runs[0].manifest.noun)
-        raise Problem(f"Finished with errors: {failed} could not be evaluated to the end. The same command tries these again.")
+        raise Problem(f"Finished with errors: {failed} could not be evaluated completely. The same command tries these again.")
 
 
 def _report(runs: Sequence[FinishedRun]) -> str:
-    """Return all tables: the report of one run, or the leaderboard of several with the tables below it."""
+    """Return all tables as Markdown: one run's report, or several runs' leaderboard followed by their tables."""
     parts = [run_report(runs[0])] if len(runs) == 1 else [leaderboard_section(runs), *run_warnings(runs)]
     parts += [f"{run.manifest.run_id}: {_latency(run)}" for run in runs]
     return "\n\n".join(parts)
 
 
 def each_once(sources: Sequence[str] | None) -> list[str]:
-    """Return the memories, those of sweeps too, each once, however often one is named."""
+    """Return the memories without duplicates. A sweep such as bm25?topk=5,10 becomes several memories."""
     found = list[str]()
     for source in sources or ():
         found += swept_memories(source)
@@ -225,7 +233,7 @@ def each_once(sources: Sequence[str] | None) -> list[str]:
 
 
 def run_record(run: FinishedRun) -> dict[str, object]:
-    """Return a run as JSON: its settings and results, as its folder has them."""
+    """Return a run's settings and results for JSON, as in the files of its folder."""
     folder = runs_folder(home()) / run.manifest.run_id
     parts = {"manifest": run.manifest, "results": run.results, "latency": run.latency}
     return {"page": str(folder / PAGE), "fired": share_fired(run), **parts}
@@ -234,7 +242,7 @@ def run_record(run: FinishedRun) -> dict[str, object]:
 def evaluation_request(
     dataset: str, options: EvaluateOptions, *, memory: str = "", settings: Mapping[str, object] | None = None
 ) -> EvaluationRequest:
-    """Return what the options ask for. Raises Problem for a budget of nothing, or a curve that is none."""
+    """Return the request that the options describe. Raises Problem for a budget of zero or a malformed curve."""
     budget = budget_of(max_cost_usd=options.max_cost, max_tokens=options.max_tokens)
     chosen = EvaluationOptions(
         model=options.model,
@@ -282,18 +290,18 @@ def _numbers(option: str, text: str) -> tuple[int, ...]:
     for word in words:
         if not word.isdecimal():
             raise Problem(
-                f"{option} {word!r} is no whole number; give whole numbers with commas between, as in {option} 500,1000."
+                f"{option} {word!r} is not a whole number; give whole numbers separated by commas, as in {option} 500,1000."
             )
     return tuple(map(int, words))
 
 
 def _latency(run: FinishedRun) -> str:
-    """Return sentences on how long answers and the memory's own calls took."""
+    """Return sentences on the time of answers and of the memory's own calls."""
     latency = run.latency
     calls = ", ".join(f"{call} {one.quantiles} s" for call, one in latency.memory.items())
     memory = f" Of the memory, at p50 / p95 / p99: {calls}." if calls else ""
     if not latency.timed:
-        return f"How long answers took was not measured: the reply cache gave them.{memory}"
+        return f"The time of answers was not measured: they came from the reply cache.{memory}"
     return (
         f"An answer took {format_estimate(latency.mean, digits=2)} s of model time "
         f"({latency.timed:,} of {latency.answers:,} measured).{memory}"
@@ -302,7 +310,7 @@ def _latency(run: FinishedRun) -> str:
 
 @contextmanager
 def evaluation_errors() -> Generator[None, None, None]:
-    """Raise Problem for a budget that is reached, with its options."""
+    """Turn the error of a reached budget into a Problem that names the options to raise it."""
     try:
         yield
     except BudgetReached as error:
@@ -310,9 +318,9 @@ def evaluation_errors() -> Generator[None, None, None]:
 
 
 def print_run(run: Run, size: str, *, console: Console, notice: Callable[[str], None]) -> None:
-    """Say before the first call which models are asked, and where; each such notice once, as memories share models.
+    """Print before the first call which models are asked, and where.
 
-    `size`: the sentence on calls and price.
+    `size`: the sentence on calls and price. `notice`: prints a sentence once, because memories share models.
     """
     manifest = run.manifest
     models = ", ".join(f"{role} {manifest.model_of(role)}" for role in manifest.models)
@@ -328,7 +336,7 @@ def _size(size: EvaluationForecast, request: EvaluationRequest) -> str:
 
 
 async def _plan(request: EvaluationRequest, console: Console, notice: Callable[[str], None]) -> dict[str, object]:
-    """Say what a run would be, and return it for JSON."""
+    """Print the plan of a run, and return it for JSON."""
     told = dict[str, object]()
 
     def begun(run: Run, size: EvaluationForecast) -> None:

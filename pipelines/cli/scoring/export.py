@@ -1,4 +1,4 @@
-"""`amemgym export`: releases and runs in the formats of others."""
+"""`amemgym export`: write releases and runs in other projects' formats."""
 
 from pathlib import Path
 from typing import Annotated, Optional
@@ -22,11 +22,13 @@ def export(
     ],
     out: Annotated[Path, typer.Option(help="Folder to write.")],
     form: Annotated[Optional[str], typer.Option("--as", metavar="FORMAT", help=FORMATS)] = None,
-    repo: Annotated[str, typer.Option(help="With eval-results: OWNER/NAME of the data set, or OWNER/NAME@REVISION.")] = "",
-    at: Annotated[str, typer.Option("--source", help="With eval-results: an address where others can read the run.")] = "",
-    users: Annotated[Optional[int], typer.Option(min=1, help="Only the first so many users, or tasks, of a release.")] = None,
+    repo: Annotated[str, typer.Option(help="For eval-results: OWNER/NAME of the data set, or OWNER/NAME@REVISION.")] = "",
+    at: Annotated[str, typer.Option("--source", help="For eval-results: an address where others can read the run.")] = "",
+    users: Annotated[
+        Optional[int], typer.Option(min=1, help="Number of users, or of tasks, of a release; by default all.")
+    ] = None,
 ) -> None:
-    """Write a release or a run in a format of others, which pipelines/guide/formats.md lists."""
+    """Write a release or a run in another project's format. pipelines/guide/formats.md lists the formats."""
     folder = run_folder_of(source, home=home())
     if folder is None:
         write = release_writer(form)

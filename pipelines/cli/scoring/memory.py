@@ -1,4 +1,4 @@
-"""`amemgym memory`, `gate` and `evolve`: what is done with memories beside scoring them."""
+"""`amemgym memory`, `gate` and `evolve`: check memories, gate their changes, and let their policies evolve."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -56,7 +56,7 @@ from pipelines.resources.llm.embeddings import ModelEmbedder
 from pipelines.reward.rows import reward_rows, write_reward_rows
 
 W = TypeVar("W", bound=str)
-app = command_group("Memories: hold one of your own to the contract.")
+app = command_group("Memories: check that your own memory keeps the contract.")
 app.command("replay")(replay_sessions)
 
 
@@ -64,13 +64,13 @@ app.command("replay")(replay_sessions)
 def hold_to_contract(
     memory: Annotated[str, typer.Argument(help="Name, FILE.py:CLASS, address of a service, or YAML file.")],
     model: Annotated[str, typer.Option(help="Model for the memory's own work.")] = "",
-    embedding_model: Annotated[str, typer.Option(help="Model of its embeddings.")] = "",
-    deadline: Annotated[int, typer.Option(min=1, help="Seconds that one call may take.")] = 20,  # a check has little to write
+    embedding_model: Annotated[str, typer.Option(help="Model for its embeddings.")] = "",
+    deadline: Annotated[int, typer.Option(min=1, help="Timeout of one call in seconds.")] = 20,  # a check writes little
     settle: Annotated[float, typer.Option(min=0, help="Seconds until its writes can be recalled.")] = 0.0,
     in_process: Annotated[bool, typer.Option("--in-process", help="Run its code in this process, for debugging.")] = False,
     as_json: Annotated[bool, json_option("what", "broken", "sentence")] = False,
 ) -> None:
-    """Hold a memory to the contract, in seconds: what copies see, what recalling changes, types, deadlines."""
+    """Check in seconds that a memory keeps the contract: independent copies, recalls that change nothing, types, deadlines."""
     options = EvaluationOptions(model=model, embedding_model=embedding_model, settle=settle, in_process=in_process)
     options.check()
     with prints_of_others_apart():
@@ -91,9 +91,9 @@ def write_rows(
     out: Annotated[Path, typer.Option(help="Parquet file to write.")],
     as_json: Annotated[bool, json_option("file", "rows", "labelled")] = False,
 ) -> None:
-    """Rows from which a reward model of memories learns, of runs on any benchmark; `amemgym reward train` trains ours."""
+    """Write the rows from which a reward model of memories is trained. `amemgym reward train` trains ours on such rows."""
     if out.suffix != ".parquet":
-        raise Problem(f"{out} does not end in .parquet, and rows are written as Parquet alone.")
+        raise Problem(f"{out} does not end in .parquet; rows are written only as Parquet.")
     found = reward_rows(list(map(partial(find_run, runs=runs_folder(home())), runs)))
     with file_errors(f"{out} cannot be written"):
         write_reward_rows(out, found)
@@ -117,18 +117,18 @@ async def _checked(source: str, options: EvaluationOptions, *, deadline: float) 
 
 @dataclass(frozen=True, kw_only=True)
 class EvolveOptions:
-    """Options of an evolution, beside those of every evaluation in it."""
+    """Options of an evolution, in addition to those of the evaluations in it."""
 
-    feedback: str = option("Feedback that a policy is improved with; one or several conditions.", "none,question-only,complete")
+    feedback: str = option(
+        "Conditions: which feedback a policy is improved with; one or several.", "none,question-only,complete"
+    )
     protocol: str = option(
         "paper: users learn from their own questions; held-out: one policy, new users and questions.", "paper,held-out"
     )
-    cycle: Literal["period", "episode"] = option(
-        "When a policy may change: after each period, or after each episode.", "period"
-    )
+    cycle: Literal["period", "episode"] = option("When a policy may change: after each period or after each episode.", "period")
     cycles: int = option("Number of episodes, with --cycle episode.", 4)
-    held_out_users: float = option("Share of users who are left out of the feedback.", 0.3, most=1)
-    held_out_questions: float = option("Share of the other users' questions that are left out of the feedback.", 0.3, most=1)
+    held_out_users: float = option("Share of users who give no feedback.", 0.3, most=1)
+    held_out_questions: float = option("Share of the other users' questions that give no feedback.", 0.3, most=1)
     feedback_questions: int = option("Most questions in the feedback of one cycle.", 40)
     most_characters: int = option("Most characters of an improved policy.", 6000)
     improver_model: str = option("Model that rewrites policies; the memory's by default.")
@@ -147,7 +147,7 @@ def evolve_memory(
     plan: EvolveOptions,
     options: EvaluateOptions,
 ) -> None:
-    """Let a memory's policy evolve through feedback, and tell learning from leaking. Again: goes on."""
+    """Let a memory's policy evolve through feedback, and distinguish learning from leaking. Run it again to continue."""
     if options.replay:
         raise Problem("An evolving memory leads its own dialogues; leave --replay out.")
     request = evaluation_request(dataset, options, memory=memory)
@@ -163,9 +163,9 @@ def evolve_memory(
 
 
 def plan_of(chosen: EvolveOptions) -> EvolutionPlan:
-    """Return the plan that the options make. Raises Problem for counts that leave nothing to do."""
+    """Return the evolution's plan. Raises Problem for a count below 1, or shares that leave nothing to do."""
     if not (chosen.cycles and chosen.feedback_questions and chosen.most_characters):
-        raise Problem("--cycles, --feedback-questions and --most-characters are 1 or more.")
+        raise Problem("--cycles, --feedback-questions and --most-characters must be 1 or more.")
     usual = EvolutionPlan()
     return EvolutionPlan(
         feedbacks=_chosen("--feedback", chosen.feedback, usual.feedbacks),
@@ -181,7 +181,7 @@ def plan_of(chosen: EvolveOptions) -> EvolutionPlan:
 
 
 def _chosen(option: str, text: str, allowed: tuple[W, ...]) -> tuple[W, ...]:
-    """Return the values of a comma-separated option in their usual order. Raises Problem for one that is not allowed."""
+    """Return the values of a comma-separated option, in the order of `allowed`. Raises Problem for an unknown value."""
     chosen = list(map(str.strip, text.split(",")))
     for word in chosen:
         if word not in allowed:
@@ -206,10 +206,11 @@ def gate_memory(
     against: Annotated[Optional[Path], typer.Option(help="Baseline that the memory must not fall below.")] = None,
     write: Annotated[Optional[Path], typer.Option(help="File to write this run's score to, as a baseline.")] = None,
     tolerance: Annotated[
-        float, typer.Option(help="How far the score may fall and still pass, as in 0.01.", min=0, max=1)
+        float, typer.Option(help="Most that the score may fall and still pass, as in 0.01.", min=0, max=1)
     ] = 0.0,
     loss: Annotated[
-        float, typer.Option(help="Loss of score; the chance that the gate finds it is printed first.", min=0.001, max=1)
+        float,
+        typer.Option(help="A loss of score; the chance that the gate finds such a loss is printed first.", min=0.001, max=1),
     ] = 0.05,
     junit: Annotated[Optional[Path], typer.Option(help="File for the result as JUnit's XML.")] = None,
     markdown: Annotated[Optional[Path], typer.Option(help="File for the result as Markdown.")] = None,
@@ -264,6 +265,6 @@ def gate_memory(
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file that an option names. Raises Problem where it cannot be written."""
+    """Write a file that an option names. Raises Problem if it cannot be written."""
     with file_errors(f"{path} cannot be written"):
         path.write_text(text, encoding="utf-8")

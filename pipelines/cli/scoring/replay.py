@@ -1,4 +1,4 @@
-"""`amemgym memory replay`: recorded sessions of agents, lived again with memories."""
+"""`amemgym memory replay`: replay recorded sessions of agents with memories."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ HEAD = (
     "asked",
     "gave something",
     "cut",
-    "given back per token out of sight",
+    "tokens returned per token out of window",
     "values used, out of sight alone",
     "given back",
 )
@@ -41,18 +41,18 @@ HEAD = (
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayOptions:
-    """Options of a replay, beside its file and memories."""
+    """Options of a replay, in addition to its file and memories."""
 
-    window: int = option("Tokens of a session that stay in sight.", 4_000, least=1)
-    tokens: int = option("Tokens that a memory may give back for one decision.", 1_000, least=1)
-    chained: bool = option("One memory goes through all sessions, one after another.", False)
-    sessions: Optional[int] = option("Only the first so many sessions.", None, least=1)
+    window: int = option("Tokens of a session that stay in the agent's window.", 4_000, least=1)
+    tokens: int = option("Most tokens that a memory may return for one decision.", 1_000, least=1)
+    chained: bool = option("Use one memory for all sessions, one after another.", False)
+    sessions: Optional[int] = option("Number of sessions; by default all.", None, least=1)
     model: str = option("Model for the memory's own work.")
-    embedding_model: str = option("Model of its embeddings.")
-    deadline: int = option("Seconds that one call of a memory that is not ours may take.", 300, least=1)
+    embedding_model: str = option("Model for its embeddings.")
+    deadline: int = option("Timeout in seconds of one call to a memory that is not built in.", 300, least=1)
     seed: int = option("Seed of the intervals, and of all calls.", 42, most=2**63 - 1)
-    max_cost: Optional[float] = option("US dollars that the replay may spend, over all its tries.", None)
-    max_tokens: Optional[int] = option("Tokens that it may spend, likewise.", None)
+    max_cost: Optional[float] = option("US dollars that the replay may spend, over all its starts.", None)
+    max_tokens: Optional[int] = option("Tokens that the replay may spend, over all its starts.", None)
 
 
 @options_of(ReplayOptions, keyword="options")
@@ -64,7 +64,7 @@ def replay_sessions(
     *,
     options: ReplayOptions,
 ) -> None:
-    """Replay recorded sessions with memories: how often one is needed, gives something, and has what the agent then used."""
+    """Replay recorded sessions with memories: how often one is needed, returns something, and returns what was used."""
     memories = each_once(memory)
     if not memories:
         raise Problem("Name what to replay with --memory, as in: amemgym memory replay FILE --memory bm25 --memory summary")
@@ -88,7 +88,7 @@ def replay_sessions(
         for name, sentence in result.failed.items():
             print_plain(console, f"{name}: {sentence}")
     if failed:
-        raise Problem(f"Finished with errors: {counted(failed, 'session')} could not be replayed to the end.")
+        raise Problem(f"Finished with errors: {counted(failed, 'session')} could not be replayed completely.")
 
 
 async def replay_with(memories: Sequence[str], sessions: Sequence[RecordedSession], options: ReplayOptions) -> list[Replay]:

@@ -1,4 +1,4 @@
-"""`amemgym reward`: a model of what a memory is worth, trained on runs, and asked in place of a rollout."""
+"""`amemgym reward`: train a model that predicts a memory's score from its recalls, and use it instead of a rollout."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -38,7 +38,7 @@ from pipelines.reward.rows import RewardRow, reward_rows
 from pipelines.reward.scoring import RunScore, score_memories, score_rows, score_run
 from pipelines.reward.training import train
 
-app = command_group("A model of what a memory is worth, learned from runs.")
+app = command_group("A model that predicts what a memory is worth, learned from runs.")
 RUNS = f"{RUN} Or a Parquet file of rows, as `amemgym memory rows` and the asset reward_rows write."
 Runs = Annotated[list[str], typer.Argument(help=RUNS)]
 ModelArgument = Annotated[
@@ -59,7 +59,7 @@ def train_model(
     steps: Annotated[int, typer.Option(min=1, help="Steps of each fine-tuning.")] = 300,
     seed: Seed = 42,
 ) -> None:
-    """Train a model on the rows of runs, and print how it does on memories and benchmarks that it never saw."""
+    """Train a model on the rows of runs, and print its accuracy on memories and benchmarks that it was not trained on."""
     rows = _rows(runs)
     more: dict[str, Learner] = {}
     tuning = Tuning(base=base_model, steps=steps) if base_model else None
@@ -82,14 +82,14 @@ def show_report(
     model: ModelArgument,
     out: Annotated[Optional[Path], typer.Option(help="File to write the report to: a page (.html) or Markdown (.md).")] = None,
 ) -> None:
-    """Print what a model may be trusted with, as its training measured it, or write it as a page or Markdown."""
+    """Print how far a model can be trusted, as measured in its training, or write that as a page or Markdown."""
     loaded = load_any(model)
     if out is None:
         print_markdown(report_text(loaded))
         return
     writers = {".html": report_page, ".md": report_text}
     if out.suffix not in writers:
-        raise Problem(f"{out} ends in neither .html nor .md; the ending says what is written.")
+        raise Problem(f"{out} ends in neither .html nor .md; the ending decides the format.")
     with file_errors(f"{out} cannot be written"):
         out.write_text(writers[out.suffix](loaded), encoding="utf-8")
     print_plain(TextConsole(stderr=True), f"{loaded.report.verdict} Report: {out}")
@@ -97,12 +97,14 @@ def show_report(
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOptions:
-    """Options of scoring a memory that has no run."""
+    """Options for scoring a memory without a run."""
 
-    tokens: Optional[int] = option("Tokens that a memory may give back; else 1,000 in sessions, 6,000 of texts.", None, least=1)
-    window: int = option("Tokens of a session that stay in sight.", ReplaySettings.window, least=1)
+    tokens: Optional[int] = option(
+        "Most tokens that a memory may return; by default 1,000 in sessions, 6,000 with documents.", None, least=1
+    )
+    window: int = option("Tokens of a session that stay in the agent's window.", ReplaySettings.window, least=1)
     memory_model: str = option("Model for the memory's own work.")
-    embedding_model: str = option("Model of its embeddings.")
+    embedding_model: str = option("Model for its embeddings.")
 
 
 @app.command("score")
@@ -115,7 +117,7 @@ def score_runs(
     *,
     options: ScoreOptions,
 ) -> None:
-    """Predict from what memories recalled how often answers are right, with the true share beside it where there is one."""
+    """Predict from memories' recalls how often answers are right. The true share is printed beside it if it is known."""
     loaded, scorer = load_scorer(model)
     records: list[RunScore] = []
     for source in sources:
@@ -144,12 +146,12 @@ def score_runs(
         "right with everything.",
     )
     if 2 * sum(one.strange for one in records) > recalls:
-        print_plain(console, "Most recalls are unlike what the model was trained on: its predictions say little here.")
+        print_plain(console, "Most recalls are unlike the training rows, so the predictions are unreliable here.")
     print_plain(console, loaded.report.verdict)
 
 
 def _recalled(source: str, memory: str, options: ScoreOptions) -> list[RewardRow]:
-    """Let a memory live recorded sessions or a release of documents, and return what it recalled. Raises EvaluationError."""
+    """Run a memory over recorded sessions or a release of documents, and return its recalls. Raises EvaluationError."""
     with evaluation_errors(), prints_of_others_apart():
         if Path(source).is_file():
             sessions = read_sessions(Path(source))
