@@ -133,6 +133,6 @@ def test_a_run_is_verified_with_the_folder_that_it_was_evaluated_on(tmp_path: Pa
     assert status == 0, output
     (run,) = (tmp_path / "runs").iterdir()
     status, output = amemgym_here(tmp_path, "verify", str(run))
-    assert (status, "give with --data what evaluate was given" in output) == (1, True)
+    assert (status, "give the same data set with --data" in output) == (1, True)
     status, output = amemgym_here(tmp_path, "verify", str(run), "--data", source)
     assert (status, "4 answers graded again" in output) == (0, True), output

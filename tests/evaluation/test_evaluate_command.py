@@ -87,7 +87,7 @@ def test_a_data_json_is_evaluated_reported_and_compared(data: Path) -> None:
     assert len(runs) == 2
     assert "minus" in compared
     assert "detectable" in compared
-    with pytest.raises(Problem, match="is named twice, and a run does not differ from itself"):
+    with pytest.raises(Problem, match="is named twice; name two different runs"):
         CliRunner().invoke(app, ["compare", runs[0], runs[0]], catch_exceptions=False)
 
 

@@ -216,7 +216,10 @@ def test_the_command_line_goes_on_from_the_last_overrides_and_says_which_it_repl
     assert "This run replaces seed 1 by 2." in output
     assert "Overrides of the last run stay: num_users = 1" in output
     status, output = amemgym_here(project.folder, "recipe", "show", "demo")
-    assert (status, "This is the file alone. Overrides of the last run stay: num_users = 1" in output) == (0, True)
+    assert (status, "This is the file without later overrides. Overrides of the last run stay: num_users = 1" in output) == (
+        0,
+        True,
+    )
     status, output = amemgym_here(project.folder, "plan", "demo", "--set", "num_periods=0")
     assert status == 1
     assert "Overrides of the last run: " not in output

@@ -88,7 +88,7 @@ def test_where_most_recalls_are_unlike_the_training_rows_that_is_said(place: Pat
     far = one.model_copy(update={"features": dict.fromkeys(one.features, 9.0)})
     write_reward_rows(place / "rows.parquet", [far] * 3)
     said = " ".join(scored(model, place / "rows.parquet").split())
-    assert "Most recalls are unlike what the model was trained on" in said
+    assert "Most recalls are unlike the training rows" in said
 
 
 def test_a_table_without_rows_is_refused(place: Path, model: Path) -> None:

@@ -53,7 +53,7 @@ def refused(*arguments: str) -> str:
 def test_a_variant_is_published_and_fetched(fake: FakeHub, home: Path, repo: str) -> None:
     dry = run("publish", "demo", "--repo", repo, "--dry-run").stdout
     assert f"{repo} would get one commit and the tag demo-v0.2.0." in dry
-    assert f"{repo} would be made, private in the end.\nNothing was changed." in dry
+    assert f"{repo} would be created, and be private at the end.\nNothing was changed." in dry
     assert not fake.repos
     done = run("publish", "demo", "--repo", repo).stdout
     commit = tags(fake, repo)["demo-v0.2.0"]
@@ -81,7 +81,7 @@ def test_a_dry_run_without_the_hub_tells_all_that_is_known_here(fake: FakeHub, r
     assert any(line.startswith("file  demo/data.json  (") for line in told)
     assert told[-4].startswith("demo-v0.2.0 has ")
     assert told[-3].startswith("Its card: ")
-    assert told[-2].startswith(f"What {repo} holds already could not be checked: ")
+    assert told[-2].startswith(f"The present content of {repo} could not be checked: ")
     assert told[-1] == "Nothing was changed."
     as_json = json.loads(run("publish", "demo", "--repo", repo, "--dry-run", "--json").stdout)
     assert (as_json["tag"], as_json["hub"]) == ("demo-v0.2.0", told[-2])
@@ -98,7 +98,7 @@ def test_a_dry_run_needs_no_repository_and_publishing_does(monkeypatch: pytest.M
     assert json.loads(run("publish", "demo", "--dry-run", "--json").stdout)["repo"] == ""
     refused = run("publish", "demo").exception
     assert isinstance(refused, Problem)
-    assert str(refused) == "Say where to: name a dataset repository with --repo OWNER/NAME, or in AMEMGYM_HUB_REPO."
+    assert str(refused) == "Name a dataset repository with --repo OWNER/NAME, or in AMEMGYM_HUB_REPO."
 
 
 @pytest.fixture

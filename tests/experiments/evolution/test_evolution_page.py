@@ -77,7 +77,7 @@ def test_all_numbers_stand_in_json_and_in_a_table(made: tuple[Path, Any]) -> Non
     [
         (["--feedback", "some"], "--feedback 'some' is not known; give one or several of none,question-only,complete"),
         (["--protocol", "mine"], "--protocol 'mine' is not known"),
-        (["--cycles", "0"], "--cycles, --feedback-questions and --most-characters are 1 or more"),
+        (["--cycles", "0"], "--cycles, --feedback-questions and --most-characters must be 1 or more"),
         (["--replay", "x"], "leave --replay out"),
     ],
 )

@@ -58,7 +58,7 @@ def test_the_cache_is_told_by_model(asked: Path, amemgym: Amemgym) -> None:
     assert lines["gpt-4.1"] == ["gpt-4.1", "2", "0", "0.0", today, today, "33%"]
     assert lines["made-up"][1:3] == ["1", "1"]
     assert "3 replies" in output
-    assert "Rejected replies were paid for and hold nothing that can be used" in output
+    assert "Rejected replies were paid for but cannot be used" in output
 
 
 def unwritable(home: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_file_that_cannot_be_written_is_named(asked: Path, amemgym: Amemgym) -
 
 def test_where_nothing_was_asked_yet_that_is_said(tmp_path: Path, amemgym: Amemgym) -> None:
     for command in (["cache", "info"], ["cache", "prune", "--older-than", "1"], ["ledger"], ["ledger", "export"]):
-        with pytest.raises(Problem, match="begins with the first run"):
+        with pytest.raises(Problem, match="the first run creates it"):
             amemgym(*command)
     assert list(tmp_path.iterdir()) == []
 

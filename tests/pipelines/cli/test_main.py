@@ -248,6 +248,4 @@ def test_a_folder_of_recipes_that_has_none_is_named(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(loading, "RECIPES", tmp_path / "nowhere")
     status, output = amemgym_here(tmp_path, "recipe", "list")
     assert status == 1
-    assert f"There is no recipe in {tmp_path / 'nowhere'}; is AMEMGYM_RECIPES the folder that you mean?" in " ".join(
-        output.split()
-    )
+    assert f"There is no recipe in {tmp_path / 'nowhere'}; check the folder in AMEMGYM_RECIPES." in " ".join(output.split())

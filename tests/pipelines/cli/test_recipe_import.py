@@ -13,7 +13,7 @@ from tests.support.commands import amemgym_here
     [
         (b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b"}", "nested in it more than 100 levels deep"),
         (b'{"a": "\xff"}', "it is not UTF-8 (byte 7)"),
-        (b"[]", "must hold one JSON object"),
+        (b"[]", "must be one JSON object"),
         (b"{", "Expecting"),
     ],
 )

@@ -26,7 +26,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_kind_is_not_served(tmp_path: Path) -> None:
-    assert "is no GGUF file" in refused(weights(tmp_path, b"PK\x03\x04"))
+    assert "is not a GGUF file" in refused(weights(tmp_path, b"PK\x03\x04"))
 
 
 def test_without_the_engine_the_extra_to_install_is_named(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_without_the_engine_the_extra_to_install_is_named(tmp_path: Path) -> Non
 
 
 def test_latency_does_not_go_with_real_weights(tmp_path: Path) -> None:
-    assert "--latency is for the embedded model only" in refused(weights(tmp_path), latency=1.0)
+    assert "--latency works only with the embedded model" in refused(weights(tmp_path), latency=1.0)
 
 
 def test_other_weights_are_another_model(tmp_path: Path) -> None:

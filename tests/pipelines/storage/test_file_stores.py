@@ -93,7 +93,7 @@ def test_another_machine_reads_the_release_and_a_changed_object_shows(
     ObjectStore(url, "releases", cache=tmp_path / "cache").write(f"{VARIANT}/0.1.0/LICENSE", b"changed")
     assert verify_release(release_at(address, home=elsewhere)) == []
     assert "LICENSE" in verify_release(release_at(address, home=elsewhere, fresh=True))[0]
-    with pytest.raises(StoreError, match=rf"{VARIANT}/9\.9\.9 is no release"):
+    with pytest.raises(StoreError, match=rf"{VARIANT}/9\.9\.9 is not a release"):
         release_at(address.replace("0.1.0", "9.9.9"), home=elsewhere)
 
 
