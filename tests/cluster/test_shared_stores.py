@@ -124,7 +124,7 @@ def test_a_lost_connection_beside_the_stores_is_one_sentence(database: str, tmp_
             waiting = asyncio.create_task(_inside(store))
             await asyncio.sleep(0.1)
             end_sessions(database)
-            with pytest.raises(StoreError, match=r"cannot be used .*; mend it or correct AMEMGYM_DATABASE"):
+            with pytest.raises(StoreError, match=r"cannot be used .*; repair it or correct AMEMGYM_DATABASE"):
                 await waiting
 
     asyncio.run(use())
