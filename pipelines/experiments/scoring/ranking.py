@@ -39,6 +39,15 @@ from pipelines.evaluation.report.formatting import (
 )
 from pipelines.evaluation.report.markdown import error_list, section_text
 from pipelines.evaluation.spending import MemoryCall
+from pipelines.experiments.scoring.question_worth import (
+    NEGATIVE_TITLE,
+    QUESTIONS,
+    SHOWN,
+    WORTH_TITLE,
+    negative_table,
+    worth_notes,
+    worth_of_questions,
+)
 from pipelines.experiments.scoring.repetitions import REPETITIONS_TITLE, repetitions, repetitions_table
 from pipelines.memories.registry import IN_PROCESS
 
@@ -238,6 +247,11 @@ def board_sections(runs: Sequence[FinishedRun]) -> list[ReportSection]:
     repeated = repetitions(runs)
     if repeated:
         add("repetitions", REPETITIONS_TITLE, repetitions_table(repeated))
+    worth = worth_of_questions(runs)
+    if worth:
+        add("worth", WORTH_TITLE, *worth_notes(worth), f"{QUESTIONS} beside the board's page has every question.")
+        if worth.negative:
+            add("negative", NEGATIVE_TITLE, f"The {SHOWN} lowest at most.", negative_table(worth))
     if any(one.latency.by_call for one in runs):
         add("seconds", SECONDS_TITLE, seconds_table(runs))
     if any(results.curve for results in named.values()):
