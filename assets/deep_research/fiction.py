@@ -187,7 +187,6 @@ class FictionalWorld(World):
     text_slots = frozenset(("subject", "author", "colleague", "place", "date", "month", "weekday", "count", "few", "percent"))
     needed_slots = frozenset()
     days_apart = 120
-    clause_slots = ("subject", "value")
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
         return NameMaker(SeededRandom(*path), NAME_KINDS, taken)

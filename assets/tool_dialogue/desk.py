@@ -36,7 +36,6 @@ class ServiceDesk(World):
     needed_slots = frozenset(("subject", "clerk", "calls"))
     asides_elsewhere = 1
     days_apart = 60
-    clause_slots = ("subject", "value")
 
     def __init__(self, domain: Domain, matters: Sequence[str] = ()) -> None:
         self.domain = domain

@@ -104,6 +104,8 @@ def _sentences(recipe: Recipe, forecast: Forecast) -> Iterator[str]:
     sent = _thousands(whole.input_tokens.mid / items)
     received = _thousands(whole.output_tokens.mid / items)
     yield f"One {benchmark_of(recipe).noun}: {sent} K input and {received} K output tokens, {cost}."
+    if not forecast.timed:
+        yield "The seconds are a guess: no run with these models was timed. They are those of a large hosted model."
     if recipe.models.batched:
         yield "Calls in batch jobs are counted at half price. A job may take up to a day; the seconds are those of live calls."
     if whole.cost_usd is None:

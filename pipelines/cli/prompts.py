@@ -86,18 +86,19 @@ def judge(
     Its rate of wrong acceptances is a value for a recipe with calibrated gates.
     """
 
-    async def all_cases() -> list[Verdict]:
+    async def all_cases() -> tuple[str, list[Verdict]]:
         with open_run_context(home()) as run_context:
             asked = model or run_context.embedded_model or checked_recipe(variant).models.judge.model
             recipe = with_model(checked_recipe(variant), "judge", asked).model_copy(update={"variant": "trial"})
-            return await judge_cases(load_cases(), recipe=recipe, model=run_context.for_unit("trial", recipe=recipe).model)
+            judged = await judge_cases(load_cases(), recipe=recipe, model=run_context.for_unit("trial", recipe=recipe).model)
+            return asked, judged
 
-    verdicts = run_to_end(all_cases())
+    asked, verdicts = run_to_end(all_cases())
     if as_json:
         print_json(verdicts)
         return
     console = stdout_console()
-    print_accuracy(console, verdicts)
+    print_accuracy(console, verdicts, model=asked)
     for line in calibration(verdicts):
         print_plain(console, line)
     show_misses(console, verdicts, count=misses)
@@ -199,7 +200,7 @@ def _run(name: str, sides: Sequence[Side], *, variant: str, users: int) -> list[
     return run_to_end(all_sides())
 
 
-def print_accuracy(console: Console, verdicts: Sequence[Verdict]) -> None:
+def print_accuracy(console: Console, verdicts: Sequence[Verdict], *, model: str) -> None:
     """Print each gate's share of right readings with Wilson's interval, also apart for texts that tell the value or not."""
     by_gate: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
@@ -213,7 +214,7 @@ def print_accuracy(console: Console, verdicts: Sequence[Verdict]) -> None:
         interval = f"{spread.low:.0%} to {spread.high:.0%}"
         rows.append((gate, _share_right(own), interval, _share_right(parts[True]), _share_right(parts[False])))
     head = ("gate", "right", "95 % interval", "text tells", "text does not tell")
-    print_table(console, head, rows, title="Hand-labelled cases")
+    print_table(console, head, rows, title=f"Hand-labelled cases, judged by {model}")
 
 
 def _count_right(verdicts: Sequence[Verdict]) -> int:

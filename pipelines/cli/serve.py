@@ -90,6 +90,8 @@ def bound_socket(host: str, port: int) -> Generator[socket.socket, None, None]:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # allows a port that was used a moment ago
         try:
             bound.bind((host, port))
+        except socket.gaierror as error:
+            raise Problem(f"The host {host} has no address ({error.strerror}); choose another with --host.") from error
         except OSError as error:
             raise Problem(f"Port {port} on {host} cannot be used ({error.strerror}); choose another with --port.") from error
         yield bound

@@ -74,10 +74,14 @@ class Terms:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of a variant: its stages, then the whole. `source`: what that rests on."""
+    """The forecast of a variant: its stages, then the whole. `source`: what that rests on.
+
+    `timed`: the seconds rest on calls of the same models.
+    """
 
     stages: Sequence[StageForecast]
     source: str
+    timed: bool
 
     @property
     def whole(self) -> StageForecast:
@@ -112,7 +116,8 @@ def forecast_variant(benchmark: Benchmark, recipe: Recipe, ledger: Ledger | None
             whole += use
             whole_cost += cost
     stages.append(_stage_forecast(recipe.variant, whole, cost=whole_cost, margin=basis.margin))
-    return Forecast(stages, f"{basis.source}; intervals of {basis.margin.low:.2g} to {basis.margin.high:.2g} times that")
+    source = f"{basis.source}; intervals of {basis.margin.low:.2g} to {basis.margin.high:.2g} times that"
+    return Forecast(stages, source, timed=any(use.seconds for use in basis.item.values()))
 
 
 def basis_for(benchmark: Benchmark, recipe: Recipe, runs: Sequence[EarlierRun]) -> Basis:

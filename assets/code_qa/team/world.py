@@ -291,7 +291,6 @@ class TeamWorld(World):
     needed_slots = frozenset(("author",))
     asides_elsewhere = 1
     days_apart = 45
-    clause_slots = ("subject", "value")
     shown_relations = SHOWN
 
     def __init__(self, sources: CodeSources, behaviours: Sequence[Behaviour], vocabulary: CodeVocabulary) -> None:

@@ -185,12 +185,11 @@ class StatementForm:
 class World(ABC):
     """An invented world: its relations, its kinds of documents, and the prompts that ask a writer for words.
 
-    `title_slots` are what titles have to have, `text_slots` what texts may have, and `needed_slots`
-    those of them that they must. `statuses` are those of facts and of what says the same of others, each as often as it is
+    `title_slots` are what titles have to have, `text_slots` what texts may have, and `needed_slots` those of them that they
+    must. `statuses` are those of facts and of what says the same of others, each as often as it is
     listed, and `aside_statuses` those of what is said beside. `asides_elsewhere`: statements about others, at most, in each
     document; `days_apart`: how long before its main statement the others are of, at most, where 0 is any time.
-    `clause_slots`: what the wordings of a relation have to have. `shown_relations` are shown and not said. `shares_values`:
-    whether a value of one subject may be said of another.
+    `shown_relations` are shown and not said. `shares_values`: whether a value of one subject may be said of another.
     """
 
     tell_prompt: str
@@ -204,7 +203,6 @@ class World(ABC):
     aside_statuses: Sequence[Status] = ("plain", "plain", "plain", "certified", "unconfirmed")
     asides_elsewhere: int = 0
     days_apart: int = 0
-    clause_slots: Sequence[str] = ("as_of", "subject", "value")
     shown_relations: frozenset[str] = frozenset()
     shares_values: bool = True
 

@@ -42,6 +42,7 @@ ANY_SLOT = r"\{[a-z]+\}"
 MOST_BETWEEN = 60  # letters and slots of such a line between two that it needs: a small model finds no end by itself
 FRAMES = (3, 6)  # of a template, at least and at most
 MOST_PARTS = 3  # of a template; statements come between them
+CLAUSE_SLOTS = ("subject", "value")  # of a wording of a statement; a frame makes a sentence of it, and says as of when
 MOST_UNMADE = 20  # clusters of filler, beside one of two
 # Hops and parallel chains of small clusters, by which a task comes near its length without cutting one of them.
 SMALL_CLUSTERS = ((1, 0), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (4, 0))
@@ -169,9 +170,10 @@ class _Writer:
         return await self._ask(self.world.tell_prompt_of(kind), _telling_schema(self.world, kind), problems, kind=kind)
 
     async def sentences(self, relation: Relation) -> list[str]:
-        sentence = _line_with(self.world.clause_slots, end="." if "as_of" in self.world.clause_slots else "")
-        problems = partial(sentence_problems, world=self.world)
-        return await self._ask(self.world.phrase_prompt, sentence, problems, key="sentences", meaning=relation.meaning)
+        meaning = relation.meaning
+        return await self._ask(
+            self.world.phrase_prompt, _line_with(CLAUSE_SLOTS), sentence_problems, key="sentences", meaning=meaning
+        )
 
     async def _ask(
         self, prompt: str, item: SchemaPart, problems: Callable[[T], Iterable[str]], *, key: str = "documents", **about: str
@@ -242,7 +244,7 @@ def telling_problems(telling: Telling, world: World, *, kind: str) -> Iterator[s
     tokens = count_tokens(plain)
     if not FEWEST_TOKENS <= tokens <= MOST_TOKENS:
         yield f"the parts have {tokens} tokens together; {FEWEST_TOKENS} to {MOST_TOKENS} are wanted."
-    clause = _slot_names(world.clause_slots, " ")
+    clause = _slot_names(CLAUSE_SLOTS, " ")
     for frame in world.statement_form(kind, telling.frames).frames:
         slots = sorted(SLOT.findall(frame.replace("{clause}", clause).replace("{phrase}", "{subject}")))
         if slots != ["as_of", "subject", "value"]:
@@ -254,15 +256,13 @@ def _slot_names(slots: Iterable[str], between: str) -> str:
     return between.join(f"{{{slot}}}" for slot in slots)
 
 
-def sentence_problems(sentence: str, world: World) -> Iterator[str]:
+def sentence_problems(sentence: str) -> Iterator[str]:
     """Yield a sentence for each reason why a wording of a statement cannot be used."""
     plain = SLOT.sub("", sentence)
-    if sorted(SLOT.findall(sentence)) != sorted(world.clause_slots):
-        yield f"{_slot_names(world.clause_slots, ', ')} must be there exactly once."
-    # A wording that says as of when is a sentence; another one is a clause, which a frame makes a sentence of.
-    stops = int("as_of" in world.clause_slots)
-    if plain.count(".") != stops or not sentence.endswith("." * stops):
-        yield "it must end in its only full stop." if stops else "it must have no full stop."
+    if sorted(SLOT.findall(sentence)) != sorted(CLAUSE_SLOTS):
+        yield f"{_slot_names(CLAUSE_SLOTS, ', ')} must be there exactly once."
+    if "." in plain:
+        yield "it must have no full stop."
     if BESIDE_SLOTS.search(plain):
         yield "there is a number or a brace beside the slots."
     yield from _label_problems(sentence)

@@ -149,6 +149,7 @@ def calibration(verdicts: Sequence[Verdict]) -> Iterator[str]:
                 wrong += not verdict.right and verdict.read not in (CANNOT_TELL, UNUSABLE)
         errors[gate] = round(float(wilson_interval(wrong, read, level=0.9).high), 3)
     policy: dict[str, Any] = {"policy": "calibrated", "judge_error": errors}
+    yield from _misses(verdicts)
     yield "For calibrated gates, from these cases (upper end of 90 %; choice has the same value as recovery):"
     try:
         gates = GatePolicy.model_validate(policy)
@@ -164,6 +165,17 @@ def calibration(verdicts: Sequence[Verdict]) -> Iterator[str]:
         votes.append(f"{gate} {first} on a first text, up to {last} on later ones")
     yield f"  {' '.join(settings)}"
     yield f"  Votes: {'; '.join(votes)}."
+
+
+def _misses(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Say it where the judge finds less than half of what texts tell: no rate of wrong acceptances shows that."""
+    told = [verdict for verdict in verdicts if verdict.settled]
+    found = sum(verdict.right for verdict in told)
+    if 2 * found < len(told):
+        yield (
+            f"This judge finds what a text tells in {found} of {len(told)} cases. It would refuse most right drafts, and users "
+            "would be given up: take another judge."
+        )
 
 
 def wilson_interval(part: int, whole: int, *, level: float) -> Any:

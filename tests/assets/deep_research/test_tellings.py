@@ -66,7 +66,7 @@ def test_a_frame_says_from_when_a_fact_is_and_rows_of_a_table_need_none(frames: 
     ],
 )
 def test_a_wording_of_a_statement_is_a_clause_with_both_slots(sentence: str, fine: bool) -> None:
-    assert (not list(sentence_problems(sentence, WORLD))) == fine
+    assert (not list(sentence_problems(sentence))) == fine
 
 
 @pytest.mark.parametrize("kind", WORLD.document_kinds)

@@ -219,6 +219,11 @@ def test_a_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
     assert (status, "choose another with --port" in output) == (1, True)
 
 
+def test_a_host_without_an_address_is_told_apart_from_a_taken_port(tmp_path: Path) -> None:
+    status, output = amemgym_here(tmp_path, "model", "serve", "--host", "nowhere.invalid")
+    assert (status, "choose another with --host" in " ".join(output.split())) == (1, True)
+
+
 @pytest.mark.parametrize("words", [("show", "-1"), ("show", "--json", "-27"), ("regenerate", "-1", "--from", "answers")])
 def test_an_item_below_the_first_is_told_in_one_sentence(words: tuple[str, ...], tmp_path: Path) -> None:
     status, output = amemgym_here(tmp_path, *words)

@@ -79,6 +79,7 @@ def test_calls_of_the_defaults_grow_with_the_recipes_counts() -> None:
 def test_without_a_ledger_the_defaults_are_used_and_widened() -> None:
     forecast = forecast_variant(AMEMGYM, AMemGymRecipe(variant="base"), None, TERMS)
     assert forecast.source.startswith("the shipped defaults")
+    assert not forecast.timed
     total = forecast.whole.calls
     assert (total.low / total.mid, total.high / total.mid) == (pytest.approx(0.7), pytest.approx(1.8))
 
