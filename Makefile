@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint ui record bench docs clean clean-data test-browser test-extras test-environments test-cluster test-reward-llm test-sandbox test-faults test-tau2 lock
+.PHONY: help setup demo test test-fast lint ui record bench docs clean clean-data test-browser test-extras test-environments test-cluster test-parts test-reward-llm test-sandbox test-faults test-endurance test-hostile test-tau2 lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,12 @@ demo: $(READY)  ## make a small complete release on the embedded model: no key, 
 test: $(READY)  ## run the tests
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
+test-fast: $(READY)  ## run the tests that start no command, process, server or chain
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+
+test-parts: $(READY)  ## take each part away (a track, a world of others, an extra), and test what is left
+	@$(BIN)/python -m pytest -n auto tests/parts
+
 lint: $(READY)  ## style, types, import contracts
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -43,7 +49,7 @@ lint: $(READY)  ## style, types, import contracts
 ui: $(READY)  ## open the Dagster UI on http://127.0.0.1:3000
 	@$(BIN)/amemgym ui
 
-record: $(READY)  ## record the real model of tests/recorded anew, at AMEMGYM_BASE_URL (FOLDER=... to go on)
+record: $(READY)  ## record the real models of tests/recorded anew, at AMEMGYM_BASE_URL (FOLDER=... to go on)
 	@$(BIN)/python -m tests.recorded $(FOLDER)
 
 bench: $(READY)  ## measure speed and memory as ratios in one run
@@ -80,10 +86,11 @@ test-cluster: $(CLUSTER)/.ready  ## the same bytes from two workers on Redis and
 	@$(BIN)/pyright --pythonpath $(CLUSTER)/bin/python --project tests/cluster
 	@$(CLUSTER)/bin/python -m pytest tests/cluster
 
-test-sandbox: $(READY)  ## attack bubblewrap, in which code of packages is run (installs Debian's if it is missing)
+test-sandbox: $(READY)  ## attack bubblewrap (installs Debian's if it is missing), and all boundaries as an ordinary user
 	@tests/assets/isolation/install.sh
 # Where users get no namespaces of their own, as in many containers, it is told that it was not attacked.
-	@AMEMGYM_TEST_BOUNDARIES=bubblewrap $(BIN)/python -m pytest -rs -k "attacks or hold" tests/assets/isolation
+	@AMEMGYM_TEST_BOUNDARIES=bubblewrap $(BIN)/python -m pytest -rs -k "attacks or promises or hold" tests/assets/isolation
+	@AMEMGYM_TEST_BOUNDARIES="bubblewrap namespaces landlock" tests/assets/isolation/as_nobody.sh $(BIN)/python -m pytest -rs -p no:cacheprovider -k page_says tests/assets/isolation
 
 test-reward-llm: $(READY)  ## fine-tune a tiny language model on rows of memories (half a minute; first installs torch, 1.2 GB in a minute)
 	@tests/reward_llm/install.sh $(PYTHON) $(REWARD_LLM)
@@ -93,10 +100,16 @@ test-tau2: $(READY)  ## play all 287 tasks of tau2-bench with the right calls, a
 	@tests/extras/install.sh $(PYTHON) $(EXTRAS)
 	@AMEMGYM_TAU2=all $(EXTRAS)/bin/python -m pytest -n auto tests/extras/test_tau2.py
 
-test-faults: $(READY)  ## faults, kills and damage, cell by cell, as a table (hours; CELLS="SIGKILL or drops" for some)
-	@AMEMGYM_TEST_EVERY_CELL=1 $(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/faults \
+test-faults: $(READY)  ## every kind of fault of an endpoint, alone and under a cap, as a table (CELLS="drops or redirect" for some)
+	@$(BIN)/python -m pytest -s -n auto -o faulthandler_timeout=0 tests/faults/test_matrix.py tests/faults/test_caps.py -k "$(or $(CELLS),test)"
+
+test-endurance: $(READY)  ## kills, damage and large runs, cell by cell, as a table (hours; CELLS="SIGKILL or damaged" for some)
+	@AMEMGYM_TEST_EVERY_CELL=1 $(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/faults --ignore tests/faults/test_matrix.py --ignore tests/faults/test_caps.py \
 	  tests/dataset_card/hub/test_faults.py tests/dataset_card/hub/test_concurrent_publishers.py \
 	  tests/pipelines/cli/test_stopped_calls.py tests/pipelines/cli/test_interrupts.py tests/assets/isolation/test_attacks.py -k "$(or $(CELLS),test)"
+
+test-hostile: $(READY)  ## 10,000 releases with a hostile text in one field: no file outside, no traceback
+	@AMEMGYM_TEST_HOSTILE_RELEASES=10000 $(BIN)/python -m pytest -o faulthandler_timeout=0 tests/pipelines/test_hostile_releases.py
 
 lock:  ## compile the lock files anew (needs uv)
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
@@ -110,9 +123,9 @@ lock:  ## compile the lock files anew (needs uv)
 	@for name in verifiers openenv; do uv pip compile --quiet --universal --no-deps --generate-hashes --no-emit-index-url \
 	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 tests/environments/$$name.in \
 	  --output-file tests/environments/$$name.lock; done
-# The extras keep to the lock, but for fsspec and numpy, of which Inspect and Presidio want older ones.
+# The extras keep to the lock, but for fsspec and numpy, of which Inspect wants older ones.
 	@sed -E '/^(fsspec|numpy)==/,/[^\\]$$/d' requirements.lock | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
-	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra mcp --extra inspect --extra pii --extra tau2 --extra swe --group dev --group build \
+	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra mcp --extra inspect --extra tau2 --extra swe --group dev --group build \
 	  --constraint - pyproject.toml tests/extras/requirements.in --output-file tests/extras/requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --extra cluster --group dev --group build --constraint requirements.lock pyproject.toml \

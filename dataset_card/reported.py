@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from assets.records.estimate import with_interval
 from dataset_card.card.basic import basic_card
@@ -14,19 +13,10 @@ from dataset_card.release.manifest import CARD, REPORT, REPORT_PAGE, ManifestFil
 
 
 class ReportedExtras(ReleaseExtras):
-    """A benchmark names its card's template and the page of its report, and says in `about` what its items are."""
+    """A benchmark names its card's template and the page of its report."""
 
-    about: ClassVar[str]
     template: ClassVar[str]
     render_report: ClassVar[Callable[[Any], str]]
-
-    def about_items(self, recipe: Recipe) -> str:
-        """Return what the items of this recipe are."""
-        return self.about
-
-    def attribution(self, recipe: Recipe) -> str:
-        """Return the authors of real documents; empty where there are none."""
-        return ""
 
     def documents(self, files: Sequence[ManifestFile], *, rows: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
         content = self.content
@@ -39,10 +29,10 @@ class ReportedExtras(ReleaseExtras):
             prompts=content.prompts,
             info=dataset_info(self.folder, variant=content.recipe.variant, tables=rows),
             template=self.template,
-            about=self.about_items(content.recipe),
+            about=content.form.about,
             report=report,
             embedded=embedded_model(shared_recipe(content.recipe)),
-            attribution=self.attribution(content.recipe),
+            attribution=content.form.attribution(content.recipe),
             shown=with_interval,
         )
         yield CARD, text.encode()

@@ -1,17 +1,18 @@
 """HTTP clients that read an answer up to a limit: whoever answers may send anything, and a few KB unpack to gigabytes.
 
-The library unpacks in pieces of a megabyte, so that what is counted here is the body as it comes out, packed or not. Headers of
-one's own go to the address that they were given for, and not along with a redirect to another.
+The library unpacks in pieces of a megabyte, so that what is counted here is the body as it comes out, packed or not. Each
+request of the asynchronous client has a connection of its own, and no redirect takes it to another server.
 """
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import httpx2
 
 from assets.records.limits import MB
+from pipelines.redaction import public_address
 
 # At INFO the library writes whole addresses, with the logins and keys in them.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
@@ -41,13 +42,20 @@ class BodyTooLarge(httpx2.RequestError):
         super().__init__(f"answered with more than {most_bytes // MB} MB")
 
 
-class BoundedAsyncClient(httpx2.AsyncClient):
-    """A client that raises BodyTooLarge for an answer of more than `most_bytes`, those of redirects too."""
+class RedirectedElsewhere(httpx2.RequestError):
+    """An answer that sends the request on to another server, or to a page; the message goes on after who answered."""
 
-    def __init__(self, *, most_bytes: int, own_headers: Mapping[str, str] | None = None, **options: Any) -> None:
-        super().__init__(headers=own_headers, **options)
+    def __init__(self, url: httpx2.URL) -> None:
+        super().__init__(f"sends requests on to {public_address(str(url.copy_with(path='/', query=None))).rstrip('/')}")
+
+
+class BoundedAsyncClient(httpx2.AsyncClient):
+    """A client that raises BodyTooLarge for an answer of more than `most_bytes`, and RedirectedElsewhere."""
+
+    def __init__(self, *, most_bytes: int, **options: Any) -> None:
+        # No connection is used twice: what a server sends beyond a reply, or late, would be read as the reply to the next call.
+        super().__init__(limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0), **options)
         self._most_bytes = most_bytes
-        self._own_headers = own_headers or {}
 
     async def send(
         self,
@@ -67,17 +75,13 @@ class BoundedAsyncClient(httpx2.AsyncClient):
             redirects += 1
             if redirects > MOST_REDIRECTS:
                 raise httpx2.TooManyRedirects(f"more than {MOST_REDIRECTS} redirects", request=request)
-            # What goes with the address is on the request already, unless it leads to another host, which must not get it.
-            request = self._redirected(response.next_request, origin=response.request.url)
+            request = response.next_request
+            # To a page, as of a login, a call is sent on without its body.
+            if not _is_same_place(request.url, response.request.url) or request.method != response.request.method:
+                raise RedirectedElsewhere(request.url)
+            # What goes with the address is on the request already.
             response = await super().send(request, stream=True, follow_redirects=False, auth=None)
         return response if stream else await self._read(response)
-
-    def _redirected(self, request: httpx2.Request, *, origin: httpx2.URL) -> httpx2.Request:
-        """The request without headers of one's own where it goes elsewhere."""
-        if not _is_same_place(request.url, origin):
-            for name in self._own_headers:
-                request.headers.pop(name, None)
-        return request
 
     async def _read(self, response: httpx2.Response) -> httpx2.Response:
         body = bytearray()

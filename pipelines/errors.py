@@ -1,6 +1,7 @@
 """Errors whose messages are for the user."""
 
 from assets.records.readable import without_controls
+from pipelines.redaction import without_logins
 
 
 class Problem(Exception):
@@ -18,11 +19,12 @@ class EvaluationError(Problem, ValueError):
 def user_errors() -> tuple[type[Exception], ...]:
     """The errors that end a command with one sentence."""
     # Imported only when a command failed, because the modules take time that `amemgym --help` does not have.
+    from assets.entry_points import EntryPointError
     from assets.llm.ports import EndpointError
     from assets.recipe.loading import RecipeError
 
     # Among the errors of the system are those of our stores.
-    return Problem, EndpointError, RecipeError, OSError
+    return Problem, EntryPointError, EndpointError, RecipeError, OSError
 
 
 def sentence_of(error: Exception) -> str:
@@ -30,5 +32,7 @@ def sentence_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         # Of a renaming it is the new name that the user knows.
         place = error.filename2 or error.filename or "A file or an address"
-        return f"{place} cannot be used ({error.strerror}); mend that and run the command again, what is finished is kept."
-    return without_controls(str(error))
+        sentence = f"{place} cannot be used ({error.strerror}); mend that and run the command again, what is finished is kept."
+    else:
+        sentence = without_controls(str(error))
+    return without_logins(sentence)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import stop_with_run
-from assets.engine.materialization import page_link
+from assets.engine.materialization import UNASKED, page_link, say_unasked
 from assets.engine.ports import StageProgress
 from assets.engine.progress import heartbeat, progress_details, progress_line
 from assets.engine.stage_asset import disk_error_message
@@ -29,34 +29,25 @@ if TYPE_CHECKING:
 NEWEST = "newest"
 UNSCORED = "unscored_"
 MOST_UNSCORED = 0.02  # of the answers; where more cannot be read, scores are doubtful
+NOT_ASKED = (
+    "Nothing is evaluated: a run of `evaluation` asks only the memories that its config names in `memories`, below a limit "
+    "that it sets in `max_cost_usd` or `max_tokens`."
+)
 EVALUATED: Any = dg.Nothing  # no value is kept; `asset` takes this type, though its annotation does not name it
 
 
 class EvaluationConfig(dg.Config):
-    """The memories to evaluate, and the settings of their runs.
+    """The memories to evaluate, and the options of their runs. Without memories, or without a limit, nothing is evaluated.
 
     `memories`: names as in `pipelines/memories/memories.yaml`, addresses of services, and of FILE.py:CLASS, YAML files and
-    addresses with headers or secrets those that AMEMGYM_MEMORIES lists.
-    `model` plays every role that no other field names; models that are empty are the paper's, or the embedded one without
-    endpoint. `extra_body`: further fields of requests, as `--extra-body` of the command has them. `tokens`: what a memory may
-    give back for one question, empty for the benchmark's own. `reply_tokens`: those of a reply with the model's thoughts, empty
-    for the paper's 8,192. `users`: only the first so many. `version`: that of a release on
-    disk, or newest. `again`: once more, though there is a finished run. The limits are those of each memory's run, over all its
-    tries.
+    addresses with headers or secrets those that AMEMGYM_MEMORIES lists. `options`: those of `amemgym evaluate`, as a file for
+    its `--config` has them, such as `model`, `tokens` and `users`. `version`: that of a release on disk, or newest. The limits
+    are those of each memory's run, over all its tries.
     """
 
-    memories: list[str] = Field(default=["full-history"])
-    model: str = ""
-    memory_model: str = ""
-    embedding_model: str = ""
-    user_model: str = ""
-    extra_body: list[str] = Field(default=[])
-    tokens: Optional[int] = None
-    reply_tokens: Optional[int] = None
-    users: Optional[int] = None
+    memories: list[str] = Field(default=[])
+    options: dict[str, Any] = Field(default={})
     version: str = NEWEST
-    seed: int = 42
-    again: bool = False
     max_cost_usd: Optional[float] = None
     max_tokens: Optional[int] = None
 
@@ -74,6 +65,7 @@ def evaluation_asset(benchmark: Benchmark, *, asks: tuple[str, ...] = ()) -> dg.
         partitions_def=benchmark.partitions.by_variant,
         group_name=benchmark.group("evaluation"),
         deps=[benchmark.key("release")],
+        output_required=False,
         pool=MODEL_POOL,
         owners=OWNERS,
         kinds={"python", "llm"},
@@ -86,9 +78,14 @@ def evaluation_asset(benchmark: Benchmark, *, asks: tuple[str, ...] = ()) -> dg.
     async def evaluation(
         context: dg.AssetExecutionContext, config: EvaluationConfig
     ) -> AsyncIterator[dg.MaterializeResult[Any]]:
-        """Evaluate the partition's variant. Raises dg.Failure with one sentence; finished steps stay on the disk."""
+        """Evaluate the partition's variant if the config asks. Raises dg.Failure with one sentence; finished steps stay."""
         from pipelines.errors import EvaluationError
 
+        # Whoever materializes everything has not asked for an evaluation, which costs money.
+        if not config.memories or (config.max_cost_usd is None and config.max_tokens is None):
+            for result in say_unasked(context, NOT_ASKED):
+                yield result
+            return
         try:
             async with stop_with_run():
                 runs = [await _evaluate(request, context.log.info) for request in _requests(config, context)]
@@ -104,39 +101,22 @@ def evaluation_asset(benchmark: Benchmark, *, asks: tuple[str, ...] = ()) -> dg.
 
 def _requests(config: EvaluationConfig, context: dg.AssetExecutionContext) -> "list[EvaluationRequest]":
     """Raises EvaluationError or RecipeError for what the launchpad cannot refuse."""
-    from pipelines.errors import EvaluationError
-    from pipelines.evaluation.command import EvaluationRequest, budget_of
-    from pipelines.evaluation.options import EvaluationOptions
-    from pipelines.memories.contract import MAX_REPLY_TOKENS
+    from pipelines.evaluation.command import EvaluationRequest
+    from pipelines.evaluation.options import budget_of, read_options
     from pipelines.memories.listed import check_listed
     from pipelines.memories.settings import swept_memories
     from pipelines.resources.ledger.budget import budget_with_tags
 
-    if not config.memories:
-        raise EvaluationError("No memory is given; name one or several in `memories`, such as full-history.")
     memories = list[str]()
     for source in config.memories:
         memories += swept_memories(source)
     for memory in memories:
         check_listed(memory)
-    if config.seed < 0:
-        raise EvaluationError(f"`seed` is 0 or more, not {config.seed}.")
-    options = EvaluationOptions(
-        model=config.model,
-        memory_model=config.memory_model,
-        embedding_model=config.embedding_model,
-        user_model=config.user_model,
-        extra_body=tuple(config.extra_body),
-        tokens=config.tokens,
-        reply_tokens=MAX_REPLY_TOKENS if config.reply_tokens is None else config.reply_tokens,
-        seed=config.seed,
-    )
+    options = read_options(config.options, source="The config")
     variant = context.partition_key
     source = variant if config.version == NEWEST else f"{variant}@{config.version}"
     budget = budget_with_tags(budget_of(max_cost_usd=config.max_cost_usd, max_tokens=config.max_tokens), context.run.tags)
-    return [
-        EvaluationRequest(source, name, options, users=config.users, budget=budget, again=config.again) for name in memories
-    ]
+    return [EvaluationRequest(source, name, options, budget=budget) for name in memories]
 
 
 async def _evaluate(request: "EvaluationRequest", write: Callable[[str], object]) -> "FinishedRun":
@@ -146,7 +126,7 @@ async def _evaluate(request: "EvaluationRequest", write: Callable[[str], object]
 
     line = f"{public_address(request.memory)} on {request.dataset}: beginning"
 
-    def begun(run: Run, size: EvaluationForecast) -> None:
+    def announce(run: Run, size: EvaluationForecast) -> None:
         models = ", ".join(f"{role} {run.manifest.model_of(role)}" for role in run.manifest.models)
         sentence = f"{run.manifest.run_id}: asks {run.manifest.asks}; {models}."
         write(f"{sentence} {size.sentence} {size.warning(request.budget)}".strip())
@@ -156,21 +136,22 @@ async def _evaluate(request: "EvaluationRequest", write: Callable[[str], object]
         line = ", ".join([progress_line(progress), *progress_details(progress)])
 
     with heartbeat(write, lambda: line):
-        return await run_evaluation(request, home=home(), progress=EvaluationProgress(begun=begun, show=show))
+        return await run_evaluation(request, home=home(), progress=EvaluationProgress(begun=announce, show=show))
 
 
 def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
     from pipelines.evaluation.folder import PAGE, runs_folder
     from pipelines.evaluation.records import AnswerRow
     from pipelines.evaluation.report.markdown import section_text
+    from pipelines.experiments.scoring.board_tables import board_sections, period_table
     from pipelines.experiments.scoring.compare import compare_runs
     from pipelines.experiments.scoring.leaderboard import LEADERBOARDS_FOLDER, write_leaderboard
-    from pipelines.experiments.scoring.ranking import board_notes, board_sections, period_table, run_labels, standings
+    from pipelines.experiments.scoring.ranking import board_notes, run_labels, run_warnings, standings
 
     folder = runs_folder(home())
     metadata: dict[str, Any] = {
         "leaderboard": dg.MetadataValue.md(standings(runs)),
-        "how_to_read_it": dg.MetadataValue.md("\n\n".join(board_notes(runs))),
+        "how_to_read_it": dg.MetadataValue.md("\n\n".join([*board_notes(runs), *run_warnings(runs)])),
     }
     for section in board_sections(runs):
         _, *parts = section_text(section)
@@ -208,6 +189,8 @@ def evaluation_check(benchmark: Benchmark) -> dg.AssetChecksDefinition:
     def answers_scored(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
         """By the memory with most answers that could not be read."""
         known = last_materialized(context, asset)
+        if UNASKED in known:
+            return dg.AssetCheckResult(passed=True, description=NOT_ASKED)
         shares: dict[str, float] = {}
         for name, share in known.items():
             if name.startswith(UNSCORED):

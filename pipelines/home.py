@@ -60,22 +60,21 @@ class Home:
         return self.root / "studies"
 
     @property
-    def explorer(self) -> Path:
-        """A DuckDB file with views over all snapshots."""
-        return self.root / "explore.duckdb"
-
-    @property
     def dagster(self) -> Path:
         """Dagster's own storage, unless DAGSTER_HOME says otherwise."""
         return Path(os.environ.get("DAGSTER_HOME") or self.root / "dagster")
 
 
 def home() -> Home:
-    """The folder named by AMEMGYM_HOME, else `data` beside the code, with the store that AMEMGYM_STORE names, if any.
+    """The folder named by AMEMGYM_HOME, else `data` beside a checkout's code, or `amemgym-data` where an installation is used.
+
+    AMEMGYM_STORE names its store, if any.
 
     Raises StoreError where the name is that of a file.
     """
-    root = Path(os.environ.get("AMEMGYM_HOME") or Path(__file__).parent.parent / "data").absolute()
+    checkout = Path(__file__).parent.parent
+    default = checkout / "data" if (checkout / "pyproject.toml").exists() else Path("amemgym-data")
+    root = Path(os.environ.get("AMEMGYM_HOME") or default).absolute()
     if root.exists() and not root.is_dir():
         raise StoreError(f"The data folder {root} is a file; name a folder in AMEMGYM_HOME.")
     return Home(root, os.environ.get("AMEMGYM_STORE", "").strip())
@@ -144,7 +143,7 @@ def note_version(home: Home) -> None:
 
 def obstacles(home: Home) -> Iterator[str]:
     """Yield a sentence for each thing that would stop a run: what cannot be written, a disk that is nearly full."""
-    yield from unwritable(home)
+    yield from find_unwritable(home)
     free = shutil.disk_usage(_nearest_folder(home)).free
     if free < LEAST_FREE:
         yield (
@@ -153,7 +152,7 @@ def obstacles(home: Home) -> Iterator[str]:
         )
 
 
-def unwritable(home: Home) -> Iterator[str]:
+def find_unwritable(home: Home) -> Iterator[str]:
     """Yield a sentence for each path that cannot be written; of a folder that is not made yet, the nearest one above."""
     root = _nearest_folder(home)
     # Of a folder above nothing is ours but the right to make a folder in it.

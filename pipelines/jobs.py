@@ -31,7 +31,7 @@ def phases(benchmark: Benchmark, variant: str, *, units: Sequence[str], config: 
     `config`: as a run has it.
     """
     key = benchmark.key
-    if not benchmark.partitions.sharded:
+    if not benchmark.partitions.is_sharded:
         yield Phase(key(GENERATE_AND_RELEASE), variant, config)
         return
     rest = dict(config)
@@ -72,7 +72,7 @@ def benchmark_jobs(entry: BenchmarkEntry) -> list[Any]:
             description="Evaluate memories on the release of a variant.",
         ),
     ]
-    if benchmark.partitions.sharded:
+    if benchmark.partitions.is_sharded:
         jobs += _phase_jobs(benchmark)
     return jobs
 
@@ -90,22 +90,22 @@ def _phase_jobs(benchmark: Benchmark) -> list[Any]:
         ),
         _job(
             key("make_release"),
-            _released(benchmark),
+            _release_assets(benchmark),
             by_variant,
             description="Report on a finished variant and freeze it into a release.",
         ),
     ]
 
 
-def _released(benchmark: Benchmark) -> tuple[str, ...]:
+def _release_assets(benchmark: Benchmark) -> tuple[str, ...]:
     """Return the assets that are made of all of a variant's items."""
     return tuple(map(benchmark.key, ("quality_report", "dataset_card", "release")))
 
 
 def release_phase(benchmark: Benchmark, variant: str, *, config: Mapping[str, Any]) -> Phase:
     """Return the run that reports on the finished items of a variant and releases them."""
-    job = "make_release" if benchmark.partitions.sharded else GENERATE_AND_RELEASE
-    return Phase(benchmark.key(job), variant, config, _released(benchmark))
+    job = "make_release" if benchmark.partitions.is_sharded else GENERATE_AND_RELEASE
+    return Phase(benchmark.key(job), variant, config, _release_assets(benchmark))
 
 
 def phases_op(job: str) -> str:
@@ -118,8 +118,8 @@ def _whole_job(entry: BenchmarkEntry, *, description: str) -> Any:
     partitions = entry.benchmark.partitions
     key = entry.benchmark.key
     name = key(GENERATE_AND_RELEASE)
-    if not partitions.sharded:
-        assets = (key("recipe"), *entry.benchmark.stage_names, *_released(entry.benchmark))
+    if not partitions.is_sharded:
+        assets = (key("recipe"), *entry.benchmark.stage_names, *_release_assets(entry.benchmark))
         return _job(name, assets, partitions.by_variant, description=description)
 
     @dg.op(

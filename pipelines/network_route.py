@@ -6,6 +6,7 @@ The route is worked out here, and not left to the HTTP library, so that an error
 import os
 import ssl
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
@@ -18,7 +19,7 @@ from urllib.request import getproxies
 
 import httpx2
 
-from pipelines.redaction import public_address, secrets_of
+from pipelines.redaction import login_is_unsure, public_address, secrets_of
 
 PORTS = {"http": 80, "https": 443}
 SCHEMES = ("http", "https", "socks5", "socks5h")
@@ -56,10 +57,16 @@ class NetworkRoute:
         url = httpx2.URL(address)
         proxies = getproxies()
         for scheme in (url.scheme, "all"):
-            proxy = proxies.get(scheme, "")
-            if proxy and not _is_excepted(url, proxies.get("no", "")):
-                return cls(url.scheme, url.host, proxy if "://" in proxy else f"http://{proxy}", _name_of(scheme))
+            if proxies.get(scheme) and not _is_excepted(url, proxies.get("no", "")):
+                return cls(url.scheme, url.host, _with_scheme(proxies[scheme]), _name_of(scheme))
         return cls(url.scheme, url.host)
+
+    @classmethod
+    def check_all(cls) -> None:
+        """Raise NoRoute for a proxy of any scheme that is none: a library that opens them all would quote it in its error."""
+        proxies = getproxies()
+        for scheme in filter(proxies.get, (*PORTS, "all")):
+            cls(scheme, "", _with_scheme(proxies[scheme]), _name_of(scheme))._proxy()
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
@@ -87,11 +94,10 @@ class NetworkRoute:
                 f"The variable {self.variable} names a SOCKS proxy, for which the package socksio is missing; install it with "
                 f".venv/bin/pip install socksio, name an HTTP proxy, or put {self.host} into NO_PROXY."
             )
-        try:
-            return httpx2.Proxy(self.proxy)
-        except (httpx2.InvalidURL, ValueError):
-            problem = f"The variable {self.variable} holds no address of a proxy; give one as in http://proxy:3128."
-        raise NoRoute(problem)
+        if not login_is_unsure(self.proxy):
+            with suppress(httpx2.InvalidURL, ValueError):
+                return httpx2.Proxy(self.proxy)
+        raise NoRoute(f"The variable {self.variable} holds no address of a proxy; give one as in http://proxy:3128.")
 
     def _tls(self) -> ssl.SSLContext:
         """Return what is trusted, the same for all clients until the environment names others. Raises NoRoute."""
@@ -188,6 +194,10 @@ def _is_in_network(host: str, network: str) -> bool:
         return ip_address(host) in ip_network(network, strict=False)
     except ValueError:
         return False
+
+
+def _with_scheme(proxy: str) -> str:
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _name_of(scheme: str) -> str:

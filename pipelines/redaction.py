@@ -25,6 +25,8 @@ END = 4
 # Keys of common providers, and keys that the provider has masked itself, such as sk-ab***yz or sk-ab...yz.
 KEY_SHAPED = re.compile(r"\b(?:sk|pk|rk|hf|gsk|xai|key|nvapi)[-_][\w-]{8,}|AIza[\w-]{8,}|\*{3}|\w(?:\.{3}|…)\w")
 SECRET_VARIABLES = re.compile(r"KEY|TOKEN(?!S_)|SECRET|PASSW|CREDENTIAL|AUTH|DATABASE|STORE|ALERT_URL|WEBHOOK")
+ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://[^\s'\"`<>]+")
+SECRET_QUERY = re.compile(r"[?&][^=&]*(?:key|token|secret|passw|credential|auth|signature)[^=&]*=", re.IGNORECASE)
 WORD = re.compile(r"[^\s\"]+")
 BASE64 = re.compile(r"[A-Za-z0-9+/_-]{4,}")
 # Folders before a file's name, as errors and tracebacks quote them, and as they stand in a sentence.
@@ -42,9 +44,33 @@ def public_address(address: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
+def without_logins(text: str) -> str:
+    """Return a sentence whose web addresses have no login, and no query that is named like a secret.
+
+    Whatever was given as a source is repeated in the sentence that refuses it.
+    """
+    return ADDRESS.sub(lambda address: _without_login(address[0]), text)
+
+
+def _without_login(address: str) -> str:
+    bare = address.rstrip(".,;:!?)")
+    rest = address[len(bare) :]
+    scheme, _, beyond = bare.partition("://")
+    authority = re.split(r"[/?#]", beyond, maxsplit=1)[0]
+    has_login = "@" in authority or (_parts(f"{scheme}://{authority}") is None and ":" in authority)
+    if has_login or SECRET_QUERY.search(bare):
+        return public_address(bare) + rest
+    return address
+
+
 def can_be_taken_apart(address: str) -> bool:
     """Return True where it is sure which part of a web address is its host: a / or @ in a password leaves that open."""
     return _parts(address) is not None
+
+
+def login_is_unsure(address: str) -> bool:
+    """Return True for an address of any kind that may hold a login, and does not say for sure where that ends."""
+    return "@" in address and not can_be_taken_apart(address)
 
 
 def _parts(address: str) -> SplitResult | None:
@@ -53,8 +79,8 @@ def _parts(address: str) -> SplitResult | None:
         _ = parts.port  # which raises for one that is no number, as where a / cuts a password
     except ValueError:
         return None
-    beyond = f"{parts.path}{parts.query}{parts.fragment}"
-    return parts if parts.scheme and parts.hostname and "@" not in beyond else None
+    sure = address.count("@") == parts.netloc.count("@") <= 1
+    return parts if parts.scheme and parts.hostname and sure else None
 
 
 def login_of(address: str) -> tuple[str, str] | None:
@@ -109,7 +135,7 @@ class Redactor:
             if name.endswith("_HEADERS"):
                 for line in value.replace("\\n", "\n").splitlines():
                     content = line.partition(":")[2].strip()
-                    secrets += [one for one in (content, content.rpartition(" ")[2]) if len(one) >= SHORT]
+                    secrets += [secret for secret in (content, content.rpartition(" ")[2]) if len(secret) >= SHORT]
         return cls(*secrets)
 
     def clean(self, text: str) -> str:
@@ -180,16 +206,16 @@ def _readings(word: str) -> Iterator[str]:
     for run in BASE64.findall(unquote(word)):
         # Where it begins is not known: other letters may stand before it, as in Basic+dXNlcjpwYXNz.
         for start in range(4):
-            yield _decoded(run[start:])
+            yield _decode_run(run[start:])
 
 
 def _is_login(word: str) -> bool:
     """Return True where the word is base64 that begins as a user and a password do, whoever's they are."""
-    decoded = map(_decoded, BASE64.findall(word))
+    decoded = map(_decode_run, BASE64.findall(word))
     return any(text.isascii() and text.isprintable() and ":" in text[1:] for text in decoded)
 
 
-def _decoded(run: str) -> str:
+def _decode_run(run: str) -> str:
     """Return a run of letters decoded from base64, as far as it is whole; servers cut off what is long."""
     whole = run.translate(str.maketrans("-_", "+/"))
     whole = whole[: len(whole) - 1] if len(whole) % 4 == 1 else whole

@@ -62,23 +62,23 @@ def enclose_in_tags(value: object, tag: str) -> str:
     Strings stay as they are, everything else becomes compact JSON.
     """
     if isinstance(value, str):
-        text = neutralized(value)
+        text = neutralize_brackets(value)
     else:
         dumped = json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-        text = _without_imitations(dumped, _escaped)
+        text = _without_imitations(dumped, _escape_bracket)
     return f"<{tag}>\n{text}\n</{tag}>"
 
 
-def neutralized(text: str) -> str:
+def neutralize_brackets(text: str) -> str:
     """Return the text with `&lt;` and `&#91;` for the first brackets of what imitates a tag or a token."""
-    return _without_imitations(text, _named)
+    return _without_imitations(text, _name_bracket)
 
 
-def _escaped(bracket: str) -> str:
+def _escape_bracket(bracket: str) -> str:
     return f"\\u{ord(bracket):04x}" if bracket.isascii() else json.dumps(bracket)[1:-1]
 
 
-def _named(bracket: str) -> str:
+def _name_bracket(bracket: str) -> str:
     return "&#91;" if SEARCHED_FORMS.get(ord(bracket), bracket) == "[" else "&lt;"
 
 

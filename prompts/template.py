@@ -88,33 +88,26 @@ def in_rows(states: Mapping[str, Mapping[str, str]], variables: Iterable[str]) -
     return rows
 
 
-STATE_COLUMNS = ("now", "may_become", "changes", "had")
+MOVE_COLUMNS = ("day", "earlier", "now", "may_become")
 
 
-def with_past(
-    counts: Mapping[str, int],
+def with_moves(
     current: Mapping[str, str],
-    updates: Sequence[Mapping[str, str]],
     offered: Mapping[str, Sequence[str]],
+    earlier: Mapping[str, Sequence[str]],
+    days: Mapping[str, str],
 ) -> dict[str, object]:
-    """Return a table with all that is known of each variable; its last columns are left out where they say nothing."""
-    rows: dict[str, list[object]] = {}
-    for name, count in counts.items():
-        rows[name] = [current[name], offered.get(name, [])]
-        # The last update led to the present value.
-        had = [update[name] for update in updates if name in update][:-1]
-        if count or had:
-            rows[name].append(count)
-        if had:
-            rows[name].append(had)
-    return {"columns": STATE_COLUMNS, "variables": rows}
+    """Return a table of the variables that may change, with the day on which each would, and the values of those that stay."""
+    rows = {name: [days[name], earlier[name], current[name], choices] for name, choices in offered.items()}
+    stay = {name: value for name, value in current.items() if name not in offered}
+    return {"columns": MOVE_COLUMNS, "may_change": rows, "stay": stay}
 
 
 def with_nor(changes: Mapping[str, Mapping[str, Any]], choices: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
     """Return each change's old and new value beside the choices that are neither, where there are any."""
     table: dict[str, dict[str, Any]] = {}
     for name, change in changes.items():
-        table[name] = {"old": change["old"], "new": change["new"]}
+        table[name] = {key: change[key] for key in ("day", "old", "new") if key in change}
         rest = [choice for choice in choices[name] if choice not in table[name].values()]
         if rest:
             table[name]["nor"] = rest
@@ -154,7 +147,7 @@ def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     filters: dict[str, Any] = environment.filters
     # Templates use these names; to rename a filter would change their fingerprints.
-    filters |= {"fenced": enclose_in_tags, "among": with_alternatives, "with_rows": with_rows, "with_past": with_past}
+    filters |= {"fenced": enclose_in_tags, "among": with_alternatives, "with_rows": with_rows, "with_moves": with_moves}
     filters |= {"in_rows": in_rows, "by_value": by_value, "own_with_nor": own_with_nor, "groups_with_nor": groups_with_nor}
     return environment
 
@@ -199,7 +192,7 @@ class Prompt:
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
     @cached_property
-    def _compiled(self) -> tuple[jinja2.Template, ...]:
+    def _templates(self) -> tuple[jinja2.Template, ...]:
         return tuple(ENVIRONMENT.from_string(part.text) for part in self.parts)
 
     def render(self, **values: object) -> RenderedPrompt:
@@ -210,7 +203,7 @@ class Prompt:
             extra = sorted(given - self.variables)
             raise PromptError(f"Prompt {self.name!r} was rendered with missing {missing} and unknown {extra} variables.")
         messages: list[Message] = []
-        for part, template in zip(self.parts, self._compiled, strict=True):
+        for part, template in zip(self.parts, self._templates, strict=True):
             text = template.render(values).strip()
             if part.role == "system":
                 text = f"{text}\n{STANDING_RULE}"

@@ -20,6 +20,7 @@ os.environ.setdefault("AMEMGYM_TRUST_PACKAGES", "1")
 
 # It sets what numpy and Arrow read when they are first imported, which a test may do before it imports ours.
 import pipelines  # noqa: E402, F401 # pyright: ignore[reportUnusedImport]
+from tests.support.slow import is_slow  # noqa: E402
 
 # readline, which pytest imports, sets them for the workers' processes, and tables would be as narrow as a terminal.
 for _name in ("COLUMNS", "LINES"):
@@ -46,8 +47,12 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest; the others keep their order."""
+    """Mark the slow ones, and begin with the longest; the others keep their order."""
+    for item in items:
+        if is_slow(item):
+            item.add_marker("slow")
     items.sort(key=lambda item: item.path.name not in FIRST)
 
 

@@ -57,7 +57,7 @@ class ReportedItems(Protocol):
     def validated(self) -> bool: ...
 
     @property
-    def voted(self) -> Collection[str]:
+    def voted_stages(self) -> Collection[str]:
         """The stages whose records have the votes of their gates."""
         ...
 
@@ -86,7 +86,7 @@ class FinishedItems:
         return self.refs.keys()
 
     @property
-    def voted(self) -> Collection[str]:
+    def voted_stages(self) -> Collection[str]:
         return self.stages
 
     @property

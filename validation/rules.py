@@ -178,16 +178,17 @@ class OneRowPerItem:
 class NoTwoAlike:
     """Accumulator of a rule that no two items share a key. `sentence` describes a repeat, by its record and the first id."""
 
-    def __init__(self, *, key: Callable[[Any], Hashable], sentence: Callable[[Any, str], str]) -> None:
-        self._key = key
+    def __init__(self, *, keys: Callable[[Any], Iterable[Hashable]], sentence: Callable[[Any, str], str]) -> None:
+        self._keys = keys
         self._sentence = sentence
         self._first: dict[Hashable, str] = {}
         self._repeats: list[Violation] = []
 
     def add(self, record: ItemRecord) -> None:
-        first = self._first.setdefault(self._key(record), record.item_id)
-        if first != record.item_id:
-            self._repeats.append(Violation(record.item_id, self._sentence(record, first)))
+        firsts = [self._first.setdefault(key, record.item_id) for key in self._keys(record)]
+        others = [first for first in firsts if first != record.item_id]
+        if others:
+            self._repeats.append(Violation(record.item_id, self._sentence(record, others[0])))
 
     def violations(self) -> Iterator[Violation]:
         yield from self._repeats
@@ -202,17 +203,11 @@ class AcceptingVotes:
 
     def __init__(self, records: Iterable[GateRecord]) -> None:
         self._accepting = Counter[_JudgedText]()
-        self._first_votes: dict[_JudgedText, GateRecord] = {}
         for vote in records:
-            key = (vote.gate, vote.text, frozenset(vote.target.items()))
-            self._accepting[key] += vote.accepted
-            self._first_votes.setdefault(key, vote)
+            self._accepting[(vote.gate, vote.text, frozenset(vote.target.items()))] += vote.accepted
 
     def too_few(self, gate: str, text: str, target: Mapping[str, str], *, policy: GatePolicy) -> int | None:
         """Return the number of accepting votes when the policy wants more, else None."""
         key = (gate, text, frozenset(target.items()))
-        first = self._first_votes.get(key)
-        # Later drafts and refinements of an item may need more votes than its first text.
-        number = policy.text_number(first.draft, first.refinement) if first else 0
-        _, needed = policy.votes_for(gate, text=number)
+        _, needed = policy.votes_for(gate)
         return self._accepting[key] if self._accepting[key] < needed else None

@@ -19,6 +19,7 @@ from assets.amemgym.records.state import (
     StateSchema,
     StateTrajectory,
     TrajectoryPeriod,
+    shared_day,
 )
 from assets.recipe.amemgym import MAX_STATES_PER_QUERY
 from assets.records.base import ItemRecord
@@ -48,8 +49,10 @@ def parts_of(episode: Episode) -> dict[str, ItemRecord]:
         if index > 0:
             events.append(PeriodEvents.model_construct(index=index, events=tuple(_events(period))))
     answers: list[QuestionAnswers] = []
-    for one in episode.questions:
-        own = QuestionAnswers.model_construct(question_id=one.question_id, choices=one.answer_choices, golden=one.golden)
+    for question in episode.questions:
+        own = QuestionAnswers.model_construct(
+            question_id=question.question_id, choices=question.answer_choices, golden=question.golden
+        )
         answers.append(own)
     return {
         "user_profiles": episode.user_profile,
@@ -65,7 +68,8 @@ def parts_of(episode: Episode) -> dict[str, ItemRecord]:
 def _events(period: EpisodePeriod) -> Iterator[Event]:
     for session in period.sessions:
         if session.event:
-            yield Event.model_construct(states=tuple(session.exposed_states), text=session.event)
+            day = shared_day(period.days, session.exposed_states)
+            yield Event.model_construct(states=tuple(session.exposed_states), text=session.event, day=day)
 
 
 def named_once(schema: StateSchema, answers: AnswerSet) -> tuple[StateSchema, AnswerSet]:
@@ -143,8 +147,8 @@ class _CountsFound:
 def fitting_counts(episodes: Sequence[Episode]) -> Mapping[str, Any]:
     """Return a recipe's counts and dates as most of these users have them, so that rules find the users who differ."""
     found = _CountsFound()
-    for one in episodes:
-        found.add(one)
+    for episode in episodes:
+        found.add(episode)
     periods = max(1, mode(found.periods) - 1)
     questions = mode(found.questions)
     # The limits are those of the recipe's fields: a file beyond them is still given a recipe.
@@ -165,4 +169,5 @@ def fitting_counts(episodes: Sequence[Episode]) -> Mapping[str, Any]:
         "max_changes_per_state": found.most_changes,
         "min_variants_per_question": max(2, min(20, choices**states, *found.options)),
         "max_states_per_query": max(1, min(MAX_STATES_PER_QUERY, max(found.exposed, default=1))),
+        "cast": any(episode.user_profile.cast.lines for episode in episodes),
     }

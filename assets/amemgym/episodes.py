@@ -46,7 +46,7 @@ async def join_episode(
             user_id=profile.user_id,
             start_date=recipe.start_date,
             user_profile=profile,
-            state_schema=schema.unjudged(),
+            state_schema=schema.without_judgements(),
             periods=join_periods(trajectory, tuple(period.sessions for period in sessions.periods)),
             questions=join_questions(schema, answers.questions),
         )
@@ -61,11 +61,11 @@ def summarize_episodes(episodes: Sequence[Episode]) -> Metadata:
     questions = 0
     evenness: list[float] = []
     golden_changes: list[float] = []
-    for one in episodes:
-        sessions += _count_sessions(one)
-        questions += len(one.questions)
-        evenness.extend(balance(one.periods, one.state_schema.choices).values())
-        golden_changes.append(golden_change_share(one.periods, [question.required_info for question in one.questions]))
+    for episode in episodes:
+        sessions += _count_sessions(episode)
+        questions += len(episode.questions)
+        evenness.extend(balance(episode.periods, episode.state_schema.choices).values())
+        golden_changes.append(golden_change_share(episode.periods, [question.required_info for question in episode.questions]))
     return {
         "sessions": sessions,
         "questions": questions,
@@ -83,10 +83,10 @@ def _held_choices(episodes: Iterable[Episode]) -> list[Row]:
     """Return by position among a variable's listed choices the share of variables that hold it at the start and at the end."""
     at_start = Counter[int]()
     at_end = Counter[int]()
-    for one in episodes:
-        first = one.periods[0].state
-        last = one.periods[-1].state
-        for name, values in one.state_schema.choices.items():
+    for episode in episodes:
+        first = episode.periods[0].state
+        last = episode.periods[-1].state
+        for name, values in episode.state_schema.choices.items():
             at_start[values.index(first[name])] += 1
             at_end[values.index(last[name])] += 1
     rows: list[Row] = []

@@ -1,9 +1,10 @@
 """Stage 6: from a period's updates, the life events that caused them (section 3.1; App. C.3, elaboration)."""
 
-from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Coroutine, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any
 
@@ -14,14 +15,22 @@ from assets.amemgym.records.state import (
     PeriodEvents,
     StateSchema,
     StateTrajectory,
+    StateUpdate,
     TrajectoryPeriod,
-    selected,
+    select_values,
+    variables_of,
     without,
 )
 from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.state_schema import STATE_SCHEMA
-from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY, changes_in_prompt
-from assets.amemgym.state_trajectory.story_reading import StoryReader, StoryText, read_story, texts_per_call
+from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY, changes_in_prompt, story_so_far
+from assets.amemgym.state_trajectory.story_reading import (
+    StoryReader,
+    StoryText,
+    read_story,
+    summary_story,
+    texts_per_call,
+)
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.async_calls import gather_all
@@ -30,7 +39,8 @@ from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, enum_of, list_of, object_of
 from assets.recipe.amemgym import AMemGymRecipe, calls_for_changes, values_apart
 from assets.records.base import GateRecord, ItemFailed, duplicates
-from assets.reporting.asset_description import AssetDescription, Metadata, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription, Metadata
 from assets.reporting.histogram import histogram, rounded_mean
 from assets.text.text_checks import StyleCheck, TextInContext, blocking_faults
 from assets.text.words import count_tokens
@@ -46,97 +56,134 @@ class GatedEvent:
     attempt: GateAttempt
 
 
+@dataclass(frozen=True)
+class EventWriter(StoryReader):
+    """What every call about the user's events needs: `events` are those drafted so far, in order of time.
+
+    A period's writer gets the summaries of all periods before it. Of the events it gets those of the last one, and those that
+    brought about what changes now: all of them would double the tokens of a call.
+    """
+
+    trajectory: StateTrajectory
+    events: list[GatedEvent] = field(default_factory=list[GatedEvent])
+
+    def in_prompt(self, period: TrajectoryPeriod) -> dict[str, object]:
+        """Return the prompt variables that all calls about events of a period share; nothing later than it is in them."""
+        periods = self.trajectory.periods[1 : period.index]
+        changed = set(period.changed)
+        told: list[str] = []
+        for event in self.events:
+            is_last = event.period.index == period.index - 1
+            if is_last or (event.period.index < period.index and not changed.isdisjoint(event.draft.states)):
+                told.append(f"{event.draft.day}: {event.attempt.text}")
+        return {
+            "user_profile": self.profile.in_prompt,
+            "start_date": self.recipe.start_date.isoformat(),
+            "story": story_so_far(periods, summary_story(periods)),
+            "earlier_events": told,
+            "period": {"from": str(period.start), "to": str(period.end)},
+            "unchanged_states": without(period.state, period.changed),
+            "language": self.recipe.language_name,
+        }
+
+
 async def elaborate_events(
     profile: UserProfile, schema: StateSchema, trajectory: StateTrajectory, *, recipe: AMemGymRecipe, model: LanguageModel
 ) -> EventSet:
-    """Explain the updates of all periods, each in a call of its own, all at once; then let all events pass their gate."""
-    reader = StoryReader(profile, schema, recipe, model)
-    drafted = await gather_all(*map(partial(_draft_period, reader), trajectory.periods[1:]))
-    story = list(chain.from_iterable(drafted))
+    """Explain the updates of each period in turn, as each follows from what was before; then let all events pass their gate."""
+    writer = EventWriter(profile, schema, recipe, model, trajectory)
+    drafted: list[list[GatedEvent]] = []
+    for period in trajectory.periods[1:]:
+        drafted.append(await _draft_period(writer, period))
+        writer.events.extend(drafted[-1])
     if recipe.gates.consistency:
-        await _pass_event_gates(reader, story)
+        await _pass_event_gates(writer)
     periods: list[PeriodEvents] = []
     records: list[GateRecord] = []
     for index, own in enumerate(drafted, start=1):
         finished: list[Event] = []
-        for one in own:
-            finished.append(Event(states=one.draft.states, text=one.attempt.text))
-            records.extend(one.attempt.records)
+        for event in own:
+            finished.append(event.draft.model_copy(update={"text": event.attempt.text}))
+            records.extend(event.attempt.records)
         periods.append(PeriodEvents(index=index, events=tuple(finished)))
     return EventSet(user_id=profile.user_id, periods=tuple(periods), gate_records=tuple(records))
 
 
-async def _draft_period(reader: StoryReader, period: TrajectoryPeriod) -> list[GatedEvent]:
-    events = await _draft_together_or_apart(reader, period)
-    attempts = await gather_all(*(_in_style(reader, period, number, event) for number, event in enumerate(events, start=1)))
+async def _draft_period(writer: EventWriter, period: TrajectoryPeriod) -> list[GatedEvent]:
+    drafted = await _draft_together_or_apart(writer, period)
+    # The sort is stable: events of one day stay in the order of the reply.
+    events = sorted(drafted, key=lambda event: event.day or period.end)
+    attempts = await gather_all(*(_in_style(writer, period, number, event) for number, event in enumerate(events, start=1)))
     return [GatedEvent(period, event, attempt) for event, attempt in zip(events, attempts, strict=True)]
 
 
-async def _draft_together_or_apart(reader: StoryReader, period: TrajectoryPeriod) -> Sequence[Event]:
+async def _draft_together_or_apart(writer: EventWriter, period: TrajectoryPeriod) -> Sequence[Event]:
     """Return events of all changes, apart where a writer cannot tell several in one call.
 
     Also apart where the recipe wants fewer values in a query than the prompt of queries allows: one event is for one query.
     """
-    if values_apart(reader.recipe):
-        return await _draft_apart(reader, period, most=reader.recipe.max_states_per_query, sample=0)
+    if values_apart(writer.recipe):
+        return await _draft_apart(writer, period, most=writer.recipe.max_states_per_query, sample=0)
     try:
-        return await _draft(reader, period, period.changed, sample=0)
+        return await _draft(writer, period, period.changed, sample=0)
     except ItemFailed:
         if len(period.changed) == 1:
             raise
-    return await _draft_apart(reader, period, most=1, sample=1)
+    return await _draft_apart(writer, period, most=1, sample=1)
 
 
-async def _draft_apart(reader: StoryReader, period: TrajectoryPeriod, *, most: int, sample: int) -> list[Event]:
-    """Return events of at most so many changes, each asked for by itself."""
+async def _draft_apart(writer: EventWriter, period: TrajectoryPeriod, *, most: int, sample: int) -> list[Event]:
+    """Return events of at most so many changes of one day, each asked for by itself."""
     apart: list[Coroutine[Any, Any, tuple[Event, ...]]] = []
-    for start in range(0, len(period.changed), most):
-        apart.append(_draft(reader, period, period.changed[start : start + most], sample=sample, whole=True))
+    for _, same_day in groupby(sorted(period.updates, key=_day_of_update), key=_day_of_update):
+        changed = variables_of(same_day)
+        for start in range(0, len(changed), most):
+            apart.append(_draft(writer, period, changed[start : start + most], sample=sample, whole=True))
     return list(chain.from_iterable(await gather_all(*apart)))
 
 
-async def _in_style(reader: StoryReader, period: TrajectoryPeriod, number: int, event: Event) -> GateAttempt:
+def _day_of_update(update: StateUpdate) -> date:
+    return update.day or date.max
+
+
+async def _in_style(writer: EventWriter, period: TrajectoryPeriod, number: int, event: Event) -> GateAttempt:
     """Return the event's text, or one written by itself where a call of several left a fault in it that a rule would block."""
     item_id = f"e{period.index:02d}-{number:02d}"
-    if not blocking_faults(event_in_context(event, period.state, recipe=reader.recipe)):
+    if not blocking_faults(event_in_context(event, profile=writer.profile, recipe=writer.recipe)):
         return GateAttempt(item_id, event.text)
-    (alone,) = await _draft(reader, period, event.states, sample=1, whole=True)
+    (alone,) = await _draft(writer, period, event.states, sample=1, whole=True)
     return GateAttempt(item_id, alone.text, draft=1)
 
 
 async def _draft(
-    reader: StoryReader, period: TrajectoryPeriod, changed: Collection[str], *, sample: int, whole: bool = False
+    writer: EventWriter, period: TrajectoryPeriod, changed: Collection[str], *, sample: int, whole: bool = False
 ) -> tuple[Event, ...]:
     """Return events that account for these of the period's changes, or a single one that accounts for the `whole` of them.
 
     The writer of a single one does not get the period's summary, which tells of other changes too and would be told again.
     """
-    recipe = reader.recipe
-    known = {} if whole else {"summary": period.summary}
-    changes = changes_in_prompt(period, reader.schema)
+    recipe = writer.recipe
+    changes = changes_in_prompt(period, writer.schema)
     prompt = load_prompt("events/elaborate").render(
-        user_profile=reader.profile.formatted_str,
-        start_date=recipe.start_date.isoformat(),
-        period={"from": str(period.start), "to": str(period.end), **known},
-        state_changes=selected(changes, changed),
-        unchanged_states=without(period.state, period.changed),
-        language=recipe.language_name,
+        **writer.in_prompt(period),
+        summary="" if whole else period.summary,
+        state_changes=select_values(changes, changed),
     )
     style = StyleCheck.of_texts(recipe.gates.max_reasks, alone=whole, noun="Event")
 
     def convert(reply: dict[str, list[dict[str, Any]]]) -> tuple[Event, ...]:
         events: list[Event] = []
         caused: list[str] = []
-        for one in reply["events"]:
-            states = dict.fromkeys(one["states"])  # to name a change twice within one event says nothing new
-            events.append(Event(states=tuple(states), text=one["event"]))
+        for row in reply["events"]:
+            states = tuple(dict.fromkeys(row["states"]))  # to name a change twice within one event says nothing new
+            events.append(Event(states=states, text=row["event"], day=day_of_event(states, period)))
             caused.extend(states)
         check_causes(caused, set(changed))
-        style.check(event_in_context(event, period.state, recipe=recipe) for event in events)
+        style.check(event_in_context(event, profile=writer.profile, recipe=recipe) for event in events)
         return tuple(events)
 
     return await ask_structured(
-        reader.model,
+        writer.model,
         prompt=prompt,
         reply=_reply_schema(changed, most=1 if whole else len(changed)),
         convert=convert,
@@ -145,51 +192,56 @@ async def _draft(
     )
 
 
-async def _pass_event_gates(reader: StoryReader, events: Sequence[GatedEvent]) -> None:
-    story = [one.attempt for one in events]
+async def _pass_event_gates(writer: EventWriter) -> None:
+    story = [event.attempt for event in writer.events]
+    days = [event.draft.day for event in writer.events]
     gated: list[list[tuple[Gate[StoryText], GateAttempt]]] = []
-    for position, one in enumerate(events):
+    for position, event in enumerate(writer.events):
         # Each event is a source of its own: a judge sees the whole story anyway.
-        gate = event_gate(reader, one.period, one.draft, subject=StoryText(story, position))
-        gated.append([(gate, one.attempt)])
-    await pass_gates(gated, partial(read_story, reader), size=texts_per_call(reader.recipe), recipe=reader.recipe)
+        gate = event_gate(writer, event.period, event.draft, subject=StoryText(story, position, days))
+        gated.append([(gate, event.attempt)])
+    await pass_gates(gated, partial(read_story, writer), size=texts_per_call(writer.recipe), recipe=writer.recipe)
 
 
-def event_gate(reader: StoryReader, period: TrajectoryPeriod, event: Event, *, subject: StoryText) -> Gate[StoryText]:
-    """Return the gate of an event, out of which judges have to read its new values and nothing else."""
+def event_gate(writer: EventWriter, period: TrajectoryPeriod, event: Event, *, subject: StoryText) -> Gate[StoryText]:
+    """Return the gate of an event, out of which judges have to read its new values, and nothing else but what is as before."""
     new = period.values_of(event.states)
+    subject = replace(subject, may_tell=without(period.state, period.changed))
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
-        changes = changes_in_prompt(period, reader.schema)
+        changes = changes_in_prompt(period, writer.schema)
         prompt = load_prompt("events/refine").render(
-            user_profile=reader.profile.formatted_str,
-            period={"from": str(period.start), "to": str(period.end)},
-            state_changes=selected(changes, event.states),
-            unchanged_states=without(period.state, period.changed),
+            **writer.in_prompt(period),
+            state_changes=select_values(changes, event.states),
             event=text,
             reading=reading,
-            language=reader.recipe.language_name,
         )
 
         def in_context(text: str) -> TextInContext:
-            return event_in_context(Event(states=event.states, text=text), new, recipe=reader.recipe)
+            rewritten = event.model_copy(update={"text": text})
+            return event_in_context(rewritten, profile=writer.profile, recipe=writer.recipe)
 
         return await rewrite_text(
-            prompt, "event", in_context, noun="Event", sample=sample, recipe=reader.recipe, model=reader.model
+            prompt, "event", in_context, noun="Event", sample=sample, recipe=writer.recipe, model=writer.model
         )
 
     async def redraft(number: int) -> str:
-        (drafted,) = await _draft(reader, period, event.states, sample=number, whole=True)
+        (drafted,) = await _draft(writer, period, event.states, sample=number, whole=True)
         return drafted.text
 
     return Gate("event", new, subject, refine, redraft)
 
 
-def event_in_context(event: Event, new: Mapping[str, str], *, recipe: AMemGymRecipe) -> TextInContext:
-    """Return an event as the style check sees it; `new`: variable to value, for all that the period changes."""
-    values = [new[name] for name in event.states if name in new]
+def event_in_context(event: Event, *, profile: UserProfile, recipe: AMemGymRecipe) -> TextInContext:
+    """Return an event as the style check sees it."""
     return TextInContext(
-        "event", event.text, recipe.language, others=values, finder=recipe.gates.contact_data, variables=event.states
+        "event",
+        event.text,
+        recipe.language,
+        name=profile.name,
+        variables=event.states,
+        day=event.day,
+        roles=profile.cast.names_by_role,
     )
 
 
@@ -200,6 +252,14 @@ def _reply_schema(changed: Collection[str], *, most: int) -> ReplySchema[dict[st
     states = list_of(enum_of(sorted(changed)), max_items=len(changed))
     event = object_of({"states": states, "event": PROSE})
     return ReplySchema(object_of({"events": list_of(event, max_items=most)}))
+
+
+def day_of_event(states: Collection[str], period: TrajectoryPeriod) -> date | None:
+    """Return the day that an event's changes share. Raises ValueError, with a sentence for the model, where they do not."""
+    days = {period.days[name] for name in states}
+    if len(days) > 1:
+        raise ValueError(f"{sorted(states)} change on different days, so they cannot share an event; write one for each day.")
+    return days.pop()
 
 
 def check_causes(caused: list[str], changed: set[str]) -> None:
@@ -214,8 +274,8 @@ def summarize_events(sets: Sequence[EventSet]) -> Metadata:
     """Return how many events, and how many updates each of them explains."""
     updates: list[int] = []
     tokens: list[int] = []
-    for one in sets:
-        for event in one.events:
+    for event_set in sets:
+        for event in event_set.events:
             updates.append(len(event.states))
             tokens.append(count_tokens(event.text))
     return {
@@ -225,12 +285,6 @@ def summarize_events(sets: Sequence[EventSet]) -> Metadata:
     }
 
 
-def _rows(record: EventSet) -> Iterator[Row]:
-    for period in record.periods:
-        for event in period.events:
-            yield {"period": period.index, "states": event.states, "event": event.text}
-
-
 EVENTS = Stage(
     name="events",
     record=EventSet,
@@ -238,15 +292,15 @@ EVENTS = Stage(
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY),
     prompts=("events/elaborate", "events/refine", "state_trajectory/check"),
     calls={
-        "events/elaborate": PromptCalls(calls_for_changes),
+        "events/elaborate": PromptCalls(calls_for_changes, in_sequence=True),
         "events/refine": PromptCalls(attrgetter("num_periods"), always=False),
     },
-    version=4,
+    version=5,
     description=AssetDescription(
         group="trajectory",
         description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "
         "update belongs to exactly one event, which judges read back, and no event touches an unchanged state.",
-        rows=_rows,
+        rows=preview_rows("periods.events", "period=index day states event=text"),
         summary=summarize_events,
     ),
 )

@@ -11,7 +11,7 @@ from assets.amemgym.records.report import QualityReport
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
-from assets.amemgym.tables import TABLES, table_rows
+from assets.amemgym.tables import TABLES
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.benchmark import Benchmark
 from assets.recipe.amemgym import AMemGymRecipe
@@ -34,7 +34,6 @@ AMEMGYM = Benchmark(
         EPISODES,
     ),
     tables=TABLES,
-    rows=table_rows,
     report=QualityReport,
 )
 STAGES = AMEMGYM.stages

@@ -80,7 +80,7 @@ def _head(trajectory: StateTrajectory, axis: TimeAxis) -> Iterator[str]:
 
 def _row(trajectory: StateTrajectory, name: str, row: int, axis: TimeAxis) -> Iterator[str]:
     top = HEAD_HEIGHT + ROW_HEIGHT * row
-    yield f'<text x="4" y="{top + 14}">{_truncated(name, NAME_WIDTH - 8)}</text>'
+    yield f'<text x="4" y="{top + 14}">{_truncate_text(name, NAME_WIDTH - 8)}</text>'
     for span in value_spans([period.state[name] for period in trajectory.periods]):
         left = axis.left_edge(span.first)
         width = round(axis.left_edge(span.last + 1) - left, 1)
@@ -89,10 +89,10 @@ def _row(trajectory: StateTrajectory, name: str, row: int, axis: TimeAxis) -> It
         if span.first:  # nothing changed at the beginning
             yield f'<rect x="{left}" y="{top + 1}" width="3" height="{ROW_HEIGHT - 2}" fill="#b00020"/>'
         color = ' fill="#fff"' if shade >= DARK_FROM else ""
-        yield f'<text x="{left + 6}" y="{top + 14}"{color}>{_truncated(span.value, width - 8)}</text>'
+        yield f'<text x="{left + 6}" y="{top + 14}"{color}>{_truncate_text(span.value, width - 8)}</text>'
 
 
-def _truncated(text: str, width: float) -> str:
+def _truncate_text(text: str, width: float) -> str:
     """Return as much of the text as there is room for."""
     room = int(width / LETTER_WIDTH)
     if len(text) > room:

@@ -6,19 +6,24 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from assets.amemgym.personas.stage import PERSONAS
-from assets.amemgym.records.persona import Persona, UserProfile
+from assets.amemgym.records.persona import Animal, Cast, Companion, Persona, UserProfile
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.records.base import Prose
-from assets.reporting.asset_description import AssetDescription, Metadata, Row
+from assets.records.base import Prose, duplicates
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription, Metadata
 from assets.reporting.histogram import histogram, rounded_mean
+from assets.text.kinship import SPOUSES, sex_of_relation
 from assets.text.text_checks import StyleCheck, TextInContext
 from prompts.catalogue import load_prompt
 
 PROFILE_WORD_LIMIT = 500  # of the paper's prompt; every later call reads the paragraph
 EMPTY_FIELD = re.compile(r"\(\s*\)|^[^:\n]*:[ \t]*(?:None|nan|null)?[ \t]*$", re.MULTILINE)
+FEWEST_PEOPLE = 2
+MOST_PEOPLE = 8
+UNMARRIED = ("never married", "divorced", "widowed")  # as the census has it
 COMPLEMENTARY = (
     "persona",
     "professional_persona",
@@ -54,8 +59,27 @@ class ProfileReply(BaseModel):
     profile: Prose
 
 
+class CastReply(BaseModel):
+    """The people and the setting, all of whose parts a writer has to give."""
+
+    people: list[Companion]
+    animals: list[Animal]
+    home: Prose
+    work: Prose
+    getting_about: Prose
+
+
+class ProfileAndCastReply(ProfileReply):
+    """The reply where the recipe wants a cast."""
+
+    cast: CastReply
+
+
 async def complete_profile(persona: Persona, *, recipe: AMemGymRecipe, model: LanguageModel) -> UserProfile:
-    """Find the persona's name and condense its texts. The name must occur in them, the paragraph stay under 500 words."""
+    """Find the persona's name, condense its texts, and settle the cast where the recipe wants one.
+
+    The name must occur in the texts, the paragraph stay under 500 words, and the cast agree with the persona.
+    """
     fields = basic_fields(persona)
     info = complementary_info(persona)
     style = StyleCheck(recipe.gates.max_reasks, strict=True, noun="Profile")
@@ -63,23 +87,51 @@ async def complete_profile(persona: Persona, *, recipe: AMemGymRecipe, model: La
     def convert(reply: ProfileReply) -> UserProfile:
         if not occurs(reply.name, info):
             raise ValueError(f"The name {reply.name!r} does not occur in the complementary information.")
-        if empty_fields(formatted({"Name": reply.name})):
+        if empty_fields(format_fields({"Name": reply.name})):
             raise ValueError(f"{reply.name!r} is nobody's name; give the one that the complementary information has.")
         words = len(reply.profile.split())
         if words >= PROFILE_WORD_LIMIT:
             raise ValueError(f"The profile has {words} words; fewer than {PROFILE_WORD_LIMIT} are wanted.")
         style.check([profile_in_context(reply.profile, recipe=recipe)])
-        return _profile(persona, fields, reply)
+        cast = Cast()
+        if isinstance(reply, ProfileAndCastReply):
+            cast = Cast.model_validate(reply.cast.model_dump())
+            problems = cast_problems(cast, name=reply.name, marital_status=fields.get("Marital status", ""))
+            if problems:
+                raise ValueError(f"The cast cannot be used: {'; '.join(problems)}.")
+        return _profile(persona, fields, reply, cast)
 
     prompt = load_prompt("user_profiles/complete").render(
-        basic_profile=formatted(fields), complementary_info=info, language=recipe.language_name
+        basic_profile=format_fields(fields), complementary_info=info, cast=recipe.cast, language=recipe.language_name
     )
-    return await ask_structured(model, prompt=prompt, reply=ProfileReply, convert=convert, settings=recipe.asking)
+    kind = ProfileAndCastReply if recipe.cast else ProfileReply
+    return await ask_structured(model, prompt=prompt, reply=kind, convert=convert, settings=recipe.asking)
+
+
+def cast_problems(cast: Cast, *, name: str, marital_status: str) -> list[str]:
+    """Return what is wrong with the cast of the user of this name, each as a clause."""
+    problems: list[str] = []
+    if not FEWEST_PEOPLE <= len(cast.people) <= MOST_PEOPLE:
+        problems.append(f"it has {len(cast.people)} people, and {FEWEST_PEOPLE} to {MOST_PEOPLE} are wanted")
+    called = [full.split()[0] for full in (name, *(person.name for person in cast.people), *(own.name for own in cast.animals))]
+    if duplicates(called):
+        problems.append(f"{duplicates(called)} are each the first name of two")
+    spouses = 0
+    for person in cast.people:
+        sex = sex_of_relation(person.relation)
+        if sex and sex != person.sex:
+            problems.append(f"{person.name} is a {person.relation}, and {person.sex}")
+        spouses += person.relation.lower() in SPOUSES
+    if marital_status in UNMARRIED and spouses:
+        problems.append(f"somebody who is {marital_status} has no husband or wife")
+    if spouses > 1:
+        problems.append("nobody has two husbands or wives")
+    return problems
 
 
 def profile_in_context(paragraph: str, *, recipe: AMemGymRecipe) -> TextInContext:
     """Return the paragraph as the style check sees it."""
-    return TextInContext("profile", paragraph, recipe.language, finder=recipe.gates.contact_data)
+    return TextInContext("profile", paragraph, recipe.language)
 
 
 def basic_fields(persona: Persona) -> dict[str, str]:
@@ -116,12 +168,12 @@ def occurs(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
 
 
-def formatted(fields: dict[str, str]) -> str:
+def format_fields(fields: dict[str, str]) -> str:
     """Return one `label: value` line per field."""
     return "\n".join(map(": ".join, fields.items()))
 
 
-def _profile(persona: Persona, fields: dict[str, str], reply: ProfileReply) -> UserProfile:
+def _profile(persona: Persona, fields: dict[str, str], reply: ProfileReply, cast: Cast) -> UserProfile:
     return UserProfile(
         user_id=persona.user_id,
         name=reply.name,
@@ -133,7 +185,8 @@ def _profile(persona: Persona, fields: dict[str, str], reply: ProfileReply) -> U
         hobbies_and_interests=fields.get("Hobbies and interests", ""),
         skills_and_expertise=fields.get("Skills and expertise", ""),
         complementary_info=reply.profile,
-        formatted_str=formatted({"Name": reply.name, **fields, "About": reply.profile}),
+        formatted_str=format_fields({"Name": reply.name, **fields, "About": reply.profile}),
+        cast=cast,
     )
 
 
@@ -143,12 +196,8 @@ def _words(code: str) -> str:
 
 def summarize_profiles(profiles: Sequence[UserProfile]) -> Metadata:
     """Return the lengths of the complementary paragraphs, in words."""
-    words = [len(one.complementary_info.split()) for one in profiles]
+    words = [len(profile.complementary_info.split()) for profile in profiles]
     return {"lengths": histogram(words, unit="words"), "mean_words": rounded_mean(words)}
-
-
-def _rows(profile: UserProfile) -> list[Row]:
-    return [{"name": profile.name, "age": profile.age, "occupation": profile.occupation, "about": profile.complementary_info}]
 
 
 USER_PROFILES = Stage(
@@ -158,11 +207,12 @@ USER_PROFILES = Stage(
     needs=(PERSONAS,),
     prompts=("user_profiles/complete",),
     calls={"user_profiles/complete": PromptCalls()},
+    version=2,
     description=AssetDescription(
         group="sampling",
         description="Personas made ready for role-play: name, basic facts and a condensed paragraph (paper section 3.1, App. "
-        "C.3). Every later prompt reads the formatted profile.",
-        rows=_rows,
+        "C.3), and the people, animals and setting of the life. Every later prompt reads all of it.",
+        rows=preview_rows("", "name age occupation about=complementary_info cast=cast.lines"),
         summary=summarize_profiles,
     ),
 )

@@ -22,8 +22,8 @@ from assets.code_qa.sources import CODE_SOURCES, modules_of
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.recipe.code_qa import BehaviourPolicy, CodeQaRecipe
-from assets.records.answers import normalized
+from assets.recipe.code_qa import BehaviourPolicy, PackageRecipe
+from assets.records.answers import normalize_answer
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription, Row
 from assets.text.words import words_of
@@ -36,7 +36,7 @@ FIRST_SEED = 1
 SECOND_SEED = 2
 
 
-async def execute_behaviours(sources: CodeSources, *, recipe: CodeQaRecipe, model: LanguageModel) -> CodeBehaviours:
+async def execute_behaviours(sources: CodeSources, *, recipe: PackageRecipe, model: LanguageModel) -> CodeBehaviours:
     """Return the behaviours of the question's functions. Raises ItemFailed where there are too few."""
     policy = recipe.behaviours
     tried = 0
@@ -71,22 +71,22 @@ class _ModuleBehaviours(NamedTuple):
 
 async def _of_module(module: str, sources: CodeSources, *, policy: BehaviourPolicy, seed: int) -> _ModuleBehaviours:
     """Return the behaviours of all the module's functions, which are the same for every question about its package."""
-    examples = tuple(one for one in sources.examples if one.symbol_id.rpartition(".")[0] == module)
-    future = _executed(module, files_taken([module], sources.files), examples, policy.model_dump_json(), seed)
+    examples = tuple(example for example in sources.examples if example.symbol_id.rpartition(".")[0] == module)
+    future = _submit_execution(module, files_taken([module], sources.files), examples, policy.model_dump_json(), seed)
     try:
         # Other questions wait for the same execution, so that one of them that is given up must not end it.
         return await asyncio.shield(asyncio.wrap_future(future))
     except OSError:
-        _executed.cache_clear()  # a full disk, say, which need not be full at the next try
+        _submit_execution.cache_clear()  # a full disk, say, which need not be full at the next try
         raise
 
 
 @lru_cache(maxsize=256)
-def _executed(
+def _submit_execution(
     module: str, files: tuple[CodeFile, ...], examples: tuple[CallExample, ...], policy_json: str, seed: int
 ) -> "Future[_ModuleBehaviours]":
     policy = BehaviourPolicy.model_validate_json(policy_json)
-    file = next(one for one in files if one.module == module)
+    file = next(candidate for candidate in files if candidate.module == module)
     return PROCESSES.submit(_ModuleExecution(file, files, examples, policy, seed).behaviours)
 
 
@@ -131,7 +131,7 @@ class _ModuleExecution:
 
     def behaviours(self) -> _ModuleBehaviours:
         """Call every function both ways and then changed ones, and choose what is kept. Blocks until all are made."""
-        calls = {name: self._proposed(name) for name in callable_names(self.file)}
+        calls = {name: self._propose_calls(name) for name in callable_names(self.file)}
         kept: dict[str, list[_ExecutedCall]] = {}
         for name, executed in self._called_both_ways(calls).items():
             kept[name] = _different(self._sound(executed), most=2 * self.policy.calls_per_target)
@@ -145,12 +145,12 @@ class _ModuleExecution:
         self.left_out["like another one"] = tried - num_kept - self.left_out.total()
         return _ModuleBehaviours(by_symbol, tried, +self.left_out)
 
-    def _proposed(self, name: str) -> list[Arguments]:
+    def _propose_calls(self, name: str) -> list[Arguments]:
         """Return calls to try that are short enough to be told in a sentence."""
         rng = SeededRandom(self.seed, "calls", self.file.content, name)
         most = TRIES * self.policy.calls_per_target
         symbol_id = f"{self.file.module}.{name}"
-        shown = [one.arguments for one in self.examples if one.symbol_id == symbol_id]
+        shown = [example.arguments for example in self.examples if example.symbol_id == symbol_id]
         function = function_in(self.file, name)
         short: list[Arguments] = []
         for arguments in proposed_calls(function, module=self.file.module, shown=shown, most=most, rng=rng):
@@ -163,9 +163,9 @@ class _ModuleExecution:
         first: list[CalledFunction] = []
         second: list[CalledFunction] = []
         for name, own in calls.items():
-            first.append(self._called(name, own))
+            first.append(self._describe_function(name, own))
             # Of an odd number the first one is called once more in front, so that none is at the same place.
-            second.insert(0, self._called(name, [*own[: len(own) % 2], *reversed(own)]))
+            second.insert(0, self._describe_function(name, [*own[: len(own) % 2], *reversed(own)]))
         reports = self._run(first, hash_seed=FIRST_SEED)
         reports_again = self._run(second, hash_seed=SECOND_SEED)
         executed: dict[str, list[_ExecutedCall]] = {}
@@ -174,7 +174,7 @@ class _ModuleExecution:
             executed[name] = [_ExecutedCall(*each) for each in zip(own, ahead, again, strict=True)]
         return executed
 
-    def _called(self, name: str, calls: Iterable[Arguments], *, source: str = "") -> CalledFunction:
+    def _describe_function(self, name: str, calls: Iterable[Arguments], *, source: str = "") -> CalledFunction:
         return CalledFunction(module=self.file.module, name=name, calls=tuple(calls), source=source)
 
     def _run(self, functions: Sequence[CalledFunction], *, hash_seed: int) -> list[list[CallReport]]:
@@ -183,12 +183,12 @@ class _ModuleExecution:
     def _sound(self, executed: Iterable[_ExecutedCall]) -> list[_ExecutedCall]:
         """Return the calls that can be asked for, and count why others cannot."""
         sound: list[_ExecutedCall] = []
-        for one in executed:
-            problem = one.problem(self.policy)
+        for call in executed:
+            problem = call.problem(self.policy)
             if problem:
                 self.left_out[problem] += 1
             else:
-                sound.append(one)
+                sound.append(call)
         return sound
 
     def _call_mutants(self, kept: Mapping[str, list[_ExecutedCall]]) -> None:
@@ -197,7 +197,7 @@ class _ModuleExecution:
         changes: list[tuple[list[_ExecutedCall], str]] = []
         for name, executed in kept.items():
             for mutant in self._chosen_mutants(name, executed):
-                changed.append(self._called(name, (one.arguments for one in executed), source=mutant.source))
+                changed.append(self._describe_function(name, (call.arguments for call in executed), source=mutant.source))
                 changes.append((executed, mutant.change))
         for (executed, change), reports in zip(changes, self._run(changed, hash_seed=FIRST_SEED), strict=True):
             for one, report in zip(executed, reports, strict=True):
@@ -208,8 +208,8 @@ class _ModuleExecution:
     def _chosen_mutants(self, name: str, executed: Iterable[_ExecutedCall]) -> list[Mutant]:
         """Return some of the function's own mutants, and then of its helpers' in the same file."""
         lines: set[int] = set()
-        for one in executed:
-            lines.update(one.report.lines)
+        for call in executed:
+            lines.update(call.report.lines)
         own = _mutants_in(lines, mutants_of(function_in(self.file, name)))
         of_helpers: list[Mutant] = []
         for function in functions_in(self.file):
@@ -221,31 +221,31 @@ class _ModuleExecution:
 
     def _behaviours_of(self, symbol_id: str, executed: Iterable[_ExecutedCall]) -> tuple[Behaviour, ...]:
         """Return the behaviours that are kept, in the order in which they came; those with near misses go first."""
-        found = [self._behaviour(symbol_id, one) for one in executed]
+        found = [self._behaviour(symbol_id, call) for call in executed]
         numbers = sorted(range(len(found)), key=lambda number: not found[number].near_misses)
         kept = sorted(numbers[: self.policy.calls_per_target])
         return tuple(map(found.__getitem__, kept))
 
-    def _behaviour(self, symbol_id: str, one: _ExecutedCall) -> Behaviour:
+    def _behaviour(self, symbol_id: str, call: _ExecutedCall) -> Behaviour:
         """Return the call with near misses that are other answers than its result and than each other."""
-        seen = {normalized("code", one.result.answer)}
+        seen = {normalize_answer("code", call.result.answer)}
         distinct: list[NearMiss] = []
-        for miss in one.near_misses:
-            answer = normalized("code", miss.result.answer)
+        for miss in call.near_misses:
+            answer = normalize_answer("code", miss.result.answer)
             if answer not in seen:
                 seen.add(answer)
                 distinct.append(miss)
         return Behaviour(
-            behaviour_id=hashlib.sha256("\x1f".join((symbol_id, *one.arguments)).encode()).hexdigest()[:12],
+            behaviour_id=hashlib.sha256("\x1f".join((symbol_id, *call.arguments)).encode()).hexdigest()[:12],
             symbol_id=symbol_id,
-            arguments=one.arguments,
-            result=one.result,
+            arguments=call.arguments,
+            result=call.result,
             near_misses=tuple(distinct[: self.policy.near_misses]),
         )
 
 
 def _mutants_in(lines: set[int], mutants: Iterable[Mutant]) -> list[Mutant]:
-    return [one for one in mutants if one.line in lines]
+    return [mutant for mutant in mutants if mutant.line in lines]
 
 
 def _is_plain(text: str, *, most: int) -> bool:
@@ -269,10 +269,10 @@ def _different(executed: Sequence[_ExecutedCall], *, most: int) -> list[_Execute
     """
     seen: Counter[str] = Counter()
     ranks: list[tuple[int, int]] = []
-    for number, one in enumerate(executed):
-        text = one.result.text
+    for number, call in enumerate(executed):
+        text = call.result.text
         rank = seen[text]
-        if one.report.status != "returns" or text in ("True", "False"):
+        if call.report.status != "returns" or text in ("True", "False"):
             rank += 2
         ranks.append((rank, number))
         seen[text] += 1
@@ -283,9 +283,9 @@ def _different(executed: Sequence[_ExecutedCall], *, most: int) -> list[_Execute
 
 def _rows(behaviours: CodeBehaviours) -> list[Row]:
     rows: list[Row] = []
-    for one in behaviours.behaviours:
-        near_misses = ", ".join(miss.result.text for miss in one.near_misses)
-        rows.append({"call": one.call, "result": one.result.text, "near misses": near_misses})
+    for behaviour in behaviours.behaviours:
+        near_misses = ", ".join(miss.result.text for miss in behaviour.near_misses)
+        rows.append({"call": behaviour.call, "result": behaviour.result.text, "near misses": near_misses})
     return rows
 
 

@@ -1,6 +1,7 @@
 """Stage `code_decisions`: decisions of an invented team around a package, with those they replaced; none is in the code."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from assets.code_qa.behaviours import CODE_BEHAVIOURS
 from assets.code_qa.packages.vocabulary import code_vocabulary
@@ -14,24 +15,23 @@ from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.world.clusters import FactCluster, make_cluster
-from assets.recipe.code_qa import CodeQaRecipe
+from assets.recipe.code_qa import PackageRecipe
 from assets.records.base import ItemFailed
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription
 
 MOST_TRIES = 20  # of decisions of which one stands in the code, or for which calls or functions do not suffice
 
 
-async def decide(
-    sources: CodeSources, behaviours: CodeBehaviours, *, recipe: CodeQaRecipe, model: LanguageModel
-) -> CodeDecisions:
-    """Return decisions that supersede each other, in plans of notes. Raises ItemFailed for a package with too little in it."""
+def plan_decisions(world: TeamWorld, sources: CodeSources, *, recipe: PackageRecipe) -> CodeDecisions:
+    """Return decisions of this team that supersede each other. Raises ItemFailed for a package with too little in it."""
     rng = SeededRandom(recipe.world_seed, sources.task_id, "hops")
     hops = recipe.min_hops + rng.integer_below(recipe.max_hops - recipe.min_hops + 1)
-    world = TeamWorld(sources, behaviours.behaviours, code_vocabulary(sources, recipe.packages))
     lacking = "decisions that the code has not"
     for attempt in range(MOST_TRIES):
+        path = (recipe.world_seed, sources.task_id, "decisions", attempt)
         try:
-            cluster = make_cluster(world, hops, path=(recipe.world_seed, sources.task_id, "decisions", attempt))
+            cluster = make_cluster(world, hops, path=path, operation=sources.operation)
         except LookupError as error:
             lacking = str(error.args[0])
             continue
@@ -53,7 +53,7 @@ def _tells_answer_elsewhere(cluster: FactCluster) -> bool:
     return False
 
 
-def decisions_in_code(decisions: CodeDecisions | FactCluster, sources: CodeSources, recipe: CodeQaRecipe) -> Iterator[str]:
+def decisions_in_code(decisions: CodeDecisions | FactCluster, sources: CodeSources, recipe: PackageRecipe) -> Iterator[str]:
     """Yield a sentence for each decision that the code holds."""
     vocabulary = code_vocabulary(sources, recipe.packages)
     for plan in decisions.plans:
@@ -65,22 +65,33 @@ def decisions_in_code(decisions: CodeDecisions | FactCluster, sources: CodeSourc
                     yield f"{text!r} is in the code of {sources.package.name}"
 
 
-def _rows(decisions: CodeDecisions) -> list[Row]:
-    return [{"subject": hop.subject, "relation": hop.relation, "value": hop.value} for hop in decisions.chain]
+def decisions_stage(
+    name: str, world: type[TeamWorld], *, needs: tuple[Stage[Any], ...], description: str
+) -> Stage[CodeDecisions]:
+    """Return the stage in which a team of this kind decides, and replaces some of it. `needs`: its package and the calls."""
+
+    async def decide(
+        sources: CodeSources, behaviours: CodeBehaviours, *, recipe: PackageRecipe, model: LanguageModel
+    ) -> CodeDecisions:
+        return plan_decisions(world.of(sources, behaviours, recipe), sources, recipe=recipe)
+
+    return Stage(
+        name=name,
+        record=CodeDecisions,
+        make=decide,
+        version=2,
+        needs=needs,
+        description=AssetDescription(
+            group="questions", description=description, rows=preview_rows("chain", "subject relation value"), paper="MemGym"
+        ),
+    )
 
 
-CODE_DECISIONS = Stage(
-    name="code_decisions",
-    record=CodeDecisions,
-    make=decide,
-    version=2,
+CODE_DECISIONS = decisions_stage(
+    "code_decisions",
+    TeamWorld,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS),
-    description=AssetDescription(
-        group="questions",
-        description="What an invented team agreed about the package: tickets, patches, limits, owners and reasons, some "
-        "of them replaced later. No decision is in the code, by text or by syntax tree; executed results are "
-        "true.",
-        rows=_rows,
-        paper="MemGym",
-    ),
+    description="What an invented team agreed about the package: tickets, patches, limits, owners and reasons, some "
+    "of them replaced later. No decision is in the code, by text or by syntax tree; executed results are "
+    "true.",
 )

@@ -1,34 +1,41 @@
-"""The benchmark MEMGYM-CODEQA: its stages, each of which is entered here, and the tables of its releases."""
+"""The benchmark MEMGYM-CODEQA: a package and its team, the question about them, and what a release holds of it."""
+
+from collections.abc import Mapping
 
 from assets.code_qa.behaviours import CODE_BEHAVIOURS
-from assets.code_qa.decisions import CODE_DECISIONS
-from assets.code_qa.documents import CODE_DOCUMENTS
-from assets.code_qa.instances import CODE_ABLATION, CODE_INSTANCES
-from assets.code_qa.lengths import CODE_LENGTHS
 from assets.code_qa.questions import CODE_QUESTIONS
+from assets.code_qa.records.behaviours import CodeBehaviours
+from assets.code_qa.records.questions import CodeTask
+from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.sources import CODE_SOURCES, ready_to_execute
-from assets.code_qa.tables import TABLES, code_task_rows
-from assets.engine.benchmark import Benchmark
-from assets.memory_items.report import MemoryItemsReport
+from assets.code_qa.tables import TABLES
+from assets.code_qa.team.world import keep_tellable, patches_of
+from assets.memory_items.benchmark import AcceptedTask, document_benchmark
+from assets.memory_items.tasks import TaskLengths
 from assets.recipe.code_qa import CodeQaRecipe
 
-CODE_QA = Benchmark(
-    name="code_qa",
-    noun="question",
+
+def what_can_be_run_again(lengths: TaskLengths, sources: CodeSources, behaviours: CodeBehaviours) -> Mapping[str, object]:
+    """Return the package, and the behaviours whose calls stand in the longest text, or those of patches that do."""
+    told = "\n".join(document.text for document in lengths.lengths[-1].documents)
+    calls: set[str] = set()
+    for patch in patches_of(keep_tellable(behaviours.behaviours)).values():
+        if patch.name in told:
+            calls.add(patch.behaviour.call)
+    kept = tuple(behaviour for behaviour in behaviours.behaviours if behaviour.call in told or behaviour.call in calls)
+    return {"package": sources.package, "files": sources.files, "behaviours": kept}
+
+
+CODE_QA = document_benchmark(
+    "code_",
     recipe=CodeQaRecipe,
-    resolve=ready_to_execute,
-    stages=(
-        CODE_SOURCES,
-        CODE_BEHAVIOURS,
-        CODE_DECISIONS,
-        CODE_DOCUMENTS,
-        CODE_QUESTIONS,
-        CODE_LENGTHS,
-        CODE_ABLATION,
-        CODE_INSTANCES,
+    ask=CODE_QUESTIONS,
+    accept=AcceptedTask(
+        record=CodeTask,
+        noun="question",
+        own_fields=what_can_be_run_again,
+        needs=(CODE_SOURCES, CODE_BEHAVIOURS),
+        tables=TABLES,
     ),
-    tables=TABLES,
-    rows=code_task_rows,
-    report=MemoryItemsReport,
-    prefix="code_",
+    resolve=ready_to_execute,
 )

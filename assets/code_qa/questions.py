@@ -5,20 +5,21 @@ from assets.code_qa.decisions import CODE_DECISIONS
 from assets.code_qa.documents import CODE_DOCUMENTS
 from assets.code_qa.packages.symbols import function_in
 from assets.code_qa.records.behaviours import CodeBehaviours
-from assets.code_qa.records.questions import CodeDecisions, CodeDocuments, CodeQuestion
+from assets.code_qa.records.questions import CodeDecisions, CodeQuestion
 from assets.code_qa.records.sources import CodeSources, CodeSymbol
 from assets.code_qa.sources import CODE_SOURCES
 from assets.code_qa.team.relations import EDIT, EXECUTED, OUTCOME, SHOWN, WRONG_RESULT
-from assets.code_qa.team.world import patches_of, tellable
+from assets.code_qa.team.world import keep_tellable, patches_of
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.ablation import READ, given
+from assets.memory_items.ablation import READ, condition_with
 from assets.memory_items.chains import planned_chain
 from assets.memory_items.documents import ItemDocument
 from assets.memory_items.facts import Fact
 from assets.memory_items.questions import MOST_NEAR_MISSES, TaskChain, ask_chain, chain_question_rows
+from assets.memory_items.tasks import TaskDocuments
 from assets.recipe.code_qa import CodeQaRecipe
-from assets.records.answers import TypedAnswer, normalized
+from assets.records.answers import TypedAnswer, normalize_answer
 from assets.reporting.asset_description import AssetDescription
 from assets.text.words import count_tokens
 
@@ -33,7 +34,7 @@ async def ask_code_question(
     sources: CodeSources,
     behaviours: CodeBehaviours,
     decisions: CodeDecisions,
-    documents: CodeDocuments,
+    documents: TaskDocuments,
     *,
     recipe: CodeQaRecipe,
     model: LanguageModel,
@@ -43,7 +44,7 @@ async def ask_code_question(
     chain = TaskChain(sources.task_id, hops, documents.facts, documents.documents)
     chain.expect_one_answer()
     code = shown_code(sources, behaviours, decisions, most=recipe.max_code_tokens)
-    conditions = [given("question alone", (), "wrong"), given("question and code", code, "wrong")]
+    conditions = [condition_with("question alone", (), "wrong"), condition_with("question and code", code, "wrong")]
     if len(hops) > 1:
         conditions.append(chain.last_hop_alone())
     asked = await ask_chain(
@@ -60,10 +61,10 @@ async def ask_code_question(
 
 def _with_mutants(answer: TypedAnswer, last: Fact, behaviours: CodeBehaviours) -> TypedAnswer:
     """Put what the function gives otherwise before other near misses, where the answer was executed."""
-    known = {normalized(answer.kind, answer.value)}
+    known = {normalize_answer(answer.kind, answer.value)}
     rivals: list[str] = []
     for text in [*_executed_rivals(last, behaviours), *answer.near_misses]:
-        spelling = normalized(answer.kind, text)
+        spelling = normalize_answer(answer.kind, text)
         if spelling not in known:
             known.add(spelling)
             rivals.append(text)
@@ -72,16 +73,16 @@ def _with_mutants(answer: TypedAnswer, last: Fact, behaviours: CodeBehaviours) -
 
 def _executed_rivals(last: Fact, behaviours: CodeBehaviours) -> list[str]:
     """Return what the call comes to with and without changes of its function, or the changes; nothing for a decision."""
-    patch = patches_of(tellable(behaviours.behaviours)).get(last.subject)
-    for one in behaviours.behaviours:
-        results = [near.result.text for near in one.near_misses]
-        if last.relation == OUTCOME and one.call == last.subject:
+    patch = patches_of(keep_tellable(behaviours.behaviours)).get(last.subject)
+    for behaviour in behaviours.behaviours:
+        results = [near.result.text for near in behaviour.near_misses]
+        if last.relation == OUTCOME and behaviour.call == last.subject:
             return results
-        if patch is not None and one == patch.behaviour:
+        if patch is not None and behaviour == patch.behaviour:
             if last.relation == EDIT:
-                return [near.change for near in one.near_misses]
+                return [near.change for near in behaviour.near_misses]
             if last.relation == WRONG_RESULT:
-                return [one.result.text, *results]
+                return [behaviour.result.text, *results]
     return []
 
 
@@ -114,7 +115,7 @@ def shown_code(
 def _symbols_of_relations(sources: CodeSources, behaviours: CodeBehaviours, decisions: CodeDecisions) -> list[CodeSymbol]:
     """Return the functions of all statements of the chain's relations: none of them tells what the chain is about."""
     relations = {hop.relation for hop in decisions.chain}
-    patches = patches_of(tellable(behaviours.behaviours))
+    patches = patches_of(keep_tellable(behaviours.behaviours))
     named: set[str] = set()
     for plan in decisions.plans:
         for statement in plan.statements:
@@ -128,7 +129,7 @@ def _symbols_of_relations(sources: CodeSources, behaviours: CodeBehaviours, deci
 
 def head_of(symbol: CodeSymbol, sources: CodeSources) -> str:
     """Return the function's lines before its body, whose docstring may have examples; empty where both share a line."""
-    file = next(one for one in sources.files if one.path == symbol.path)
+    file = next(candidate for candidate in sources.files if candidate.path == symbol.path)
     function = function_in(file, symbol.name)
     return "\n".join(symbol.source.split("\n")[: function.body[0].lineno - symbol.line])
 

@@ -12,8 +12,8 @@ from assets.code_qa.records.sources import CallExample, CodeSources, CodeSymbol
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.isolation.boundary import NoBoundary, required_kind
-from assets.memory_items.tasks import rival_first_at, task_id_at
-from assets.recipe.code_qa import CodeQaRecipe, PackageSpec
+from assets.memory_items.tasks import operation_at, rival_first_at, task_id_at
+from assets.recipe.code_qa import PackageRecipe, PackageSpec
 from assets.recipe.loading import RecipeError, Unit
 from assets.reporting.asset_description import AssetDescription, Row
 
@@ -21,7 +21,7 @@ MOST_CHARACTERS = 400_000  # of the files that a module takes; a package is read
 MOST_SYMBOLS = 60  # of which code may be shown with a question
 
 
-R = TypeVar("R", bound=CodeQaRecipe)
+R = TypeVar("R", bound=PackageRecipe)
 
 
 def with_package_digests(recipe: R) -> R:
@@ -38,12 +38,12 @@ def ready_to_execute(recipe: R) -> R:
     return with_package_digests(recipe)
 
 
-def draw_sources(recipe: CodeQaRecipe, unit: Unit) -> Iterator[tuple[int, CodeSources]]:
+def draw_sources(recipe: PackageRecipe, unit: Unit) -> Iterator[tuple[int, CodeSources]]:
     """Yield the unit's questions by position, over all packages in equal numbers; each follows from seed and position alone."""
     for position in unit.positions:
         block, place = divmod(position, len(recipe.packages))
         spec = SeededRandom(recipe.world_seed, "packages", block).shuffled(recipe.packages)[place]
-        parsed = _parsed(spec.model_dump_json())
+        parsed = _parse_package(spec.model_dump_json())
         if not parsed.callable_ids:
             raise RecipeError(f"The package {spec.name} has no public function that literals can be given to; leave it out.")
         rng = SeededRandom(recipe.world_seed, "code sources", position)
@@ -56,7 +56,8 @@ def draw_sources(recipe: CodeQaRecipe, unit: Unit) -> Iterator[tuple[int, CodeSo
             files=files_taken(modules, found.files),
             symbols=_symbols(parsed, modules, targets, rng=rng),
             targets=tuple(targets),
-            examples=tuple(one for one in parsed.examples if one.symbol_id.rpartition(".")[0] in modules),
+            examples=tuple(example for example in parsed.examples if example.symbol_id.rpartition(".")[0] in modules),
+            operation=operation_at(position, recipe),
             rival_first=rival_first_at(position, recipe),
         )
         yield position, sources
@@ -64,7 +65,7 @@ def draw_sources(recipe: CodeQaRecipe, unit: Unit) -> Iterator[tuple[int, CodeSo
 
 def modules_of(symbol_ids: Iterable[str]) -> list[str]:
     """Return the modules of these symbols, in order of their first."""
-    return list(dict.fromkeys(one.rpartition(".")[0] for one in symbol_ids))
+    return list(dict.fromkeys(symbol_id.rpartition(".")[0] for symbol_id in symbol_ids))
 
 
 class _ParsedPackage(NamedTuple):
@@ -83,13 +84,13 @@ def _symbols(
     for symbol in parsed.symbols:
         if symbol.module in modules:
             known[symbol.symbol_id] = symbol  # of several definitions the last one counts
-    others = [one for one in known if one not in targets]
+    others = [module for module in known if module not in targets]
     chosen = {*targets, *rng.sample(others, max(0, MOST_SYMBOLS - len(targets)))}
     return tuple(map(known.__getitem__, sorted(chosen)))
 
 
 @lru_cache(maxsize=32)
-def _parsed(spec_json: str) -> _ParsedPackage:
+def _parse_package(spec_json: str) -> _ParsedPackage:
     spec = PackageSpec.model_validate_json(spec_json)
     found = read_package(spec)
     files = found.files
@@ -99,7 +100,7 @@ def _parsed(spec_json: str) -> _ParsedPackage:
         if spec.modules and file.module not in spec.modules:
             continue
         symbols += symbols_of(file)
-        if sum(len(one.text) for one in files_taken([file.module], files)) <= MOST_CHARACTERS:
+        if sum(len(taken.text) for taken in files_taken([file.module], files)) <= MOST_CHARACTERS:
             callable_ids += [f"{file.module}.{name}" for name in callable_names(file)]
     examples = shown_calls(callable_ids, files=files, texts=found.texts)
     return _ParsedPackage(tuple(callable_ids), tuple(symbols), tuple(examples))

@@ -16,9 +16,10 @@ from assets.llm.structured_output import ask_structured
 from assets.memory_items.facts import Fact, SourceDocument
 from assets.memory_items.world.tellings import placed_facts
 from assets.recipe.deep_research import DeepResearchRecipe
-from assets.records.answers import normalized
+from assets.records.answers import normalize_answer
 from assets.records.base import Text
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription
 from assets.text.words import spells
 from prompts.catalogue import load_prompt
 
@@ -63,7 +64,7 @@ async def _extracted_facts(document: SourceDocument, *, recipe: DeepResearchReci
     def convert(reply: ExtractedFacts) -> list[Fact]:
         checked: list[Fact] = []
         for number, read in enumerate(reply.facts):
-            fact = _checked(read, number, document)
+            fact = _place_fact(read, number, document)
             if fact is not None:
                 checked.append(fact)
         return list(_one_of_each(checked))
@@ -71,7 +72,7 @@ async def _extracted_facts(document: SourceDocument, *, recipe: DeepResearchReci
     return await ask_structured(model, prompt=prompt, reply=ExtractedFacts, convert=convert, settings=recipe.asking)
 
 
-def _checked(read: ExtractedFact, number: int, document: SourceDocument) -> Fact | None:
+def _place_fact(read: ExtractedFact, number: int, document: SourceDocument) -> Fact | None:
     """Return the fact with its place; None for one that does not stand in the document as it is given."""
     at = document.text.find(read.quote)
     inside = read.quote.find(read.value)
@@ -97,17 +98,9 @@ def _one_of_each(facts: list[Fact]) -> Iterator[Fact]:
     for fact in facts:
         same.setdefault((fact.subject, fact.relation), []).append(fact)
     for group in same.values():
-        values = {normalized(one.kind, one.value) for one in group}
+        values = {normalize_answer(member.kind, member.value) for member in group}
         if len(values) == 1:
             yield group[0]
-
-
-def _rows(facts: TaskFacts) -> list[Row]:
-    rows: list[Row] = []
-    for one in facts.facts:
-        row: Row = {"subject": one.subject, "relation": one.relation, "value": one.value}
-        rows.append({**row, "as of": str(one.as_of or ""), "status": one.status})
-    return rows
 
 
 def _extractions(recipe: DeepResearchRecipe) -> float:
@@ -126,7 +119,7 @@ DR_FACTS = Stage(
         group="questions",
         description="The facts that stand in each task's documents: subject, relation, value and where the value "
         "stands. Those of real documents are read by a model and checked against the text by program.",
-        rows=_rows,
+        rows=preview_rows("facts", "subject relation value as_of status"),
         paper="MemGym",
     ),
 )

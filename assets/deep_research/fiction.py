@@ -9,12 +9,12 @@ from assets.memory_items.facts import DocumentPlan, Status
 from assets.memory_items.world.relations import (
     MONTHS,
     PERSON,
+    FactWorld,
     NameKind,
     NameMaker,
     Relation,
     SlotWords,
     StatementForm,
-    World,
     name_stem,
     spoken,
 )
@@ -163,11 +163,13 @@ def _lengths_of_parts(hops: int, operation: Operation, rng: SeededRandom) -> lis
     return rng.shuffled([hops // parts + (number < hops % parts) for number in range(parts)])
 
 
-def _backwards(kind: str, length: int, *, other_than: Sequence[Relation], rng: SeededRandom) -> list[Relation]:
+def _relations_backwards(kind: str, length: int, *, other_than: Sequence[Relation], rng: SeededRandom) -> list[Relation]:
     """Return so many relations that lead to an entity of this kind, none of them twice; fewer where there are no more."""
     path: list[Relation] = []
     for _ in range(length):
-        fitting = [one for one in RELATIONS if one.value == kind and one not in path and one not in other_than]
+        fitting = [
+            relation for relation in RELATIONS if relation.value == kind and relation not in path and relation not in other_than
+        ]
         if not fitting:
             break
         path.insert(0, rng.choice(fitting))
@@ -175,7 +177,7 @@ def _backwards(kind: str, length: int, *, other_than: Sequence[Relation], rng: S
     return path
 
 
-class FictionalWorld(World):
+class FictionalWorld(FactWorld):
     """People, places, firms, devices and studies that exist nowhere."""
 
     tell_prompts = tuple(f"dr_sources/{form}" for form in ("minutes", "report", "letter", TABLE, "news", "review"))
@@ -200,7 +202,9 @@ class FictionalWorld(World):
             while len(path) < hops:
                 is_last = len(path) == hops - 1
                 leads_on = not is_last or ends_in_name
-                fitting = [one for one in self.relations_of(kind) if one not in path and one.leads_on == leads_on]
+                fitting = [
+                    relation for relation in self.relations_of(kind) if relation not in path and relation.leads_on == leads_on
+                ]
                 if not fitting:
                     break
                 path.append(rng.choice(fitting))
@@ -223,18 +227,18 @@ class FictionalWorld(World):
         if operation == "count":
             members = max(2, hops - rng.integer_below(min(MOST_LEADING + 1, hops - 1)))
             counted = self.relation(rng.choice(COUNTED))
-            leading = _backwards(counted.value, hops - members, other_than=[counted], rng=rng)
+            leading = _relations_backwards(counted.value, hops - members, other_than=[counted], rng=rng)
             return [*([leading] if leading else []), [counted] * (hops - len(leading))]
         amounts = [self.relation(name) for name in (ADDED if operation == "sum" else COMPARED)]
         amount = rng.choice(amounts)
         if operation == "weigh":
-            return [[*_backwards(amount.subject, hops - 2, other_than=[amount], rng=rng), amount]]
+            return [[*_relations_backwards(amount.subject, hops - 2, other_than=[amount], rng=rng), amount]]
         if operation == "most":
-            others = [one for one in self.relations_of(amount.subject) if one != amount]
+            others = [relation for relation in self.relations_of(amount.subject) if relation != amount]
             return [*[[amount]] * (hops - 1), [rng.choice(others)]]
         paths: list[list[Relation]] = []
         for length in _lengths_of_parts(hops, operation, rng):
-            paths.append([*_backwards(amount.subject, length - 1, other_than=[amount], rng=rng), amount])
+            paths.append([*_relations_backwards(amount.subject, length - 1, other_than=[amount], rng=rng), amount])
         return paths
 
     def source_words(self, relation: str, status: Status) -> Sequence[str]:
@@ -255,7 +259,7 @@ class FictionalWorld(World):
         Names, towns and numbers of slots are of the text alone; no statement has them.
         """
         names = NameMaker(SeededRandom(*path, plan.document_id, "names"), NAME_KINDS)
-        written = max(one.as_of for one in plan.statements) + timedelta(days=1 + rng.integer_below(40))
+        written = max(statement.as_of for statement in plan.statements) + timedelta(days=1 + rng.integer_below(40))
         return {
             "subject": plan.subject,
             "author": names.new("person"),

@@ -32,8 +32,8 @@ async def fill_lengths(
     for hop in question.hops:
         alike.update(fact.document_id for fact in facts.facts if fact.relation == hop.relation)
     # Documents that say of others what the chain says come first: filler is to be taken for the chain's own documents.
-    usable.sort(key=lambda group: all(one.document_id not in alike for one in group))
-    filler = [[as_item_document(one, role="filler") for one in group] for group in usable]
+    usable.sort(key=lambda group: all(document.document_id not in alike for document in group))
+    filler = [[as_item_document(document, role="filler") for document in group] for group in usable]
     return at_each_length(turns.turns, filler, task_id=question.task_id, recipe=recipe)
 
 

@@ -1,26 +1,33 @@
-"""The benchmark MEMGYM-DR: its stages, each of which is entered here, and the tables of its releases."""
+"""The benchmark MEMGYM-DR: a world or real documents, a question, and readers of the final bytes."""
+
+from dataclasses import replace
 
 from assets.deep_research.corpus.sampling import with_corpus_digest
-from assets.deep_research.facts import DR_FACTS
-from assets.deep_research.instances import DR_ABLATION, DR_INSTANCES
 from assets.deep_research.lengths import DR_LENGTHS
 from assets.deep_research.questions import DR_QUESTIONS
-from assets.deep_research.sources import DR_SOURCES
-from assets.deep_research.turns import DR_TURNS
-from assets.deep_research.worlds import DR_WORLDS
-from assets.engine.benchmark import Benchmark
-from assets.memory_items.report import MemoryItemsReport
-from assets.memory_items.tables import TABLES, document_task_rows
+from assets.deep_research.reading_sizes import ANSWER, reading_tokens
+from assets.engine.stage import PromptCalls
+from assets.memory_items.ablation import READ
+from assets.memory_items.benchmark import BY_READING, document_benchmark
 from assets.recipe.deep_research import DeepResearchRecipe
 
-DEEP_RESEARCH = Benchmark(
-    name="deep_research",
-    noun="task",
+
+def _readings(recipe: DeepResearchRecipe) -> float:
+    """Return how often a task is read, for the forecast."""
+    return float(recipe.ablation.votes * len(reading_tokens(recipe)))
+
+
+def _mean_tokens(recipe: DeepResearchRecipe) -> float:
+    """Return the mean length of these readings."""
+    tokens = reading_tokens(recipe)
+    return sum(tokens) / len(tokens)
+
+
+DEEP_RESEARCH = document_benchmark(
+    "dr_",
     recipe=DeepResearchRecipe,
+    ask=DR_QUESTIONS,
+    certify=replace(BY_READING, calls={READ: PromptCalls(_readings, reading=_mean_tokens, writing=ANSWER)}),
+    lengths=DR_LENGTHS,
     resolve=with_corpus_digest,
-    stages=(DR_WORLDS, DR_SOURCES, DR_FACTS, DR_QUESTIONS, DR_TURNS, DR_LENGTHS, DR_ABLATION, DR_INSTANCES),
-    tables=TABLES,
-    rows=document_task_rows,
-    report=MemoryItemsReport,
-    prefix="dr_",
 )

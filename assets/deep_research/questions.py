@@ -11,7 +11,7 @@ from assets.deep_research.worlds import DR_WORLDS
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.ablation import READ, given
+from assets.memory_items.ablation import READ, condition_with
 from assets.memory_items.chains import found_chain
 from assets.memory_items.facts import Fact
 from assets.memory_items.operations import planned_facts
@@ -52,7 +52,7 @@ async def ask_research_question(
         chain.typed_answer(seed=recipe.world_seed),
         stage="dr_questions",
         rules=rules,
-        conditions=[given("question alone", (), "wrong"), chain.last_hop_alone()],
+        conditions=[condition_with("question alone", (), "wrong"), chain.last_hop_alone()],
         recipe=recipe,
         model=model,
     )

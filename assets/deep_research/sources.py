@@ -6,9 +6,10 @@ from assets.deep_research.records import TaskSources, TaskWorld
 from assets.deep_research.worlds import DR_WORLDS
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.world.tellings import ask_tellings, document_rows, told_filler
+from assets.memory_items.world.tellings import ask_tellings, told_filler
 from assets.recipe.deep_research import DeepResearchRecipe
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription
 
 
 async def tell_sources(world: TaskWorld, *, recipe: DeepResearchRecipe, model: LanguageModel) -> TaskSources:
@@ -21,10 +22,6 @@ async def tell_sources(world: TaskWorld, *, recipe: DeepResearchRecipe, model: L
         documents=tellings.own_documents(world.plans, seed=recipe.world_seed, task_id=world.task_id),
         filler=tuple(told_filler(tellings, chain=world.chain, task_id=world.task_id, recipe=recipe)),
     )
-
-
-def _rows(sources: TaskSources) -> list[Row]:
-    return document_rows(sources.documents)
 
 
 def _shares_of_sets(recipe: DeepResearchRecipe) -> float:
@@ -70,7 +67,7 @@ DR_SOURCES = Stage(
         description="The documents of each task: minutes, reports, letters, tables, news and reviews of an invented "
         "world, written by a model; or real documents with invented names in place of real ones. Filler is "
         "written likewise.",
-        rows=_rows,
+        rows=preview_rows("documents", "role title text"),
         paper="MemGym",
     ),
 )

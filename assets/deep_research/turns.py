@@ -8,7 +8,7 @@ from assets.deep_research.sources import DR_SOURCES
 from assets.deep_research.worlds import DR_WORLDS
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.ablation import READ, ablate, expect_passed, given
+from assets.memory_items.ablation import READ, ablate, condition_with, expect_passed
 from assets.memory_items.documents import ItemDocument
 from assets.memory_items.tasks import TaskQuestion, TaskTurns
 from assets.memory_items.turns import as_item_document, documents_in_view, facts_by_document, in_turns, rivals_of
@@ -39,7 +39,7 @@ async def arrange_turns(
     read = await ablate(
         question.question,
         question.answer,
-        [given("last turn alone", documents_in_view(turns, recipe.eviction), "wrong")],
+        [condition_with("last turn alone", documents_in_view(turns, recipe.eviction), "wrong")],
         policy=recipe.ablation,
         item_id=question.task_id,
         recipe=recipe,

@@ -10,33 +10,14 @@ from assets.recipe.loading import RecipeError, nearest_first
 from assets.recipe.recipe import Recipe
 from assets.recipe.registry import RECIPE_TYPES
 from assets.records.base import Record
+from assets.records.flat_tables import Table, rows_of_tables
 from assets.records.report import MinimalReport
-
-
-@dataclass(frozen=True)
-class Table:
-    """A flat table of a release: columns and types are the fields of `row`; the columns of `key` tell its rows apart.
-
-    `unread` are columns that no assistant reads or is scored on; every other one is a label,
-    which decides the version. `scored` is false for rows that only say how others came about. `group`: columns of a whole
-    that takes no further rows, such as a question's options. `title`: the column that a reader knows a row by.
-    """
-
-    row: type[Record]
-    key: tuple[str, ...]
-    unread: frozenset[str] = frozenset()
-    scored: bool = True
-    group: tuple[str, ...] = ()
-    title: str = ""
-
 
 if TYPE_CHECKING:
     from assets.recipe.partitions import Partitions
 
-
-def no_rows(_: Any) -> Mapping[Any, Sequence[Record]]:
-    """The rows of a benchmark whose releases have no flat tables of their own."""
-    return {}
+# Of every benchmark, besides its stages.
+COMMON_ASSETS = ("recipe_file", "recipe", "quality_report", "dataset_card", "release", "hub_release", "evaluation")
 
 
 def unchanged_recipe(recipe: Recipe) -> Recipe:
@@ -49,11 +30,10 @@ class Benchmark:
     """A benchmark. The assets of its stages, checks, report, release, stage names of the command line and stored types follow.
 
     `noun`: what one item is called in messages, in the singular. `stages` may be given in any order and are sorted by what
-    they need; one of them draws the items, and the record of the last one is a finished item. `rows` gives a finished
-    item's rows by table. `report` is the record of its quality report. `prefix` begins the names of assets that
-    every benchmark has, such as `recipe`. `resolve` settles what a recipe file leaves open, such as the digest of what the
-    items are drawn from, and may raise RecipeError. Partitions follow from the recipe files of this
-    benchmark, or from `units_by_variant`.
+    they need; one of them draws the items, and the record of the last one is a finished item. `report` is the record of its
+    quality report. `prefix` begins the names of assets that every benchmark has, such as `recipe`. `resolve` settles what a
+    recipe file leaves open, such as the digest of what the items are drawn from, and may raise RecipeError. Partitions follow
+    from the recipe files of this benchmark, or from `units_by_variant`.
     """
 
     name: str
@@ -61,7 +41,6 @@ class Benchmark:
     recipe: type[Recipe]
     stages: tuple[Stage[Any], ...]
     tables: Mapping[str, Table] = field(default_factory=dict[str, Table])
-    rows: Callable[[Any], Mapping[Any, Sequence[Record]]] = no_rows
     report: type[Record] = MinimalReport
     prefix: str = ""
     resolve: Callable[[Any], Recipe] = unchanged_recipe
@@ -102,6 +81,10 @@ class Benchmark:
             needed.update(stage.ancestors)
         return tuple(stage for stage in self.stages if stage.name not in needed)
 
+    def rows(self, item: Record) -> dict[str, Sequence[Record]]:
+        """Return a finished item's rows in every table that follows from items."""
+        return rows_of_tables(self.tables, item)
+
     @property
     def stage_names(self) -> tuple[str, ...]:
         return tuple(stage.name for stage in self.stages)
@@ -129,6 +112,10 @@ class Benchmark:
     def key(self, name: str) -> str:
         """The key of an asset, or the name of a job, that every benchmark has."""
         return self.prefix + name
+
+    def has_asset(self, name: str) -> bool:
+        """Return whether a stage or an asset that every benchmark has is called so."""
+        return name in self.stage_names or name in map(self.key, COMMON_ASSETS)
 
     @property
     def group_names(self) -> tuple[str, ...]:

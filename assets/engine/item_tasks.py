@@ -7,6 +7,7 @@ whenever the failure becomes known.
 
 import asyncio
 import hashlib
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +15,7 @@ from itertools import chain
 
 from assets.engine.in_flight import InFlight, Made
 from assets.engine.ports import RunContext
-from assets.engine.serialized_record import SerializedRecord, serialized
+from assets.engine.serialized_record import SerializedRecord, serialize_record
 from assets.engine.stage import Stage
 from assets.llm.async_calls import gather_all
 from assets.llm.usage import Meter, MeteredModel, Usage
@@ -95,17 +96,22 @@ class ItemTasks:
             return SerializedRecord(content.decode(), decode=stage.record.model_validate_json)
         model = MeteredModel(self.run_context.model, self.run_context.labels(stage.name, item_id=item_id), meter)
         try:
-            record = await stage.make(*(one.record for one in inputs), recipe=recipe, model=model)
+            record = await stage.make(*(needed.record for needed in inputs), recipe=recipe, model=model)
         except ItemFailed as failed:
             raise RecordedFailure(failed.at(stage.name, item_id=item_id, position=position)) from failed
-        made = serialized(record)
+        except Exception as error:
+            # Of a task that several wait for, asyncio shows its traceback to the first alone.
+            where = "".join(traceback.format_tb(error.__traceback__))
+            error.add_note(f"Raised while {stage.name} of {item_id} was made:\n{where}")
+            raise
+        made = serialize_record(record)
         await cache.put(key, f"{meter.usage.model_dump_json()}\n{made.text}".encode())
         return made
 
 
 def record_key(stage: Stage[ItemRecord], inputs: Sequence[Made], *, recipe: Recipe) -> str:
     """Return the identity of one item's record of a stage: a digest of code, recipe and inputs."""
-    parts = [stage.name, stage.code_version, recipe.item_fingerprint, *(one.sha256 for one in inputs)]
+    parts = [stage.name, stage.code_version, recipe.item_fingerprint, *(needed.sha256 for needed in inputs)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

@@ -1,6 +1,6 @@
 """Metadata of a materialization: counts and costs that Dagster plots over time, real rows, the users who took most."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -21,6 +21,9 @@ APART = ("life",)
 USERS_SHOWN = 5
 # Reading a few hundred users back takes a second; more would show the same.
 SUMMARIZED = 200
+# The data version and the metadata of an asset that a backfill selected, and that did nothing because nobody asked it to.
+UNASKED = "unasked"
+BACKFILL = "dagster/backfill"  # Dagster's tag of a backfill's runs
 
 
 def stage_metadata(
@@ -46,8 +49,8 @@ def stage_metadata(
     further |= {
         "calls_from_cache": result.meter.repeated,
         "reasked": usage.reasks,
-        "refinements": sum(one.refinements for one in work.values()),
-        "redrafts": sum(one.redrafts for one in work.values()),
+        "refinements": sum(rewriting.refinements for rewriting in work.values()),
+        "redrafts": sum(rewriting.redrafts for rewriting in work.values()),
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "snapshots_in": stored_at,
@@ -55,7 +58,7 @@ def stage_metadata(
     if result.ref.parts:
         further["snapshot"] = result.ref.parts[0].path.rpartition("/")[0]
     further |= _tables(
-        replaced=_replaced(result),
+        replaced=_rows_of_replaced(result),
         most_refined_users=_most_refined(work, numbers),
         slowest_users=_slowest(result.meter.items, numbers),
     )
@@ -83,6 +86,13 @@ def with_details(metadata: Mapping[str, Any], *, apart: Collection[str]) -> dict
         group = first if name in apart or name.startswith("dagster/") else further
         group[name] = value
     return {**first, "details": dg.MetadataValue.md(details(further))}
+
+
+def say_unasked(context: dg.AssetExecutionContext, sentence: str) -> Iterator[dg.MaterializeResult[Any]]:
+    """Log that nobody asked the asset to act. Yield a result in a backfill alone, which fails where an asset is not made."""
+    context.log.warning(sentence)
+    if BACKFILL in context.run.tags:
+        yield dg.MaterializeResult(data_version=dg.DataVersion(UNASKED), metadata={UNASKED: sentence})
 
 
 def page_link(*parts: str) -> dg.UrlMetadataValue:
@@ -125,7 +135,7 @@ def _tables(**tables: Sequence[Row]) -> Metadata:
     return {name: dg.MetadataValue.md(markdown_table(rows)) for name, rows in tables.items() if rows}
 
 
-def _replaced(result: StageResult) -> list[Row]:
+def _rows_of_replaced(result: StageResult) -> list[Row]:
     """The users who were replaced meanwhile, each with the reason."""
     rows: list[Row] = []
     for failure in result.failed[:USERS_SHOWN]:
@@ -136,23 +146,23 @@ def _replaced(result: StageResult) -> list[Row]:
 
 def _most_refined(work: Mapping[str, Rewriting], numbers: Mapping[str, str]) -> list[Row]:
     """The users whose texts were rewritten most. `numbers` are those by which `amemgym show` knows users."""
-    rewritten = [name for name, one in work.items() if one.total]
+    rewritten = [name for name, rewriting in work.items() if rewriting.total]
     rewritten.sort(key=lambda name: (-work[name].total, name))
     rows: list[Row] = []
     for name in rewritten[:USERS_SHOWN]:
-        one = work[name]
-        rows.append({"user": numbers.get(name, name), "refined": one.refinements, "redrafted": one.redrafts})
+        rewriting = work[name]
+        rows.append({"user": numbers.get(name, name), "refined": rewriting.refinements, "redrafted": rewriting.redrafts})
     return rows
 
 
 def _slowest(users: Mapping[str, Usage], numbers: Mapping[str, str]) -> list[Row]:
     """The users on whom models worked longest; nobody where nothing was asked."""
-    slow = [name for name, one in users.items() if one.seconds]
+    slow = [name for name, user in users.items() if user.seconds]
     slow.sort(key=lambda name: (-users[name].seconds, name))
     rows: list[Row] = []
     for name in slow[:USERS_SHOWN]:
-        one = users[name]
+        user = users[name]
         rows.append(
-            {"user": numbers.get(name, name), "calls": one.calls, "reasked": one.reasks, "model s": f"{one.seconds:.1f}"}
+            {"user": numbers.get(name, name), "calls": user.calls, "reasked": user.reasks, "model s": f"{user.seconds:.1f}"}
         )
     return rows

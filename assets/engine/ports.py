@@ -15,6 +15,7 @@ from assets.llm.ports import CallLabels, Embedder, LanguageModel
 from assets.llm.usage import Usage
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, ItemRecord, Record
+from assets.records.paths import RelativePath
 
 VALUES = "asset_values"  # the key of the I/O manager and of the resource, which are one object
 R = TypeVar("R", bound=ItemRecord)
@@ -25,7 +26,7 @@ class SnapshotPart(Record):
     """One Parquet file of a snapshot: rows of one stage at positions `first` to `last`, in order."""
 
     stage: str
-    path: str
+    path: RelativePath
     rows: int
     first: int
     last: int
@@ -35,7 +36,7 @@ class SnapshotPart(Record):
 class FailureFile(Record):
     """The file that says why so many `items` were replaced, at the stage or at one before it."""
 
-    path: str
+    path: RelativePath
     items: int
 
 
@@ -195,7 +196,7 @@ def snapshot_rows(
 ) -> dict[int, R]:
     """Return a stage's records by position, from all these snapshots of a unit. Raises SnapshotError for an unreadable one."""
     found = serialized_snapshot_rows(stage, record=record, refs=refs, snapshots=snapshots, positions=positions)
-    return {position: one.record for position, one in found.items()}
+    return {position: row.record for position, row in found.items()}
 
 
 def serialized_snapshot_rows(

@@ -12,7 +12,7 @@ import dagster as dg
 from pydantic import BeforeValidator, Field, JsonValue, SerializeAsAny
 
 from assets.engine.ports import SnapshotRef
-from assets.recipe.loading import build_recipe, dotted
+from assets.recipe.loading import build_recipe, dotted_fields
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from assets.reporting.plurals import counted
@@ -84,7 +84,7 @@ PROVENANCE = dg.PythonObjectDagsterType(Provenance, name="ProvenanceOfRows")
 REPORT_VALUE = dg.PythonObjectDagsterType(ReportValue, name="ReportWithProvenance")
 
 
-def combined(parts: Mapping[str, Provenance]) -> Provenance:
+def combine_parts(parts: Mapping[str, Provenance]) -> Provenance:
     """Return the provenance of what is made from all of these, by name. Raises MixedProvenance where two do not fit."""
     (first, start), *others = parts.items()
     snapshots = {unit: dict(stages) for unit, stages in start.snapshots.items()}
@@ -117,16 +117,16 @@ def combined(parts: Mapping[str, Provenance]) -> Provenance:
 def difference(one: Recipe, other: Recipe) -> str:
     """The first fields in which two recipes differ, as "seed 1 instead of 77"."""
     left_out = {**one.decide_no_row}
-    mine = dotted(one.model_dump(mode="json", exclude=left_out))
-    theirs = dotted(other.model_dump(mode="json", exclude=left_out))
+    mine = dotted_fields(one.model_dump(mode="json", exclude=left_out))
+    theirs = dotted_fields(other.model_dump(mode="json", exclude=left_out))
     found: list[str] = []
     for name in dict.fromkeys((*mine, *theirs)):
         if mine.get(name) != theirs.get(name):
-            found.append(f"{name} {_short(mine.get(name))} instead of {_short(theirs.get(name))}")
+            found.append(f"{name} {_shorten(mine.get(name))} instead of {_shorten(theirs.get(name))}")
     more = f" and {counted(len(found) - SHOWN, 'more difference')}" if len(found) > SHOWN else ""
     return ", ".join(found[:SHOWN]) + more
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     text = "nothing" if value in ("", None, (), [], {}) else str(value)
     return text if len(text) <= 40 else f"{text[:37]}..."

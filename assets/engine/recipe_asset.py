@@ -11,7 +11,7 @@ from assets.engine.benchmark import Benchmark
 from assets.engine.ports import VALUES, AssetValues, RunContext, UnreadableValue
 from assets.engine.provenance import ResolvedRecipe, difference
 from assets.recipe.config_schema import RESET, launchpad_fields
-from assets.recipe.loading import RecipeError, dotted, load_recipe, units
+from assets.recipe.loading import RecipeError, dotted_fields, load_recipe, units
 from assets.recipe.model_policy import JudgeSpec, Models
 from assets.recipe.partitions import missing_partition_message
 from assets.recipe.recipe import EVERYONE, Recipe
@@ -105,7 +105,7 @@ def lay_overrides(values: AssetValues, recipe_asset: str, variant: str, *, given
     A value that the recipe has anyway overrides nothing, so that a launchpad may be filled in with all of them. Raises
     OSError where the store of values cannot be used. The salt stays even then: with another one it would be another world.
     """
-    new = cast(dict[str, JsonValue], dotted(given))
+    new = cast(dict[str, JsonValue], dotted_fields(given))
     reset = new.pop(RESET, False)
     try:
         last = values.find(recipe_asset, variant)
@@ -121,7 +121,7 @@ def lay_overrides(values: AssetValues, recipe_asset: str, variant: str, *, given
 def _changing(given: Mapping[str, JsonValue], variant: str, last: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Those of the given values that the variant's recipe does not have; all where it cannot be read."""
     try:
-        present = dotted(load_recipe(variant, last).model_dump(mode="json"))
+        present = dotted_fields(load_recipe(variant, last).model_dump(mode="json"))
     except RecipeError:
         return dict(given)
     changing: dict[str, JsonValue] = {}

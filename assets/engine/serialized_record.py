@@ -32,10 +32,10 @@ class SerializedRecord(Generic[R_co]):
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def serialized(record: R) -> SerializedRecord[R]:
+def serialize_record(record: R) -> SerializedRecord[R]:
     """Wrap a record that was made just now, which nobody has to decode."""
     return SerializedRecord(record.model_dump_json(), decode=lambda _: record)
 
 
 def serialized_rows(rows: Iterable[tuple[int, R]]) -> list[tuple[int, SerializedRecord[R]]]:
-    return [(position, serialized(record)) for position, record in rows]
+    return [(position, serialize_record(record)) for position, record in rows]

@@ -15,7 +15,7 @@ from assets.engine.cancellation import stop_with_run
 from assets.engine.materialization import first_records, stage_metadata
 from assets.engine.ports import VALUES, RunContext, SnapshotRef, StageProgress
 from assets.engine.progress import ProgressLog, heartbeat, progress_line
-from assets.engine.provenance import PROVENANCE, MixedProvenance, Provenance, combined
+from assets.engine.provenance import PROVENANCE, MixedProvenance, Provenance, combine_parts
 from assets.engine.recipe_asset import current_recipe
 from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
@@ -66,7 +66,9 @@ def stage_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDefi
         runner, log = _runner_with_log(stage, benchmark, context, recipe, made_from.snapshots[context.partition_key])
         with heartbeat(context.log.info, log.line):
             async with stop_with_run():
-                result = await run_or_explain(runner, benchmark, unfinished=lambda: _unfinished(stage, benchmark, context))
+                result = await run_or_explain(
+                    runner, benchmark, unfinished=lambda: _unfinished_stages(stage, benchmark, context)
+                )
                 with explain_disk_errors():
                     records = await asyncio.to_thread(first_records, snapshots, result, stage.record)
         for failure in result.failed:
@@ -177,7 +179,7 @@ def _runner_with_log(
     # The stages whose assets the same run materializes after this one.
     steps = steps_of_run(context)
     after = benchmark.stages[benchmark.stage_names.index(stage.name) + 1 :]
-    later = [one for one in after if one.name in steps]
+    later = [other for other in after if other.name in steps]
     upstream = {read.name: snapshots[read.name] for read in (benchmark.source, *stage.needs)}
     return StageRunner(stage, unit, recipe, in_unit, upstream, later=later, noun=benchmark.noun, meter=meter), log
 
@@ -194,7 +196,7 @@ def named_parts(values: Mapping[str, Mapping[str, Provenance]]) -> dict[str, Pro
 def made_from_one_recipe(parts: Mapping[str, Provenance]) -> Provenance:
     """Combine the provenance of several inputs. Raises dg.Failure, in one sentence, for parts that do not fit."""
     try:
-        return combined(parts)
+        return combine_parts(parts)
     except MixedProvenance as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
 
@@ -205,7 +207,7 @@ def stage_definition(stage: Stage[ItemRecord]) -> dict[str, Any]:
     return {**metadata, "dagster/column_schema": column_schema(stage.record, POSITION)}
 
 
-def _unfinished(stage: Stage[ItemRecord], benchmark: Benchmark, context: dg.AssetExecutionContext) -> list[str]:
+def _unfinished_stages(stage: Stage[ItemRecord], benchmark: Benchmark, context: dg.AssetExecutionContext) -> list[str]:
     """The other stages that this run has still to materialize."""
     found = context.instance.get_records_for_run(context.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
     done = {stage.name, *(record.asset_key.path[-1] for record in found.records if record.asset_key)}

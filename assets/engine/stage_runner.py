@@ -7,9 +7,11 @@ with is therefore a function of recipe and replies alone, whatever the concurren
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from typing import cast
 
 from assets.engine.in_flight import Made
 from assets.engine.item_tasks import ItemTasks, Prefetcher, RecordedFailure
@@ -21,6 +23,7 @@ from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, ItemRecord
 
+REPORTED_CAUSES = 10  # in one error; a defect that all items meet is one cause
 REPORT_SECONDS = 0.5  # a bar that moves looks alive, and a report costs next to nothing
 
 
@@ -113,8 +116,8 @@ class StageRunner:
             async with asyncio.TaskGroup() as group:
                 for position in positions:
                     group.create_task(self._make_item(tasks, position, limit=limit, prefetcher=prefetcher))
-        except* (EndpointError, OSError) as errors:
-            raise errors.exceptions[0] from None
+        except ExceptionGroup as group:
+            raise first_cause(group) from None
         finally:
             reporting.cancel()
             self._report()
@@ -189,3 +192,29 @@ def _write(writer: SnapshotWriter, made: dict[str, list[tuple[int, Made]]]) -> N
     """Write the rows and release them one stage at a time, before the garbage collector could look through all of them."""
     while made:
         writer.add(*made.popitem())
+
+
+def first_cause(group: ExceptionGroup[Exception]) -> Exception:
+    """Return one of a group's errors to raise in its place: Dagster keeps the words of a group, and not the errors in it.
+
+    An error that the user can mend comes before a defect. Every other cause is added to it as a note, with its traceback;
+    a cause that several items share is added once.
+    """
+    errors = sorted(_single_errors(group), key=lambda error: not isinstance(error, EndpointError | OSError))
+    first, *others = errors
+    if isinstance(first, EndpointError | OSError):
+        return first
+    known = {repr(first)}
+    for other in others:
+        if repr(other) not in known and len(known) < REPORTED_CAUSES:
+            known.add(repr(other))
+            first.add_note("Another item failed as well:\n" + "".join(traceback.format_exception(other)))
+    return first
+
+
+def _single_errors(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
+    for error in group.exceptions:
+        if isinstance(error, ExceptionGroup):
+            yield from _single_errors(cast(ExceptionGroup[Exception], error))
+        else:
+            yield error

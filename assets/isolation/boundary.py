@@ -11,11 +11,13 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
+
+from assets.isolation.limits import DEFAULT_LIMITS, ResidentLimits
 
 Kind = Literal["bubblewrap", "namespaces", "landlock", "none"]
 KINDS: dict[Kind, str] = {
@@ -31,17 +33,25 @@ NO_BOUNDARY = (
 )
 NOTHING = f"Code of packages runs with all your rights: nothing on this machine confines it, and {TRUST} allows that."
 CONFINE = Path(__file__).with_name("confine.py")
+PROJECT = CONFINE.parents[2]
+# Of the project, what closes the boundary.
+OWN_FILES = (str(CONFINE.parents[1] / "__init__.py"), str(CONFINE.parent))
 PROBE = Path(__file__).with_name("probe.py")
+PACKAGES = ("site-packages", "dist-packages")
 # Where shared libraries of the interpreter may be, besides its own folders.
 LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/nix/store")
 INSIDE_ID = "1000"
-ENVIRONMENT = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+# The path is forgotten as soon as the boundary's own modules are found.
+ENVIRONMENT = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(PROJECT)}
 # Of a program that stays: the system's programs, what its libraries look for, and what it takes to find and trust a host.
 SYSTEM_FILES = ("/bin", "/usr/bin", "/etc/ld.so.cache", "/usr/share/zoneinfo")
 NETWORK_FILES = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/usr/share/ca-certificates")
 SCRATCH = "/tmp"  # noqa: S108 - of the program's own root
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - likewise
 PROBE_SECONDS = 30  # an interpreter starts in a tenth of one, on a machine that has nothing else to do
+ENDING_SECONDS = 10  # that a keeper has to end all that a program has started
 CHUNK = 65_536
+MB = 1024 * 1024
 
 
 class NoBoundary(OSError):
@@ -109,10 +119,11 @@ def run_isolated(
         given.write(json.dumps(job).encode() + b"\n")
         given.seek(0)
         shown = [*_interpreter_folders(), str(folder)]
-        options = {"kind": kind, "program": str(program), "shown": shown, "root": root}
+        hidden = package_folders()
+        options = {"kind": kind, "program": str(program), "shown": shown, "hidden": hidden, "root": root}
         command = _interpreter_command(options)
         if kind == "bubblewrap":
-            command = [*_bubblewrap(shown, [str(CONFINE), str(program)]), *command]
+            command = [*_bubblewrap(shown, hidden=hidden, own=[*OWN_FILES, str(program)]), *command]
         environment = {**ENVIRONMENT, "PYTHONHASHSEED": str(hash_seed)}
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and program
             command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, start_new_session=True
@@ -127,7 +138,7 @@ def run_isolated(
 class Residence:
     """What a program that stays is given of this machine: files and folders to read, folders to list, and whether the network.
 
-    `scratch`: an empty folder, which is its own where it has no root of its own.
+    `scratch`: an empty folder, which is its own where it has no root of its own. Its end is told by `describe_end`.
     """
 
     kind: Kind
@@ -135,6 +146,7 @@ class Residence:
     listed: tuple[str, ...]
     scratch: str
     network: bool = False
+    limits: ResidentLimits = DEFAULT_LIMITS
 
 
 def start_resident(program: Path, *, job: Mapping[str, object], residence: Residence) -> "subprocess.Popen[bytes]":
@@ -145,15 +157,23 @@ def start_resident(program: Path, *, job: Mapping[str, object], residence: Resid
     The program defines `main(boundary)`; see `confine.py`. With the kind "none" it is a process of its own, and nothing more.
     """
     kind = residence.kind
-    shown = sorted({*_interpreter_folders(), *residence.shown})
+    # Of the interpreter's folders only packages are its own, where no environment lies over them.
+    own = [
+        path
+        for path in sorted(set(residence.shown))
+        if not _is_below(path, _interpreter_folders()) or _is_below(path, package_folders())
+    ]
     system = [*SYSTEM_FILES, *(NETWORK_FILES if residence.network else ())]
-    shown += [path for path in system if os.path.exists(path)]  # noqa: PTH110
+    shown = [*_interpreter_folders(), *(path for path in system if os.path.exists(path))]  # noqa: PTH110
+    hidden = [path for path in package_folders() if not _is_below(path, own)]
     own_root = kind in ("bubblewrap", "namespaces")
-    settled = {"network": residence.network, "scratch": residence.scratch, "listed": residence.listed}
-    options = {"kind": kind, "program": str(program), "shown": shown, "root": residence.scratch, "resident": settled}
-    command = _interpreter_command(options)
+    settled = {"scratch": residence.scratch, "own": own, "listed": residence.listed}
+    settled |= {"network": residence.network, "limits": residence.limits}
+    options = {"kind": kind, "program": str(program), "shown": shown, "hidden": hidden}
+    command = _interpreter_command({**options, "root": residence.scratch, "resident": settled})
     if kind == "bubblewrap":
-        command = [*_bubblewrap(shown, [str(CONFINE), str(program)], resident=residence), *command]
+        files = [*own, *OWN_FILES, str(program)]
+        command = [*_bubblewrap(shown, hidden=hidden, own=files, resident=residence), *command]
     home = SCRATCH if own_root else residence.scratch
     environment = {
         **ENVIRONMENT,
@@ -181,22 +201,48 @@ def _interpreter_command(options: Mapping[str, object]) -> list[str]:
     return [os.path.realpath(sys.executable), "-s", "-S", "-P", "-B", "-X", "utf8", str(CONFINE), json.dumps(options)]
 
 
-def _bubblewrap(shown: list[str], files: list[str], *, resident: Residence | None = None) -> list[str]:
-    """Return the command before the command: the same view that `confine.py` makes for itself where it has to."""
+def _bubblewrap(
+    shown: Sequence[str], *, hidden: Sequence[str], own: Sequence[str], resident: Residence | None = None
+) -> list[str]:
+    """Return the command before the command: the same view that `namespaces.py` makes for itself where it has to."""
     bwrap = shutil.which("bwrap") or "bwrap"
     options = ["--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1"]
     options += ["--cap-drop", "ALL", "--hostname", "inside"]
     options += ["--uid", INSIDE_ID, "--gid", INSIDE_ID]
+    read_only = ["/"]
     if resident is None:
         options += ["--dev-bind", os.devnull, os.devnull]
     else:
+        size = ["--size", str(resident.limits.disk_mb * MB)]
         # Before what is shown, which may lie below it.
-        options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", SCRATCH]
+        options += ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", SCRATCH, *size, "--tmpfs", SHARED_MEMORY]
+        read_only += ["/proc", "/dev"]
         if resident.network:
             options.append("--share-net")
-    for path in [*shown, *files]:
+    for path in shown:
         options += ["--ro-bind", path, path]
-    return [bwrap, *options, "--remount-ro", "/", "--chdir", "/", "--"]
+    for path in hidden:
+        options += ["--tmpfs", path]
+    for path in own:
+        options += ["--ro-bind", path, path]
+    for path in [*hidden, *read_only]:
+        options += ["--remount-ro", path]
+    return [bwrap, *options, "--chdir", "/", "--"]
+
+
+@cache
+def package_folders() -> tuple[str, ...]:
+    """Return the folders of packages that lie within those of interpreters: installed by others, and none of foreign code's."""
+    within = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib", vars={"platbase": sys.base_exec_prefix})]
+    found = {Path(os.path.realpath(folder)) / name for folder in within for name in PACKAGES}
+    for folder in map(Path, _interpreter_folders()):
+        found.update(path for name in PACKAGES for path in (*folder.glob(name), *folder.glob(f"py*/{name}")))
+    return tuple(sorted(str(path) for path in found if path.is_dir() and _is_below(str(path), _interpreter_folders())))
+
+
+def _is_below(path: str, folders: Sequence[str]) -> bool:
+    """Return True for one of the folders, and for what is in one."""
+    return any(Path(path).is_relative_to(folder) for folder in folders)
 
 
 @cache
@@ -210,8 +256,7 @@ def _interpreter_folders() -> tuple[str, ...]:
     outermost: list[str] = []
     # In alphabetic order a folder comes after those around it.
     for path in sorted(set(folders)):
-        inside_another = any(Path(path).is_relative_to(other) for other in outermost)
-        if os.path.isdir(path) and not inside_another:  # noqa: PTH112
+        if os.path.isdir(path) and not _is_below(path, outermost):  # noqa: PTH112
             outermost.append(path)
     return tuple(outermost)
 
@@ -231,10 +276,30 @@ def _read(process: "subprocess.Popen[bytes]", *, seconds: float, most_bytes: int
     return b"".join(told)
 
 
+def end_resident(process: "subprocess.Popen[bytes]", *, kind: Kind, by_itself: bool) -> int:
+    """End the process with everything that it has started, and return its exit code.
+
+    `by_itself`: its answers have come to an end, so that it is about to end and to tell how.
+    """
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(timeout=1 if by_itself else 0)
+    if kind != "none":
+        # Its keeper ends the others first.
+        _signal_group(process, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(timeout=ENDING_SECONDS)
+    _signal_group(process, signal.SIGKILL)
+    return process.wait()
+
+
 def end_process(process: "subprocess.Popen[bytes]") -> None:
     """Kill the process with its group; process 1 inside is one of them, and takes all others with it."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    _signal_group(process, signal.SIGKILL)
     process.wait()
     if process.stdout is not None:
         process.stdout.close()
+
+
+def _signal_group(process: "subprocess.Popen[bytes]", number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)

@@ -34,7 +34,7 @@ async def gather_all(*awaited: Awaitable[T]) -> list[T]:
     return done
 
 
-async def shielded(call: Coroutine[Any, Any, T]) -> T:
+async def shield_call(call: Coroutine[Any, Any, T]) -> T:
     """Await a call that is paid for once it is sent: it goes on when whoever waits for it is cancelled."""
     task = asyncio.create_task(call, name=SHIELDED)
     # Retrieves an error that nobody waits for any more, about which asyncio would warn.

@@ -135,10 +135,7 @@ async def _settle(sources: Sequence[Sequence[Gated[S]]], read: Reader[S], *, siz
     """Ask for the votes that are due on all open texts, round by round: a rewritten text shares calls with those still open."""
     undecided = [_ballots(source, recipe.gates) for source in sources]
     while any(undecided):
-        waiting = undecided
-        if recipe.gates.policy == "calibrated":
-            waiting = _in_fewest_calls(undecided, size=size, of_one=of_one)
-        groups = _calls(waiting, size=size, of_one=of_one)
+        groups = _calls(undecided, size=size, of_one=of_one)
         await gather_all(*(_vote_on(group, read, recipe=recipe) for group in groups))
         refused: list[_Ballot[S]] = []
         for ballot in chain.from_iterable(undecided):
@@ -153,31 +150,17 @@ async def _settle(sources: Sequence[Sequence[Gated[S]]], read: Reader[S], *, siz
 def _calls(sources: Sequence[Sequence["_Ballot[S]"]], *, size: int, of_one: int) -> list[list["_Ballot[S]"]]:
     """Return the texts in groups that are asked in the same words, as `independent_groups` does."""
     groups: list[list[_Ballot[S]]] = []
-    plain = _chosen(sources, lambda ballot: not is_reworded(ballot.due.start))
-    reworded = _chosen(sources, lambda ballot: is_reworded(ballot.due.start))
+    plain = _choose_ballots(sources, lambda ballot: not is_reworded(ballot.due.start))
+    reworded = _choose_ballots(sources, lambda ballot: is_reworded(ballot.due.start))
     for alike in (plain, reworded):
         groups.extend(independent_groups(alike, size=size, of_one=of_one))
     return groups
 
 
-def _chosen(sources: Sequence[Sequence["_Ballot[S]"]], choose: Callable[["_Ballot[S]"], bool]) -> list[list["_Ballot[S]"]]:
+def _choose_ballots(
+    sources: Sequence[Sequence["_Ballot[S]"]], choose: Callable[["_Ballot[S]"], bool]
+) -> list[list["_Ballot[S]"]]:
     return [list(filter(choose, source)) for source in sources]
-
-
-def _in_fewest_calls(undecided: Sequence[Sequence["_Ballot[S]"]], *, size: int, of_one: int) -> list[list["_Ballot[S]"]]:
-    """Return the texts of this round: those with the fewest votes, as many of each source as go into the fewest calls.
-
-    So texts that are asked in the same words share calls, and the others wait for those that are rewritten. Of these the most
-    rewritten go first, for each has most rounds before it.
-    """
-    fewest = min(len(ballot.votes) for ballot in chain.from_iterable(undecided))
-    alike = _chosen(undecided, lambda ballot: len(ballot.votes) == fewest)
-    calls = math.ceil(sum(map(len, alike)) / size)
-    chosen: list[list[_Ballot[S]]] = []
-    for source in alike:
-        by_rounds_left = sorted(source, key=lambda ballot: -ballot.text_number)
-        chosen.append(by_rounds_left[: calls * of_one])
-    return chosen
 
 
 async def take_votes(
@@ -192,8 +175,8 @@ async def take_votes(
     """Return for each text, source by source, if enough votes recover its target; the attempts' records get the votes.
 
     Texts share calls as in `pass_gates`. As many judges are asked at once as are still needed to accept, so that an accepted
-    text waits for one reply only; more follow only while the matter is open. Where most texts will be refused, and where
-    votes are calibrated, `one_by_one` asks for fewer. The judge models take turns.
+    text waits for one reply only; more follow only while the matter is open. Where most texts will be refused, `one_by_one`
+    asks for fewer. The judge models take turns.
     """
     ballots = [_ballots(source, recipe.gates, one_by_one=one_by_one) for source in sources]
     due = ballots
@@ -219,14 +202,9 @@ class _Ballot(Generic[S]):
     votes: list[GateRecord] = field(default_factory=list[GateRecord])
 
     @property
-    def text_number(self) -> int:
-        """The number of this text among those of its item, from 0."""
-        return self.policy.text_number(self.attempt.draft, self.attempt.refinement)
-
-    @property
     def _missing(self) -> int:
         """The number of votes that still have to accept."""
-        _, needed = self.policy.votes_for(self.gate.name, text=self.text_number)
+        _, needed = self.policy.votes_for(self.gate.name)
         return needed - sum(vote.accepted for vote in self.votes)
 
     @property
@@ -236,7 +214,7 @@ class _Ballot(Generic[S]):
     @property
     def due(self) -> range:
         """The numbers of the votes to ask next; none when it is decided."""
-        most, _ = self.policy.votes_for(self.gate.name, text=self.text_number)
+        most, _ = self.policy.votes_for(self.gate.name)
         first = len(self.votes)
         missing = self._missing
         if not 0 < missing <= most - first:
@@ -255,9 +233,7 @@ class _Ballot(Generic[S]):
 
 
 def _ballots(texts: Iterable[Gated[S]], policy: GatePolicy, *, one_by_one: bool = False) -> list[_Ballot[S]]:
-    # A calibrated policy counts on one refusal to end the vote.
-    in_turn = one_by_one or policy.policy == "calibrated"
-    return [_Ballot(gate, attempt, policy, in_turn) for gate, attempt in texts]
+    return [_Ballot(gate, attempt, policy, one_by_one) for gate, attempt in texts]
 
 
 def _still_due(ballots: Iterable[_Ballot[S]]) -> list[_Ballot[S]]:

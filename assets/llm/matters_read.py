@@ -1,6 +1,6 @@
 """What a judge reads in a text of each of several matters, which it is shown by number."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from assets.llm.gate import ReadingTask
 from assets.llm.ports import LanguageModel
@@ -10,24 +10,19 @@ from assets.text.words import folded
 from prompts.template import RenderedPrompt
 
 
-def by_number(matters: Iterable[str]) -> dict[str, str]:
-    """Return the matters by number from 1, in this order."""
-    return {str(number): matter for number, matter in enumerate(matters, start=1)}
-
-
 async def read_matters(
     model: LanguageModel,
     task: ReadingTask[None],
-    numbered: Mapping[str, str],
+    matters: Mapping[str, str],
     *,
     prompt: RenderedPrompt,
     settings: AskSettings,
 ) -> dict[str, str]:
     """Return what the task's judge reads of each matter, in folded words; one of which nothing is said is missing.
 
-    `prompt`: shows the task's text and the matters by number.
+    `prompt`: shows the task's text and the `matters`, by number from 1.
     """
-    schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(numbered, TEXT), required=False))
+    schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(matters, TEXT), required=False))
     reply = await ask_structured(
         model,
         prompt=prompt,
@@ -37,4 +32,4 @@ async def read_matters(
         sample=task.vote.number,
         model_name=task.vote.judge,
     )
-    return {numbered[number]: folded(value) for number, value in reply.items()}
+    return {matters[number]: folded(value) for number, value in reply.items()}

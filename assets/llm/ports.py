@@ -1,6 +1,6 @@
 """Requests to models, their replies, and the protocols of whoever answers. `pipelines` has the implementations."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -93,13 +93,34 @@ class LanguageModel(Protocol):
     async def complete(self, request: ModelRequest) -> ModelReply: ...
 
 
-# What is done with a reply while its call still holds its slot, so that the reply is durable before the next call begins.
-Then = Callable[[ModelReply], Awaitable[ModelReply]]
+class CallBooking(Protocol):
+    """What a client tells of one call, while the call holds its slot: its tries, and its reply."""
+
+    async def send(self) -> None:
+        """Book a try that is about to be sent; one that was turned away stays booked. Raises BudgetReached."""
+        ...
+
+    async def lose(self) -> None:
+        """Count a try that may have been paid for and brought no reply."""
+        ...
+
+    async def keep(self, reply: ModelReply) -> ModelReply:
+        """Store the reply, so that it is durable before the next call begins."""
+        ...
 
 
-async def unchanged_reply(reply: ModelReply) -> ModelReply:
-    """Return the reply unchanged, for a call whose reply nobody stores."""
-    return reply
+class Unbooked:
+    """The CallBooking port for a call that nobody counts, and whose reply nobody stores."""
+
+    async def send(self) -> None: ...
+
+    async def lose(self) -> None: ...
+
+    async def keep(self, reply: ModelReply) -> ModelReply:
+        return reply
+
+
+UNBOOKED = Unbooked()
 
 
 Vector = tuple[float, ...]

@@ -5,10 +5,9 @@ reply cannot be sent; where it does not, the objection names what is wrong. Such
 pydantic class for every call, or a JSON schema derived from one, would cost milliseconds, and memory that is never freed.
 """
 
-import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Annotated, Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, StringConstraints, TypeAdapter, ValidationError
@@ -16,21 +15,16 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from assets.llm.answer_text import NoJson, has_object, read_json
+from assets.llm.copied_examples import find_copied_words, without_copied_examples
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, RequestFailed
 from assets.llm.usage import MeteredModel, Usage
 from assets.recipe.model_policy import AskSettings
 from assets.records.base import FailureReason, ItemFailed, Name, Prose, Text
 from assets.records.readable import unreadable_in
-from assets.text.languages import FORMS
-from assets.text.words import runs_of_words, words_of
 from prompts.template import Message, RenderedPrompt
 
 SHOWN_REPLIES = 2  # refused ones that a model is shown; from then on it starts afresh
 MOST_LISTED = 8  # names whose choices a JSON schema lists although a reply may leave them out
-COPIED_WORDS = 6  # in a row, which two texts hardly share by chance
-RETOLD_WORDS = 3  # of an example's sentence, beside small words, in one sentence
-SENTENCE = re.compile(r'[^.!?。！？"\n]+')
-SLOT = re.compile(r"\{\w+\}")  # of a template, which replies have as its example has
 MOST_CHARACTERS = 200_000  # of a reply, ten times what any prompt asks for: a release has a limit for each item
 # Keys under which models explain an answer beside it.
 COMMENTS = {"reasoning", "reason", "explanation", "thought", "thoughts", "thinking", "analysis", "rationale"}
@@ -192,8 +186,9 @@ async def ask_structured(
 ) -> R:
     """Ask until a reply passes. Raises ItemFailed after `max_reasks` further tries.
 
-    The last of them starts afresh, so do all after the second, and one after a reply that came twice. An item fails likewise
-    where the endpoint serves others but not this request.
+    The last of them starts afresh, so do all after the second, and one after a reply that came twice. From the second on, an
+    example whose words the reply repeats is left out. An item fails likewise where the endpoint serves others but not this
+    request.
 
     `reply` is the schema: a fixed pydantic model, or one made for this call. `convert` turns a valid reply into what the
     stage needs and raises ValueError, with a sentence for the model, when the reply breaks a rule. `sample` tells equal
@@ -212,11 +207,13 @@ async def ask_structured(
         except RequestFailed as failed:
             raise ItemFailed("call_failed", f"{prompt.name}: {failed}") from failed
         try:
-            return _converted(answer, schema, convert, prompt)
+            return _convert_reply(answer, schema, convert, prompt)
         except UnusableReply as problem:
             if attempt == reasks:
                 remedy = f" {problem.remedy}" if problem.remedy else ""
                 raise ItemFailed(problem.reason, f"{prompt.name}: {problem}{remedy}", last_reply=answer.text) from problem
+            if attempt:
+                prompt = without_copied_examples(prompt, answer.text)
             late = reasks > 1 and attempt + 1 >= min(reasks, SHOWN_REPLIES + 1)
             # A model that sees its own words and says them again would go on so.
             messages = _asked_again(prompt, answer, str(problem), afresh=late or answer.text == before, sent=sent)
@@ -260,14 +257,15 @@ def finished_text(reply: ModelReply, *, field: str) -> str:
     return reply.text
 
 
-def _converted(reply: ModelReply, schema: ReplySchema[T], convert: Callable[[T], R], prompt: RenderedPrompt) -> R:
+def _convert_reply(reply: ModelReply, schema: ReplySchema[T], convert: Callable[[T], R], prompt: RenderedPrompt) -> R:
     finished_text(reply, field=f"models.{prompt.role}.max_output_tokens")
     if len(reply.text) > MOST_CHARACTERS:
         sentence = (
             f"The answer has {len(reply.text):,} characters, and {MOST_CHARACTERS:,} are the most; answer again, shorter."
         )
         raise UnusableReply("rule_violated", sentence)
-    content = _without_comments(extract_json(reply.text, keys=_required(schema)), schema)
+    required = tuple(schema.json_schema.get("required", ()))
+    content = _without_comments(extract_json(reply.text, keys=required), schema)
     _refuse_copied_words(reply.text, prompt)
     try:
         return convert(schema.validate(content))
@@ -278,53 +276,14 @@ def _converted(reply: ModelReply, schema: ReplySchema[T], convert: Callable[[T],
 
 
 def _refuse_copied_words(text: str, prompt: RenderedPrompt) -> None:
-    """Raise UnusableReply where the reply repeats words of the prompt's example: small models paste them into other lives."""
-    if not prompt.examples:
-        return
-    text = SLOT.sub("", text)
-    runs = _runs_of_examples(prompt.examples) & runs_of_words(text, COPIED_WORDS)
-    copied = " ".join(min(runs)) if runs else _retold_sentence(text, prompt)
+    """Raise UnusableReply where the reply repeats words of the prompt's examples: small models paste them into other lives."""
+    copied = find_copied_words(text, prompt)
     if copied:
         raise UnusableReply(
             "rule_violated",
             f"It repeats the example ({copied!r}), which is about another person and another matter. Leave all of that out, "
             "and write about this person alone.",
         )
-
-
-def _retold_sentence(text: str, prompt: RenderedPrompt) -> str:
-    """Return a sentence of the example of which most words that count are in one sentence of the reply; "" without one.
-
-    Words of this call's own data do not count.
-    """
-    own = words_of(prompt.messages[-1].content)
-    for sentence in _sentences_of(prompt.examples):
-        telling = _telling_words(sentence).difference(own)
-        for written in SENTENCE.findall(text):
-            if len(telling & _telling_words(written)) >= max(RETOLD_WORDS, len(telling) * 0.6):
-                return sentence
-    return ""
-
-
-def _telling_words(sentence: str) -> set[str]:
-    common = FORMS["en"].common
-    return {word for word in words_of(sentence) if len(word) > 3 and word not in common}
-
-
-@lru_cache(maxsize=64)
-def _sentences_of(examples: tuple[str, ...]) -> tuple[str, ...]:
-    sentences: list[str] = []
-    for example in examples:
-        sentences.extend(map(str.strip, SENTENCE.findall(SLOT.sub("", example))))
-    return tuple(sentences)
-
-
-@lru_cache(maxsize=64)  # as many as there are prompts with examples, and more
-def _runs_of_examples(examples: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
-    runs: set[tuple[str, ...]] = set()
-    for example in examples:
-        runs.update(runs_of_words(SLOT.sub("", example), COPIED_WORDS))
-    return frozenset(runs)
 
 
 def extract_json(text: str, *, keys: Collection[str] = ()) -> object:
@@ -342,10 +301,6 @@ def extract_json(text: str, *, keys: Collection[str] = ()) -> object:
         sentence = f"The answer holds the character {character}, which no reader could see; write plain text without it."
         raise UnusableReply("rule_violated", sentence)
     return value
-
-
-def _required(schema: ReplySchema[Any]) -> tuple[str, ...]:
-    return tuple(schema.json_schema.get("required", ()))
 
 
 def _without_comments(content: object, schema: ReplySchema[Any]) -> object:

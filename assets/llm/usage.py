@@ -60,6 +60,12 @@ def prompt_tokens(texts: Iterable[str], *, schema: object = None) -> int:
     return tokens
 
 
+def request_tokens(request: ModelRequest) -> int:
+    """Return the estimated tokens that are billed for a request's prompt, with its schema or its tools."""
+    schema = request.json_schema or list(request.tools) or None
+    return prompt_tokens((message.content for message in request.messages), schema=schema)
+
+
 def usage_of(reply: ModelReply) -> Usage:
     """The usage of one call as its reply reports it, without cost and time."""
     return Usage(

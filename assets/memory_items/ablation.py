@@ -56,7 +56,7 @@ class ConditionOutcome(Record):
 class Certificate(Record):
     """A certificate of one length: readers, their prompt and policy, and the outcomes. `digest` is that of the bytes."""
 
-    target_tokens: int = Field(description="the length that it is of")
+    target_tokens: int = Field(description="the length that was wanted")
     digest: str = Field(description="sha256 over documents, question and answer")
     readers: tuple[Name, ...] = Field(description="the models that read")
     prompt: str = Field(description="fingerprint of the prompt that they were asked with")
@@ -83,7 +83,7 @@ class Ablation:
     gate_records: tuple[GateRecord, ...]
 
 
-def given(name: str, documents: Sequence[ItemDocument], expected: Expected) -> AblationCondition:
+def condition_with(name: str, documents: Sequence[ItemDocument], expected: Expected) -> AblationCondition:
     """Return a condition whose documents are read together."""
     return AblationCondition(name, (tuple(documents),), expected)
 
@@ -124,7 +124,7 @@ async def ablate(
 
 def expect_passed(ablation: Ablation, *, before: Sequence[GateRecord] = ()) -> None:
     """Raise ItemFailed where a condition failed or could not be read; `before` are earlier votes of the item."""
-    failed = [one for one in ablation.outcomes if one.outcome != "pass"]
+    failed = [outcome for outcome in ablation.outcomes if outcome.outcome != "pass"]
     if not failed:
         return
     # Errors come first: an item that could not be read was not judged, whatever else failed.
@@ -184,7 +184,9 @@ class _Readers:
     async def _reading(self, documents: Sequence[ItemDocument], *, reader: str, sample: int) -> dict[str, str]:
         """Return one reader's answer: nothing where the documents do not tell, an error where no reply could be used."""
         prompt = load_prompt(READ).render(
-            question=self.question, documents=[document.perceived for document in documents], language=self.recipe.language_name
+            question=self.question,
+            documents=[document.text_with_title for document in documents],
+            language=self.recipe.language_name,
         )
         try:
             answer = await ask_structured(
@@ -239,11 +241,11 @@ def certificate_problems(certified: Certificate, *, digest: str, conditions: Seq
     if certified.digest != digest:
         yield f"the certificate is of {certified.digest[:12]}, and the bytes are {digest[:12]}: something was changed after it"
     missing = list(conditions)
-    for one in certified.outcomes:
-        if one.condition in missing:
-            missing.remove(one.condition)
+    for outcome in certified.outcomes:
+        if outcome.condition in missing:
+            missing.remove(outcome.condition)
     if missing:
         yield f"the certificate lacks {', '.join(missing)}"
-    for one in certified.outcomes:
-        if one.outcome != "pass" or one.errors or not one.readings:
-            yield f"the certificate has a condition that is no pass ({one.sentence})"
+    for outcome in certified.outcomes:
+        if outcome.outcome != "pass" or outcome.errors or not outcome.readings:
+            yield f"the certificate has a condition that is no pass ({outcome.sentence})"

@@ -15,7 +15,6 @@ from assets.recipe.document_tasks import DocumentTaskRecipe, Eviction
 from assets.records.base import GateRecord, ItemFailed
 
 IDLE = "doing nothing"
-GUESS = "a guess"
 SUPERSEDED = "values that do not count"
 TIMES = 2  # each episode is acted, with the same end
 
@@ -31,18 +30,12 @@ async def certify_by_acting(
     facts: Sequence[Fact],
     program: str,
     recipe: DocumentTaskRecipe,
-    guess: Callable[[], Awaitable[bool]] | None = None,
 ) -> TaskAblation:
-    """Act on every length as it will be released. Raises ItemFailed where a condition does not come out as it must.
-
-    `guess`: acts without facts where something can be chosen all the same; how that ends is counted.
-    """
+    """Act on every length as it will be released. Raises ItemFailed where a condition does not come out as it must."""
     certificates: list[Certificate] = []
     votes: list[GateRecord] = []
     for sized in lengths.lengths:
         outcomes = await _outcomes(asked, sized, passes=passes, facts=facts, eviction=recipe.eviction)
-        if guess is not None:
-            outcomes.append(_outcome(GUESS, "measured", [await guess()]))
         for outcome in outcomes:
             votes += _votes(outcome, asked, item_id=f"{sized.target_tokens} tokens", program=program)
         wrong = [one.sentence for one in outcomes if one.outcome != "pass"]
@@ -67,14 +60,14 @@ async def _outcomes(
 ) -> list[ConditionOutcome]:
     """Return the outcome of each condition: nothing done, all facts, each one left out, filler, last turns, wrong values."""
     documents = list(sized.documents)
-    filler = [one for one in documents if one.role == "filler"]
+    filler = [document for document in documents if document.role == "filler"]
     given: list[tuple[str, Expected, Sequence[Fact] | None]] = [
         (IDLE, "wrong", None),
         (NONE, "wrong", ()),
         (FACTS, "right", _facts_in(asked.hops, documents)),
     ]
     for number, hop in enumerate(asked.hops, start=1):
-        left = [one for one in documents if hop.fact_id not in one.facts]
+        left = [document for document in documents if hop.fact_id not in document.facts]
         given.append((without_hop(number), "wrong", _facts_in(asked.hops, left)))
     given.append((FILLER, "wrong", _facts_in(asked.hops, filler)))
     given.append((LAST, "wrong", _facts_in(asked.hops, documents_in_view(sized.turns, eviction))))
@@ -102,7 +95,9 @@ def _rivals(hops: Sequence[Fact], facts: Sequence[Fact]) -> list[Fact]:
     """Return the facts with another value of the same subject's matter in place of each, where a document has one."""
     found: list[Fact] = []
     for hop in hops:
-        others = [one for one in facts if (one.subject, one.relation) == (hop.subject, hop.relation) and one.value != hop.value]
+        others = [
+            fact for fact in facts if (fact.subject, fact.relation) == (hop.subject, hop.relation) and fact.value != hop.value
+        ]
         found.append(others[0] if others else hop)
     return found
 

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import Fact, Hop
-from assets.records.answers import normalized
+from assets.records.answers import normalize_answer
 from assets.records.base import ItemFailed
 from assets.text.words import folded
 
 MOST_STEPS = 20_000  # of the search for a chain: documents that hang together closely have too many chains to try them all
 
 
-def settled(facts: Sequence[Fact]) -> Fact | None:
+def settle_facts(facts: Sequence[Fact]) -> Fact | None:
     """Return the fact that counts of those about one subject's value; None where there is none, or nothing decides."""
     if not facts:
         return None
@@ -23,7 +23,7 @@ def settled(facts: Sequence[Fact]) -> Fact | None:
 
 
 def _answer_of(fact: Fact) -> str:
-    return normalized(fact.kind, fact.value)
+    return normalize_answer(fact.kind, fact.value)
 
 
 def nested_phrase(hops: Sequence[Fact]) -> str:
@@ -34,12 +34,12 @@ def nested_phrase(hops: Sequence[Fact]) -> str:
     return phrase
 
 
-def followed(
+def follow_relations(
     start: str,
     relations: Sequence[str],
     facts: Iterable[Fact],
     *,
-    settle: Callable[[Sequence[Fact]], Fact | None] = settled,
+    settle: Callable[[Sequence[Fact]], Fact | None] = settle_facts,
 ) -> str | None:
     """Return the value to which the relations lead from the start; None where a step is not settled."""
     known = by_subject(facts)
@@ -63,8 +63,8 @@ def planned_chain(chain: Sequence[Hop], facts: Sequence[Fact]) -> list[Fact]:
     """Return the facts that state a planned chain. Raises ItemFailed where one of them is missing or does not count."""
     hops: list[Fact] = []
     for hop in chain:
-        fact = settled([one for one in facts if one.subject == hop.subject and one.relation == hop.relation])
-        if fact is None or _answer_of(fact) != normalized(fact.kind, hop.value):
+        fact = settle_facts([one for one in facts if one.subject == hop.subject and one.relation == hop.relation])
+        if fact is None or _answer_of(fact) != normalize_answer(fact.kind, hop.value):
             told = f"no document settles that {hop.relation} of {hop.subject} is {hop.value}"
             raise ItemFailed("rule_violated", f"The chain is not told: {told}.")
         hops.append(fact)
@@ -106,8 +106,8 @@ def path_problems(hops: Sequence[Fact], facts: Sequence[Fact]) -> Iterator[str]:
     answer = _answer_of(last)
 
     def leads_to_answer(known: Sequence[Fact]) -> bool:
-        value = followed(start, relations, known)
-        return value is not None and normalized(last.kind, value) == answer
+        value = follow_relations(start, relations, known)
+        return value is not None and normalize_answer(last.kind, value) == answer
 
     if not leads_to_answer(facts):
         yield f"all facts together do not lead to {last.value!r}"

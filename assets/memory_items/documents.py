@@ -39,14 +39,14 @@ class ItemDocument(Record):
     license: str = Field(default="", description="the license of a real document")
 
     @property
-    def perceived(self) -> str:
+    def text_with_title(self) -> str:
         """The text that a memory receives."""
         return f"{self.title}\n\n{self.text}"
 
     @property
     def tokens(self) -> int:
         """The length of what a memory receives."""
-        return count_tokens(self.perceived)
+        return count_tokens(self.text_with_title)
 
 
 class Turn(Record):

@@ -1,7 +1,7 @@
 """Statements, the documents that are planned and told to hold them, and the facts that stand in the told documents."""
 
 from datetime import date
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import Field
 
@@ -90,7 +90,7 @@ class Fact(Record):
     status: Status = Field(default="plain", description="how sure the document is of it")
 
     @property
-    def asked(self) -> str:
+    def full_phrase(self) -> str:
         """The noun phrase for the value, with the subject in it."""
         return self.phrase.replace("{x}", self.subject)
 
@@ -98,3 +98,21 @@ class Fact(Record):
     def weight(self) -> tuple[int, date]:
         """The weight of the fact among those that contradict it: the greatest counts."""
         return RANK[self.status], self.as_of or date.min
+
+
+class WrittenDocuments(Protocol):
+    """A record with a task's own documents, and filler."""
+
+    @property
+    def documents(self) -> tuple[SourceDocument, ...]: ...
+
+    @property
+    def filler(self) -> tuple[SourceDocument, ...]: ...
+
+
+@runtime_checkable
+class StatedFacts(Protocol):
+    """A record with the facts of a task's own documents."""
+
+    @property
+    def facts(self) -> tuple[Fact, ...]: ...

@@ -11,8 +11,8 @@ from assets.memory_items.ablation import (
     Certificate,
     ablate,
     certificate_problems,
+    condition_with,
     expect_passed,
-    given,
     in_parts,
 )
 from assets.memory_items.documents import TOKENIZER, ItemDocument, SizedItem
@@ -84,18 +84,18 @@ def final_conditions(sized: SizedItem, asked: TaskQuestion, *, eviction: Evictio
     for document in documents:
         group = filler if document.role == "filler" else own
         group.append(document)
-    facts = [stated(fact, documents) for fact in asked.hops]
-    conditions = [given(NONE, (), "wrong"), given(FACTS, facts, "right")]
+    facts = [stating_document(fact, documents) for fact in asked.hops]
+    conditions = [condition_with(NONE, (), "wrong"), condition_with(FACTS, facts, "right")]
     for number, fact in enumerate(asked.hops, start=1):
         others = [one for one in own if fact.fact_id not in one.facts]
-        conditions.append(given(without_hop(number), [*asked.shown_with_question, *others], "wrong"))
+        conditions.append(condition_with(without_hop(number), [*asked.shown_with_question, *others], "wrong"))
     conditions.append(in_parts(FILLER, filler, "wrong", most=most))
     conditions.append(in_parts(LAST, documents_in_view(sized.turns, eviction), "wrong", most=most))
     if asked.shown_with_question:
-        conditions.append(given(SHOWN, asked.shown_with_question, "wrong"))
+        conditions.append(condition_with(SHOWN, asked.shown_with_question, "wrong"))
     if sized.tokens <= most:
         # Measured alone: a reader may overlook a fact among many documents, which says nothing against the task.
-        conditions.append(given(EVERYTHING, documents, "measured"))
+        conditions.append(condition_with(EVERYTHING, documents, "measured"))
     return conditions
 
 
@@ -112,7 +112,7 @@ def required_conditions(asked: TaskQuestion | MemoryTask) -> list[str]:
     return required
 
 
-def stated(fact: Fact, documents: Sequence[ItemDocument]) -> ItemDocument:
+def stating_document(fact: Fact, documents: Sequence[ItemDocument]) -> ItemDocument:
     """Return the fact's document with the sentence around its value alone. Raises ItemFailed where nothing states it."""
     for document in documents:
         if fact.fact_id in document.facts:
@@ -148,7 +148,7 @@ def _start_of_paragraph(text: str, place: int) -> int:
     return before + 2 if before >= 0 else 0
 
 
-def uncertified(task: MemoryTask) -> Iterator[str]:
+def uncertified_lengths(task: MemoryTask) -> Iterator[str]:
     """Yield a sentence for each way in which a length of the task is not the one that was certified."""
     conditions = required_conditions(task)
     for sized, certified in task.certified_lengths():
@@ -171,7 +171,7 @@ def certified_task(
         "certificates": ablation.certificates,
     }
     task = record.model_validate({**fields, **own})
-    for problem in uncertified(task):
+    for problem in uncertified_lengths(task):
         raise ItemFailed("rule_violated", f"The task is not certified: {problem}.")
     return task
 
@@ -181,14 +181,14 @@ def certificate_rows(task: TaskAblation) -> list[Row]:
     rows: list[Row] = []
     for certified in task.certificates:
         row: Row = {"tokens": certified.target_tokens, "digest": certified.digest[:12]}
-        for one in certified.outcomes:
-            row[one.condition] = f"{one.right}/{one.readings}"
+        for outcome in certified.outcomes:
+            row[outcome.condition] = f"{outcome.right}/{outcome.readings}"
         rows.append(row)
     return rows
 
 
 def accepted_rows(task: MemoryTask) -> list[Row]:
     """Return an accepted task as an asset's preview shows it."""
-    lengths = ", ".join(str(one.tokens) for one in task.lengths)
+    lengths = ", ".join(str(length.tokens) for length in task.lengths)
     row: Row = {"question": task.question, "answer": task.answer.value, "asks": task.operation, "hops": len(task.hops)}
     return [{**row, "tokens": lengths}]

@@ -37,8 +37,8 @@ def at_each_length(
     room = FillerRoom(recipe.eviction, recipe.length_tolerance, path)
     chosen: list[int] = []
     for target in recipe.lengths:
-        chosen = room.chosen(turns, filler, target=target, before=chosen)
-        sized.append(room.filled(turns, [filler[number] for number in chosen], target=target))
+        chosen = room.choose_filler(turns, filler, target=target, before=chosen)
+        sized.append(room.fill_turns(turns, [filler[number] for number in chosen], target=target))
     return TaskLengths(task_id=task_id, lengths=tuple(sized))
 
 
@@ -53,7 +53,7 @@ class FillerRoom:
     tolerance: float
     path: Sequence[object]
 
-    def chosen(
+    def choose_filler(
         self, turns: Sequence[Turn], filler: Sequence[Sequence[ItemDocument]], *, target: int, before: Sequence[int] = ()
     ) -> list[int]:
         """Return the numbers of the groups that fill the turns to the target, those chosen before among them."""
@@ -75,7 +75,7 @@ class FillerRoom:
         nearest = _nearest([tokens[number] for number in last], room=room, near=round(target * self.tolerance / 2))
         return chosen + [last[place] for place in nearest]
 
-    def filled(self, turns: Sequence[Turn], filler: Sequence[Sequence[ItemDocument]], *, target: int) -> SizedItem:
+    def fill_turns(self, turns: Sequence[Turn], filler: Sequence[Sequence[ItemDocument]], *, target: int) -> SizedItem:
         """Return the turns with all of this filler. Raises ItemFailed where they are not of the target's length."""
         placed = [list(turn.documents) for turn in turns]
         added = 0
@@ -125,7 +125,7 @@ def turn_without_fact(count: int, eviction: Eviction, rng: SeededRandom) -> int:
 
 def in_seeded_order(documents: Sequence[ItemDocument], *, path: Sequence[object]) -> list[ItemDocument]:
     """Return the documents in an order that follows from the seed and their ids alone, so that no place tells a role."""
-    return sorted(documents, key=lambda one: hashlib.sha256(f"{path}\x1f{one.document_id}".encode()).hexdigest())
+    return sorted(documents, key=lambda document: hashlib.sha256(f"{path}\x1f{document.document_id}".encode()).hexdigest())
 
 
 def ordered_turns(placed: Sequence[Sequence[ItemDocument]], *, path: Sequence[object]) -> tuple[Turn, ...]:
@@ -178,7 +178,9 @@ def _tells(document: SourceDocument, names: Sequence[str]) -> bool:
 def length_rows(task: TaskLengths) -> list[Row]:
     """Return the lengths as an asset's preview shows them."""
     rows: list[Row] = []
-    for one in task.lengths:
-        documents = len(list(one.documents))
-        rows.append({"target": one.target_tokens, "tokens": one.tokens, "turns": len(one.turns), "documents": documents})
+    for length in task.lengths:
+        documents = len(list(length.documents))
+        rows.append(
+            {"target": length.target_tokens, "tokens": length.tokens, "turns": len(length.turns), "documents": documents}
+        )
     return rows

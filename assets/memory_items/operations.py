@@ -8,13 +8,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from assets.memory_items.chains import by_subject, followed, nested_phrase, path_problems, planned_chain, settled, unneeded_hops
+from assets.memory_items.chains import (
+    by_subject,
+    follow_relations,
+    nested_phrase,
+    path_problems,
+    planned_chain,
+    settle_facts,
+    unneeded_hops,
+)
 from assets.memory_items.facts import Fact, Hop
 from assets.recipe.document_tasks import Operation
-from assets.records.answers import AnswerKind, normalized
+from assets.records.answers import AnswerKind, normalize_answer
 from assets.text.words import folded
 
 BETWEEN_NAMES = ", "  # in an answer that is an order
+FOLLOWED = ("follow", "decision", "convention")  # operations that follow one chain
+ENDS_IN_A_FACT = (*FOLLOWED, "most", "failed_path")  # operations whose answer stands in a document as it is
+ABOUT_ONE_SUBJECT = ("act", "failed_path", "still_so")  # operations with several facts about one subject
+YES_OR_NO = ("yes", "no")
 Settle = Callable[[Sequence[Fact]], Fact | None]
 
 
@@ -31,10 +43,10 @@ class AskedFacts:
 
         Of a count the one part leads to the value that is counted; of two figures that are weighed, to the one that counts.
         """
-        if self.operation == "follow":
+        if self.operation in FOLLOWED:
             return [self.hops]
         if self.operation == "count":
-            return [[*self._leading, self.hops[-1]]]
+            return [[*self._leading_facts, self.hops[-1]]]
         if self.operation == "weigh":
             return [self.hops[:-1]]
         compared = self.hops[:-1] if self.operation == "most" else self.hops
@@ -49,32 +61,44 @@ class AskedFacts:
     @property
     def starts(self) -> tuple[str, ...]:
         """The names that the question tells, one for each part."""
-        if self.operation == "count" and not self._leading:
+        if self.operation == "count" and not self._leading_facts:
             return (self.hops[-1].value,)
         starts = [part[0].subject for part in self.parts]
-        # What an agent acts on was settled with one customer.
-        return tuple(starts[:1] if self.operation == "act" else starts)
+        return tuple(starts[:1] if self.operation in ABOUT_ONE_SUBJECT else starts)
 
     @property
     def answer_kind(self) -> AnswerKind:
-        if self.operation in ("follow", "most"):
+        if self.operation in ENDS_IN_A_FACT:
             return self.hops[-1].kind
+        if self.operation == "still_so":
+            return "option"
         return "list" if self.operation in ("order", "act") else "number"
 
-    def answer(self, facts: Sequence[Fact], *, settle: Settle = settled) -> str | None:
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What the question offers, where its answer is one of several."""
+        if self.operation == "still_so":
+            return YES_OR_NO
+        return self.hops[-1].options if self.operation in ENDS_IN_A_FACT else ()
+
+    def answer(self, facts: Sequence[Fact], *, settle: Settle = settle_facts) -> str | None:
         """Return what the facts come to; None where they leave it open. `settle` chooses among facts that disagree."""
-        if self.operation == "follow":
-            return followed(self.hops[0].subject, _relations(self.hops), facts, settle=settle)
+        if self.operation in FOLLOWED:
+            return follow_relations(self.hops[0].subject, _relations(self.hops), facts, settle=settle)
         if self.operation == "count":
             return self._count(facts, settle)
         if self.operation == "weigh":
-            return self._weighed(facts, settle)
+            return self._weigh_facts(facts, settle)
+        if self.operation == "failed_path":
+            return self._failed_path(facts, settle)
+        if self.operation == "still_so":
+            return self._still_so(facts, settle)
         ends = self._ends(facts, settle)
         return None if ends is None else self._worked_out(ends, facts, settle)
 
     def problems(self, facts: Sequence[Fact]) -> Iterator[str]:
         """Yield a sentence for each reason why the facts do not lead to one answer that takes all hops."""
-        if self.operation == "follow":
+        if self.operation in FOLLOWED:
             yield from path_problems(self.hops, facts)
             return
         answer = self.answer(facts)
@@ -82,19 +106,21 @@ class AskedFacts:
             yield "all facts together lead to no answer"
             return
         kind = self.answer_kind
-        right = normalized(kind, answer)
+        right = normalize_answer(kind, answer)
 
         def leads_to_answer(known: Sequence[Fact]) -> bool:
             found = self.answer(known)
-            return found is not None and normalized(kind, found) == right
+            return found is not None and normalize_answer(kind, found) == right
 
         yield from unneeded_hops(self.hops, facts, leads_to_answer)
 
     def rivals(self, facts: Sequence[Fact]) -> Iterator[str]:
         """Yield wrong answers: what comes out where one value is another's, or where one is left out or counted twice."""
         hops = self.hops
+        if self.operation == "still_so":
+            return
         if self.operation == "count":
-            members = len(hops) - len(self._leading)
+            members = len(hops) - len(self._leading_facts)
             yield from map(str, (members + 1, members - 1, members + 2, members + 3))
             return
         if self.operation == "order":
@@ -107,7 +133,7 @@ class AskedFacts:
         alike = [fact for fact in facts if fact.relation == hops[-1].relation]
         own = {hop.subject for hop in hops}
         alike.sort(key=lambda fact: fact.subject not in own)
-        if self.operation in ("follow", "most"):
+        if self.operation in ENDS_IN_A_FACT:
             for fact in alike:
                 yield fact.value
             return
@@ -123,7 +149,7 @@ class AskedFacts:
                     if found not in (None, "0"):
                         yield found
 
-    def wanted(self) -> str:
+    def phrase(self) -> str:
         """Return what is asked for, for the writer of the question: a noun phrase, with what it is worked out from."""
         last = self.hops[-1]
         phrases = "; ".join(map(nested_phrase, self.parts))
@@ -137,7 +163,7 @@ class AskedFacts:
                 f"{apart}, without a sign, between the value that counts and that of the latest unconfirmed source: {phrases}"
             )
         if self.operation == "count":
-            counted = nested_phrase(self._leading) if self._leading else last.value
+            counted = nested_phrase(self._leading_facts) if self._leading_facts else last.value
             return f"the number of all {{x}} for which {last.phrase} is {counted}"
         compared = "; ".join(map(_subject_phrase, self.parts))
         by = self.parts[0][-1].phrase
@@ -149,7 +175,7 @@ class AskedFacts:
         return phrases
 
     @property
-    def _leading(self) -> Sequence[Fact]:
+    def _leading_facts(self) -> Sequence[Fact]:
         """The facts of a count that lead to the value which is counted."""
         last = self.hops[-1]
         return [hop for hop in self.hops if hop.relation != last.relation]
@@ -177,12 +203,12 @@ class AskedFacts:
         in_order = sorted(ends, key=amount_of)
         if self.operation == "order":
             return BETWEEN_NAMES.join([end.subject for end in in_order])
-        return followed(in_order[-1].subject, [self.hops[-1].relation], facts, settle=settle)
+        return follow_relations(in_order[-1].subject, [self.hops[-1].relation], facts, settle=settle)
 
     def _count(self, facts: Sequence[Fact], settle: Settle) -> str | None:
         counted: str | None = self.hops[-1].value
-        if self._leading:
-            counted = followed(self._leading[0].subject, _relations(self._leading), facts, settle=settle)
+        if self._leading_facts:
+            counted = follow_relations(self._leading_facts[0].subject, _relations(self._leading_facts), facts, settle=settle)
         if counted is None:
             return None
         members = 0
@@ -191,12 +217,32 @@ class AskedFacts:
             members += fact is not None and folded(fact.value) == folded(counted)
         return str(members) if members else None
 
-    def _weighed(self, facts: Sequence[Fact], settle: Settle) -> str | None:
+    def _weigh_facts(self, facts: Sequence[Fact], settle: Settle) -> str | None:
         counting = _last_fact(self.hops[:-1], facts, settle)
         if counting is None:
             return None
-        doubted = settle([fact for fact in _saying(facts, counting) if fact.status == "unconfirmed"])
+        doubted = settle([fact for fact in _facts_stating(facts, counting) if fact.status == "unconfirmed"])
         return None if doubted is None else str(abs(amount_of(counting) - amount_of(doubted)))
+
+    def _failed_path(self, facts: Sequence[Fact], settle: Settle) -> str | None:
+        """Return the one value of the matter that does not count."""
+        about = _facts_stating(facts, self.hops[0])
+        counting = settle(about)
+        if counting is None:
+            return None
+        others = {normalize_answer(fact.kind, fact.value): fact.value for fact in about}
+        others.pop(normalize_answer(counting.kind, counting.value))
+        return next(iter(others.values())) if len(others) == 1 else None
+
+    def _still_so(self, facts: Sequence[Fact], settle: Settle) -> str | None:
+        """Return whether what is said as of the last fact's day is what counts."""
+        about = _facts_stating(facts, self.hops[0])
+        counting = settle(about)
+        asked = next((fact for fact in about if fact.as_of == self.hops[-1].as_of), None)
+        if counting is None or asked is None:
+            return None
+        counts = normalize_answer(asked.kind, asked.value) == normalize_answer(counting.kind, counting.value)
+        return YES_OR_NO[0] if counts else YES_OR_NO[1]
 
 
 def _subject_phrase(part: Sequence[Fact]) -> str:
@@ -210,13 +256,13 @@ def _relations(hops: Sequence[Fact]) -> list[str]:
 
 def _last_fact(part: Sequence[Fact], facts: Sequence[Fact], settle: Settle) -> Fact | None:
     """Return the fact to which the part's relations lead from its start; None where a step is not settled."""
-    subject = followed(part[0].subject, _relations(part[:-1]), facts, settle=settle)
+    subject = follow_relations(part[0].subject, _relations(part[:-1]), facts, settle=settle)
     if subject is None:
         return None
-    return settle(_saying(facts, part[-1].model_copy(update={"subject": subject})))
+    return settle(_facts_stating(facts, part[-1].model_copy(update={"subject": subject})))
 
 
-def _saying(facts: Sequence[Fact], hop: Fact) -> list[Fact]:
+def _facts_stating(facts: Sequence[Fact], hop: Fact) -> list[Fact]:
     """Return all facts that give the hop's subject a value of its relation."""
     return [fact for fact in facts if fact.relation == hop.relation and folded(fact.subject) == folded(hop.subject)]
 

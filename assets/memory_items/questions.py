@@ -17,21 +17,21 @@ from assets.llm.structured_output import (
     enum_of,
     integer_between,
     list_of,
+    numbered,
     object_of,
 )
-from assets.memory_items.ablation import AblationCondition, ablate, expect_passed, given
+from assets.memory_items.ablation import AblationCondition, ablate, condition_with, expect_passed
 from assets.memory_items.facts import Fact, SourceDocument
-from assets.memory_items.operations import AskedFacts
+from assets.memory_items.operations import ENDS_IN_A_FACT, AskedFacts
 from assets.memory_items.tasks import TaskQuestion
 from assets.memory_items.turns import as_item_document, facts_by_document
 from assets.recipe.document_tasks import DocumentTaskRecipe, Operation
-from assets.records.answers import TypedAnswer, normalized
+from assets.records.answers import TypedAnswer, normalize_answer
 from assets.records.base import ItemFailed, Text
 from assets.reporting.asset_description import Row
 from assets.text.words import folded, spells
 from prompts.catalogue import load_prompt
 
-ENDS_IN_A_FACT = ("follow", "most")  # operations whose answer stands in a document as it is
 MOST_NEAR_MISSES = 6
 MOST_LAST_HOP_DOCUMENTS = 12  # a reader who gets all documents of one relation would read most of a long task
 MOST_PROBLEMS = 3  # in the sentence of an item that fails
@@ -58,12 +58,12 @@ class TaskChain:
     operations: Sequence[Operation] = ("follow",)
 
     @property
-    def asked(self) -> AskedFacts:
+    def asked_facts(self) -> AskedFacts:
         return AskedFacts(self.operation, self.hops)
 
     def expect_one_answer(self) -> None:
         """Raise ItemFailed where the answer takes less than all hops, or another document has it."""
-        problems = list(self.asked.problems(self.facts))
+        problems = list(self.asked_facts.problems(self.facts))
         if self.operation in ENDS_IN_A_FACT:
             problems += answer_elsewhere(self.hops, self.documents)
         if problems:
@@ -75,21 +75,20 @@ class TaskChain:
 
         Raises ItemFailed where the facts lead to no answer.
         """
-        asked = self.asked
+        asked = self.asked_facts
         kind = asked.answer_kind
         value = asked.answer(self.facts)
         if value is None:
             raise ItemFailed("ambiguous", f"The facts from {self.hops[0].subject!r} on lead to no answer.")
         near_misses: dict[str, str] = {}
         for rival in asked.rivals(self.facts):
-            spelling = normalized(kind, rival)
-            if spelling and spelling != normalized(kind, value) and len(near_misses) < MOST_NEAR_MISSES:
+            spelling = normalize_answer(kind, rival)
+            if spelling and spelling != normalize_answer(kind, value) and len(near_misses) < MOST_NEAR_MISSES:
                 near_misses.setdefault(spelling, rival)
-        options = self.hops[-1].options if self.operation in ENDS_IN_A_FACT else ()
         return TypedAnswer(
             kind=kind,
             value=value,
-            options=tuple(SeededRandom(seed, self.task_id, "question").shuffled(options)),
+            options=tuple(SeededRandom(seed, self.task_id, "question").shuffled(asked.options)),
             # Their order tells nothing.
             near_misses=tuple(sorted(near_misses.values())),
         )
@@ -102,8 +101,8 @@ class TaskChain:
             if fact.relation == self.hops[-1].relation and fact.document_id not in earlier:
                 ids[fact.document_id] = None
         shown = set(list(ids)[:MOST_LAST_HOP_DOCUMENTS])
-        documents = [as_item_document(one) for one in self.documents if one.document_id in shown]
-        return given("last hop alone", documents, "wrong")
+        documents = [as_item_document(document) for document in self.documents if document.document_id in shown]
+        return condition_with("last hop alone", documents, "wrong")
 
 
 def answer_elsewhere(hops: Sequence[Fact], documents: Sequence[SourceDocument]) -> Iterator[str]:
@@ -114,13 +113,13 @@ def answer_elsewhere(hops: Sequence[Fact], documents: Sequence[SourceDocument]) 
     last = hops[-1]
     if last.options:
         return
-    own = next(one for one in documents if one.document_id == last.document_id)
+    own = next(document for document in documents if document.document_id == last.document_id)
     spelled = own.text[last.start : last.end]
-    for one in documents:
+    for document in documents:
         # Signs count in code: the words of a result may well be those of a call that comes to something else.
-        has_answer = spelled in one.text if last.kind == "code" else spells(one.text, spelled)
-        if has_answer and one.document_id != last.document_id:
-            yield f"{one.document_id} has the answer {spelled!r} too"
+        has_answer = spelled in document.text if last.kind == "code" else spells(document.text, spelled)
+        if has_answer and document.document_id != last.document_id:
+            yield f"{document.document_id} has the answer {spelled!r} too"
 
 
 async def ask_chain(
@@ -138,7 +137,7 @@ async def ask_chain(
     Raises ItemFailed where they do not, or where readers come to the answer by one of the conditions.
     """
     phrases = sorted({fact.phrase for fact in chain.facts})
-    attempt = await _Wording(chain, answer, stage, phrases, recipe, model).accepted()
+    attempt = await _Wording(chain, answer, stage, phrases, recipe, model).write_until_accepted()
     question = " ".join((attempt.text, *rules))
     read = await ablate(question, answer, conditions, policy=recipe.ablation, item_id=chain.task_id, recipe=recipe, model=model)
     expect_passed(read, before=attempt.records)
@@ -146,7 +145,7 @@ async def ask_chain(
         task_id=chain.task_id,
         operation=chain.operation,
         hops=tuple(chain.hops),
-        starts=chain.asked.starts,
+        starts=chain.asked_facts.starts,
         question=question,
         answer=answer,
         gate_records=(*attempt.records, *read.gate_records),
@@ -164,7 +163,7 @@ class _Wording:
     recipe: DocumentTaskRecipe
     model: LanguageModel
 
-    async def accepted(self) -> GateAttempt:
+    async def write_until_accepted(self) -> GateAttempt:
         """Return a wording that passed the gate, with its votes. Raises ItemFailed."""
         gate = Gate("chain", self._target(), None, self._reword, self._word)
         attempt = GateAttempt(self.chain.task_id, await self._word(0))
@@ -173,7 +172,7 @@ class _Wording:
 
     def _target(self) -> dict[str, str]:
         """Return what judges must read: the operation, and each part's name and steps."""
-        asked = self.chain.asked
+        asked = self.chain.asked_facts
         parts: list[PartSteps] = []
         for start, part in zip(asked.starts, asked.parts, strict=True):
             parts.append(PartSteps(start, [fact.phrase for fact in part]))
@@ -182,21 +181,26 @@ class _Wording:
 
     async def _word(self, sample: int, reading: dict[str, str] | None = None) -> str:
         prompt = load_prompt(f"{self.stage}/word").render(
-            wanted=self.chain.asked.wanted(),
+            wanted=self.chain.asked_facts.phrase(),
             options=list(self.answer.options),
             reading=reading or {},
             language=self.recipe.language_name,
         )
         return await ask_structured(
-            self.model, prompt=prompt, reply=QuestionReply, convert=self._checked, settings=self.recipe.asking, sample=sample
+            self.model,
+            prompt=prompt,
+            reply=QuestionReply,
+            convert=self._check_reply,
+            settings=self.recipe.asking,
+            sample=sample,
         )
 
     async def _reword(self, _: str, reading: dict[str, str], sample: int) -> str:
         return await self._word(sample + 1, reading)
 
-    def _checked(self, reply: QuestionReply) -> str:
+    def _check_reply(self, reply: QuestionReply) -> str:
         """Return the question. Raises ValueError where it lacks a start or an option, or tells a step."""
-        for start in self.chain.asked.starts:
+        for start in self.chain.asked_facts.starts:
             if start not in reply.question:
                 raise ValueError(f"The question must have the name {start!r}.")
         for name in sorted(self._names_between()):
@@ -212,7 +216,7 @@ class _Wording:
         names: set[str] = set()
         for fact in self.chain.hops:
             names.update((fact.subject, fact.value))
-        return names - {*self.chain.asked.starts, *self.answer.options}
+        return names - {*self.chain.asked_facts.starts, *self.answer.options}
 
     async def _read_steps(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
         """Return the steps that a judge reads out of each question, from a list in another order each time."""
@@ -222,7 +226,7 @@ class _Wording:
             rng = SeededRandom(self.recipe.world_seed, task.item_id, "steps", task.vote.number)
             phrases = rng.shuffled(self.phrases)
             shown[str(number)] = phrases
-            cases[str(number)] = {"question": task.text, "steps": _numbered(phrases)}
+            cases[str(number)] = {"question": task.text, "steps": numbered(phrases)}
         schema: ReplySchema[dict[str, Any]] = ReplySchema(object_of(dict.fromkeys(shown, self._case_schema())))
         reply = await ask_structured(
             self.model,
@@ -245,15 +249,15 @@ class _Wording:
     def _read_case(self, case: dict[str, Any], phrases: Sequence[str]) -> dict[str, str]:
         """Return a judge's reading of one question as the target has it; nothing where there are no steps."""
 
-        def named(numbers: Sequence[int]) -> list[str]:
+        def name_options(numbers: Sequence[int]) -> list[str]:
             return [phrases[number - 1] for number in numbers]
 
         if len(self.chain.operations) == 1:
             case = {"operation": self.chain.operations[0], "parts": [case], "then": []}
         parts: list[PartSteps] = []
         for part in case["parts"]:
-            parts.append(PartSteps(str(part["name"]), named(part["steps"])))
-        return _reading(str(case["operation"]), parts, named(case["then"]))
+            parts.append(PartSteps(str(part["name"]), name_options(part["steps"])))
+        return _reading(str(case["operation"]), parts, name_options(case["then"]))
 
 
 class PartSteps(NamedTuple):
@@ -261,10 +265,6 @@ class PartSteps(NamedTuple):
 
     name: str
     steps: Sequence[str]
-
-
-def _numbered(phrases: Sequence[str]) -> dict[str, str]:
-    return {str(number): phrase for number, phrase in enumerate(phrases, start=1)}
 
 
 def _reading(operation: str, parts: Sequence[PartSteps], then: Sequence[str]) -> dict[str, str]:
@@ -275,7 +275,7 @@ def _reading(operation: str, parts: Sequence[PartSteps], then: Sequence[str]) ->
             spelled.append(" > ".join((folded(part.name), *part.steps)))
     if not spelled:
         return {}
-    reading = {"operation": operation, **_numbered(sorted(spelled))}
+    reading = {"operation": operation, **numbered(sorted(spelled))}
     if then:
         reading["then"] = " > ".join(then)
     return reading

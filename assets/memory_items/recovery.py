@@ -22,11 +22,11 @@ async def recovered_facts(
     `facts`: those that each document states, document by document.
     """
 
-    async def recovered(document: SourceDocument, told: Sequence[Fact]) -> list[GateRecord]:
-        return await _recovered(document, told, recipe=recipe, model=model)
+    async def find_facts_again(document: SourceDocument, told: Sequence[Fact]) -> list[GateRecord]:
+        return await _find_facts(document, told, recipe=recipe, model=model)
 
     votes: list[GateRecord] = []
-    for own in await gather_all(*map(recovered, documents, facts)):
+    for own in await gather_all(*map(find_facts_again, documents, facts)):
         votes += own
     _expect_recovered(votes)
     return tuple(votes)
@@ -41,11 +41,11 @@ def _expect_recovered(votes: list[GateRecord]) -> None:
         raise ItemFailed(reason, sentence, gate_records=votes)
 
 
-async def _recovered(
+async def _find_facts(
     document: SourceDocument, facts: Sequence[Fact], *, recipe: Recipe, model: LanguageModel
 ) -> list[GateRecord]:
     """Return a vote for each fact of a document: what the first judge finds for it, or an error where the call failed."""
-    wanted = {str(number): fact.asked for number, fact in enumerate(facts, start=1)}
+    wanted = {str(number): fact.full_phrase for number, fact in enumerate(facts, start=1)}
     shown = f"{document.title}\n\n{document.text}"
     judge = recipe.models.judge.panel[0]
     schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(wanted, TEXT), required=False))
@@ -77,7 +77,7 @@ def _vote(fact: Fact, judge: str, reading: dict[str, str]) -> GateRecord:
         refinement=0,
         vote=0,
         judge=judge,
-        text=fact.asked,
+        text=fact.full_phrase,
         target={"answer": fact.value, "kind": fact.kind},
         reading=reading,
         accepted=False,

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.ablation import Certificate
 from assets.memory_items.documents import ItemDocument, SizedItem, Turn
-from assets.memory_items.facts import Fact
+from assets.memory_items.facts import Fact, SourceDocument
 from assets.recipe.document_tasks import DocumentTaskRecipe, Eviction, Operation
 from assets.records.answers import TypedAnswer
 from assets.records.base import GateRecord, ItemRecord, Name, Text
@@ -50,15 +50,17 @@ class TaskRecord(ItemRecord):
     task_id: Name = Field(description="the task's id")
 
 
-class TaskQuestion(TaskRecord):
-    """One question, whose answer takes all `hops`: of a chain, each is a fact whose subject is the value of the one before."""
+class TaskDocuments(TaskRecord):
+    """The documents of a task, those beside them, and the facts that a reader found again in the former."""
 
-    operation: Operation = Field(default="follow", description="what is done with the facts")
-    hops: tuple[Fact, ...] = Field(description="the facts that the answer takes, in order")
-    starts: tuple[Text, ...] = Field(description="the names in the question")
-    question: Text = Field(description="the question, with the rule that settles contradictions")
-    answer: TypedAnswer = Field(description="the right answer, its kind, and wrong ones of siblings")
-    gate_records: tuple[GateRecord, ...] = Field(description="votes of judges and readings of parts")
+    documents: tuple[SourceDocument, ...] = Field(description="the task's own documents")
+    filler: tuple[SourceDocument, ...] = Field(description="documents of the same world that only add length")
+    facts: tuple[Fact, ...] = Field(description="what the task's own documents state, with their places")
+    gate_records: tuple[GateRecord, ...] = Field(default=(), description="what readers found in each document")
+
+
+class AskedTask(TaskRecord):
+    """A task with its question."""
 
     @property
     def shown_with_question(self) -> tuple[ItemDocument, ...]:
@@ -69,6 +71,17 @@ class TaskQuestion(TaskRecord):
     def also_certified(self) -> str:
         """What a certificate covers besides documents, question and answer; mostly nothing."""
         return ""
+
+
+class TaskQuestion(AskedTask):
+    """One question, whose answer takes all `hops`: of a chain, each is a fact whose subject is the value of the one before."""
+
+    operation: Operation = Field(default="follow", description="what is done with the facts")
+    hops: tuple[Fact, ...] = Field(description="the facts that the answer takes, in order")
+    starts: tuple[Text, ...] = Field(description="the names in the question")
+    question: Text = Field(description="the question, with the rule that settles contradictions")
+    answer: TypedAnswer = Field(description="the right answer, its kind, and wrong ones of siblings")
+    gate_records: tuple[GateRecord, ...] = Field(description="votes of judges and readings of parts")
 
 
 class TaskTurns(TaskRecord):
@@ -91,7 +104,7 @@ class TaskAblation(TaskRecord):
     gate_records: tuple[GateRecord, ...] = Field(description="every reading")
 
 
-class MemoryTask(TaskRecord):
+class MemoryTask(AskedTask):
     """An accepted task: the question comes after the last turn, and no memory sees it before.
 
     `hops` are the facts that the answer takes, in the order in which they are needed.
@@ -107,19 +120,24 @@ class MemoryTask(TaskRecord):
 
     @model_validator(mode="after")
     def each_length_is_certified(self) -> Self:
-        if [one.target_tokens for one in self.lengths] != [one.target_tokens for one in self.certificates]:
+        if [length.target_tokens for length in self.lengths] != [
+            certificate.target_tokens for certificate in self.certificates
+        ]:
             raise ValueError("Each length has a certificate, in the same order.")
         return self
 
     @property
-    def shown_with_question(self) -> tuple[ItemDocument, ...]:
-        """Documents in sight together with the question, which no memory receives; mostly none."""
-        return ()
+    def own_texts(self) -> tuple[str, ...]:
+        return (self.question,)
 
     @property
-    def also_certified(self) -> str:
-        """What a certificate covers besides documents, question and answer; mostly nothing."""
-        return ""
+    def documents(self) -> tuple[ItemDocument, ...]:
+        """The documents of all lengths, each once: most are part of every length."""
+        found: dict[str, ItemDocument] = {}
+        for sized in self.lengths:
+            for document in sized.documents:
+                found.setdefault(document.document_id, document)
+        return tuple(found.values())
 
     def certified_lengths(self) -> Iterator[tuple[SizedItem, Certificate]]:
         """Each length with the certificate of its final bytes."""

@@ -1,6 +1,6 @@
 """AMemGym's recipe: its dates, counts and policies beside what every benchmark has."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from typing import Any, ClassVar, Literal, Self
 
@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, JsonValue, SerializerFunctionWrapHandler
 from assets.recipe.policies import AuditPolicy, DiversityPolicy, ShortcutPolicy, decoys_per_user
 from assets.recipe.recipe import MOST_ITEMS, Recipe
 from assets.records.base import Record, quantity
+from assets.records.paths import OwnPath
 from assets.records.public_names import file_name
 
 MAX_STATES_PER_QUERY = 3  # what the prompt allows
@@ -28,13 +29,16 @@ FIELDS = (
     "num_changes_per_period",
     "max_changes_per_state",
     "min_variants_per_question",
+    "balanced_options",
     "golden_changes",
-    "min_periods_held",
     "max_states_per_query",
+    "cast",
+    "noise_share",
     "num_rounds_initial",
     "num_rounds_update",
     "seed",
     "salt",
+    "derived_from",
     "sample",
     "again",
     "exclude_ids",
@@ -60,7 +64,7 @@ def _fields_in_order(schema: dict[str, JsonValue]) -> None:
 class PoolSpec(Record):
     """The source of personas, and how they are sampled. No paths: the project's own pool."""
 
-    paths: tuple[str, ...] = Field(default=(), description="Parquet or JSONL files or globs")
+    paths: tuple[OwnPath, ...] = Field(default=(), description="Parquet or JSONL files or globs")
     strategy: Literal["uniform", "stratified", "sql"] = Field(default="uniform", description="how personas are sampled")
     columns: tuple[str, ...] = Field(default=(), description="strata of the stratified strategy")
     query: str = Field(default="", description="SQL that selects uuid from the view `pool`, for the sql strategy")
@@ -115,14 +119,17 @@ class AMemGymRecipe(Recipe):
         3, "state updates", ge=1, le=200, description="state updates of one variable over all periods"
     )
     min_variants_per_question: int = quantity(4, "answers", ge=2, le=20, description="answers offered per question at least")
+    balanced_options: float | None = Field(
+        default=None,
+        ge=4,
+        le=100,
+        allow_inf_nan=False,
+        description="answers offered per question on average at most: all combinations of the values that its variables "
+        "take in a life, so that no single value tells the right one; null: lived ones and random ones, as in the paper",
+        json_schema_extra={"unit": "answers"},
+    )
     golden_changes: float | None = Field(
         default=None, ge=0, le=1, description="target share of questions whose right answer changes in a period"
-    )
-    min_periods_held: int | None = quantity(
-        None,
-        "periods",
-        ge=1,
-        description="periods for which one of the values that an answer needs has been held at least; null: any number",
     )
     max_states_per_query: int = quantity(
         MAX_STATES_PER_QUERY,
@@ -130,6 +137,12 @@ class AMemGymRecipe(Recipe):
         ge=1,
         le=MAX_STATES_PER_QUERY,
         description="values in a first query at most, and changes in an event; 1 is easiest for small models",
+    )
+    cast: bool = Field(
+        default=True, description="whether people, animals, home and work are settled with the profile and kept throughout"
+    )
+    noise_share: float = Field(
+        default=0.0, ge=0, le=0.6, description="share of the sessions that tell nothing new of the user, at least"
     )
     num_rounds_initial: int = quantity(1, "rounds", ge=1, le=50, description="length of a session in period 0")
     num_rounds_update: int = quantity(2, "rounds", ge=1, le=50, description="length of a later session; N_i is twice this")
@@ -162,38 +175,32 @@ class AMemGymRecipe(Recipe):
         return self
 
     @model_validator(mode="after")
-    def values_can_be_held(self) -> Self:
-        held = self.min_periods_held
-        if held is None:
+    def options_can_be_balanced(self) -> Self:
+        """Refuse recipes whose options would let one value tell too much: a report would block each of their releases."""
+        if self.balanced_options is None:
             return self
-        if self.golden_changes is not None:
-            raise ValueError("min_periods_held and golden_changes both decide which variables change: give one of them.")
-        if self.num_states_per_question == 1:
+        # Two variables need three values each in a part of the questions, three or more need two.
+        fewest = 7 if self.num_states_per_question <= 2 else 2**self.num_states_per_question
+        if self.balanced_options < fewest:
             raise ValueError(
-                f"min_periods_held is {held}, but num_states_per_question is 1: while its only value is held, no right "
-                "answer changes; give 2 states or more."
+                f"balanced_options is {self.balanced_options:g}; with {self.num_states_per_question} states per question give "
+                f"{fewest} or more, or one of the values tells the right answer too often."
             )
-        if held > self.num_periods:
+        if self.num_states_per_question == 2 and self.num_choices_per_state < 3:
             raise ValueError(
-                f"min_periods_held is {held}, but there are only num_periods {self.num_periods}; give at most as many."
-            )
-        changes = self.num_questions * self._most_changes_of_question(held)
-        if self.num_periods * self.fewest_changes > changes:
-            raise ValueError(
-                f"min_periods_held is {held}, which lets {self.num_questions} questions have at most {changes} changes, and "
-                f"num_periods {self.num_periods} with num_changes_per_period {self.num_changes_per_period} needs at least "
-                f"{self.num_periods * self.fewest_changes}; give a smaller min_periods_held or num_changes_per_period."
+                "balanced_options needs 3 choices per state or more where questions have 2 states; with "
+                f"{self.num_choices_per_state} one of the values tells the right answer too often."
             )
         return self
 
-    def _most_changes_of_question(self, held: int) -> int:
-        """Return how often the variables of a question can change, if one of them always rests for `held` periods.
-
-        One variable rests throughout; or it takes the place of another, after the periods in which both rest.
-        """
-        each = min(self.max_changes_per_state, self.num_periods)
-        by_turns = min(2 * self.max_changes_per_state, self.num_periods - held + 1)
-        return (self.num_states_per_question - 2) * each + max(each, by_turns)
+    @model_validator(mode="after")
+    def noise_can_be_read(self) -> Self:
+        if self.noise_share and not self.gates.unexposed:
+            raise ValueError(
+                f"noise_share is {self.noise_share}, but gates.unexposed is false, so that no judge would read if noise tells "
+                "a value; set gates.unexposed true or noise_share 0."
+            )
+        return self
 
     def takes_salt(self, *, embedded: bool) -> bool:
         """True where the embedded model writes, of which everybody has the same; a language model's users differ anyway."""
@@ -219,6 +226,9 @@ class AMemGymRecipe(Recipe):
             "states": self.num_states_per_question,
             "messages": 2 * self.num_rounds_update,
         }
+
+    def fields_without(self, items: Iterable[str]) -> Mapping[str, object]:
+        return {"exclude_ids": sorted({*self.exclude_ids, *items})}
 
     @property
     def asked_models(self) -> tuple[str, ...]:
@@ -247,12 +257,6 @@ class AMemGymRecipe(Recipe):
     def num_total_months(self) -> int:
         """Months from the start date to the end of the last period."""
         return self.num_periods * self.num_months_per_period
-
-    def _digest_without(self, left_out: Mapping[str, Any]) -> str:
-        # Recipes that were made before there was the field keep their fingerprints.
-        if self.min_periods_held is None:
-            left_out = {**left_out, "min_periods_held": True}
-        return super()._digest_without(left_out)
 
     @model_serializer(mode="wrap")
     def serialized_in_order(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.base import Name, Record, quantity
+from assets.records.paths import OwnPath
 from assets.records.public_names import file_name
 
 MOST_FACTS = 3
@@ -19,7 +20,7 @@ class PackageSpec(Record):
     name: Name = Field(description="the distribution's name, as in a requirements file")
     version: Name = Field(description="the version that the recipe is about")
     license: str = Field(default="", description="SPDX expression, for a package that does not say its license")
-    path: str = Field(default="", description="an sdist, a wheel or a folder; empty for the package that is installed")
+    path: OwnPath = Field(default="", description="an sdist, a wheel or a folder; empty for the package that is installed")
     archive_sha256: str = Field(default="", description="sha256 of the sdist or wheel at path")
     modules: tuple[Name, ...] = Field(default=(), description="modules that questions may be about; empty for all")
     content: str = Field(default="", description="digest of the files, filled in when the recipe is resolved")
@@ -51,23 +52,15 @@ class BehaviourPolicy(Record):
     limits: SandboxLimits = SandboxLimits()
 
 
-class CodeQaRecipe(DocumentTaskRecipe):
-    """All parameters of a variant of code questions."""
+class PackageRecipe(DocumentTaskRecipe):
+    """All parameters of a benchmark around pinned packages."""
 
     decide_no_row: ClassVar[Mapping[str, Any]] = {**DocumentTaskRecipe.decide_no_row, "packages": {"__all__": {"path"}}}
 
-    benchmark: Literal["code_qa"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
-        default="code_qa", description="the benchmark that the variant is of"
-    )
-    min_hops: int = quantity(2, "facts", ge=1, le=MOST_FACTS, description="facts that an answer takes at least")
-    max_hops: int = quantity(3, "facts", ge=1, le=MOST_FACTS, description="facts that an answer takes at most")
     packages: tuple[PackageSpec, ...] = Field(
         default=(), description="the packages that questions are about, pinned; questions are spread over them evenly"
     )
     behaviours: BehaviourPolicy = BehaviourPolicy()
-    max_code_tokens: int = quantity(
-        600, "tokens", ge=100, description="length of the code that is shown with a question, at most"
-    )
 
     @model_validator(mode="after")
     def packages_are_given(self) -> Self:
@@ -77,7 +70,7 @@ class CodeQaRecipe(DocumentTaskRecipe):
 
     @property
     def source_digest(self) -> str:
-        contents = [one.content for one in self.packages]
+        contents = [package.content for package in self.packages]
         return hashlib.sha256("\n".join(contents).encode()).hexdigest() if all(contents) else ""
 
     def without_paths(self) -> Self:
@@ -86,3 +79,16 @@ class CodeQaRecipe(DocumentTaskRecipe):
             path = file_name(package.path) if package.path else ""
             packages.append(package.model_copy(update={"path": path}))
         return self.model_copy(update={"packages": tuple(packages)})
+
+
+class CodeQaRecipe(PackageRecipe):
+    """All parameters of a variant of code questions."""
+
+    benchmark: Literal["code_qa"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        default="code_qa", description="the benchmark that the variant is of"
+    )
+    min_hops: int = quantity(2, "facts", ge=1, le=MOST_FACTS, description="facts that an answer takes at least")
+    max_hops: int = quantity(3, "facts", ge=1, le=MOST_FACTS, description="facts that an answer takes at most")
+    max_code_tokens: int = quantity(
+        600, "tokens", ge=100, description="length of the code that is shown with a question, at most"
+    )

@@ -38,8 +38,8 @@ class RecipeField:
     def sentence(self) -> str:
         """All of it, for the launchpad."""
         counted_in = f"in {self.unit}" if self.unit else ""
-        kind = ", ".join(filter(None, (_capitalized(self.kind), self.range, counted_in)))
-        return f"{_capitalized(self.meaning)}. {kind}. Left out: as the YAML says, else {self.default}."
+        kind = ", ".join(filter(None, (_capitalize(self.kind), self.range, counted_in)))
+        return f"{_capitalize(self.meaning)}. {kind}. Left out: as the YAML says, else {self.default}."
 
 
 def recipe_fields(recipe_type: type[Recipe]) -> list[RecipeField]:
@@ -94,13 +94,13 @@ def _children(node: Node, path: str) -> Iterator[tuple[str, Node, str]]:
     for name, child in cast(dict[str, Node], node["properties"]).items():
         below = f"{path}.{name}".lstrip(".")
         if below not in NOT_FOR_PEOPLE:
-            yield name, _resolved(child), below
+            yield name, _resolve_field(child), below
 
 
-def _resolved(node: Node) -> Node:
+def _resolve_field(node: Node) -> Node:
     """The schema of a field in one piece, also where it may be null."""
     if "anyOf" in node:
-        (inner,) = [one for one in node["anyOf"] if one.get("type") != "null"]
+        (inner,) = [option for option in node["anyOf"] if option.get("type") != "null"]
         node = {**inner, **node, "nullable": True}
     return node
 
@@ -153,14 +153,14 @@ def _default(node: Node) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _capitalized(words: str) -> str:
+def _capitalize(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
 def _fields(node: Node, path: str) -> dict[str, dg.Field]:
     found: dict[str, dg.Field] = {}
     for name, child, below in _children(node, path):
-        words = f"{_capitalized(_meaning(child, below))}." if "properties" in child else _field(child, below).sentence
+        words = f"{_capitalize(_meaning(child, below))}." if "properties" in child else _field(child, below).sentence
         found[name] = dg.Field(_config(child, below), is_required=False, description=words)
     return found
 
@@ -199,10 +199,10 @@ def _shape(fields: dict[str, dg.Field]) -> object:
 
 def launchpad_config(wanted: Recipe) -> dict[str, Any]:
     """Return the values that the launchpad needs beside the YAML to come to this recipe."""
-    return _differences(_chosen(load_recipe(wanted.variant)), _chosen(wanted))
+    return _differences(_chosen_fields(load_recipe(wanted.variant)), _chosen_fields(wanted))
 
 
-def _chosen(recipe: Recipe) -> dict[str, Any]:
+def _chosen_fields(recipe: Recipe) -> dict[str, Any]:
     filled_in = {"pool": {"content"}, "packages": {"__all__": {"content"}}}
     return recipe.model_dump(mode="json", exclude={"variant": True, **filled_in})
 

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from assets.recipe.document_tasks import FEWEST_FACTS, MOST_HOPS, AskedOperation, DocumentTaskRecipe, Operation
 from assets.records.base import Record, quantity
+from assets.records.paths import OwnPath
 from assets.records.public_names import file_name
 
 
@@ -14,7 +15,7 @@ class SourceSpec(Record):
     """The source of documents: an invented world, or files of real ones, whose names are replaced by invented ones."""
 
     kind: Literal["world", "documents"] = Field(default="world", description="world: invented; documents: real ones from paths")
-    paths: tuple[str, ...] = Field(default=(), description="folders, HTML, Markdown, text or Parquet files")
+    paths: tuple[OwnPath, ...] = Field(default=(), description="folders, HTML, Markdown, text or Parquet files")
     license: str = Field(default="", description="the documents' license, where they do not bring their own")
     attribution: str = Field(default="", description="the documents' source, as the card names it")
     rename: bool = Field(default=True, description="whether names of real documents are replaced by invented ones")
@@ -56,7 +57,7 @@ class DeepResearchRecipe(DocumentTaskRecipe):
     def operations_of(self, hops: int) -> list[Operation]:
         if self.source.kind == "documents":
             return super().operations_of(hops)
-        return [one for one in dict.fromkeys(self.operations) if FEWEST_FACTS[one] <= hops]
+        return [operation for operation in dict.fromkeys(self.operations) if FEWEST_FACTS[operation] <= hops]
 
     @property
     def source_kind(self) -> str:

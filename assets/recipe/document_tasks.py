@@ -11,9 +11,12 @@ from assets.records.base import Record, quantity
 # What a question asks of its facts: the end of a chain, a sum, a difference, an order, how many there are, something about the
 # one with the most, or how far an unconfirmed source is from the one that counts.
 AskedOperation = Literal["follow", "sum", "difference", "order", "count", "most", "weigh"]
+# What a question asks of sessions: what a ticket settles, which of two statements of it does not count, what is agreed about a
+# function, or whether a statement still counts.
+SessionOperation = Literal["decision", "failed_path", "convention", "still_so"]
 # In a tool dialogue an agent acts on its facts: each gives an argument of a call.
-Operation = Literal[AskedOperation, "act"]
-FEWEST_FACTS: Mapping[Operation, int] = {
+Operation = Literal[AskedOperation, SessionOperation, "act"]
+FEWEST_FACTS: Mapping[AskedOperation, int] = {
     "follow": 1,
     "sum": 2,
     "difference": 2,
@@ -21,7 +24,6 @@ FEWEST_FACTS: Mapping[Operation, int] = {
     "count": 3,
     "most": 3,
     "weigh": 2,
-    "act": 1,
 }
 MOST_HOPS = 6
 LEAST_TOKENS_PER_HOP = 1200  # of the documents that tell a hop and its siblings

@@ -6,6 +6,7 @@ They decide replies, so that they are part of a recipe's fingerprint and of a re
 import json
 import re
 from collections.abc import Iterator
+from operator import not_
 from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, Field, JsonValue
@@ -76,17 +77,13 @@ def _texts_of(value: object, name: str = "") -> Iterator[tuple[str, str]]:
             yield from _texts_of(part, key)
 
 
-def _is_empty(fields: object) -> bool:
-    return not fields
-
-
 ExtraBody = Annotated[dict[Name, JsonValue], AfterValidator(_sendable)]
 
 
 def extra_body_field() -> Any:
-    """The field of a record that holds such fields; without any, the record's bytes are those from before there were any."""
+    """The field of a record that holds such fields; a record without any does not name them."""
     return Field(
         default_factory=dict[str, JsonValue],
-        exclude_if=_is_empty,
+        exclude_if=not_,
         description="further fields of each request as the endpoint takes them, such as chat_template_kwargs; no secrets",
     )

@@ -35,10 +35,14 @@ KINDS = {
     "string_too_short": "a text that is not empty",
     "string_too_long": "a text of {max_length} characters at most",
     "tuple_type": "a list",
+    "too_short": "a list of {min_length} or more",
+    "too_long": "a list of {max_length} at most",
     "list_type": "a list",
     "dict_type": "a group of fields",
     "model_type": "a group of fields",
     "literal_error": "{expected}",
+    "missing": "given",
+    "extra_forbidden": "left out",
 }
 MOST_SHOWN = 80  # characters of a wrong value
 OCTAL = re.compile(r"[-+]?0[0-7_]+")
@@ -147,7 +151,7 @@ def load_recipe(variant: str, overrides: Mapping[str, object] | None = None) -> 
     return build_recipe({**fields, "variant": variant})
 
 
-def overridden(recipe: Recipe, overrides: Mapping[str, object]) -> Recipe:
+def override_fields(recipe: Recipe, overrides: Mapping[str, object]) -> Recipe:
     """The recipe with other fields; keys may be dotted ("gates.votes"). Raises RecipeError."""
     fields: dict[str, Any] = {"benchmark": recipe.benchmark, **recipe.model_dump(mode="json")}
     for key, value in overrides.items():
@@ -160,10 +164,12 @@ def build_recipe(fields: Mapping[str, object]) -> Recipe:
     recipe_type = RECIPE_TYPES.get(str(fields.get("benchmark", DEFAULT_BENCHMARK)))
     if recipe_type is None:
         raise RecipeError(
-            f"Recipe {fields.get('variant')!r}: there is no benchmark {_spelled(fields['benchmark'])}; "
+            f"Recipe {fields.get('variant')!r}: there is no benchmark {_spell_value(fields['benchmark'])}; "
             f"there are {nearest_first(str(fields['benchmark']), sorted(RECIPE_TYPES))}."
         )
-    sentences = [f"{where} is {_spelled(value)}, which is no number." for where, value in _truth_values(fields, recipe_type)]
+    sentences = [
+        f"{where} is {_spell_value(value)}, which is no number." for where, value in _truth_values(fields, recipe_type)
+    ]
     if sentences:
         raise RecipeError(f"Recipe {fields.get('variant')!r}: {' '.join(sentences)}")
     try:
@@ -211,12 +217,12 @@ def units(recipe: Recipe) -> tuple[Unit, ...]:
     return tuple(found)
 
 
-def dotted(fields: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def dotted_fields(fields: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested fields by dotted name, as overrides and messages name them: {"gates": {"votes": 3}} is {"gates.votes": 3}."""
     found: dict[str, Any] = {}
     for name, value in fields.items():
         if isinstance(value, dict):
-            found.update(dotted(cast(dict[str, Any], value), f"{prefix}{name}."))
+            found.update(dotted_fields(cast(dict[str, Any], value), f"{prefix}{name}."))
         else:
             found[prefix + name] = value
     return found
@@ -269,17 +275,23 @@ def _sentence(problem: ErrorDetails, recipe_type: type[Recipe]) -> str:
         return f"{where} {words}" if path and path[-1] == "extra_body" else words
     if path[-1] == "[key]":
         where = f"a name in {'.'.join(map(str, path[:-2]))}"
+    quoted = "; write it in quotes" if kind == "string_type" and isinstance(value, bool | int | float | date) else ""
+    return f"{where} is {_spell_value(value)}, and {requirement(problem)}{quoted}."
+
+
+def requirement(problem: ErrorDetails) -> str:
+    """Return what a value has to be, for the end of a sentence whose subject has the value: "has to be a whole number"."""
     bounds: dict[str, object] = {}
     for name, bound in problem.get("ctx", {}).items():
         bounds[name] = f"{bound:g}" if isinstance(bound, float) else bound
-    quoted = "; write it in quotes" if kind == "string_type" and isinstance(value, bool | int | float | date) else ""
     for begin, words in KINDS.items():
-        if kind.startswith(begin):
-            return f"{where} is {_spelled(value)}, and has to be {words.format_map(bounds)}{quoted}."
-    return f"{where} is {_spelled(value)}: {problem['msg'].lower()}."
+        if problem["type"].startswith(begin):
+            return f"has to be {words.format_map(bounds)}"
+    # A validator of ours says it in such words itself.
+    return problem["msg"].removeprefix("Value error, ").replace("Input should", "has to")
 
 
-def _spelled(value: object) -> str:
+def _spell_value(value: object) -> str:
     """A value as recipe files spell it, no longer than a sentence bears."""
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()

@@ -54,7 +54,7 @@ class Models(Record):
         """True where any role's calls go in batch jobs."""
         return any(self.for_role(role).transport == "batch" for role in ROLES)
 
-    def renamed(self, name: Callable[[str], str]) -> "Models":
+    def with_names(self, name: Callable[[str], str]) -> "Models":
         """The models with `name` of each in its place; a panel of judges may come to name one twice."""
         further = tuple(map(name, self.judge.further))
         return Models(

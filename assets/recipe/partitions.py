@@ -30,7 +30,7 @@ class Partitions:
     units: Mapping[str, Sequence[str]]
 
     @property
-    def sharded(self) -> bool:
+    def is_sharded(self) -> bool:
         """True where a variant is split into several work units, or its one unit has another name."""
         return any(list(keys) != [variant] for variant, keys in self.units.items())
 
@@ -55,14 +55,14 @@ class Partitions:
     @property
     def variant_to_units(self) -> dg.StaticPartitionMapping | dg.IdentityPartitionMapping:
         """The mapping from a variant's partition to its units' partitions."""
-        if not self.sharded:
+        if not self.is_sharded:
             return dg.IdentityPartitionMapping()
         return dg.StaticPartitionMapping({variant: list(keys) for variant, keys in self.units.items()})
 
     @property
     def units_to_variant(self) -> dg.StaticPartitionMapping | dg.IdentityPartitionMapping:
         """The mapping from units' partitions to their variant's."""
-        if not self.sharded:
+        if not self.is_sharded:
             return dg.IdentityPartitionMapping()
         return dg.StaticPartitionMapping(self.variant_by_unit)
 

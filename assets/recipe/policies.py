@@ -7,7 +7,6 @@ from typing import Literal, Self, cast
 from pydantic import Field, model_validator
 
 from assets.records.base import Name, Record, quantity
-from assets.text.contact_data import ContactFinder, check_finder
 
 PAPER: dict[str, object] = {
     "votes": 1,
@@ -18,34 +17,17 @@ PAPER: dict[str, object] = {
     "consistency": False,
     "texts_per_call": 1,
 }
-COUNTED = ("votes", "votes_needed")  # what the calibrated policy works out
 MOST_VOTES = 15
 ANSWER_GATES = ("recovery", "choice")  # an answer passes both of them
-
-
-class JudgeErrors(Record):
-    """The chance that one reading of a gate accepts a wrong text: measured, `amemgym prompts judge` prints it."""
-
-    exposure: float = Field(default=0.05, gt=0, lt=1, description="readings that accept a wrong query")
-    recovery: float = Field(default=0.05, gt=0, lt=1, description="readings that accept a wrong answer, by its text")
-    choice: float = Field(default=0.05, gt=0, lt=1, description="readings that accept a wrong answer, by its situation")
-
-    def of(self, gate: str) -> float:
-        """The rate of a gate; the greatest of all for a gate that is not among these."""
-        rates: dict[str, float] = self.model_dump()
-        return rates.get(gate, max(rates.values()))
 
 
 class GatePolicy(Record):
     """Rules for judging drafts, and limits on asking anything again.
 
-    The policy "paper" is the paper's single forced choice; it settles the seven fields after it. "calibrated" asks as few
-    votes as keep the false accepts of an item below `max_false_accept` where a judge errs as `judge_error` says.
+    The policy "paper" is the paper's single forced choice; it settles the seven fields after it.
     """
 
-    policy: Literal["standard", "paper", "calibrated"] = Field(
-        default="standard", description="paper: one forced choice, nothing else; calibrated: the fewest votes that suffice"
-    )
+    policy: Literal["standard", "paper"] = Field(default="standard", description="paper: one forced choice, nothing else")
     votes: int = quantity(
         2,
         "votes",
@@ -63,66 +45,33 @@ class GatePolicy(Record):
     texts_per_call: int = quantity(
         8, "texts", ge=1, le=50, description="texts of different periods or questions that a judge reads in one call"
     )
-    max_false_accept: float = Field(
-        default=0.01, gt=0, lt=1, description="chance, over all its texts, that a wrong item is accepted (calibrated)"
-    )
-    judge_error: JudgeErrors = JudgeErrors()
     max_refinements: int = quantity(3, "refinements", ge=0, le=20, description="times a refused draft is mended")
     max_redrafts: int = quantity(1, "redrafts", ge=0, le=5, description="times a text is drafted anew after that")
     max_reasks: int = quantity(3, "calls", ge=0, le=10, description="times a reply that breaks a rule is sent back")
-    contact_data: ContactFinder = Field(
-        default="patterns", description="how contact data is found in texts; presidio needs the extra `pii`"
-    )
 
     @property
     def texts(self) -> int:
         """The texts that an item may have: drafts, and refinements of each."""
         return (1 + self.max_refinements) * (1 + self.max_redrafts)
 
-    def votes_for(self, gate: str, *, text: int = 0) -> tuple[int, int]:
-        """Return the votes that an item's text of this number gets at most, and how many have to accept it.
+    def votes_for(self, gate: str) -> tuple[int, int]:
+        """Return the votes that a text gets at most, and how many have to accept it.
 
         The choice gate takes one less of both: an answer has passed the votes of recovery before.
         """
-        if self.policy != "calibrated":
-            less = int(gate == ANSWER_GATES[-1] and self.votes_needed > 1)
-            return self.votes - less, self.votes_needed - less
-        needed = self._calibrated_votes(gate)[min(text, self.texts - 1)]
-        return needed, needed
-
-    def text_number(self, draft: int, refinement: int) -> int:
-        """The number, from 0, of this refinement of this draft among the texts of its item."""
-        return draft * (1 + self.max_refinements) + refinement
-
-    def _calibrated_votes(self, gate: str) -> list[int]:
-        """The votes on each text of an item, in order: the fewest for the first ones, of which most items need no other.
-
-        A wrong answer has to pass two gates, each of which then need keep out the square root only.
-        """
-        error = self.judge_error.of(gate) ** (len(ANSWER_GATES) if gate in ANSWER_GATES and self.reverse else 1)
-        most = max(1, math.ceil(math.log(self.max_false_accept / self.texts) / math.log(error) - 1e-9))
-        # Without the 1e-9 the logarithms of an exact power may come out a hair above a whole number.
-        votes: list[int] = []
-        left = self.max_false_accept
-        for later in reversed(range(self.texts)):
-            allowed = max(left - later * error**most, error**most)
-            votes.append(min(most, max(1, math.ceil(math.log(allowed) / math.log(error) - 1e-9))))
-            left -= error ** votes[-1]
-        return votes
+        less = int(gate == ANSWER_GATES[-1] and self.votes_needed > 1)
+        return self.votes - less, self.votes_needed - less
 
     def false_accept(self, rates: Mapping[str, float]) -> float:
         """The chance that a wrong item is accepted in the end, by the chance that one reading of each of its gates accepts.
 
         Every text of the item is taken to be wrong: a writer that mends nothing.
         """
-        refused = 1.0
-        for number in range(self.texts):
-            passed = 1.0
-            for gate, rate in rates.items():
-                votes, needed = self.votes_for(gate, text=number)
-                passed *= _at_least(votes, needed, rate=rate)
-            refused *= 1 - passed
-        return 1 - refused
+        passed = 1.0
+        for gate, rate in rates.items():
+            votes, needed = self.votes_for(gate)
+            passed *= _at_least(votes, needed, rate=rate)
+        return 1 - (1 - passed) ** self.texts
 
     @model_validator(mode="before")
     @classmethod
@@ -138,7 +87,6 @@ class GatePolicy(Record):
             own = [name for name, value in PAPER.items() if getattr(self, name) != value]
             if own:
                 raise ValueError(f"gates.policy is paper, which settles {own}; leave them out, or set gates.policy standard.")
-        check_finder(self.contact_data)
         if self.votes_needed > self.votes:
             raise ValueError(f"gates.votes_needed is {self.votes_needed}, but gates.votes is only {self.votes}.")
         if self.unexposed and not self.cannot_tell:
@@ -146,27 +94,7 @@ class GatePolicy(Record):
                 "gates.unexposed is true, but judges may not say that they cannot tell; "
                 "set gates.cannot_tell true or gates.unexposed false."
             )
-        if self.policy == "calibrated":
-            self._check_calibration()
         return self
-
-    def _check_calibration(self) -> None:
-        own = [name for name in COUNTED if getattr(self, name) != type(self).model_fields[name].default]
-        if own:
-            raise ValueError(
-                f"gates.policy is calibrated, which works out {own}; leave them out, or set gates.policy standard."
-            )
-        if not self.cannot_tell:
-            raise ValueError(
-                "gates.policy is calibrated, which needs judges that may say they cannot tell; set gates.cannot_tell true."
-            )
-        for gate in JudgeErrors.model_fields:
-            votes = self._calibrated_votes(gate)[-1]
-            if votes > MOST_VOTES:
-                raise ValueError(
-                    f"gates.judge_error.{gate} is {self.judge_error.of(gate):g}, with which it takes {votes} votes to keep "
-                    f"false accepts below {self.max_false_accept:g}; {MOST_VOTES} are the most. Take a judge that errs less."
-                )
 
 
 def _at_least(votes: int, needed: int, *, rate: float) -> float:

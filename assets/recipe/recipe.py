@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, PositiveInt
@@ -12,13 +12,13 @@ from assets.recipe.policies import GatePolicy
 from assets.records.base import Name, Record, quantity
 from assets.text.languages import LANGUAGES, Language
 
-# How calls are made, but not what is asked.
-ONLY_HOW_CALLS_ARE_MADE = {"budget": True, "models": {role: {"transport"} for role in ROLES}}
+# How calls are made and what a variant is compared with, but not what is asked.
+ONLY_HOW_CALLS_ARE_MADE = {"budget": True, "derived_from": True, "models": {role: {"transport"} for role in ROLES}}
 
 EVERYONE = "all"
 MOST_ITEMS = 10_000_000  # in a variant
 # A variant's name becomes that of a folder, and on the Hub of a configuration and a tag.
-VARIANT_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+VARIANT_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 NO_TAG = re.compile(r"\.\.|\.lock$|\.$")  # what git forbids of what the pattern allows
 TAKEN = frozenset({"tables", "README.md", "LICENSE", "versions.json"})  # what stands beside the variants on the Hub
 
@@ -26,7 +26,7 @@ TAKEN = frozenset({"tables", "README.md", "LICENSE", "versions.json"})  # what s
 def variant_problem(variant: str) -> str:
     """Say why no release can have this name; "" for a name that can be released and published."""
     if re.fullmatch(VARIANT_PATTERN, variant) is None:
-        return f"The variant {variant!r} cannot name a folder; use letters, digits, dots, - and _, a letter or digit first."
+        return f"The variant {variant!r} cannot name a folder; use 1 to 100 letters, digits, dots, - and _, no sign first."
     if NO_TAG.search(variant) or variant in TAKEN:
         return f"A variant named {variant!r} cannot be published; give its recipe another name."
     return ""
@@ -81,6 +81,9 @@ class Recipe(Record):
         max_length=200,
         description="decides every draw beside seed and variant; null: drawn once and kept; empty: none, and all draw the same",
     )
+    derived_from: str = Field(
+        default="", max_length=200, description="the variant whose users or tasks these are as well; empty: they are its own"
+    )
     sample: int = Field(default=0, ge=0, description="raise it to ask everything anew")
     again: Again = Field(
         default={},
@@ -114,6 +117,10 @@ class Recipe(Record):
         """The numbers that a list of recipes shows beside that of items; each benchmark has its own."""
         return {}
 
+    def fields_without(self, items: Iterable[str]) -> Mapping[str, object]:
+        """Return the fields with which none of these items is made; none where another seed makes others anyway."""
+        return {}
+
     @property
     def asked_models(self) -> tuple[str, ...]:
         """Names of the models that write and judge, each once."""
@@ -145,7 +152,7 @@ class Recipe(Record):
 
     def with_models(self, name: Callable[[str], str]) -> Self:
         """The recipe with `name` of each model in the model's place."""
-        return self.model_copy(update={"models": self.models.renamed(name)})
+        return self.model_copy(update={"models": self.models.with_names(name)})
 
     def for_stage(self, stage: str, *, item_id: str) -> Self:
         """The recipe as one item's stage follows it: `again` moves its `sample` on, and with it the item's fingerprint."""

@@ -21,10 +21,6 @@ class ToolDialogueRecipe(DocumentTaskRecipe):
         min_length=1,
         description="the companies that the agent works for, in equal numbers",
     )
-    interface: Literal["tools", "browser"] = Field(
-        default="tools",
-        description="how the agent acts when evaluated: by tool calls, or on pages in a browser",
-    )
     content: str = Field(default="", description="digest of the companies' files, filled in when the recipe is resolved")
     min_hops: int = quantity(2, "facts", ge=1, le=MOST_SETTLED, description="settled matters that a request takes at least")
     max_hops: int = quantity(4, "facts", ge=1, le=MOST_SETTLED, description="settled matters that a request takes at most")

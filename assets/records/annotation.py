@@ -6,7 +6,6 @@ from assets.records.base import Record
 from assets.records.estimate import Estimate
 
 StudyKind = Literal["exposure", "integrity", "truth"]
-Level = Literal["nominal", "ordinal"]
 
 
 class AnnotatorLine(Record):
@@ -40,8 +39,6 @@ class StudyResult(Record):
     annotators: tuple[AnnotatorLine, ...]
     raw: Estimate
     ac1: Estimate
-    alpha: Estimate
-    level: Level
     score: Estimate
     disputed: int
     adjudicated: int

@@ -36,10 +36,10 @@ class TypedAnswer(Record):
 
 def is_right(answer: TypedAnswer, given: str | None) -> bool:
     """Return True where what was given is the right answer, whatever its spelling."""
-    return given is not None and normalized(answer.kind, given) == normalized(answer.kind, answer.value)
+    return given is not None and normalize_answer(answer.kind, given) == normalize_answer(answer.kind, answer.value)
 
 
-def normalized(kind: AnswerKind, text: str) -> str:
+def normalize_answer(kind: AnswerKind, text: str) -> str:
     """The answer in one spelling; folded words where it is not of its kind."""
     if kind == "number":
         numbers = NUMBER.findall(text)

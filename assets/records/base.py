@@ -1,7 +1,7 @@
 """The base of all records, frozen and with canonical bytes; the votes and the failures that any stage may leave behind."""
 
 import hashlib
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
@@ -21,11 +21,6 @@ class Record(BaseModel):
         """sha256 of the record's canonical JSON, in hex."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
-    @classmethod
-    def from_record(cls, record: "Record", **others: object) -> Self:
-        """Return one, such as a row, with the fields that it has in common with the record, and others."""
-        return cls.model_validate({**record.model_dump(include=set(cls.model_fields) - set(others)), **others})
-
 
 class ItemRecord(Record):
     """A stage's record of one item. `id_field` names the field with the item's id, such as `user_id`."""
@@ -40,6 +35,11 @@ class ItemRecord(Record):
     def display_name(self) -> str:
         """The name by which a reader knows the item."""
         return self.item_id
+
+    @property
+    def own_texts(self) -> tuple[str, ...]:
+        """The texts that no item of another variant has, such as its questions: a release is recognized by their digests."""
+        return ()
 
 
 def quantity(

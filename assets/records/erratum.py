@@ -4,11 +4,10 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from assets.records.base import Name, Record, Text, duplicates
+from assets.records.base import Name, Record, Text
 
-Action = Literal["note", "correct", "exclude"]
+Action = Literal["note", "exclude"]
 Outcome = Literal["applied", "noted", "outdated"]
-PEOPLE_FOR_WORDING = 2  # one alone may overlook that a meaning has changed
 
 
 class Vote(Record):
@@ -22,10 +21,9 @@ class Vote(Record):
 class Erratum(Record):
     """One item, named by its keys in the flat tables, and what is done about it.
 
-    "note" mentions it on the card; "correct" replaces the text `was` by `now`; "exclude" leaves out a question, or the whole
-    user where no question is named. A session cannot be excluded, because its values would never be exposed. `was` is the
-    item's text when it was judged: where it has changed since, the erratum is outdated and changes nothing. `wording_only`
-    are the people who read `was` and `now` and found that they say the same: with two of them, scores still compare.
+    "note" mentions it on the card; "exclude" leaves out a question, or the whole user where no question is named. A session
+    cannot be excluded, because its values would never be exposed. `was` is the item's text when it was judged: where it has
+    changed since, the erratum is outdated and changes nothing.
     """
 
     user_id: Name
@@ -37,10 +35,8 @@ class Erratum(Record):
     action: Action = "note"
     reason: Text
     was: str = ""
-    now: str = ""
     study: str = ""
     votes: tuple[Vote, ...] = ()
-    wording_only: tuple[Name, ...] = ()
 
     @model_validator(mode="after")
     def action_fits_the_item(self) -> Self:
@@ -51,19 +47,8 @@ class Erratum(Record):
         if self.question_id and self.session is not None:
             raise ValueError("One erratum is about a question or about a session, not about both.")
         if self.action == "exclude" and (self.session is not None or self.choice_id):
-            raise ValueError("Only a question or a whole user can be excluded; correct the text instead, or note it.")
-        if self.action == "correct" and not (self.was and self.now.strip() and (self.question_id or self.session is not None)):
-            raise ValueError("A correction names a question, an option or a session, and gives its text as `was` and `now`.")
-        if self.wording_only and self.action != "correct":
-            raise ValueError("Only a correction can be marked as wording only.")
-        if duplicates(self.wording_only):
-            raise ValueError("Wording is marked by people, each of them once.")
+            raise ValueError("Only a question or a whole user can be excluded; note it instead.")
         return self
-
-    @property
-    def changes_wording_only(self) -> bool:
-        """True where two people found that the correction says what the text said before."""
-        return len(self.wording_only) >= PEOPLE_FOR_WORDING
 
     @property
     def place(self) -> str:

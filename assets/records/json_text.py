@@ -7,6 +7,8 @@ from typing import Any, cast
 
 # Several times what any file here needs. Python gives up somewhere below 1,000, depending on the caller's own depth.
 MOST_LEVELS = 100
+# Those whose bytes do not show what they are.
+CHARSETS: dict[str, str] = dict.fromkeys(("windows-1252", "iso-8859-1", "latin-1", "latin1"), "windows-1252")
 
 Pairs = list[tuple[str, Any]]
 
@@ -40,13 +42,15 @@ def parse_json(content: bytes | str, *, object_pairs_hook: Callable[[Pairs], Any
     return value
 
 
-def mended_json(content: bytes) -> bytes:
-    """Return the same JSON with U+FFFD for halves of characters and for bytes that are no UTF-8; other text as it is.
+def mended_json(content: bytes, *, charset: str | None = None) -> bytes:
+    """Return the same JSON as UTF-8, with U+FFFD for halves of characters and for bytes that are no text; other text as it is.
 
-    Strict parsers refuse the whole of a document for one of them.
+    Strict parsers refuse the whole of a document for one of them. `charset`: as its sender names it; one of `CHARSETS` counts,
+    else what the first bytes show.
     """
+    encoding = CHARSETS.get((charset or "").lower(), json.detect_encoding(content))
     try:
-        text = json.dumps(json.loads(content.decode(errors="replace")), ensure_ascii=False)
+        text = json.dumps(json.loads(content.decode(encoding, errors="replace")), ensure_ascii=False)
     except (ValueError, RecursionError):
         return content
     return text.encode(errors="surrogatepass").decode(errors="replace").encode()
@@ -58,4 +62,4 @@ def _inner(value: object) -> list[object]:
         held = list(cast(dict[str, object], value).values())
     else:
         held = cast(list[object], value) if isinstance(value, list) else []
-    return [one for one in held if isinstance(one, (dict, list))]
+    return [part for part in held if isinstance(part, (dict, list))]

@@ -49,8 +49,11 @@ def load_yaml(text: str) -> object:
         raise TooMuch("nests YAML deeper than any release") from error
 
 
-def bounded_rows(path: Path) -> Iterator[Any]:
-    """The rows of a Parquet file. Raises TooMuch as soon as they take far more bytes than the file has."""
+def bounded_rows(path: Path, *, named: str = "") -> Iterator[Any]:
+    """The rows of a Parquet file. Raises TooMuch as soon as they take far more bytes than the file has.
+
+    `named`: of columns and of fields in them those of this name alone; no row where there are none.
+    """
     most = UNPACKED_ANYWAY + MOST_UNPACKING * path.stat().st_size
     # Its annotations are only partly known to type checkers.
     opened: Any = pq.ParquetFile(path)
@@ -60,18 +63,18 @@ def bounded_rows(path: Path) -> Iterator[Any]:
             raise TooMuch(f"unpacks to {stored // MB:,} MB")
         if any("dictionary<" in str(column.type) for column in file.schema_arrow):
             raise TooMuch("has columns of dictionaries, which unpack to any size")
+        columns = _leaves_named(file, named) if named else None
+        if columns == []:
+            return
         unpacked = 0
-        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=columns):
             unpacked += batch.nbytes
             if unpacked > most:
                 raise TooMuch(f"unpacks to more than {most // MB:,} MB")
             yield from batch.to_pylist()
 
 
-def check_links(folder: Path, path: Path) -> None:
-    """Raise TooMuch for a file that is a symbolic link, or lies behind one, in a release's folder."""
-    parts = path.relative_to(folder).parts
-    for part in parts:
-        folder = folder / part
-        if folder.is_symlink():
-            raise TooMuch("is a symbolic link, or lies behind one; a release has files alone")
+def _leaves_named(file: Any, name: str) -> list[str]:
+    """Return the columns of a Parquet file, and the fields in its columns, that have this name, as dotted paths."""
+    leaves = [file.schema.column(number).path for number in range(len(file.schema))]
+    return [leaf for leaf in leaves if leaf.rpartition(".")[2] == name]

@@ -25,16 +25,16 @@ def unreadable_in(value: object) -> str:
     """Return the code of the first such character in the texts of a JSON value, such as "U+0000"; "" where there is none."""
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            found = UNREADABLE.search(one)
+        part = waiting.pop()
+        if isinstance(part, str):
+            found = UNREADABLE.search(part)
             if found is not None:
                 return f"U+{ord(found[0]):04X}"
-        elif isinstance(one, dict):
-            for key, inner in cast(dict[str, object], one).items():
+        elif isinstance(part, dict):
+            for key, inner in cast(dict[str, object], part).items():
                 waiting += (inner, key)
-        elif isinstance(one, list | tuple):
-            waiting += cast(list[object], one)
+        elif isinstance(part, list | tuple):
+            waiting += cast(list[object], part)
     return ""
 
 

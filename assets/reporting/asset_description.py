@@ -69,7 +69,7 @@ def _cell(value: object, *, limit: int = CELL_LIMIT) -> str:
         value = ", ".join(f"{key} = {item}" for key, item in pairs.items())
     elif isinstance(value, (list, tuple)):
         value = ", ".join(map(str, cast(Sequence[object], value)))
-    text = " ".join(str(value).split())
+    text = "" if value is None else " ".join(str(value).split())
     text = text if len(text) <= limit else text[: limit - 3] + "..."
     # Text of personas and models is shown as it is: it must not end a cell, or load a picture from somewhere.
     return re.sub(r"([\\`*~|<>\[\]])", r"\\\1", text)

@@ -1,30 +1,39 @@
-"""Sampling error over users: bootstrap intervals of shares and of whatever else follows from counts per user.
+"""Numbers over users that follow from counts: shares, differences of shares, and whatever else, each with its interval.
 
-Users are the unit, because the questions about one user depend on each other. numpy and scipy are imported here: whoever is
-loaded with the definitions imports this module inside a function.
+numpy is imported here: whoever is loaded with the definitions imports this module inside a function.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assets.records.estimate import Estimate
+from assets.reporting.statistic import GAIN, UNIT, Kind, Range, Statistic
 
 Array = NDArray[np.float64]
 Sums = dict[str, Array]
-Metric = Callable[[Sums], Array]
-RESAMPLES = 4000
-# All weights of 10,000 users at once would take 640 MB.
-WEIGHTS_AT_ONCE = 1_000_000
-CONFIDENCE = 0.95
-DIGITS = 6
-SAME = 1e-9  # users whose values differ by less are alike
-Range = tuple[float, float]
-UNIT: Range = (0.0, 1.0)  # of a share
-GAIN: Range = (-1.0, 1.0)  # of a difference between two shares
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that follows from summed counts of shape (..., periods): one, or one for each period; nan: it does not exist.
+
+    `over`: the count of the answers that it is over. A user without any does not count.
+    """
+
+    compute: Callable[[Sums], Array]
+    over: str
+    kind: Kind = "score"
+    within: Range | None = None
+
+    def __call__(self, sums: Sums) -> Array:
+        return self.compute(sums)
+
+    def where(self, condition: Callable[[Sums], NDArray[np.bool_]]) -> "Metric":
+        """Return the metric that exists only where the condition holds."""
+        return Metric(lambda sums: np.where(condition(sums), self(sums), np.nan), self.over, self.kind, self.within)
 
 
 @dataclass(frozen=True)
@@ -42,115 +51,64 @@ class Tallies:
             found[name] = np.array([[own.get(name, 0.0)] for own in counts.values()], dtype=float)
         return cls(tuple(counts), found)
 
-    def sums(self, weights: Array) -> Sums:
-        """Counts over users taken so many times each: weights (..., users) give sums (..., periods)."""
-        return {name: weights @ count for name, count in self.counts.items()}
-
     def total(self) -> Sums:
-        """Counts over all users, each once."""
-        return self.sums(np.ones(len(self.users)))
+        """Counts over all users."""
+        return {name: count.sum(axis=0) for name, count in self.counts.items()}
 
-
-@dataclass(frozen=True)
-class Sample:
-    """Summed counts: of each user, over all users, and over the users of each resample (resamples, periods)."""
-
-    users: int
-    each: Sums
-    total: Sums
-    drawn: Sums
-
-    @classmethod
-    def of(cls, tallies: Tallies, *, seed: int) -> "Sample":
-        """Draw users with replacement, as many as there are; the same users for the same seed."""
-        users = len(tallies.users)
-        chance = np.random.Generator(np.random.PCG64(seed))
-        shares = np.full(users, 1 / users)
-        at_once = max(1, WEIGHTS_AT_ONCE // users)
-        blocks: list[Sums] = []
-        for start in range(0, RESAMPLES, at_once):
-            weights = chance.multinomial(users, shares, size=min(at_once, RESAMPLES - start))
-            blocks.append(tallies.sums(weights.astype(float)))
-        drawn: Sums = {}
-        for name in tallies.counts:
-            drawn[name] = np.concatenate([block[name] for block in blocks])
-        return cls(users, tallies.counts, tallies.total(), drawn)
-
-    def estimates(self, metric: Metric, *, within: Range | None = None) -> tuple[Estimate, ...]:
-        """The metric with its intervals; several where it has a value per period.
-
-        `within`: from where to where the metric can go. Without it, a metric that is the same for all users has no width.
-        """
-        values = np.atleast_1d(metric(self.total))
-        drawn = metric(self.drawn).reshape(RESAMPLES, -1)
-        each = metric(self.each).reshape(self.users, -1) if within else np.empty((0, len(values)))
-        found: list[Estimate] = []
-        for index, value in enumerate(values):
-            found.append(self._estimate(value, drawn[:, index], each[:, index], within=within))
+    def statistics(self, metric: Metric) -> tuple[Statistic, ...]:
+        """The metric, for each period where it has a value for each; its variance by leaving out one user after another."""
+        total = self.total()
+        values = metric(total)
+        without = metric({name: total[name] - count for name, count in self.counts.items()}).reshape(len(self.users), -1)
+        answers = self.counts[metric.over]
+        if not values.ndim:
+            answers = answers.sum(axis=-1, keepdims=True)
+        found: list[Statistic] = []
+        for place, value in enumerate(np.atleast_1d(values)):
+            asked = answers[:, place] > 0
+            variance = jackknife_variance(without[asked, place])
+            count = float(answers[:, place].sum())
+            found.append(Statistic(float(value), variance, int(asked.sum()), count, metric.kind, metric.within))
         return tuple(found)
 
-    def estimate(self, metric: Metric, *, within: Range | None = None) -> Estimate:
+    def statistic(self, metric: Metric) -> Statistic:
+        """The metric's single value."""
+        return self.statistics(metric)[0]
+
+    def estimates(self, metric: Metric) -> tuple[Estimate, ...]:
+        """The metric with its intervals; several where it has a value per period."""
+        return tuple(statistic.estimate() for statistic in self.statistics(metric))
+
+    def estimate(self, metric: Metric) -> Estimate:
         """The metric's single value with its interval."""
-        return self.estimates(metric, within=within)[0]
-
-    def _estimate(self, value: float, drawn: Array, each: Array, *, within: Range | None) -> Estimate:
-        drawn = drawn[~np.isnan(drawn)]
-        each = each[~np.isnan(each)]
-        if np.isnan(value) or self.users < 2 or not len(drawn):
-            return Estimate(value=rounded(value), low=None, high=None)
-        tail = tail_share(self.users)
-        low, high = np.quantile(drawn, [tail, 1 - tail])
-        if within and len(each) and np.ptp(each) < SAME:
-            others = unseen_share(len(each))
-            low = value - others * max(0.0, value - within[0])
-            high = value + others * max(0.0, within[1] - value)
-        return Estimate(value=rounded(value), low=rounded(low), high=rounded(high))
+        return self.statistic(metric).estimate()
 
 
-def unseen_share(users: int) -> float:
-    """The largest share of users of another kind of whom so many users may show none: Wilson's 95 % limit.
-
-    Resampling users who are all alike gives nothing but their value, as if nobody else existed. The interval then reaches to
-    where the metric would be if so many others were as different as can be; for a share of 0 or 1 that is Wilson's, with
-    users as trials.
-    """
-    squared = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) ** 2
-    return squared / (users + squared)
+def jackknife_variance(without: Array) -> float:
+    """Return the variance of a number from its values without each user (Tukey 1958); nan where one of them is, or is all."""
+    users = len(without)
+    if users < 2:
+        return float("nan")
+    return float((users - 1) / users * ((without - without.mean()) ** 2).sum())
 
 
-def tail_share(users: int) -> float:
-    """The share to cut off at either end for a 95 % interval.
-
-    Percentile intervals are too short for few users: resampling underestimates the variance by (n - 1) / n and knows no
-    t distribution. The expanded percentile interval (Hesterberg 2015) mends both.
-    """
-    reach = np.sqrt(users / (users - 1)) * student((1 + CONFIDENCE) / 2, users - 1)
-    return NormalDist().cdf(-reach)
-
-
-def student(share: float, freedom: int) -> float:
-    """The quantile of Student's t distribution."""
-    # Late, because few commands need it; `scipy.stats` would take five times as long to import.
-    from scipy import special
-
-    return float(special.stdtrit(freedom, share))
-
-
-def divided(above: Array, below: Array) -> Array:
+def divide(above: Array, below: Array) -> Array:
     """The quotient, nan where the denominator is zero."""
     return np.divide(above, below, out=np.full(np.broadcast(above, below).shape, np.nan), where=below != 0)
 
 
-def share(above: str, below: str) -> Metric:
+def quotient(above: str, below: str, *, kind: Kind = "score", within: Range | None = UNIT) -> Metric:
     """Counts over all periods, one divided by the other."""
-    return lambda sums: divided(sums[above].sum(axis=-1), sums[below].sum(axis=-1))
+    return Metric(lambda sums: divide(sums[above].sum(axis=-1), sums[below].sum(axis=-1)), below, kind, within)
+
+
+def share(above: str, below: str, *, each_period: bool = False) -> Metric:
+    """The share of yes among answers, over all periods or in each: one count divided by the other."""
+    if each_period:
+        return Metric(lambda sums: divide(sums[above], sums[below]), below, "share", UNIT)
+    return quotient(above, below, kind="share")
 
 
 def metric_difference(first: Metric, second: Metric) -> Metric:
-    """The first metric less the second."""
-    return lambda sums: first(sums) - second(sums)
-
-
-def rounded(value: float) -> float | None:
-    """The number to six digits, None for nan: the last bits differ between machines."""
-    return None if np.isnan(value) else round(float(value), DIGITS)
+    """The first metric less the second, which are shares of the same answers."""
+    return Metric(lambda sums: first(sums) - second(sums), first.over, within=GAIN)

@@ -41,7 +41,7 @@ def short_id(text: object) -> Markup:
     return Markup('<abbr title="{0}">{1}</abbr>').format(words, words[:8]) if ID.fullmatch(words) else escape(words)
 
 
-def titled(value: object, title: str | None) -> Markup:
+def with_title(value: object, title: str | None) -> Markup:
     """Return a row's name, with its key as the title; without a name the key as it is, or its beginning."""
     return Markup('<span title="{0}">{1}</span>').format(value, title) if title else short_id(value)
 

@@ -1,20 +1,9 @@
-"""The share of hits among items that belong to users, with an interval that knows how few users there are."""
+"""The share of hits among items that belong to users who come one by one."""
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from assets.records.estimate import Estimate
-
-DIGITS = 6
-
-
-class Outcome(NamedTuple):
-    """One yes or no, and the user it is about."""
-
-    user_id: str
-    hit: bool
+from assets.records.estimate import NOTHING, Estimate
+from assets.reporting.statistic import Statistic
 
 
 @dataclass
@@ -38,48 +27,10 @@ class UserShare:
         self.items_squared += items * items
 
     def estimate(self) -> Estimate:
-        """The share of hits with its 95 % interval; None where there is nothing to count, no interval for a single user.
-
-        Errors are rare, and a bootstrap of none at all would be certain of zero. So the interval is Wilson's, for the
-        number of independent outcomes that would scatter between users as much as these do, with Student's t for the
-        number of users (after Korn and Graubard 1998).
-        """
+        """The share of hits with its 95 % interval; None where there is nothing to count."""
         if not self.items:
-            return Estimate(value=None, low=None, high=None)
+            return NOTHING
         share = self.hits / self.items
-        if self.users < 2:
-            return Estimate(value=round(share, DIGITS), low=None, high=None)
-        low, high = _wilson(share, self._weight(share))
-        return Estimate(value=round(share, DIGITS), low=round(low, DIGITS), high=round(high, DIGITS))
-
-    def _weight(self, share: float) -> float:
-        """t squared over the effective number of outcomes."""
-        from assets.reporting.intervals import (  # brings numpy and scipy, and the definitions import this module
-            CONFIDENCE,
-            student,
-        )
-
         squares = self.hits_squared - 2 * share * self.hits_by_items + share**2 * self.items_squared
-        scatter = self.users / (self.users - 1) * squares / self.items**2
-        plain = share * (1 - share) / self.items
-        effect = max(1.0, scatter / plain) if plain else 1.0
-        return student((1 + CONFIDENCE) / 2, self.users - 1) ** 2 * effect / self.items
-
-
-def share_by_user(outcomes: Iterable[Outcome]) -> Estimate:
-    """The share of hits with its 95 % interval, as `UserShare` has it."""
-    hits = Counter[str]()
-    items = Counter[str]()
-    for user_id, hit in outcomes:
-        hits[user_id] += hit
-        items[user_id] += 1
-    share = UserShare()
-    for user_id in items:
-        share.add(hits[user_id], items[user_id])
-    return share.estimate()
-
-
-def _wilson(share: float, weight: float) -> tuple[float, float]:
-    middle = (share + weight / 2) / (1 + weight)
-    reach = (weight * (share * (1 - share) + weight / 4)) ** 0.5 / (1 + weight)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
+        variance = self.users / max(1, self.users - 1) * squares / self.items**2
+        return Statistic(share, variance, self.users, self.items).estimate()

@@ -1,15 +1,7 @@
-"""Contact data in a text: addresses, numbers and accounts by which somebody could be reached or charged.
-
-By patterns, or by Presidio's recognizers, which check digits and know the phone numbers of many countries.
-"""
+"""Contact data in a text: addresses, numbers and accounts by which somebody could be reached or charged."""
 
 import re
-from collections.abc import Sequence
-from functools import cache
-from importlib import import_module
-from typing import Any, Literal
 
-ContactFinder = Literal["patterns", "presidio"]
 PATTERNS = re.compile(
     r"""
       (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+                                  # mail
@@ -30,35 +22,8 @@ PATTERNS = re.compile(
     """,
     re.VERBOSE,
 )
-RECOGNIZERS = ("Email", "Phone", "Url", "Ip", "Iban", "CreditCard", "UsSsn")
 
 
-def contact_data(text: str, *, finder: ContactFinder = "patterns") -> list[str]:
+def contact_data(text: str) -> list[str]:
     """Return the pieces of the text that are contact data, in order."""
-    if finder == "presidio":
-        return _by_presidio(text)
     return [match[0] for match in PATTERNS.finditer(text)]
-
-
-def check_finder(finder: ContactFinder) -> None:
-    """Raise ValueError where the finder's library is not installed."""
-    if finder == "presidio":
-        try:
-            _recognizers()
-        except ImportError as error:
-            raise ValueError("Contact data by Presidio needs the extra `pii`: pip install 'amemgym-synth[pii]'.") from error
-
-
-@cache
-def _recognizers() -> Sequence[Any]:
-    # An optional extra that takes seconds to import. Its recognizers of fixed forms need none of its language models.
-    module = import_module("presidio_analyzer.predefined_recognizers")
-    return [getattr(module, f"{name}Recognizer")() for name in RECOGNIZERS]
-
-
-def _by_presidio(text: str) -> list[str]:
-    found: list[Any] = []
-    for recognizer in _recognizers():
-        found += recognizer.analyze(text, recognizer.supported_entities, None)
-    found.sort(key=lambda one: one.start)
-    return [text[one.start : one.end] for one in found]

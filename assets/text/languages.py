@@ -34,19 +34,22 @@ class LanguageForms:
     """Patterns of one language; `script` is a class of letters, `common` the words by which it is told from its neighbours.
 
     `never`: letters that show another language of the same script; `always`: letters of which a longer text has some;
-    `task_talk`: a model's remark to whoever asked it, or words that name an answer as the right one. `degrees`: words, folded,
-    that say how much of something there is.
+    `task_talk`: a model's remark to whoever asked it, or words that name an answer as the right one. `tells_asker`: clauses
+    that give the situation of whoever asks as a reason. `degrees`: words, folded, that say how much of something there is.
+    `absence`: words of a value by which something is not so, or goes on as always.
     """
 
     script: str
     common: frozenset[str] = frozenset()
     degrees: frozenset[str] = frozenset()
+    absence: re.Pattern[str] | None = None
     never: str = ""
     always: str = ""
     first_person: re.Pattern[str] | None = None
     request: re.Pattern[str] | None = None
     refusal: re.Pattern[str] | None = None
     hedge: re.Pattern[str] | None = None
+    tells_asker: re.Pattern[str] | None = None
     task_talk: re.Pattern[str] | None = None
 
 
@@ -70,6 +73,16 @@ def _remarks(*, agreement: str, here: str, nouns: str, verdict: str) -> re.Patte
     return re.compile(rf"^\W*(?:{beginning})|{verdict}", re.IGNORECASE)
 
 
+def _sentences(anywhere: str, at_the_beginning: str) -> re.Pattern[str]:
+    """Find the words anywhere, or others at the beginning of a sentence."""
+    return re.compile(rf"\b(?:{anywhere})\b|(?:^|[.!?;]\s+)(?:{at_the_beginning})\b", re.IGNORECASE)
+
+
+def _reasons(conjunctions: str, askers: str) -> re.Pattern[str]:
+    """Find "since you ...", which gives the situation of whoever asks as a reason."""
+    return _words(f"(?:{conjunctions}) (?:{askers})")
+
+
 def _common(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
@@ -89,6 +102,11 @@ FORMS: Mapping[str, LanguageForms] = {
             "infrequent never always significant significantly lot slight enough sufficient regular irregular sparse "
             "minor major intense adequate excellent not too more less most least"
         ),
+        absence=re.compile(
+            r"\b(?:no|not|none|nothing|nobody|never|nowhere|neither|without|usual|same|unchanged|normal|as always)\b"
+            r"|\b(?:works(?: fine| well)?|working order|as before|something else)$|^others?$",
+            re.IGNORECASE,
+        ),
         first_person=_words("i|me|my|mine|myself|we|us|our|ours"),
         request=re.compile(
             r"\?|\b(?:please|help|suggest|recommend|advise|explain|tell me|give me|show me|find me|let me know|advice|ideas?"
@@ -107,6 +125,11 @@ FORMS: Mapping[str, LanguageForms] = {
             r"|\bhard to say\b",
             re.IGNORECASE,
         ),
+        tells_asker=_sentences(
+            "(?:since|because|given that|seeing (?:that|as)|now that|considering) (?:both of )?(?:your?|nobody|no one)"
+            "|(?<!soon )(?<!long )(?<!far )as (?:you(?:'re|'ve| are| have| own| live| work| already| no longer)|nobody|no one)",
+            "both of you|you(?:'re|'ve| are| have(?! to)| own| live| work| already)",
+        ),
         task_talk=_remarks(
             agreement="sure|certainly|of course|absolutely|okay|ok|great",
             here="here(?:'s| is| are)|i(?:'ll| will) (?:write|give|answer)",
@@ -123,6 +146,7 @@ FORMS: Mapping[str, LanguageForms] = {
         request=_parts("[?？吗呢请帮]|怎么|如何|什么|哪|建议|推荐|想知道"),
         refusal=_parts("作为(?:一个|一名)?(?:AI|人工智能|语言模型)|抱歉|对不起|无法(?:提供|回答|帮助|给出)"),
         hedge=_parts("取决于|视情况|要看(?:您|你)|因人而异"),
+        tells_asker=_parts("(?:因为|由于|既然|鉴于)(?:您|你)|(?:您|你)(?:已经|目前|现在)(?:有|是|没有)"),
         task_talk=_remarks(
             agreement="当然|好的|没问题",
             here="以下是?|下面是?|这是",
@@ -136,6 +160,7 @@ FORMS: Mapping[str, LanguageForms] = {
         request=_parts("[?؟]|هل |كيف |ماذا |ما هي |ما هو |أين |متى |من فضلك|أرجو|أريد|ساعد|اقترح|انصح"),
         refusal=_parts("ذكاء اصطناعي|نموذج لغوي|آسف|عذرا|عذرًا|لا (?:أستطيع|يمكنني) (?:المساعدة|تقديم|الإجابة)"),
         hedge=_parts("يعتمد (?:ذلك |الأمر )?على|حسب (?:وضعك|ظروفك)"),
+        tells_asker=_parts("(?:لأنك|بما أنك|طالما أنك|نظر[اً]+ لأنك)"),
         task_talk=_remarks(
             agreement="بالتأكيد|بالطبع",
             here="إليك|هذا|هذه",
@@ -150,6 +175,9 @@ FORMS: Mapping[str, LanguageForms] = {
             "meinem bei wenn oder noch im am an nur jeden du dir dein deine was welche welcher welches womit mir sie beim soll "
             "kann"
         ),
+        absence=_words(
+            "kein(?:e[mnrs]?)?|nicht|nichts|nie|niemand|niemals|ohne|üblich\\w*|normal\\w*|wie immer|unverändert\\w*"
+        ),
         first_person=_words("ich|mich|mir|mein(?:e[mnrs]?)?|wir|uns|unser(?:e[mnrs]?)?"),
         request=_asks(
             "bitte|hilf|hilfst|helfen|hilfe|empfiehl|empfehl\\w*|rate|rat|raten|ratschl\\w+|vorschlag|vorschläge|schlag|ideen?|tipps?"
@@ -163,6 +191,7 @@ FORMS: Mapping[str, LanguageForms] = {
             r"\b(?:es|das) (?:hängt|kommt) (?:ganz )?(?:davon ab|darauf an)|\bje nachdem\b|\bschwer zu sagen\b"
             r"|\bohne (?:mehr|nähere|weitere) (?:informationen|angaben|einzelheiten)"
         ),
+        tells_asker=_reasons("da|weil|nachdem", r"(?:du|sie|ihr|niemand|dein\w*|ihre?\w*)"),
         task_talk=_remarks(
             agreement="natürlich|gerne?|klar|selbstverständlich",
             here="hier (?:ist|sind|kommt)",
@@ -176,6 +205,7 @@ FORMS: Mapping[str, LanguageForms] = {
             "el la los las de que y en un una es son por con para mi mis se lo como más su pero está al del qué no tu te si "
             "cómo cuál dónde cuándo me"
         ),
+        absence=_words("no|nada|nadie|nunca|ningun[oa]?|ningún|sin|habitual|normal|igual|como siempre"),
         first_person=_words(
             "yo|me|mi|mis|mío|mía|conmigo|nosotros|nos|nuestr[oa]s?|quiero|necesito|tengo|puedo|busco|debo|estoy|soy|voy|he"
         ),
@@ -188,6 +218,7 @@ FORMS: Mapping[str, LanguageForms] = {
             r"|\bno puedo (?:ayudar|responder|dar|ofrecer|aconsejar)"
         ),
         hedge=_parts(r"\b(?:eso |todo )?depende de (?:tu|si|lo que|cómo)|\bdifícil de decir\b|\bsin más datos\b"),
+        tells_asker=_reasons("ya que|puesto que|dado que|porque|ahora que", "tienes?|eres|vives?|trabajas?|estás?|nadie"),
         task_talk=_remarks(
             agreement="claro|por supuesto",
             here="aquí (?:está|tienes?|va)",
@@ -201,6 +232,7 @@ FORMS: Mapping[str, LanguageForms] = {
             "le la les des est et un une que je pas pour dans qui sur mon ma mes au à avec ce plus vous il du en tu ton tes "
             "comment quel quelle quels quelles me où"
         ),
+        absence=_words("pas|aucune?|rien|jamais|sans|habituel\\w*|normal\\w*|inchangé\\w*|comme toujours"),
         first_person=_parts(r"\b(?:je|me|moi|mon|ma|mes|nous|notre|nos)\b|\b[jm]['’]"),
         request=_asks(
             "s'il (?:te|vous) plaît|aide\\w*|conseil\\w*|recommand\\w+|suggér\\w+|propos\\w+|expliqu\\w+|dis-moi|donne\\w*"
@@ -213,6 +245,7 @@ FORMS: Mapping[str, LanguageForms] = {
         hedge=_parts(
             r"\b(?:cela|ça|tout) dépend\b|\bselon (?:ta|ton|votre) situation|\bdifficile à dire\b|\bsans (?:plus|savoir)\b"
         ),
+        tells_asker=_reasons("puisque|parce que|maintenant que|vu que", "tu|vous|ton|ta|tes|votre|vos|personne"),
         task_talk=_remarks(
             agreement="bien sûr|certainement",
             here="voici",
@@ -226,6 +259,7 @@ FORMS: Mapping[str, LanguageForms] = {
         request=_parts("[?？]|क्या|कैसे|कौन|कब|कहाँ|कृपया|मदद|सुझ|बता|सलाह|चाहिए"),
         refusal=_parts("एआई|भाषा मॉडल|क्षमा करें|माफ़ कीजिए|मदद नहीं कर सकत"),
         hedge=_parts("पर निर्भर कर"),
+        tells_asker=_parts("(?:क्योंकि|चूंकि|चूँकि) (?:आप|तुम)"),
         task_talk=_remarks(
             agreement="ज़रूर|बिल्कुल",
             here="यह रहा|यहाँ",
@@ -239,6 +273,7 @@ FORMS: Mapping[str, LanguageForms] = {
             "il lo che di e la per un una non con mi sono del della le gli come ma più anche nel dei alla ogni tuo tua se al "
             "quale quali dove quando da"
         ),
+        absence=_words("no|non|niente|nulla|nessun[oa]?|mai|senza|solit[oaie]|normal[ei]|come sempre"),
         first_person=_words("io|mi|me|mio|mia|miei|mie|noi|ci|nostr[oaie]|voglio|vorrei|devo|posso|ho|sono|cerco|sto"),
         request=_asks(
             "per favore|aiut\\w+|consigl\\w+|suggeri\\w+|raccomand\\w+|spieg\\w+|dimmi|dammi|idee|idea|bisogno|cerco"
@@ -249,6 +284,7 @@ FORMS: Mapping[str, LanguageForms] = {
             r"|\bnon posso (?:aiutar\w+|rispondere|dare|offrire|consigliar\w+)"
         ),
         hedge=_parts(r"\bdipende d(?:a|al|alla|ai|alle|all['’])|\bdifficile (?:da )?dire?\b|\bsenza altre informazioni"),
+        tells_asker=_reasons("dato che|visto che|siccome|poiché|perché|ora che", "hai|ha|sei|vivi|vive|lavori|lavora|nessuno"),
         task_talk=_remarks(
             agreement="certo|certamente|naturalmente",
             here="ecco",
@@ -263,6 +299,7 @@ FORMS: Mapping[str, LanguageForms] = {
         request=_parts("[?？]|か。|ください|下さい|教えて|ほしい|欲しい|でしょうか|知りたい|おすすめ|お勧め|相談|助けて"),
         refusal=_parts("AIとして|人工知能|言語モデル|申し訳(?:ありません|ございません)|お答えできません|お手伝いできません"),
         hedge=_parts("場合によ(?:る|ります)|状況次第|によって異なります|一概には言え"),
+        tells_asker=_parts("(?:あなた|貴方)(?:は|が)[^。、]{0,30}(?:ので|から|ため)"),
         task_talk=_remarks(
             agreement="もちろん|承知しました|はい",
             here="以下|こちら",
@@ -276,6 +313,7 @@ FORMS: Mapping[str, LanguageForms] = {
         request=_parts("[?？]|주세요|주실|알려|추천|까요|싶어|싶습니다|도와|조언"),
         refusal=_parts("인공지능(?:으로서|이라)|언어 모델|죄송(?:합니다|하지만)|도와드릴 수 없|답변할 수 없"),
         hedge=_parts("에 따라 (?:다릅니다|달라)|상황에 따라"),
+        tells_asker=_parts("(?:당신|귀하)(?:은|는|이|가)[^.,]{0,30}(?:니까|므로|기 때문에|아서|어서)"),
         task_talk=_remarks(
             agreement="물론(?:입니다|이죠)?|네",
             here="다음은|여기",
@@ -289,6 +327,7 @@ FORMS: Mapping[str, LanguageForms] = {
             "de het een en van ik dat op te niet met voor zijn mijn aan er ook als maar wat je jouw om bij naar elke hoe "
             "welke waar wanneer mij me zou kan kun moet"
         ),
+        absence=_words("geen|niet|niets|niemand|nooit|zonder|gebruikelijke?|normale?|zoals altijd"),
         first_person=_words("ik|me|mij|mijn|wij|we|ons|onze"),
         request=_asks(
             "alsjeblieft|alstublieft|help|helpen|hulp|raad|advies|adviseer|tips?|suggest\\w+|ideeën|idee|leg uit|zoek|nodig"
@@ -299,6 +338,7 @@ FORMS: Mapping[str, LanguageForms] = {
             r"|\bik kan (?:\w+ ){0,2}niet (?:helpen|beantwoorden|geven|adviseren)"
         ),
         hedge=_parts(r"\b(?:het|dat) hangt (?:ervan )?af\b|\bafhankelijk van (?:je|jouw|of)\b|\bmoeilijk te zeggen\b"),
+        tells_asker=_reasons("omdat|aangezien|nu|doordat", "je|jij|u|jullie|uw|niemand"),
         task_talk=_remarks(
             agreement="natuurlijk|zeker",
             here="hier (?:is|zijn)",
@@ -312,6 +352,7 @@ FORMS: Mapping[str, LanguageForms] = {
             "o a os as que de e do da dos das em um uma para com não no na por mais meu minha como você seu sua se ao é "
             "qual quais onde quando minhas meus me"
         ),
+        absence=_words("não|nada|ninguém|nunca|nenhuma?|sem|habitual|normal|igual|como sempre"),
         first_person=_words("eu|me|mim|meus?|minhas?|nós|nos|noss[oa]s?|quero|preciso|tenho|posso|busco|devo|estou|sou|vou"),
         request=_asks(
             "por favor|ajud\\w+|recomend\\w+|sugir\\w+|sugest\\w+|conselhos?|aconselh\\w+|expli\\w+|diga|dicas?|ideias?|preciso"
@@ -322,6 +363,9 @@ FORMS: Mapping[str, LanguageForms] = {
             r"|\b(?:sinto muito|desculpe)\b|\bnão posso (?:ajudar|responder|dar|oferecer|aconselhar)"
         ),
         hedge=_parts(r"\b(?:isso |tudo )?depende d(?:e|o|a|os|as) |\bdifícil (?:de )?dizer\b|\bsem mais informações"),
+        tells_asker=_reasons(
+            "já que|visto que|uma vez que|porque|agora que", "(?:você )?(?:tem|mora|vive|trabalha|está)|ninguém"
+        ),
         task_talk=_remarks(
             agreement="claro|com certeza",
             here="aqui está",
@@ -332,6 +376,7 @@ FORMS: Mapping[str, LanguageForms] = {
     "ru": LanguageForms(
         "\u0400-\u052f",
         never="іїєґў",
+        absence=_words("не|нет|ничего|никто|никогда|без|обычн\\w*|нормальн\\w*|как всегда"),
         first_person=_words("я|меня|мне|мной|мою|мой|моя|моё|мое|мои|моей|моего|моему|моим|моих|мы|нас|нам|наш\\w*"),
         request=_asks(
             "пожалуйста|помог\\w+|подскаж\\w+|посовет\\w+|порекоменд\\w+|совет\\w*|объясни\\w*|расскаж\\w+|напиши\\w*|идеи|идею"
@@ -342,6 +387,7 @@ FORMS: Mapping[str, LanguageForms] = {
             r"|\bя не могу (?:помочь|ответить|дать|предложить)"
         ),
         hedge=_parts(r"\b(?:это |всё |все )?зависит от\b|\bтрудно сказать\b|\bв зависимости от\b"),
+        tells_asker=_reasons("так как|поскольку|раз|потому что|теперь,? когда", "ты|вы|у тебя|у вас|твой|твоя|ваш|ваша|никто"),
         task_talk=_remarks(
             agreement="конечно|разумеется",
             here="вот",

@@ -4,11 +4,11 @@ Such a text gives the value away to whoever compares words, as much as one that 
 """
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from rapidfuzz.distance import OSA, Prefix
 
-from assets.text.words import UNSPACED_WORD, words_of
+from assets.text.words import UNSPACED_WORD, spells, words_of
 
 WORDS_BETWEEN = 1  # that may stand among a value's words
 ENDING = 3  # letters in which two forms of a word may differ at their end
@@ -18,10 +18,11 @@ MISSPELLED_FROM = 4  # letters; shorter words are other words when a letter is m
 LONE_MISSPELLED_FROM = 7
 
 
-def nearly_spells(text: str, value: str, *, ignored: Container[str] = frozenset()) -> bool:
+def nearly_spells(text: str, value: str, *, ignored: Container[str] = frozenset(), between: int = WORDS_BETWEEN) -> bool:
     """Return True where the text has the value's words nearly as they are, or its initials.
 
-    `ignored`: words such as "the", which are left out of value and text. Scripts without spaces are not looked at.
+    `ignored`: words such as "the", which are left out of value and text. `between`: further words that may stand among the
+    value's. Scripts without spaces are not looked at.
     """
     words = words_of(value)
     if not words or any(map(UNSPACED_WORD.match, words)):
@@ -29,8 +30,22 @@ def nearly_spells(text: str, value: str, *, ignored: Container[str] = frozenset(
     content = [word for word in words if word not in ignored]
     if len(content) > 1:
         read = [word for word in words_of(text) if word not in ignored]
-        return _within_reach(read, content, reach=len(content) + WORDS_BETWEEN) or _has_initials(text, words)
+        return _within_reach(read, content, reach=len(content) + between) or _has_initials(text, words)
     return len(content) == 1 and any(_lone_form(word, content[0]) for word in words_of(text))
+
+
+def copies_value(text: str, value: str, *, others: Iterable[str], ignored: Container[str] = frozenset()) -> bool:
+    """Return True where a search for the value's words finds the text: it has all of them side by side, in whatever order.
+
+    A value's only word counts unless one of the `others`, its alternatives, has it too. Single words of a longer value are
+    ordinary words, which many texts have.
+    """
+    words = words_of(value)
+    content = [word for word in words if word not in ignored]
+    if len(content) == 1:
+        only = content[0]
+        return only in words_of(text) and not any(only in words_of(other) for other in others)
+    return spells(text, value) or nearly_spells(text, value, ignored=ignored, between=0)
 
 
 def _within_reach(words: Sequence[str], wanted: Sequence[str], *, reach: int) -> bool:
@@ -48,8 +63,8 @@ def _within_reach(words: Sequence[str], wanted: Sequence[str], *, reach: int) ->
 
 
 def _index_of_form(word: str, wanted: Sequence[str]) -> int:
-    for index, one in enumerate(wanted):
-        if _is_form(word, one):
+    for index, other in enumerate(wanted):
+        if _is_form(word, other):
             return index
     return -1
 

@@ -6,14 +6,17 @@ the end; the others are advice. The stages, the rules and the quality report app
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import combinations
 from typing import Literal, Self
 
-from assets.text.contact_data import ContactFinder, contact_data
+from assets.text.calendar_faults import calendar_fault
+from assets.text.contact_data import contact_data
+from assets.text.kinship import role_fault
 from assets.text.languages import FORMS, LanguageForms
-from assets.text.near_spelling import nearly_spells
+from assets.text.near_spelling import copies_value, nearly_spells
 from assets.text.spacing import ODD_SPACE
 from assets.text.words import count_tokens, is_distinctive, spells, words_of
 
@@ -64,7 +67,8 @@ class TextInContext:
     """A generated text, and what decides whether it is fit.
 
     `own`: the values that it is about; `others`: values that it should not spell either. `name`: the user's. `variables`: the
-    names of what changes in it.
+    names of what changes in it. `day`: on which it is written, or what it tells of happened. `roles`: the names of the people
+    and animals in the user's life, each by the relation or kind that it alone has.
     """
 
     kind: TextKind
@@ -73,8 +77,9 @@ class TextInContext:
     own: Sequence[str] = ()
     others: Sequence[str] = ()
     name: str = ""
-    finder: ContactFinder = "patterns"
     variables: Sequence[str] = ()
+    day: date | None = None
+    roles: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -87,66 +92,82 @@ class TextCheck:
     blocking: bool = True
 
 
-def _spelled(one: TextInContext) -> str:
+def _spelling_fault(context: TextInContext) -> str:
     """Look for the text's own values in whatever words; of the others only for such as it cannot have by chance."""
-    values = dict.fromkeys((*one.own, *filter(is_distinctive, one.others)))
-    copied = [value for value in values if spells(one.text, value)]
+    values = dict.fromkeys((*context.own, *filter(is_distinctive, context.others)))
+    copied = [value for value in values if spells(context.text, value)]
     if copied:
         # Without the sentence that does: a small model that reads it once more writes it once more.
         return f"spells the values {copied}; {IN_OTHER_WORDS}"
-    forms = FORMS.get(one.language)
-    common = forms.common if forms else frozenset[str]()
-    nearly = [value for value in values if nearly_spells(one.text, value, ignored=common)]
+    common = _common_words(context)
+    nearly = [value for value in values if nearly_spells(context.text, value, ignored=common)]
     return f"nearly spells the values {nearly}; {IN_OTHER_WORDS}" if nearly else ""
 
 
-def _names_variable(one: TextInContext) -> str:
-    named = [name for name in one.variables if is_distinctive(name) and spells(one.text, name)]
+def _copied_value(context: TextInContext) -> str:
+    """Look for what lets a search for a value find the text; ordinary words that a value has too are no fault.
+
+    `others` are the choices that the text's own values are not.
+    """
+    common = _common_words(context)
+    copied = [value for value in context.own if copies_value(context.text, value, others=context.others, ignored=common)]
+    if not copied:
+        return ""
+    return f"has all words of {copied} together; keep some of them at most, and let circumstances show the rest."
+
+
+def _common_words(context: TextInContext) -> frozenset[str]:
+    forms = FORMS.get(context.language)
+    return forms.common if forms else frozenset[str]()
+
+
+def _names_variable(context: TextInContext) -> str:
+    named = [name for name in context.variables if is_distinctive(name) and spells(context.text, name)]
     return f"only says that {named} changed; tell what happened, to whom or what, in other words." if named else ""
 
 
-def _found(pattern: re.Pattern[str], told: str) -> Callable[[TextInContext], str]:
-    def fault(one: TextInContext) -> str:
-        match = pattern.search(one.text)
+def _pattern_fault(pattern: re.Pattern[str], told: str) -> Callable[[TextInContext], str]:
+    def fault(context: TextInContext) -> str:
+        match = pattern.search(context.text)
         return f"{told} {match[0].strip()!r}; write plain sentences without it." if match else ""
 
     return fault
 
 
-def _contact(one: TextInContext) -> str:
-    found = contact_data(one.text, finder=one.finder)
+def _contact(context: TextInContext) -> str:
+    found = contact_data(context.text)
     return f"has the contact data {found}; leave it out." if found else ""
 
 
-def _foreign(one: TextInContext) -> str:
+def _foreign(context: TextInContext) -> str:
     """Judge the text, then each of its sentences: by the script, by letters of its neighbours, by common words."""
-    alone = MIN_FOREIGN_WORDS_OF_A_QUESTION if one.kind == "question" else MIN_FOREIGN_WORDS_ALONE
-    fault = _reads_foreign(one, alone=alone)
+    alone = MIN_FOREIGN_WORDS_OF_A_QUESTION if context.kind == "question" else MIN_FOREIGN_WORDS_ALONE
+    fault = _reads_foreign(context, alone=alone)
     if fault:
         return fault
-    for sentence in SENTENCE_END.split(one.text):
+    for sentence in SENTENCE_END.split(context.text):
         if len(words_of(sentence)) >= MIN_SENTENCE_WORDS and _reads_foreign(
-            replace(one, text=sentence), alone=MIN_FOREIGN_WORDS
+            replace(context, text=sentence), alone=MIN_FOREIGN_WORDS
         ):
             return f"has a sentence in another language, {sentence!r}; write it in the language asked for."
     return ""
 
 
-def _reads_foreign(one: TextInContext, *, alone: int) -> str:
+def _reads_foreign(context: TextInContext, *, alone: int) -> str:
     """Return the fault; `alone`: foreign words that tell where no word of the text's own language stands beside them."""
-    letters = LETTER.findall(one.text)
-    own = FORMS.get(one.language)
+    letters = LETTER.findall(context.text)
+    own = FORMS.get(context.language)
     if own is None or not letters:
         return ""
     of_own_script = len(re.findall(f"[{own.script}]", "".join(letters)))
     long_enough = len(letters) >= MIN_LETTERS
     if (
         2 * of_own_script < len(letters)
-        or (own.never and re.search(f"[{own.never}]", one.text))
-        or (own.always and long_enough and not re.search(f"[{own.always}]", one.text))
+        or (own.never and re.search(f"[{own.never}]", context.text))
+        or (own.always and long_enough and not re.search(f"[{own.always}]", context.text))
     ):
         return "is written in another script than its language has; write it in the language asked for."
-    words = Counter(WORD.findall(one.text.casefold()))
+    words = Counter(WORD.findall(context.text.casefold()))
     for name, other in FORMS.items() if own.common else ():
         # Words that both languages have tell nothing.
         theirs = _occurrences(words, other.common - own.common)
@@ -161,31 +182,31 @@ def _occurrences(words: Counter[str], wanted: frozenset[str]) -> int:
     return sum(words[word] for word in wanted.intersection(words))
 
 
-def _length(one: TextInContext) -> str:
-    least, most = LENGTHS[one.kind]
-    tokens = count_tokens(one.text)
+def _length(context: TextInContext) -> str:
+    least, most = LENGTHS[context.kind]
+    tokens = count_tokens(context.text)
     return "" if least <= tokens <= most else f"has {tokens} tokens; write {least} to {most}."
 
 
 def _lacks(pattern: PatternOf, told: str) -> Callable[[TextInContext], str]:
-    def fault(one: TextInContext) -> str:
-        wanted = _in_language(one, pattern)
-        return told if wanted and not wanted.search(one.text) else ""
+    def fault(context: TextInContext) -> str:
+        wanted = _in_language(context, pattern)
+        return told if wanted and not wanted.search(context.text) else ""
 
     return fault
 
 
-def _in_language(one: TextInContext, pattern: PatternOf) -> re.Pattern[str] | None:
-    forms = FORMS.get(one.language)
+def _in_language(context: TextInContext, pattern: PatternOf) -> re.Pattern[str] | None:
+    forms = FORMS.get(context.language)
     return pattern(forms) if forms else None
 
 
 def _speaks(pattern: PatternOf, told: str) -> Callable[[TextInContext], str]:
     """Looked for in the text's language and in English, in which models refuse and hedge whatever they are told."""
 
-    def fault(one: TextInContext) -> str:
-        for own in (_in_language(one, pattern), pattern(FORMS["en"])):
-            match = own.search(one.text) if own else None
+    def fault(context: TextInContext) -> str:
+        for own in (_in_language(context, pattern), pattern(FORMS["en"])):
+            match = own.search(context.text) if own else None
             if match:
                 return f"{told} {match[0].strip()!r}; write plain sentences without it."
         return ""
@@ -193,32 +214,48 @@ def _speaks(pattern: PatternOf, told: str) -> Callable[[TextInContext], str]:
     return fault
 
 
-def _own_name(one: TextInContext) -> str:
+def _own_name(context: TextInContext) -> str:
     """The full name, or the first name as it is written (some are ordinary words in small letters) and nobody who says I."""
-    first = rf"(?<!\w){re.escape((one.name.split() or ['?'])[0])}(?!\w)"
-    first_person = _in_language(one, lambda forms: forms.first_person)
-    speaks = first_person is None or first_person.search(one.text)
-    if one.name and (spells(one.text, one.name) or (re.search(first, one.text) and not speaks)):
+    first = rf"(?<!\w){re.escape((context.name.split() or ['?'])[0])}(?!\w)"
+    first_person = _in_language(context, lambda forms: forms.first_person)
+    speaks = first_person is None or first_person.search(context.text)
+    if context.name and (spells(context.text, context.name) or (re.search(first, context.text) and not speaks)):
         return "speaks of its own writer by name; say I and my, and ask for help with something."
     return ""
 
 
-def _odd_space(one: TextInContext) -> str:
-    match = ODD_SPACE.search(one.text)
+def _time_fault(context: TextInContext) -> str:
+    if context.day is None:
+        return ""
+    # A record of a day may name its month; somebody who speaks on that day says when it was.
+    own_month = context.kind != "query"
+    return calendar_fault(context.text, day=context.day, language=context.language, own_month=own_month)
+
+
+def _role_fault(context: TextInContext) -> str:
+    return role_fault(context.text, context.roles, name=context.name, language=context.language)
+
+
+def _odd_space(context: TextInContext) -> str:
+    match = ODD_SPACE.search(context.text)
     return f"has the space {match[0]!r}, which a reader does not see; write single spaces." if match else ""
 
 
-SPELLS_NOTHING = TextCheck("no_copied_value", "spell no value", _spelled)
+SPELLS_NOTHING = TextCheck("no_copied_value", "spell no value", _spelling_fault)
 CONTACT = TextCheck("no_contact_data", "hold no contact data", _contact)
 OWN_LANGUAGE = TextCheck("own_language", "are in the recipe's language", _foreign)
 PROSE = (
-    TextCheck("no_placeholder", "have no placeholder", _found(PLACEHOLDER, "has the placeholder")),
-    TextCheck("no_markup", "are plain text without markup", _found(MARKUP, "has the markup")),
+    TextCheck("no_placeholder", "have no placeholder", _pattern_fault(PLACEHOLDER, "has the placeholder")),
+    TextCheck("no_markup", "are plain text without markup", _pattern_fault(MARKUP, "has the markup")),
     TextCheck(
-        "no_identifier", "name no option, variant or variable by its identifier", _found(IDENTIFIER, "has the identifier")
+        "no_identifier",
+        "name no option, variant or variable by its identifier",
+        _pattern_fault(IDENTIFIER, "has the identifier"),
     ),
     CONTACT,
-    TextCheck("no_broken_letters", "have no letters broken by a wrong encoding", _found(MOJIBAKE, "has the broken letters")),
+    TextCheck(
+        "no_broken_letters", "have no letters broken by a wrong encoding", _pattern_fault(MOJIBAKE, "has the broken letters")
+    ),
     TextCheck("plain_spaces", "have single ordinary spaces", _odd_space),
     TextCheck(
         "nothing_of_the_task",
@@ -228,10 +265,16 @@ PROSE = (
     OWN_LANGUAGE,
     TextCheck("usual_length", "are neither very short nor very long", _length, blocking=False),
 )
+OF_A_LIFE = (
+    TextCheck("own_time", "tell nothing as happened that lies after their day", _time_fault),
+    TextCheck("own_people", "call the user's people and animals by their names", _role_fault),
+)
 CHECKS: dict[TextKind, tuple[TextCheck, ...]] = {
     "query": (
-        SPELLS_NOTHING,
+        # Questions and options spell no value, so that an ordinary word of a query meets none of theirs.
+        TextCheck("no_copied_value", "have no value's words side by side", _copied_value),
         *PROSE,
+        *OF_A_LIFE,
         TextCheck("not_by_name", "speak in the first person, not of their writer by name", _own_name, blocking=False),
         TextCheck(
             "first_person",
@@ -256,29 +299,36 @@ CHECKS: dict[TextKind, tuple[TextCheck, ...]] = {
             _speaks(lambda forms: forms.hedge, "hedges, by"),
             blocking=False,
         ),
+        TextCheck(
+            "no_situation",
+            "advise, and give nobody's own situation back as a reason",
+            _speaks(lambda forms: forms.tells_asker, "tells the person who asks about their own situation, by"),
+            blocking=False,
+        ),
     ),
     "question": (SPELLS_NOTHING, *PROSE),
+    # No assistant reads events and summaries, so they may say a value as people do.
     "event": (
-        SPELLS_NOTHING,
         *PROSE,
+        *OF_A_LIFE,
         TextCheck("names_no_variable", "tell what happened, and name no variable", _names_variable, blocking=False),
     ),
     # Whatever else stands in a persona's texts is data, and condensing keeps it.
     "profile": (CONTACT, OWN_LANGUAGE),
-    "summary": (SPELLS_NOTHING, *PROSE),
+    "summary": (*PROSE, *OF_A_LIFE),
 }
 
 
-def faults(one: TextInContext) -> Iterator[tuple[TextCheck, str]]:
+def faults(context: TextInContext) -> Iterator[tuple[TextCheck, str]]:
     """Yield the checks that the text fails, each with what is wrong."""
-    for check in CHECKS[one.kind]:
-        fault = check.fault(one)
+    for check in CHECKS[context.kind]:
+        fault = check.fault(context)
         if fault:
             yield check, fault
 
 
-def blocking_faults(one: TextInContext) -> list[str]:
-    return [fault for check, fault in faults(one) if check.blocking]
+def blocking_faults(context: TextInContext) -> list[str]:
+    return [fault for check, fault in faults(context) if check.blocking]
 
 
 def near_duplicates(texts: Sequence[str], *, share: float = NEAR_DUPLICATE) -> Iterator[tuple[int, int]]:
@@ -317,8 +367,8 @@ class StyleCheck:
         """Raise ValueError with what is wrong; `also`: what is wrong with all texts together, which never blocks here."""
         self.retries_left -= 1
         wrong: list[str] = []
-        for number, one in enumerate(texts, start=1):
-            for check, fault in faults(one):
+        for number, text in enumerate(texts, start=1):
+            for check, fault in faults(text):
                 if self._refuses(blocking=check.blocking):
                     wrong.append(f"{self.noun} {number} {fault}")
         if also and self._refuses(blocking=False):

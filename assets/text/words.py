@@ -96,7 +96,7 @@ class _Joined(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _joined(text: str) -> tuple[_Joined, _Joined]:
+def _join_plurals(text: str) -> tuple[_Joined, _Joined]:
     """Return the text folded, and with its plurals: a word that is written together with the next does not show its own."""
     return _join(words_of(text)), _join(_words_with_endings(text))
 
@@ -114,7 +114,7 @@ def _join(words: Iterable[str]) -> _Joined:
 
 def spells(text: str, value: str) -> bool:
     """Return True where the text has the value's words in one piece, as whole words, however they are joined."""
-    return any(_has(whole, words.text) for whole, words in zip(_joined(text), _joined(value), strict=True))
+    return any(_has(whole, words.text) for whole, words in zip(_join_plurals(text), _join_plurals(value), strict=True))
 
 
 def _has(whole: _Joined, words: str) -> bool:
@@ -143,7 +143,7 @@ def alike(texts: Iterable[str]) -> Iterator[list[str]]:
     groups: defaultdict[str, list[str]] = defaultdict(list)
     first_folded: dict[str, str] = {}
     for text in texts:
-        without_plurals, with_plurals = _joined(text)
+        without_plurals, with_plurals = _join_plurals(text)
         key = first_folded.setdefault(with_plurals.text or text.strip(), without_plurals.text or text.strip())
         groups[key].append(text)
     for group in groups.values():

@@ -5,7 +5,6 @@ Every value is text, as it stands in a row. A call that cannot be carried out ch
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import Field
 
@@ -14,8 +13,8 @@ from assets.records.answers import YEAR_FIRST, read_date
 from assets.records.base import Name, Record
 from assets.text.words import folded
 from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, ColumnSpec, Domain
+from assets.worlds.tools import REFUSED, Call, CallRefused, ToolDescription
 
-REFUSED = "Refused: "
 FIRST_KEY = 100_000
 KEYS = 900_000
 
@@ -25,39 +24,6 @@ class Row(Record):
 
     table: Name = Field(description="the table that it is in")
     values: dict[str, str] = Field(description="the values of its columns")
-
-
-class Call(Record):
-    """A call of a tool."""
-
-    tool: Name = Field(description="the tool's name")
-    arguments: dict[str, str] = Field(description="its arguments by name")
-
-    @property
-    def written(self) -> str:
-        """The call as one writes it."""
-        arguments = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in self.arguments.items())
-        return f"{self.tool}({arguments})"
-
-
-@dataclass(frozen=True)
-class ToolDescription:
-    """A tool as an agent sees it: what it does, the JSON schema of its arguments, and whether it changes anything."""
-
-    name: str
-    does: str
-    arguments: Mapping[str, Mapping[str, object]]
-    required: Sequence[str]
-    writes: bool
-
-    def shown(self) -> dict[str, object]:
-        """Return the description as a prompt shows it."""
-        schema = {"type": "object", "properties": self.arguments, "required": list(self.required)}
-        return {"name": self.name, "does": self.does, "arguments": schema}
-
-
-class CallRefused(Exception):
-    """A call that cannot be carried out; the message is a sentence for whoever called."""
 
 
 class Company:
@@ -100,10 +66,10 @@ class Company:
     def _carried_out(self, call: Call) -> object:
         for table in self.domain.tables:
             if call.tool == self.domain.finder(table):
-                return self._found(table, call.arguments)
+                return self._find_rows(table, call.arguments)
         tool = self.domain.tools.get(call.tool)
         if tool is None:
-            known = ", ".join(one.name for one in self.tools)
+            known = ", ".join(tool.name for tool in self.tools)
             raise CallRefused(f"there is no tool {call.tool!r}; there are {known}.")
         wanted = self._arguments(call.tool)
         if set(call.arguments) != set(wanted):
@@ -127,7 +93,7 @@ class Company:
         table = self.domain.tables[spec.table]
         return [table.key, *spec.sets] if spec.changes else list(table.columns)
 
-    def _found(self, table: str, arguments: Mapping[str, str]) -> list[dict[str, str]]:
+    def _find_rows(self, table: str, arguments: Mapping[str, str]) -> list[dict[str, str]]:
         spec = self.domain.tables[table]
         columns = {spec.key, *spec.columns}
         unknown = set(arguments) - columns
@@ -204,14 +170,16 @@ def drawn_rows(domain: Domain, *, customers: Sequence[str], staff: Sequence[str]
 
 def _rows_of_customer(domain: Domain, name: str, taken: set[str]) -> Iterator[Row]:
     key = domain.tables[CUSTOMERS].key
-    customer = _drawn(domain, CUSTOMERS, 0, name, {NAME: name}, taken)
+    customer = _draw_row(domain, CUSTOMERS, 0, name, {NAME: name}, taken)
     yield Row(table=CUSTOMERS, values=customer)
     for table, spec in domain.tables.items():
         for number in range(spec.each_customer):
-            yield Row(table=table, values=_drawn(domain, table, number, name, {KEY_OF_CUSTOMER: customer[key]}, taken))
+            yield Row(table=table, values=_draw_row(domain, table, number, name, {KEY_OF_CUSTOMER: customer[key]}, taken))
 
 
-def _drawn(domain: Domain, table: str, number: int, customer: str, given: Mapping[str, str], taken: set[str]) -> dict[str, str]:
+def _draw_row(
+    domain: Domain, table: str, number: int, customer: str, given: Mapping[str, str], taken: set[str]
+) -> dict[str, str]:
     """Return a row's values: those given, and options, of which two rows of one customer have different ones."""
     values = dict(given)
     for name, column in domain.tables[table].columns.items():

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence, Set
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Status
-from assets.memory_items.world.relations import PERSON, NameKind, NameMaker, Relation, SlotWords, World, spoken
+from assets.memory_items.world.relations import PERSON, FactWorld, NameKind, NameMaker, Relation, SlotWords, spoken
 from assets.recipe.document_tasks import Operation
-from assets.tool_dialogue.company import Call, Company, drawn_rows
+from assets.tool_dialogue.company import Company, drawn_rows
 from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Domain
+from assets.worlds.tools import Call
 
 SESSION_KINDS = ("phone call", "chat", "letter", "visit to the desk")
 NAME_KINDS: Mapping[str, NameKind] = {"customer": PERSON, "person": PERSON}
@@ -24,7 +25,7 @@ FEW = ("two", "three", "four", "five", "six")
 OTHER_STAFF = 4  # whom no session names
 
 
-class ServiceDesk(World):
+class ServiceDesk(FactWorld):
     """The sessions of one company. `matters`: those that an errand takes; without any it is any errand's."""
 
     tell_prompt = "td_sessions/tell"
@@ -36,6 +37,7 @@ class ServiceDesk(World):
     needed_slots = frozenset(("subject", "clerk", "calls"))
     asides_elsewhere = 1
     days_apart = 60
+    settles_with_several = True
 
     def __init__(self, domain: Domain, matters: Sequence[str] = ()) -> None:
         self.domain = domain
@@ -64,7 +66,7 @@ class ServiceDesk(World):
             "clerk": names.new("person"),
             "colleague": names.new("person"),
             "company": self.domain.company,
-            "date": spoken(max(one.as_of for one in plan.statements)),
+            "date": spoken(max(statement.as_of for statement in plan.statements)),
             "weekday": rng.choice(WEEKDAYS),
             "few": rng.choice(FEW),
             "calls": self._calls_about(plan.subject, rng),
@@ -78,7 +80,7 @@ class ServiceDesk(World):
         key = json.loads(found)[0][self.domain.tables[CUSTOMERS].key]
         owned = [name for name, table in self.domain.tables.items() if table.each_customer]
         look = Call(tool=self.domain.finder(rng.choice(owned)), arguments={KEY_OF_CUSTOMER: key})
-        return f"{find.written}\n{found}\n{look.written}\n{company.call(look)}"
+        return f"{find.text}\n{found}\n{look.text}\n{company.call(look)}"
 
 
 def staff_and_customers(

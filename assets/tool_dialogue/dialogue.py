@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assets.text.words import spells
-from assets.tool_dialogue.company import REFUSED, Call, Company, ToolDescription
+from assets.tool_dialogue.company import Company
 from assets.tool_dialogue.domains import Domain, domain_in
 from assets.tool_dialogue.errands import Done, ErrandPlan, MatterMissing, RowMissing
 from assets.tool_dialogue.records import ToolRequest, ToolTask
+from assets.worlds.tools import REFUSED, Call
 
 # Where sessions disagree. Part of what every agent is told.
 RULE = (
@@ -53,8 +54,8 @@ class ToolDialogue:
         return False
 
     @property
-    def tools(self) -> list[ToolDescription]:
-        return self.company.tools
+    def tools(self) -> list[dict[str, object]]:
+        return [tool.describe_for_prompt() for tool in self.company.tools]
 
     def writes(self, tool: str) -> bool:
         """Return True for a tool that changes something."""
@@ -73,12 +74,12 @@ class ToolDialogue:
         return ASKED_AGAIN if "?" in text else THANKS
 
     @property
-    def written(self) -> str:
+    def changes(self) -> str:
         """Every call that changed something, in order; what the grade looks at first."""
         writes: list[str] = []
         for call, reply in self.done:
             if self.writes(call.tool) and not reply.startswith(REFUSED):
-                writes.append(call.written)
+                writes.append(call.text)
         return "; ".join(writes)
 
     @property
@@ -91,6 +92,11 @@ class ToolDialogue:
             return "the rows in the end are others"
         if not any(spells(text, self.task.said) for text in self.said):
             return f"the customer was not told {self.task.said}"
+        return ""
+
+    @property
+    def final_state(self) -> str:
+        """Return "": the steps say everything."""
         return ""
 
     def close(self) -> None:

@@ -4,10 +4,10 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import yaml
-from pydantic import model_validator
+from pydantic import AfterValidator, ValidationError, model_validator
 
 from assets.memory_items.world.relations import Relation
 from assets.recipe.loading import RecipeError, nearest_first
@@ -132,6 +132,17 @@ def all_domains() -> Mapping[str, Domain]:
 def domain_in(text: str) -> Domain:
     """Return the domain that a task holds as text, so that it is acted in with the company that it was made with."""
     return Domain.model_validate_json(text)
+
+
+def _expect_domain(text: str) -> str:
+    try:
+        domain_in(text)
+    except ValidationError as error:
+        raise ValueError("describes no company, as JSON") from error
+    return text
+
+
+DomainText = Annotated[str, AfterValidator(_expect_domain)]
 
 
 def digest_of_domains(names: Iterable[str]) -> str:

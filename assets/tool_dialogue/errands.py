@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from assets.records.answers import normalized
+from assets.records.answers import normalize_answer
 from assets.records.base import Name, Record, Text
-from assets.tool_dialogue.company import REFUSED, Call, Company
+from assets.tool_dialogue.company import Company
 from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Domain, ErrandSpec
+from assets.worlds.tools import REFUSED, Call
 
 Done = Sequence[tuple[Call, str]]  # calls, and what each gave back
 
@@ -57,21 +58,21 @@ class ErrandPlan:
 
         `values`: what is known of matters, as a row holds it.
         """
-        found = {call.written: reply for call, reply in done}
-        if self.written(done):
+        found = {call.text: reply for call, reply in done}
+        if self.written_row(done):
             return None
         customer = Call(tool=self.domain.finder(CUSTOMERS), arguments={NAME: self.errand.customer})
-        if customer.written not in found:
+        if customer.text not in found:
             return customer
-        key = _one_row(found[customer.written], self.errand.customer)[self.domain.tables[CUSTOMERS].key]
+        key = _one_row(found[customer.text], self.errand.customer)[self.domain.tables[CUSTOMERS].key]
         item = Call(
             tool=self.domain.finder(self.spec.item),
             arguments={KEY_OF_CUSTOMER: key, self.spec.named_by: self.errand.item},
         )
-        if item.written not in found:
+        if item.text not in found:
             return item
         item_key = self.domain.tables[self.spec.item].key
-        arguments = {KEY_OF_CUSTOMER: key, item_key: _one_row(found[item.written], self.errand.item)[item_key]}
+        arguments = {KEY_OF_CUSTOMER: key, item_key: _one_row(found[item.text], self.errand.item)[item_key]}
         columns = self.domain.tables[self.domain.tools[self.spec.tool].table].columns
         for name, column in columns.items():
             if not column.matter:
@@ -81,13 +82,13 @@ class ErrandPlan:
             value = values[column.matter]
             if column.table == STAFF:
                 person = Call(tool=self.domain.finder(STAFF), arguments={NAME: value})
-                if person.written not in found:
+                if person.text not in found:
                     return person
-                value = _one_row(found[person.written], value)[self.domain.tables[STAFF].key]
+                value = _one_row(found[person.text], value)[self.domain.tables[STAFF].key]
             arguments[name] = value
         return Call(tool=self.spec.tool, arguments={name: arguments[name] for name in columns})
 
-    def written(self, done: Done) -> dict[str, str]:
+    def written_row(self, done: Done) -> dict[str, str]:
         """Return the row that was written; empty where none was."""
         for call, reply in done:
             if call.tool == self.spec.tool and not reply.startswith(REFUSED):
@@ -97,7 +98,7 @@ class ErrandPlan:
 
     def reference(self, done: Done) -> str:
         """Return the key of what was written, which the customer wants to be told; "" where nothing was."""
-        return self.written(done).get(self.domain.tables[self.domain.tools[self.spec.tool].table].key, "")
+        return self.written_row(done).get(self.domain.tables[self.domain.tools[self.spec.tool].table].key, "")
 
     def carried_out(self, company: Company, values: Mapping[str, str]) -> list[tuple[Call, str]]:
         """Make the calls in this company, and return them with what they gave back. Raises MatterMissing and RowMissing."""
@@ -109,7 +110,7 @@ class ErrandPlan:
             reply = company.call(call)
             done.append((call, reply))
             if reply.startswith(REFUSED):
-                raise RowMissing(f"{call.written} was refused: {reply}")
+                raise RowMissing(f"{call.text} was refused: {reply}")
 
 
 def _one_row(reply: str, name: str) -> dict[str, str]:
@@ -121,4 +122,4 @@ def _one_row(reply: str, name: str) -> dict[str, str]:
 
 def as_argument(domain: Domain, matter: str, value: str) -> str:
     """Return a matter's value as a call has it: a date in ISO form, anything else as it is spelled."""
-    return normalized("date", value) if domain.matters[matter].value == "date" else value
+    return normalize_answer("date", value) if domain.matters[matter].value == "date" else value

@@ -1,15 +1,15 @@
-"""The benchmark of tool dialogues: its stages, each of which is entered here, and the tables of its releases."""
+"""The benchmark of tool dialogues: a company's sessions, a request, and a program that acts on it."""
 
-from assets.engine.benchmark import Benchmark
-from assets.memory_items.report import MemoryItemsReport
+from collections.abc import Sequence
+
+from assets.memory_items.benchmark import AcceptedTask, by_acting, document_benchmark
+from assets.memory_items.facts import Fact
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
-from assets.tool_dialogue.domains import digest_of_domains
-from assets.tool_dialogue.instances import TD_CERTIFICATES, TD_INSTANCES
-from assets.tool_dialogue.lengths import TD_LENGTHS
-from assets.tool_dialogue.requests import TD_REQUESTS
-from assets.tool_dialogue.sessions import TD_SESSIONS
-from assets.tool_dialogue.tables import TABLES, tool_task_rows
-from assets.tool_dialogue.worlds import TD_WORLDS
+from assets.tool_dialogue.dialogue import ToolDialogue, act_by_program
+from assets.tool_dialogue.domains import digest_of_domains, domain_in
+from assets.tool_dialogue.records import ToolRequest, ToolTask
+from assets.tool_dialogue.requests import TD_REQUESTS, arguments_of
+from assets.tool_dialogue.tables import TABLES
 
 
 def with_digest_of_companies(recipe: ToolDialogueRecipe) -> ToolDialogueRecipe:
@@ -17,14 +17,19 @@ def with_digest_of_companies(recipe: ToolDialogueRecipe) -> ToolDialogueRecipe:
     return recipe.model_copy(update={"content": digest_of_domains(recipe.domains)})
 
 
-TOOL_DIALOGUE = Benchmark(
-    name="tool_dialogue",
-    noun="task",
+async def passes_with(request: ToolRequest, facts: Sequence[Fact] | None) -> bool:
+    """Let the program act with these facts, or do nothing; say whether the end is as was asked for."""
+    dialogue = ToolDialogue(request)
+    if facts is not None:
+        act_by_program(dialogue, arguments_of(request.errand, facts, domain_in(request.company)))
+    return not dialogue.failed_by
+
+
+TOOL_DIALOGUE = document_benchmark(
+    "td_",
     recipe=ToolDialogueRecipe,
+    ask=TD_REQUESTS,
+    certify=by_acting("the program that plans errands", passes_with),
+    accept=AcceptedTask(record=ToolTask, tables=TABLES),
     resolve=with_digest_of_companies,
-    stages=(TD_WORLDS, TD_SESSIONS, TD_REQUESTS, TD_LENGTHS, TD_CERTIFICATES, TD_INSTANCES),
-    tables=TABLES,
-    rows=tool_task_rows,
-    report=MemoryItemsReport,
-    prefix="td_",
 )

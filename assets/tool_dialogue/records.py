@@ -1,12 +1,15 @@
-"""Records of a tool dialogue: its part of a company, the sessions, the request, and the accepted task."""
+"""Records of a tool dialogue: its part of a company, the request, and the accepted task."""
 
-from pydantic import Field
+from typing import Self
 
-from assets.memory_items.facts import DocumentPlan, Fact, Hop, SourceDocument
+from pydantic import Field, model_validator
+
+from assets.memory_items.facts import DocumentPlan, Hop
 from assets.memory_items.tasks import MemoryTask, TaskQuestion, TaskRecord
-from assets.records.base import GateRecord
-from assets.tool_dialogue.company import Call, Row
+from assets.tool_dialogue.company import Row
+from assets.tool_dialogue.domains import DomainText, domain_in
 from assets.tool_dialogue.errands import Errand
+from assets.worlds.tools import Call
 
 
 class ToolWorld(TaskRecord):
@@ -15,26 +18,17 @@ class ToolWorld(TaskRecord):
     hops: int = Field(description="how many matters earlier sessions settled")
     rival_first: bool = Field(description="whether what does not count comes first where sessions disagree")
     errand: Errand = Field(description="what the customer asks for")
-    company: str = Field(description="the company's tables, tools, matters and errands, as JSON")
+    company: DomainText = Field(description="the company's tables, tools, matters and errands, as JSON")
     rows: tuple[Row, ...] = Field(description="the rows of the company's tables when the request comes")
     chain: tuple[Hop, ...] = Field(description="what was settled of the matters that the errand takes")
     plans: tuple[DocumentPlan, ...] = Field(description="the sessions before they are told")
-
-
-class ToolSessions(TaskRecord):
-    """The sessions of a task and those beside them, and the facts that a reader found again in the former."""
-
-    documents: tuple[SourceDocument, ...] = Field(description="the task's own sessions")
-    filler: tuple[SourceDocument, ...] = Field(description="sessions with customers whom the task does not name")
-    facts: tuple[Fact, ...] = Field(description="what the task's own sessions state, with their places")
-    gate_records: tuple[GateRecord, ...] = Field(description="what readers found in each session")
 
 
 class ToolRequest(TaskQuestion):
     """The request, the rows that it meets, and the calls that are right."""
 
     errand: Errand = Field(description="what the customer asks for")
-    company: str = Field(description="the company's tables, tools, matters and errands, as JSON")
+    company: DomainText = Field(description="the company's tables, tools, matters and errands, as JSON")
     rows: tuple[Row, ...] = Field(description="the rows of the company's tables when the request comes")
     calls: tuple[Call, ...] = Field(description="the calls that do what was asked, in order")
     said: str = Field(description="what the customer has to be told in the end")
@@ -48,10 +42,19 @@ class ToolTask(MemoryTask):
     """An accepted task: an agent gets the request, and is graded by the rows in the end and by what it said."""
 
     errand: Errand = Field(description="what the customer asks for")
-    company: str = Field(description="the company's tables, tools, matters and errands, as JSON")
+    company: DomainText = Field(description="the company's tables, tools, matters and errands, as JSON")
     rows: tuple[Row, ...] = Field(description="the rows of the company's tables when the request comes")
     calls: tuple[Call, ...] = Field(description="the calls that do what was asked, in order")
     said: str = Field(description="what the customer has to be told in the end")
+
+    @model_validator(mode="after")
+    def rows_are_of_the_company(self) -> Self:
+        tables = domain_in(self.company).tables
+        for row in self.rows:
+            spec = tables.get(row.table)
+            if spec is None or set(row.values) != {spec.key, *spec.columns}:
+                raise ValueError(f"A row of the table {row.table!r} has not the columns that the company's table has.")
+        return self
 
     @property
     def also_certified(self) -> str:

@@ -9,12 +9,13 @@ from pydantic import BaseModel
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
-from assets.llm.matters_read import by_number, read_matters
+from assets.llm.matters_read import read_matters
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import ask_structured
+from assets.llm.structured_output import ask_structured, numbered
 from assets.memory_items.facts import Fact
 from assets.memory_items.operations import planned_facts
 from assets.memory_items.questions import TaskChain, chain_question_rows
+from assets.memory_items.tasks import TaskDocuments
 from assets.memory_items.world.relations import spoken
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.records.answers import TypedAnswer
@@ -24,7 +25,7 @@ from assets.text.words import folded, spells
 from assets.tool_dialogue.company import Company
 from assets.tool_dialogue.domains import Domain, domain_in
 from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, RowMissing, as_argument
-from assets.tool_dialogue.records import ToolRequest, ToolSessions, ToolWorld
+from assets.tool_dialogue.records import ToolRequest, ToolWorld
 from assets.tool_dialogue.sessions import TD_SESSIONS
 from assets.tool_dialogue.worlds import TD_WORLDS
 from prompts.catalogue import load_prompt
@@ -41,7 +42,7 @@ class RequestReply(BaseModel):
 
 
 async def ask_for_errand(
-    world: ToolWorld, sessions: ToolSessions, *, recipe: ToolDialogueRecipe, model: LanguageModel
+    world: ToolWorld, sessions: TaskDocuments, *, recipe: ToolDialogueRecipe, model: LanguageModel
 ) -> ToolRequest:
     """Word the request; judges must read its matters back. Raises ItemFailed where sessions leave a matter open."""
     domain = domain_in(world.company)
@@ -53,12 +54,12 @@ async def ask_for_errand(
         done = plan.carried_out(Company(domain, world.rows), arguments_of(world.errand, hops, domain))
     except (MatterMissing, RowMissing) as problem:
         raise ItemFailed("rule_violated", f"The errand cannot be done as it was settled: {problem}.") from problem
-    attempt = await _RequestWording(world, domain, hops, recipe, model).accepted()
+    attempt = await _RequestWording(world, domain, hops, recipe, model).write_until_accepted()
     return ToolRequest(
         task_id=world.task_id,
         operation="act",
         hops=tuple(hops),
-        starts=chain.asked.starts,
+        starts=chain.asked_facts.starts,
         question=attempt.text,
         answer=_answer(chain, seed=recipe.world_seed),
         gate_records=tuple(attempt.records),
@@ -101,7 +102,7 @@ class _RequestWording:
     recipe: ToolDialogueRecipe
     model: LanguageModel
 
-    async def accepted(self) -> GateAttempt:
+    async def write_until_accepted(self) -> GateAttempt:
         """Return a wording that passed the gate, with its votes. Raises ItemFailed."""
         target = {self._label(matter): folded(value) for matter, value in self.world.errand.stated.items()}
         target |= {self._label(matter): SETTLED for matter in self.world.errand.settled}
@@ -125,13 +126,13 @@ class _RequestWording:
             language=self.recipe.language_name,
         )
         return await ask_structured(
-            self.model, prompt=prompt, reply=RequestReply, convert=self._checked, settings=self.recipe.asking, sample=sample
+            self.model, prompt=prompt, reply=RequestReply, convert=self._check_reply, settings=self.recipe.asking, sample=sample
         )
 
     async def _reword(self, _: str, reading: dict[str, str], sample: int) -> str:
         return await self._word(sample + 1, reading)
 
-    def _checked(self, reply: RequestReply) -> str:
+    def _check_reply(self, reply: RequestReply) -> str:
         """Return the request. Raises ValueError where it lacks something that it has to say, or says a settled value."""
         errand = self.world.errand
         for wanted in (errand.customer, errand.item, *errand.stated.values()):
@@ -148,9 +149,9 @@ class _RequestWording:
         for task in tasks:
             rng = SeededRandom(self.recipe.world_seed, task.item_id, "matters", task.vote.number)
             errand = self.world.errand
-            numbered = by_number(rng.shuffled([self._label(matter) for matter in (*errand.stated, *errand.settled)]))
-            prompt = load_prompt(CHECK).render(request=task.text, matters=numbered)
-            readings.append(await read_matters(self.model, task, numbered, prompt=prompt, settings=self.recipe.asking))
+            matters = numbered(rng.shuffled([self._label(matter) for matter in (*errand.stated, *errand.settled)]))
+            prompt = load_prompt(CHECK).render(request=task.text, matters=matters)
+            readings.append(await read_matters(self.model, task, matters, prompt=prompt, settings=self.recipe.asking))
         return readings
 
 

@@ -1,31 +1,21 @@
 """Stage `td_sessions`: earlier sessions with customers, told by a writer; a reader finds again what each settled."""
 
-from assets.engine.stage import PromptCalls, Stage
-from assets.llm.ports import LanguageModel
+from assets.engine.stage import PromptCalls
+from assets.memory_items.benchmark import told_stage
 from assets.memory_items.recovery import RECOVER
-from assets.memory_items.told_documents import write_told_documents
-from assets.memory_items.world.tellings import document_rows
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
-from assets.reporting.asset_description import AssetDescription, Row
 from assets.tool_dialogue.desk import SESSION_KINDS, ServiceDesk
 from assets.tool_dialogue.domains import domain_in
-from assets.tool_dialogue.records import ToolSessions, ToolWorld
+from assets.tool_dialogue.records import ToolWorld
 from assets.tool_dialogue.worlds import TD_WORLDS
 
 MATTERS = 8  # of a company, about
 SESSIONS = 14  # of a task's own, about
 
 
-async def tell_sessions(world: ToolWorld, *, recipe: ToolDialogueRecipe, model: LanguageModel) -> ToolSessions:
-    """Return the task's sessions and filler. Raises ItemFailed for unusable templates, or facts that no reader finds."""
-    desk = ServiceDesk(domain_in(world.company))
-    return await write_told_documents(
-        ToolSessions, desk, task_id=world.task_id, chain=world.chain, plans=world.plans, recipe=recipe, model=model
-    )
-
-
-def _rows(sessions: ToolSessions) -> list[Row]:
-    return document_rows(sessions.documents)
+def desk_of(world: ToolWorld, _: ToolDialogueRecipe) -> ServiceDesk:
+    """Return the desk whose sessions are told."""
+    return ServiceDesk(domain_in(world.company))
 
 
 def _share_of_sets(recipe: ToolDialogueRecipe) -> float:
@@ -49,23 +39,16 @@ def _phrased_tokens(recipe: ToolDialogueRecipe) -> float:
     return 9.0 * recipe.num_tellings
 
 
-TD_SESSIONS = Stage(
-    name="td_sessions",
-    record=ToolSessions,
-    make=tell_sessions,
-    version=2,
+TD_SESSIONS = told_stage(
+    "td_sessions",
+    desk_of,
     needs=(TD_WORLDS,),
-    prompts=(ServiceDesk.tell_prompt, ServiceDesk.phrase_prompt, RECOVER),
+    prompts=(ServiceDesk.tell_prompt, ServiceDesk.phrase_prompt),
     calls={
         ServiceDesk.tell_prompt: PromptCalls(_tellings_asked, reading=950, writing=_told_tokens),
         ServiceDesk.phrase_prompt: PromptCalls(_phrases_asked, reading=440, writing=_phrased_tokens),
         RECOVER: PromptCalls(SESSIONS, reading=600, writing=30),
     },
-    description=AssetDescription(
-        group="sessions",
-        description="Earlier sessions: phone calls, chats, letters, visits to the desk, with the lookups that a clerk made, "
-        "which were really carried out. A reader finds all that each session settles again in its final text.",
-        rows=_rows,
-        paper="MemGym",
-    ),
+    description="Earlier sessions: phone calls, chats, letters, visits to the desk, with the lookups that a clerk made, "
+    "which were really carried out. A reader finds all that each session settles again in its final text.",
 )

@@ -65,7 +65,7 @@ def _domain_at(position: int, recipe: ToolDialogueRecipe) -> Domain:
 
 
 def _stated_value(domain: Domain, matter: str, staff: list[str], rng: SeededRandom) -> str:
-    relation = next(one for one in domain.relations if one.name == matter)
+    relation = next(other for other in domain.relations if other.name == matter)
     return rng.choice(staff) if relation.value == "person" else random_value(relation, rng)
 
 

@@ -7,9 +7,10 @@ from datetime import date, datetime, time, timedelta
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.world.relations import name_stem, spoken
+from assets.memory_items.world.relations import name_stem
 from assets.recipe.user_facts import Fate, UserFactsRecipe
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription
 from assets.user_facts.matters import FACTS_MATTERS, SLOT, root_of
 from assets.user_facts.people import FACTS_PEOPLE
 from assets.user_facts.records import (
@@ -60,8 +61,8 @@ class _LifeDraw:
     def __init__(self, recipe: UserFactsRecipe, person: FactPerson, matters: Sequence[FactMatter]) -> None:
         self._recipe = recipe
         self._person = person
-        self._matters = {one.name: one for one in matters}
-        self._names = {one.label: one.name for one in matters}
+        self._matters = {matter.name: matter for matter in matters}
+        self._names = {matter.label: matter.name for matter in matters}
         path = (recipe.world_seed, "user facts", person.user_id)
         self._rng = SeededRandom(*path)
         self._values = _ValueMaker(SeededRandom(*path, "values"))
@@ -89,7 +90,7 @@ class _LifeDraw:
         return FactLife(
             user_id=self._person.user_id,
             name=self._person.name,
-            labels={name: one.label for name, one in self._matters.items()},
+            labels={name: matter.label for name, matter in self._matters.items()},
             sessions=sessions,
             states=states_after(sessions),
             unsaid=tuple(unsaid),
@@ -100,21 +101,21 @@ class _LifeDraw:
         """Return what becomes of each fact. Facts that others follow from change, the last of them by being withdrawn."""
         left = self._recipe.dynamics.counts(self._recipe.num_facts)
         fates: dict[str, Fate] = {}
-        by_label = {one.label: one for one in self._matters.values()}
-        roots = list(dict.fromkeys(root_of(one.label, by_label) for one in by_label.values() if one.follows))
+        by_label = {matter.label: matter for matter in self._matters.values()}
+        roots = list(dict.fromkeys(root_of(matter.label, by_label) for matter in by_label.values() if matter.follows))
         for number, root in enumerate(roots):
             is_last = number == len(roots) - 1
             fate: Fate = "withdrawn" if is_last and number and left["withdrawn"] else "replaced"
             fates[self._names[root]] = fate
             left[fate] -= 1
-        for name, one in self._matters.items():
-            if one.follows:
+        for name, matter in self._matters.items():
+            if matter.follows:
                 fates[name] = "dependent"
-            elif one.like:
+            elif matter.like:
                 # A fact that becomes the same as another one needs it to stay.
-                fates |= {name: "merged", self._names[one.like]: "steady"}
+                fates |= {name: "merged", self._names[matter.like]: "steady"}
                 left["steady"] -= 1
-            elif one.coarse:
+            elif matter.coarse:
                 fates[name] = "narrowed"
         free = self._rng.shuffled([name for name in self._matters if name not in fates])
         for fate in left:
@@ -178,7 +179,7 @@ class _LifeDraw:
         given = list(dict.fromkeys(self._had[decides]))
         while len(given) < LEAST_CASES:
             given.append(self._new(decides))
-        cases = [RuleCase(given=one, then=self._new(matter)) for one in given]
+        cases = [RuleCase(given=value, then=self._new(matter)) for value in given]
         self._had[matter] = [case.then for case in cases]
         rule = FactStatement(
             matter=matter,
@@ -192,7 +193,7 @@ class _LifeDraw:
 
     def _tell_of_others(self, matter: str) -> None:
         """Tell the same matter of somebody else, in a session that does not speak of the user's own."""
-        free = [at for at in range(self._last + 1) if matter not in {one.matter for one in self._said[at]}]
+        free = [at for at in range(self._last + 1) if matter not in {statement.matter for statement in self._said[at]}]
         at = self._rng.choice(free)
         whose = self._rng.choice(OTHERS)
         value = self._new(matter)
@@ -202,12 +203,12 @@ class _LifeDraw:
         """Say something that needs no more than a value."""
         self._say(at, FactStatement(matter=matter, label=self._matters[matter].label, shape=shape, value=value))
 
-    def _say(self, at: int, one: FactStatement) -> None:
-        if one.shape in ("withdrawn", "as_before", "forget"):
-            one = one.model_copy(update={"unspoken": tuple(self._had[one.matter])})
-        self._said[at].append(one)
-        if one.value and one.shape not in ("other", "refed"):
-            self._had[one.matter].append(one.value)
+    def _say(self, at: int, statement: FactStatement) -> None:
+        if statement.shape in ("withdrawn", "as_before", "forget"):
+            statement = statement.model_copy(update={"unspoken": tuple(self._had[statement.matter])})
+        self._said[at].append(statement)
+        if statement.value and statement.shape not in ("other", "refed"):
+            self._had[statement.matter].append(statement.value)
 
     def _change_at(self) -> int:
         return self._changes_at(1)[0]
@@ -238,18 +239,8 @@ class _LifeDraw:
 
 def states_after(sessions: Sequence[PlannedSession]) -> tuple[FactState, ...]:
     """Return the state after each session, as it follows from what was said until then."""
-    dated = [Dated(one.at.date(), one.statements) for one in sessions]
-    return tuple(FactState(values=state_on(dated, one.day)) for one in dated)
-
-
-def _rows(life: FactLife) -> list[Row]:
-    rows: list[Row] = []
-    for number, session in enumerate(life.sessions):
-        for one in session.statements:
-            rows.append(
-                {"session": number, "on": spoken(session.at.date()), "fact": one.label, "what": one.shape, "value": one.value}
-            )
-    return rows
+    dated = [Dated(session.at.date(), session.statements) for session in sessions]
+    return tuple(FactState(values=state_on(dated, session.day)) for session in dated)
 
 
 FACTS_LIVES = Stage(
@@ -262,7 +253,7 @@ FACTS_LIVES = Stage(
         description="For each user the facts, what becomes of them, and the session in which each is said. There are "
         "corrections, ends, rules by which facts follow, requests to forget, and mails that tell again what was to be "
         "forgotten.",
-        rows=_rows,
+        rows=preview_rows("sessions.statements", "on=at fact=label what=shape value"),
         paper="MemGym",
     ),
 )

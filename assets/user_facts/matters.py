@@ -17,10 +17,11 @@ from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.gate import Gate, GateAttempt, ReadingTask, rewrite, take_votes
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import ReplySchema, ask_structured, object_of_enums
+from assets.llm.structured_output import ReplySchema, ask_structured, numbered, object_of_enums
 from assets.recipe.user_facts import OF_ONE, UserFactsRecipe
 from assets.records.base import duplicates
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription
 from assets.user_facts.people import FACTS_PEOPLE
 from assets.user_facts.records import FactMatter, FactMatters, FactPerson
 from prompts.catalogue import load_prompt
@@ -77,7 +78,7 @@ class _Draft:
             self.model,
             prompt=prompt,
             reply=MattersReply,
-            convert=self._checked,
+            convert=self._check_reply,
             settings=self.recipe.asking,
             sample=sample,
         )
@@ -85,7 +86,7 @@ class _Draft:
     async def mend(self, text: str, readings: dict[str, str], sample: int) -> str:
         return await self.write(sample + 1, refused=text, readings=readings)
 
-    def _checked(self, reply: MattersReply) -> str:
+    def _check_reply(self, reply: MattersReply) -> str:
         """Return the matters as text. Raises ValueError where they are not as the recipe wants them."""
         for problem in draft_problems(reply.matters, self.recipe):
             raise ValueError(problem)
@@ -97,15 +98,15 @@ class _Draft:
         for task in tasks:
             matters = _matters_in(task.text)
             rng = SeededRandom(self.recipe.world_seed, self.person.user_id, "pairs", task.vote.number)
-            unlinked = list(_unlinked(matters))
-            pairs = [*_linked(matters), *rng.sample(unlinked, min(self.recipe.num_unlinked, len(unlinked)))]
+            unlinked = list(_unlinked_pairs(matters))
+            pairs = [*_linked_pairs(matters), *rng.sample(unlinked, min(self.recipe.num_unlinked, len(unlinked)))]
             # The order of the two says nothing about which decides.
             shuffled = [rng.shuffled(pair) for pair in rng.shuffled(pairs)]
-            numbered = {str(number): pair for number, pair in enumerate(shuffled, start=1)}
-            schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(dict.fromkeys(numbered, RELATIONS)))
+            by_number = numbered(shuffled)
+            schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(dict.fromkeys(by_number, RELATIONS)))
             reply = await ask_structured(
                 self.model,
-                prompt=load_prompt(READ_PAIRS).render(pairs=numbered),
+                prompt=load_prompt(READ_PAIRS).render(pairs=by_number),
                 reply=schema,
                 convert=lambda reply: reply,
                 settings=self.recipe.asking,
@@ -115,7 +116,7 @@ class _Draft:
             reading: dict[str, str] = {}
             for number, relation in reply.items():
                 if relation != "none":
-                    first, second = numbered[number]
+                    first, second = by_number[number]
                     reading |= _link(first, second, relation)
             found.append(reading)
         return found
@@ -136,26 +137,26 @@ def _link(first: str, second: str, relation: str) -> dict[str, str]:
     return {" / ".join(sorted((first, second))): words[relation]}
 
 
-def _linked(matters: Sequence[FactMatter]) -> Iterator[tuple[str, str]]:
-    for one in matters:
-        if one.follows or one.like:
-            yield one.follows or one.like, one.label
+def _linked_pairs(matters: Sequence[FactMatter]) -> Iterator[tuple[str, str]]:
+    for matter in matters:
+        if matter.follows or matter.like:
+            yield matter.follows or matter.like, matter.label
 
 
 def links_of(matters: Sequence[FactMatter]) -> dict[str, str]:
     """Return which matter decides which, and which may be the same, as judges must read it."""
     found: dict[str, str] = {}
-    for one in matters:
-        if one.follows:
-            found |= _link(one.follows, one.label, "first")
-        elif one.like:
-            found |= _link(one.like, one.label, "same")
+    for matter in matters:
+        if matter.follows:
+            found |= _link(matter.follows, matter.label, "first")
+        elif matter.like:
+            found |= _link(matter.like, matter.label, "same")
     return found
 
 
-def _unlinked(matters: Sequence[FactMatter]) -> Iterator[tuple[str, str]]:
+def _unlinked_pairs(matters: Sequence[FactMatter]) -> Iterator[tuple[str, str]]:
     """Yield the pairs of which neither decides the other, not even by way of a third."""
-    by_label = {one.label: one for one in matters}
+    by_label = {matter.label: matter for matter in matters}
     linked = links_of(matters)
     for first, second in combinations(by_label, 2):
         apart = root_of(first, by_label) != root_of(second, by_label)
@@ -189,47 +190,47 @@ def wanted_of(recipe: UserFactsRecipe) -> dict[str, int]:
 def draft_problems(matters: Sequence[FactMatter], recipe: UserFactsRecipe) -> list[str]:
     """Return a sentence for each thing that is wrong with a draft."""
     problems: list[str] = []
-    for name in duplicates([one.name for one in matters]):
+    for name in duplicates([matter.name for matter in matters]):
         problems.append(f"There are two matters {name!r}; give each label once.")
-    for one in matters:
-        problems += _form_problems(one)
-    by_label = {one.label: one for one in matters}
-    for one in matters:
-        for other in filter(None, (one.follows, one.like)):
+    for matter in matters:
+        problems += _form_problems(matter)
+    by_label = {matter.label: matter for matter in matters}
+    for matter in matters:
+        for other in filter(None, (matter.follows, matter.like)):
             if other not in by_label:
-                problems.append(f"{one.label!r} names {other!r}, which is no label of the list.")
+                problems.append(f"{matter.label!r} names {other!r}, which is no label of the list.")
     # What follows cannot be told where labels are missing.
     return problems or _link_problems(by_label, recipe)
 
 
-def _form_problems(one: FactMatter) -> Iterator[str]:
-    if not LABEL.fullmatch(one.label) or len(one.label) > LONGEST:
-        yield f"The label {one.label!r} has to be one to four words without digits and signs."
-    forms = [one.value, one.coarse] if one.coarse else [one.value]
+def _form_problems(matter: FactMatter) -> Iterator[str]:
+    if not LABEL.fullmatch(matter.label) or len(matter.label) > LONGEST:
+        yield f"The label {matter.label!r} has to be one to four words without digits and signs."
+    forms = [matter.value, matter.coarse] if matter.coarse else [matter.value]
     for form in forms:
         if not FORM.fullmatch(form) or len(form) > LONGEST:
-            yield f"The form {form!r} of {one.label!r} has to be letters and spaces with {SLOT} once."
-    if one.coarse == one.value:
-        yield f"The coarse form of {one.label!r} is the exact one; make it less exact, or leave it out."
+            yield f"The form {form!r} of {matter.label!r} has to be letters and spaces with {SLOT} once."
+    if matter.coarse == matter.value:
+        yield f"The coarse form of {matter.label!r} is the exact one; make it less exact, or leave it out."
 
 
 def _link_problems(by_label: Mapping[str, FactMatter], recipe: UserFactsRecipe) -> list[str]:
     problems: list[str] = []
     roots = Counter[str]()
     parts = Counter[str]()
-    for one in by_label.values():
-        parts[one.label] += bool(one.coarse)
-        if one.follows:
-            root = root_of(one.label, by_label)
+    for matter in by_label.values():
+        parts[matter.label] += bool(matter.coarse)
+        if matter.follows:
+            root = root_of(matter.label, by_label)
             if not root:
-                problems.append(f"{one.label!r} follows from itself; there must be no circle.")
+                problems.append(f"{matter.label!r} follows from itself; there must be no circle.")
             roots[root] += 1
-            parts[one.label] += 1
-        if one.like:
-            parts[one.label] += 1
-            parts[one.like] += 1
-            if by_label[one.like].value != one.value:
-                problems.append(f"{one.label!r} and {one.like!r} may be the same, so their values need the same form.")
+            parts[matter.label] += 1
+        if matter.like:
+            parts[matter.label] += 1
+            parts[matter.like] += 1
+            if by_label[matter.like].value != matter.value:
+                problems.append(f"{matter.label!r} and {matter.like!r} may be the same, so their values need the same form.")
     for root, count in roots.items():
         parts[root] += 1
         if count > OF_ONE:
@@ -241,20 +242,13 @@ def _link_problems(by_label: Mapping[str, FactMatter], recipe: UserFactsRecipe) 
         "matters": len(by_label),
         "follows": roots.total(),
         "decide": len(roots),
-        "like": sum(bool(one.like) for one in by_label.values()),
-        "coarse": sum(bool(one.coarse) for one in by_label.values()),
+        "like": sum(bool(matter.like) for matter in by_label.values()),
+        "coarse": sum(bool(matter.coarse) for matter in by_label.values()),
     }
     for what, wanted in wanted_of(recipe).items():
         if found[what] != wanted:
             problems.append(f"{what} is {found[what]}, and {wanted} is wanted.")
     return problems
-
-
-def _rows(drafted: FactMatters) -> list[Row]:
-    rows: list[Row] = []
-    for one in drafted.matters:
-        rows.append({"matter": one.label, "values": one.value, "follows": one.follows, "may become": one.like})
-    return rows
 
 
 def _votes(recipe: UserFactsRecipe) -> float:
@@ -275,7 +269,7 @@ FACTS_MATTERS = Stage(
         group="people",
         description="What each user tells facts about, the forms of values, and which matters follow from others, without "
         "a circle. A model drafts them; judges say for pairs of matters which one decides the other.",
-        rows=_rows,
+        rows=preview_rows("matters", "matter=label values=value follows may_become=like"),
         paper="MemGym",
     ),
 )

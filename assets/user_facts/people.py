@@ -8,7 +8,8 @@ from assets.engine.stage import Stage
 from assets.memory_items.world.relations import person
 from assets.recipe.loading import Unit
 from assets.recipe.user_facts import UserFactsRecipe
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription
 from assets.user_facts.records import FactPerson
 
 YOUNGEST = 20
@@ -51,10 +52,6 @@ def draw_people(recipe: UserFactsRecipe, unit: Unit) -> Iterator[tuple[int, Fact
         )
 
 
-def _rows(one: FactPerson) -> list[Row]:
-    return [{"user": one.name, "circumstances": one.circumstances}]
-
-
 FACTS_PEOPLE = Stage(
     name="facts_people",
     record=FactPerson,
@@ -63,7 +60,7 @@ FACTS_PEOPLE = Stage(
         group="people",
         description="The users: a name, and in a few words how they live, so that not all tell of the same matters. They "
         "follow from the seed and the user's position.",
-        rows=_rows,
+        rows=preview_rows("", "user=name circumstances"),
         paper="MemGym",
     ),
 )

@@ -8,7 +8,7 @@ from assets.user_facts.people import FACTS_PEOPLE
 from assets.user_facts.questions import FACTS_QUESTIONS
 from assets.user_facts.report import UserFactsReport
 from assets.user_facts.sessions import FACTS_SESSIONS
-from assets.user_facts.tables import TABLES, fact_user_rows
+from assets.user_facts.tables import TABLES
 from assets.user_facts.users import FACTS_USERS
 
 USER_FACTS = Benchmark(
@@ -17,7 +17,6 @@ USER_FACTS = Benchmark(
     recipe=UserFactsRecipe,
     stages=(FACTS_PEOPLE, FACTS_MATTERS, FACTS_LIVES, FACTS_SESSIONS, FACTS_QUESTIONS, FACTS_USERS),
     tables=TABLES,
-    rows=fact_user_rows,
     report=UserFactsReport,
     prefix="facts_",
 )

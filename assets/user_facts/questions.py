@@ -13,7 +13,8 @@ from assets.llm.ports import LanguageModel
 from assets.memory_items.world.relations import spoken
 from assets.recipe.user_facts import CHOICES, UserFactsRecipe
 from assets.records.base import ItemFailed
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription
 from assets.text.words import spells
 from assets.user_facts.lives import FACTS_LIVES
 from assets.user_facts.records import (
@@ -51,9 +52,9 @@ class Reader:
 
     def answer(self, question: FactQuestion) -> FactChoice:
         """Return the choice that says what the reader knows; what is no choice is not known."""
-        return choice_of(question, self.known(question.matter, question.form, question.day))
+        return choice_of(question, self.known_value(question.matter, question.form, question.day))
 
-    def known(self, matter: str, form: QuestionForm, day: date | None) -> str:
+    def known_value(self, matter: str, form: QuestionForm, day: date | None) -> str:
         """Return what the reader knows of a fact, "" where it is nothing."""
         if form == "over_time":
             return COURSE_SEPARATOR.join(course_of(self.sessions, matter))
@@ -62,8 +63,8 @@ class Reader:
 
 def choice_of(question: FactQuestion, value: str) -> FactChoice:
     """Return the choice with this value, else the one that says that it is not known."""
-    unknown = next(one for one in question.choices if not one.value)
-    return next((one for one in question.choices if one.value == value), unknown)
+    unknown = next(choice for choice in question.choices if not choice.value)
+    return next((choice for choice in question.choices if choice.value == value), unknown)
 
 
 def dated_sessions(sessions: Iterable[FactSession]) -> list[Dated]:
@@ -71,10 +72,10 @@ def dated_sessions(sessions: Iterable[FactSession]) -> list[Dated]:
     found: list[Dated] = []
     for session in sessions:
         statements: list[FactStatement] = []
-        for one in session.statements:
-            text = session.text_of(one)
-            if all(spells(text, word) for word in (one.label, *one.spoken_values)):
-                statements.append(one)
+        for statement in session.statements:
+            text = session.text_of(statement)
+            if all(spells(text, word) for word in (statement.label, *statement.spoken_values)):
+                statements.append(statement)
         found.append(Dated(session.at.date(), statements))
     return found
 
@@ -113,16 +114,16 @@ class _Questions:
         self._own: dict[str, list[tuple[int, FactStatement]]] = {}
         self._others: dict[str, str] = {}
         for number, session in enumerate(life.sessions):
-            for one in session.statements:
-                if one.shape == "other":
-                    self._others[one.matter] = one.value
+            for statement in session.statements:
+                if statement.shape == "other":
+                    self._others[statement.matter] = statement.value
                 else:
-                    self._own.setdefault(one.matter, []).append((number, one))
+                    self._own.setdefault(statement.matter, []).append((number, statement))
 
     def all(self) -> Iterator[FactQuestion]:
         """Yield the questions, fact by fact."""
         for matter, own in self._own.items():
-            shapes = [one.shape for _, one in own]
+            shapes = [statement.shape for _, statement in own]
             if "forget" in shapes:
                 yield self._now(matter, "deleted")
                 continue
@@ -138,12 +139,12 @@ class _Questions:
             yield self._now(matter, "never_said")
 
     def _now(self, matter: str, kind: QuestionKind) -> FactQuestion:
-        right = self._everything.known(matter, "now", None)
-        had = [value for value in self._had(matter) if value != right]
+        right = self._everything.known_value(matter, "now", None)
+        had = [value for value in self._past_values(matter) if value != right]
         wrong: list[tuple[str, Outcome]] = [(value, "leaked" if kind == "deleted" else "stale") for value in had[-1:]]
-        for _, one in self._own.get(matter, ()):
+        for _, statement in self._own.get(matter, ()):
             # All that the rule may give, so that whoever knows the rule alone has to guess.
-            others = [case.then for case in one.cases if case.then not in (right, *had[-1:])]
+            others = [case.then for case in statement.cases if case.then not in (right, *had[-1:])]
             for value in others[: CHOICES - 1 - len(wrong) - bool(right)]:
                 wrong.append((value, "invented"))
         return self._question(_Asked(matter, kind, "now", right, wrong))
@@ -153,8 +154,8 @@ class _Questions:
         first, _ = self._own[matter][0]
         days = [session.at.date() for session in self._life.sessions[first:-1]]
         day = rng.choice(days)
-        right = self._everything.known(matter, "on_day", day)
-        stale = [value for value in self._had(matter) if value != right]
+        right = self._everything.known_value(matter, "on_day", day)
+        stale = [value for value in self._past_values(matter) if value != right]
         wrong: list[tuple[str, Outcome]] = [(value, "stale") for value in stale[-1:]]
         return self._question(_Asked(matter, "at_time", "on_day", right, wrong, day=day))
 
@@ -171,22 +172,22 @@ class _Questions:
 
     def _with_premise(self, matter: str) -> FactQuestion:
         """Ask with a value that does not hold: one of before, or one of somebody else."""
-        right = self._everything.known(matter, "now", None)
-        had = [value for value in self._had(matter) if value != right]
+        right = self._everything.known_value(matter, "now", None)
+        had = [value for value in self._past_values(matter) if value != right]
         premise = had[-1] if had else self._others[matter]
         outcome: Outcome = "stale" if had else "invented"
         wrong: list[tuple[str, Outcome]] = [(premise, outcome)]
         return self._question(_Asked(matter, "false_premise", "premise", right, wrong, premise=premise))
 
-    def _had(self, matter: str) -> list[str]:
+    def _past_values(self, matter: str) -> list[str]:
         """Return the values that a fact has had, one that follows from another the values for what that has had."""
         found = course_of(self._dated, matter)
-        for _, one in self._own.get(matter, ()):
-            if one.shape == "rule":
-                decided = self._had(one.other_matter)
-                found = [case.then for value in decided for case in one.cases if case.given == value]
-            elif one.value and one.value not in found:
-                found.append(one.value)
+        for _, statement in self._own.get(matter, ()):
+            if statement.shape == "rule":
+                decided = self._past_values(statement.other_matter)
+                found = [case.then for value in decided for case in statement.cases if case.given == value]
+            elif statement.value and statement.value not in found:
+                found.append(statement.value)
         return found
 
     def _question(self, wanted: _Asked) -> FactQuestion:
@@ -194,7 +195,7 @@ class _Questions:
         matter = wanted.matter
         kind = wanted.kind
         own = self._own.get(matter, [])
-        changed = len([one for _, one in own if one.shape not in ("told", "until", "rule", "refed")])
+        changed = len([statement for _, statement in own if statement.shape not in ("told", "until", "rule", "refed")])
         wording = SeededRandom(*self._path, matter, kind, "wording").choice(WORDINGS[wanted.form])
         day = spoken(wanted.day) if wanted.day else ""
         asked = FactQuestion(
@@ -207,17 +208,17 @@ class _Questions:
             premise=wanted.premise,
             choices=self._choices(wanted),
             needed=(),
-            bearing=self._bearing(matter),
+            bearing=self._bearing_sessions(matter),
             age=self._age(matter),
             last_change=self._last_change(matter),
             changes=self._changes_of_decider(matter) if kind == "consequence" else changed,
-            forgotten_at=next((number for number, one in own if one.shape == "forget"), None),
-            refed_at=next((number for number, one in own if one.shape == "refed"), None),
+            forgotten_at=next((number for number, statement in own if statement.shape == "forget"), None),
+            refed_at=next((number for number, statement in own if statement.shape == "refed"), None),
         )
         found = self._everything.answer(asked)
         if found.outcome != "right":
             raise ItemFailed("rule_violated", f"A reader of everything answers {asked.text!r} with {found.text!r}.")
-        return asked.model_copy(update={"needed": self._needed(asked)})
+        return asked.model_copy(update={"needed": self._needed_sessions(asked)})
 
     def _choices(self, wanted: _Asked) -> tuple[FactChoice, ...]:
         """Return the choices in an order by chance, one of which says that it is not known."""
@@ -236,41 +237,41 @@ class _Questions:
             choices.append(FactChoice(choice_id=f"c{len(choices) + 1}", text=text, value=value, outcome=outcome))
         return tuple(choices)
 
-    def _needed(self, asked: FactQuestion) -> tuple[int, ...]:
+    def _needed_sessions(self, asked: FactQuestion) -> tuple[int, ...]:
         """Return the sessions that are each needed: without one of them a reader of all others answers otherwise."""
         found: list[int] = []
         for number in asked.bearing:
-            others = [one for place, one in enumerate(self._dated) if place != number]
+            others = [session for place, session in enumerate(self._dated) if place != number]
             if Reader(others, self._last_day).answer(asked).outcome != "right":
                 found.append(number)
         return tuple(found)
 
-    def _bearing(self, matter: str) -> tuple[int, ...]:
+    def _bearing_sessions(self, matter: str) -> tuple[int, ...]:
         numbers: set[int] = set()
-        for number, one in self._own.get(matter, ()):
+        for number, statement in self._own.get(matter, ()):
             numbers.add(number)
-            if one.shape == "rule":
-                numbers.update(self._bearing(one.other_matter))
+            if statement.shape == "rule":
+                numbers.update(self._bearing_sessions(statement.other_matter))
         return tuple(sorted(numbers))
 
     def _age(self, matter: str) -> int:
-        bearing = [number for number in self._bearing(matter) if not self._is_refed(matter, number)]
+        bearing = [number for number in self._bearing_sessions(matter) if not self._is_refed(matter, number)]
         return len(self._life.sessions) - 1 - bearing[-1] if bearing else 0
 
     def _last_change(self, matter: str) -> Shape | None:
-        own = [one for _, one in self._own.get(matter, ()) if one.shape != "refed"]
+        own = [statement for _, statement in self._own.get(matter, ()) if statement.shape != "refed"]
         return own[-1].shape if own else None
 
     def _is_refed(self, matter: str, number: int) -> bool:
-        return any(at == number and one.shape == "refed" for at, one in self._own.get(matter, ()))
+        return any(at == number and statement.shape == "refed" for at, statement in self._own.get(matter, ()))
 
     def _changes_of_decider(self, matter: str) -> int:
         """Return how often the fact changed that decides this one in the end."""
-        [rule] = [one for _, one in self._own[matter] if one.shape == "rule"]
+        [rule] = [statement for _, statement in self._own[matter] if statement.shape == "rule"]
         decides = self._own[rule.other_matter]
-        if any(one.shape == "rule" for _, one in decides):
+        if any(statement.shape == "rule" for _, statement in decides):
             return self._changes_of_decider(rule.other_matter)
-        return len([one for _, one in decides if one.shape != "told"])
+        return len([statement for _, statement in decides if statement.shape != "told"])
 
 
 def choice_text(value: str, form: QuestionForm, *, premise: str) -> str:
@@ -284,13 +285,6 @@ def choice_text(value: str, form: QuestionForm, *, premise: str) -> str:
     return text
 
 
-def _rows(asked: FactQuestions) -> list[Row]:
-    rows: list[Row] = []
-    for one in asked.questions:
-        rows.append({"kind": one.kind, "question": one.text, "right": one.right.text, "age": one.age, "changes": one.changes})
-    return rows
-
-
 FACTS_QUESTIONS = Stage(
     name="facts_questions",
     record=FactQuestions,
@@ -300,7 +294,7 @@ FACTS_QUESTIONS = Stage(
         group="questions",
         description="Questions of seven kinds about each user's facts. A choice is right, stale, invented, leaked, or says "
         "that it is not known. Which sessions a question needs is found by leaving each out.",
-        rows=_rows,
+        rows=preview_rows("questions", "kind question=text right=right.text age changes"),
         paper="MemGym",
     ),
 )

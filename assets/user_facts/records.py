@@ -135,11 +135,11 @@ class FactSession(Record):
     mail: str = Field(default="", description="a mail of somebody else that is passed on with it")
     statements: tuple[FactStatement, ...] = Field(description="what message, request and mail tell")
 
-    def text_of(self, one: FactStatement) -> str:
+    def text_of(self, statement: FactStatement) -> str:
         """Return the text that makes the statement."""
-        if one.shape == "refed":
+        if statement.shape == "refed":
             return self.mail
-        return self.request if one.shape == "forget" else self.message
+        return self.request if statement.shape == "forget" else self.message
 
 
 class FactSessions(FactRecord):
@@ -179,8 +179,8 @@ class FactQuestion(Record):
 
     @model_validator(mode="after")
     def one_choice_is_right(self) -> Self:
-        right = [one for one in self.choices if one.outcome == "right"]
-        if len(right) != 1 or duplicates([one.text for one in self.choices]):
+        right = [choice for choice in self.choices if choice.outcome == "right"]
+        if len(right) != 1 or duplicates([choice.text for choice in self.choices]):
             raise ValueError("One choice is right, and no two say the same.")
         return self
 
@@ -194,12 +194,12 @@ class FactQuestion(Record):
 
     @property
     def right(self) -> FactChoice:
-        return next(one for one in self.choices if one.outcome == "right")
+        return next(choice for choice in self.choices if choice.outcome == "right")
 
     @property
     def deleted_value(self) -> str:
         """The value that the user asked to forget; empty of other facts."""
-        return next((one.value for one in self.choices if one.outcome == "leaked"), "")
+        return next((choice.value for choice in self.choices if choice.outcome == "leaked"), "")
 
 
 class FactQuestions(FactRecord):
@@ -226,6 +226,10 @@ class FactUser(FactRecord):
     questions: tuple[FactQuestion, ...] = Field(description="the questions")
     digest: Name = Field(description="sha256 of the sessions and questions that the outcomes are of")
     outcomes: tuple[ReaderOutcome, ...] = Field(description="what each reader answers, by kind of question")
+
+    @property
+    def own_texts(self) -> tuple[str, ...]:
+        return tuple(session.message for session in self.sessions)
 
     @property
     def display_name(self) -> str:

@@ -9,9 +9,9 @@ from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.async_calls import gather_all
 from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
-from assets.llm.matters_read import by_number, read_matters
+from assets.llm.matters_read import read_matters
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import ask_structured
+from assets.llm.structured_output import ask_structured, numbered
 from assets.memory_items.world.relations import spoken
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.base import GateRecord, Text
@@ -42,7 +42,7 @@ class MailReply(BaseModel):
 
 async def tell_life(life: FactLife, *, recipe: UserFactsRecipe, model: LanguageModel) -> FactSessions:
     """Word every session; judges must read each statement back, with its shape. Raises ItemFailed."""
-    told = await gather_all(*(_told(life, number, recipe=recipe, model=model) for number in range(len(life.sessions))))
+    told = await gather_all(*(_tell_session(life, number, recipe=recipe, model=model) for number in range(len(life.sessions))))
     sessions: list[FactSession] = []
     votes: list[GateRecord] = []
     for session, own in told:
@@ -51,25 +51,25 @@ async def tell_life(life: FactLife, *, recipe: UserFactsRecipe, model: LanguageM
     return FactSessions(user_id=life.user_id, sessions=tuple(sessions), gate_records=tuple(votes))
 
 
-async def _told(
+async def _tell_session(
     life: FactLife, number: int, *, recipe: UserFactsRecipe, model: LanguageModel
 ) -> tuple[FactSession, Sequence[GateRecord]]:
     """Return a session with the votes on its words. Raises ItemFailed."""
     planned = life.sessions[number]
-    said = [one for one in planned.statements if one.shape not in ("forget", "refed")]
-    forgets = [one for one in planned.statements if one.shape == "forget"]
-    message = await _SessionWords(life, number, "message", said, recipe, model).accepted()
+    said = [statement for statement in planned.statements if statement.shape not in ("forget", "refed")]
+    forgets = [statement for statement in planned.statements if statement.shape == "forget"]
+    message = await _SessionWords(life, number, "message", said, recipe, model).write_until_accepted()
     votes = message.records
     request = ""
     if forgets:
         # By itself, because a memory may get it in another way than what is told.
-        asked = await _SessionWords(life, number, "request", forgets, recipe, model).accepted()
+        asked = await _SessionWords(life, number, "request", forgets, recipe, model).write_until_accepted()
         request = asked.text
         votes = [*votes, *asked.records]
     mails: list[str] = []
-    for one in planned.statements:
-        if one.shape == "refed":
-            mails.append(await _mail(life, number, one, recipe=recipe, model=model))
+    for statement in planned.statements:
+        if statement.shape == "refed":
+            mails.append(await _mail(life, number, statement, recipe=recipe, model=model))
     session = FactSession(
         number=number,
         at=planned.at,
@@ -81,29 +81,33 @@ async def _told(
     return session, votes
 
 
-async def _mail(life: FactLife, number: int, one: FactStatement, *, recipe: UserFactsRecipe, model: LanguageModel) -> str:
-    def checked(reply: MailReply) -> str:
-        for wanted in (life.name, one.label, one.value):
+async def _mail(life: FactLife, number: int, statement: FactStatement, *, recipe: UserFactsRecipe, model: LanguageModel) -> str:
+    def check_mail(reply: MailReply) -> str:
+        for wanted in (life.name, statement.label, statement.value):
             if not spells(reply.mail, wanted):
                 raise ValueError(f"The mail must say {wanted!r}.")
         return reply.mail
 
-    prompt = load_prompt(MAIL).render(name=life.name, matter=one.label, value=one.value, language=recipe.language_name)
-    return await ask_structured(model, prompt=prompt, reply=MailReply, convert=checked, settings=recipe.asking, sample=number)
+    prompt = load_prompt(MAIL).render(
+        name=life.name, matter=statement.label, value=statement.value, language=recipe.language_name
+    )
+    return await ask_structured(
+        model, prompt=prompt, reply=MailReply, convert=check_mail, settings=recipe.asking, sample=number
+    )
 
 
-def read_as(one: FactStatement) -> str:
+def read_as(statement: FactStatement) -> str:
     """Return what a judge must read of a statement: its shape, and its value if it has one."""
-    return folded(f"{one.shape}: {one.value}" if one.shape in VALUED else one.shape)
+    return folded(f"{statement.shape}: {statement.value}" if statement.shape in VALUED else statement.shape)
 
 
 def reading_of(statements: Iterable[FactStatement]) -> dict[str, str]:
     """Return what a judge must read of each matter, and what must follow for a judge in each case of a rule."""
     found: dict[str, str] = {}
-    for one in statements:
-        found[one.label] = read_as(one)
-        for case in one.cases:
-            found[case_asked(one.label, one.other, case.given)] = folded(case.then)
+    for statement in statements:
+        found[statement.label] = read_as(statement)
+        for case in statement.cases:
+            found[case_asked(statement.label, statement.other, case.given)] = folded(case.then)
     return found
 
 
@@ -123,7 +127,7 @@ class _SessionWords:
     recipe: UserFactsRecipe
     model: LanguageModel
 
-    async def accepted(self) -> GateAttempt:
+    async def write_until_accepted(self) -> GateAttempt:
         """Return words that passed the gate, with the votes on them. Raises ItemFailed."""
         attempt = GateAttempt(f"session {self.number} {self.part}", await self._word(0))
         target = reading_of(self.statements)
@@ -136,7 +140,7 @@ class _SessionWords:
         prompt = load_prompt(TELL).render(
             name=self.life.name,
             day=spoken(self.life.sessions[self.number].at.date()),
-            statements=[_instruction(one) for one in self.statements],
+            statements=[_instruction(statement) for statement in self.statements],
             reading=reading or {},
             language=self.recipe.language_name,
         )
@@ -144,7 +148,7 @@ class _SessionWords:
             self.model,
             prompt=prompt,
             reply=MessageReply,
-            convert=self._checked,
+            convert=self._check_reply,
             settings=self.recipe.asking,
             sample=sample * len(self.life.sessions) + self.number,
         )
@@ -152,63 +156,63 @@ class _SessionWords:
     async def _reword(self, _: str, reading: dict[str, str], sample: int) -> str:
         return await self._word(sample + 1, reading)
 
-    def _checked(self, reply: MessageReply) -> str:
+    def _check_reply(self, reply: MessageReply) -> str:
         """Return the message. Raises ValueError where it lacks a word that it has to say, or says what it must not."""
-        for one in self.statements:
-            for problem in wording_problems(one, reply.message):
+        for statement in self.statements:
+            for problem in wording_problems(statement, reply.message):
                 raise ValueError(problem)
         if not self.statements:
             # No judge reads small talk.
-            for label in self._unplanned(reply.message):
+            for label in self._unplanned_matters(reply.message):
                 raise ValueError(f"The message speaks of {label!r}, which it must leave out.")
         return reply.message
 
-    def _unplanned(self, text: str) -> list[str]:
+    def _unplanned_matters(self, text: str) -> list[str]:
         """Return the matters that the text names and that none of its statements is about."""
-        planned = {label for one in self.statements for label in (one.label, one.other)}
+        planned = {label for statement in self.statements for label in (statement.label, statement.other)}
         return [label for label in self.life.labels.values() if label not in planned and spells(text, label)]
 
     async def _read(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
         """Return for each message what a judge reads of each matter, among some that it does not speak of."""
         readings: list[dict[str, str]] = []
-        named = {label for one in self.statements for label in (one.label, one.other)}
+        named = {label for statement in self.statements for label in (statement.label, statement.other)}
         unnamed = [label for label in self.life.labels.values() if label not in named]
         for task in tasks:
-            unplanned = self._unplanned(task.text)
+            unplanned = self._unplanned_matters(task.text)
             rng = SeededRandom(self.recipe.world_seed, self.life.user_id, task.item_id, "matters", task.vote.number)
             asked = [*reading_of(self.statements), *unplanned, *rng.sample(unnamed, DECOYS)]
-            numbered = by_number(rng.shuffled(list(dict.fromkeys(asked))))
-            prompt = load_prompt(READ).render(message=task.text, matters=numbered)
-            readings.append(await read_matters(self.model, task, numbered, prompt=prompt, settings=self.recipe.asking))
+            matters = numbered(rng.shuffled(list(dict.fromkeys(asked))))
+            prompt = load_prompt(READ).render(message=task.text, matters=matters)
+            readings.append(await read_matters(self.model, task, matters, prompt=prompt, settings=self.recipe.asking))
         return readings
 
 
-def _instruction(one: FactStatement) -> dict[str, object]:
+def _instruction(statement: FactStatement) -> dict[str, object]:
     """Return a statement as its writer gets it."""
-    content: dict[str, object] = {"matter": one.label, "what": one.shape}
-    if one.value:
-        content["value"] = one.value
-    if one.until:
-        content["day"] = spoken(one.until)
-    if one.other:
-        content["whose" if one.shape == "other" else "other matter"] = one.other
-    if one.cases:
-        content["cases"] = [{"if": case.given, "then": case.then} for case in one.cases]
+    content: dict[str, object] = {"matter": statement.label, "what": statement.shape}
+    if statement.value:
+        content["value"] = statement.value
+    if statement.until:
+        content["day"] = spoken(statement.until)
+    if statement.other:
+        content["whose" if statement.shape == "other" else "other matter"] = statement.other
+    if statement.cases:
+        content["cases"] = [{"if": case.given, "then": case.then} for case in statement.cases]
     return content
 
 
-def wording_problems(one: FactStatement, text: str) -> list[str]:
+def wording_problems(statement: FactStatement, text: str) -> list[str]:
     """Return a sentence for each thing that the text lacks to make the statement, or says although it must not."""
     problems: list[str] = []
-    wanted = [one.label, *one.spoken_values]
-    if one.until:
-        wanted.append(spoken(one.until))
-    if one.other:
-        wanted.append(one.other)
+    wanted = [statement.label, *statement.spoken_values]
+    if statement.until:
+        wanted.append(spoken(statement.until))
+    if statement.other:
+        wanted.append(statement.other)
     for word in wanted:
         if not spells(text, word):
             problems.append(f"The message must say {word!r}.")
-    for value in one.unspoken:
+    for value in statement.unspoken:
         if spells(text, value):
             problems.append(f"The message says {value!r}, which it must leave out.")
     return problems
@@ -217,7 +221,7 @@ def wording_problems(one: FactStatement, text: str) -> list[str]:
 def _rows(told: FactSessions) -> list[Row]:
     rows: list[Row] = []
     for session in told.sessions:
-        shapes = ", ".join(f"{one.label}: {one.shape}" for one in session.statements)
+        shapes = ", ".join(f"{statement.label}: {statement.shape}" for statement in session.statements)
         rows.append({"session": session.number, "message": session.message, "mail": session.mail, "what": shapes})
     return rows
 
@@ -227,7 +231,7 @@ def _sessions(recipe: UserFactsRecipe) -> float:
 
 
 def _readings(recipe: UserFactsRecipe) -> float:
-    return recipe.num_sessions * recipe.gates.votes_for(GATE, text=0)[1]
+    return recipe.num_sessions * recipe.gates.votes_for(GATE)[1]
 
 
 def _mails(recipe: UserFactsRecipe) -> float:

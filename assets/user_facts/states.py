@@ -28,26 +28,26 @@ class FactReplay:
     _rules: dict[str, FactStatement] = field(default_factory=dict[str, FactStatement])
     _forgotten: set[str] = field(default_factory=set[str])
 
-    def take(self, one: FactStatement) -> None:
+    def take(self, statement: FactStatement) -> None:
         """Read one statement."""
-        if one.shape in SETS_VALUE:
-            self._set(one.matter, one.value)
-            self._ends.pop(one.matter, None)
-            if one.until:
-                self._ends[one.matter] = one.until
-        elif one.shape == "refed" and one.matter not in self._forgotten:
+        if statement.shape in SETS_VALUE:
+            self._set(statement.matter, statement.value)
+            self._ends.pop(statement.matter, None)
+            if statement.until:
+                self._ends[statement.matter] = statement.until
+        elif statement.shape == "refed" and statement.matter not in self._forgotten:
             # Whoever was not asked to forget has no reason to doubt the mail.
-            self._set(one.matter, one.value)
-        elif one.shape == "withdrawn":
-            self.values.pop(one.matter, None)
-        elif one.shape == "as_before":
-            self._go_back(one.matter)
-        elif one.shape == "rule":
-            self._rules[one.matter] = one
-        elif one.shape == "forget":
-            self._forgotten.add(one.matter)
-            self.values.pop(one.matter, None)
-            self._earlier.pop(one.matter, None)
+            self._set(statement.matter, statement.value)
+        elif statement.shape == "withdrawn":
+            self.values.pop(statement.matter, None)
+        elif statement.shape == "as_before":
+            self._go_back(statement.matter)
+        elif statement.shape == "rule":
+            self._rules[statement.matter] = statement
+        elif statement.shape == "forget":
+            self._forgotten.add(statement.matter)
+            self.values.pop(statement.matter, None)
+            self._earlier.pop(statement.matter, None)
 
     def _set(self, matter: str, value: str) -> None:
         if matter in self.values:

@@ -8,7 +8,8 @@ from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.base import ItemFailed
-from assets.reporting.asset_description import AssetDescription, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription
 from assets.user_facts.lives import FACTS_LIVES
 from assets.user_facts.matters import FACTS_MATTERS
 from assets.user_facts.questions import FACTS_QUESTIONS, Reader, choice_of, dated_sessions
@@ -44,10 +45,12 @@ async def accept_user(
 ) -> FactUser:
     """Return the user with its certificate. Raises ItemFailed where a reader of everything is wrong anywhere."""
     outcomes = outcomes_of(told.sessions, asked.questions)
-    for one in outcomes:
-        if one.reader == EVERYTHING and one.right < one.questions:
-            wrong = one.questions - one.right
-            raise ItemFailed("rule_violated", f"A reader of everything is wrong on {wrong} questions of the kind {one.group}.")
+    for outcome in outcomes:
+        if outcome.reader == EVERYTHING and outcome.right < outcome.questions:
+            wrong = outcome.questions - outcome.right
+            raise ItemFailed(
+                "rule_violated", f"A reader of everything is wrong on {wrong} questions of the kind {outcome.group}."
+            )
     return FactUser(
         user_id=life.user_id,
         name=life.name,
@@ -61,7 +64,7 @@ async def accept_user(
 
 def certified_bytes(sessions: Sequence[FactSession], questions: Sequence[FactQuestion]) -> str:
     """Return the sha256 of what the outcomes are of."""
-    lines = [*(one.model_dump_json() for one in sessions), *(one.model_dump_json() for one in questions)]
+    lines = [*(session.model_dump_json() for session in sessions), *(question.model_dump_json() for question in questions)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -69,8 +72,8 @@ def outcomes_of(sessions: Sequence[FactSession], questions: Sequence[FactQuestio
     """Return what each reader answers, by kind of question."""
     found: list[ReaderOutcome] = []
     for reader, answer in _readers(sessions).items():
-        asked = Counter(one.group for one in questions)
-        right = Counter(one.group for one in questions if answer(one).outcome == "right")
+        asked = Counter(question.group for question in questions)
+        right = Counter(question.group for question in questions if answer(question).outcome == "right")
         for group in sorted(asked):
             found.append(ReaderOutcome(reader=reader, group=group, questions=asked[group], right=right[group]))
     return tuple(found)
@@ -84,33 +87,26 @@ def _readers(sessions: Sequence[FactSession]) -> Mapping[str, Callable[[FactQues
         EVERYTHING: Reader(dated, last).answer,
         LAST_SESSION: Reader(dated[-1:], last).answer,
         NOTHING: Reader([], last).answer,
-        LATEST_MENTION: lambda question: _mentioned(question, mentions),
-        FIRST_MENTION: lambda question: _mentioned(question, mentions[::-1]),
+        LATEST_MENTION: lambda question: _mentioned_choice(question, mentions),
+        FIRST_MENTION: lambda question: _mentioned_choice(question, mentions[::-1]),
     }
 
 
 def _mentions(dated: Sequence[Dated]) -> Iterator[tuple[str, str]]:
     """Yield each matter and value that is mentioned as the user's, in order, whatever is said of it."""
     for session in dated:
-        for one in session.statements:
-            if one.shape in SETS_VALUE or one.shape == "refed":
-                yield one.matter, one.value
-            for case in one.cases:
-                yield one.matter, case.then
+        for statement in session.statements:
+            if statement.shape in SETS_VALUE or statement.shape == "refed":
+                yield statement.matter, statement.value
+            for case in statement.cases:
+                yield statement.matter, case.then
 
 
-def _mentioned(question: FactQuestion, mentions: Sequence[tuple[str, str]]) -> FactChoice:
+def _mentioned_choice(question: FactQuestion, mentions: Sequence[tuple[str, str]]) -> FactChoice:
     own = [value for matter, value in mentions if matter == question.matter]
     if question.form == "over_time":
         return choice_of(question, COURSE_SEPARATOR.join(dict.fromkeys(own)))
     return choice_of(question, own[-1] if own else "")
-
-
-def _rows(user: FactUser) -> list[Row]:
-    rows: list[Row] = []
-    for one in user.outcomes:
-        rows.append({"user": user.name, "reader": one.reader, "kind": one.group, "right": f"{one.right} of {one.questions}"})
-    return rows
 
 
 FACTS_USERS = Stage(
@@ -122,7 +118,7 @@ FACTS_USERS = Stage(
         group="users",
         description="The accepted users: sessions, questions, and answers of programs that read everything, the last "
         "session or nothing, or believe the latest or the first mention. They are the rows of a release.",
-        rows=_rows,
+        rows=preview_rows("outcomes", "user=name reader kind=group right questions"),
         paper="MemGym",
     ),
 )

@@ -15,10 +15,11 @@ from assets.amemgym.tables import TABLES
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.annotation import StudyResult
 from assets.records.erratum import SettledErratum
-from assets.records.estimate import percent, rough_note, with_interval
+from assets.records.estimate import interval_note, percent, percents, with_interval
 from dataset_card.amemgym import statements
 from dataset_card.amemgym.example import Example
 from dataset_card.amemgym.plots import Plot
+from dataset_card.amemgym.pool import pool_terms, source_datasets
 from dataset_card.amemgym.reference.settings import settings_path
 from dataset_card.amemgym.statements import TAGS, data_json_path, title
 from dataset_card.card.basic import card_templates
@@ -27,15 +28,12 @@ from dataset_card.card.header import LICENSE_ID, card_header, expectations_path,
 from dataset_card.card.recipe import (
     embedded_model,
     models_by_role,
-    pool_terms,
     recipe_rows,
     salt_terms,
     shared_recipe,
-    source_datasets,
 )
 from dataset_card.release.manifest import ManifestUsage
 from validation.amemgym.report.contents import Facts, paper_count_rows, paper_length_rows
-from validation.report.page import percents_of_report
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -95,7 +93,7 @@ def render_card(card: Card) -> str:
             generator=card.generator,
             plots=card.plots,
             report=card.report,
-            rough=rough_note(card.report.finished, card.report.noun) if card.report else "",
+            intervals=interval_note(card.report.finished, card.report.noun) if card.report else "",
             example=card.example,
             noun="user",
             fields=list(field_rows(Episode)),
@@ -111,7 +109,7 @@ def render_card(card: Card) -> str:
 @cache
 def _environment() -> Environment:
     environment = card_templates(TEMPLATES)
-    filters: dict[str, Any] = {"shown": with_interval, "percent": percent, "percents": percents_of_report}
+    filters: dict[str, Any] = {"shown": with_interval, "percent": percent, "percents": percents}
     environment.filters.update(filters)
     return environment
 

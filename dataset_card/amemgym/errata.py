@@ -3,16 +3,13 @@
 Excluding a question also takes out the variables that serve no other question, and what mentioned only them.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
-
-from pydantic import BaseModel
 
 from assets.amemgym.records.episode import Episode, EpisodePeriod
 from assets.amemgym.records.state import Session, StateSchema
 from assets.records.erratum import Erratum, SettledErratum
 
-M = TypeVar("M", bound=BaseModel)
 V = TypeVar("V")
 
 
@@ -23,7 +20,7 @@ class Corrector:
         self._errata = tuple(errata)
         self._applied: set[int] = set()
 
-    def corrected(self, episodes: Iterable[Episode]) -> Iterator[Episode]:
+    def correct_episodes(self, episodes: Iterable[Episode]) -> Iterator[Episode]:
         """Yield the episodes as the errata leave them, in the same order."""
         by_user: dict[str, list[int]] = {}
         for number, erratum in enumerate(self._errata):
@@ -33,7 +30,7 @@ class Corrector:
             if corrected is not None:
                 yield corrected
 
-    def settled(self) -> tuple[SettledErratum, ...]:
+    def outcomes(self) -> tuple[SettledErratum, ...]:
         """Return what became of the errata, once all episodes have passed."""
         settled: list[SettledErratum] = []
         for number, erratum in enumerate(self._errata):
@@ -90,46 +87,12 @@ def _at(items: Sequence[Any], index: int) -> Any:
 def _correct(episode: Episode, erratum: Erratum) -> Episode | None:
     if erratum.action == "exclude":
         return without_question(episode, erratum.question_id) if erratum.question_id else None
-    return _reworded(episode, erratum) if erratum.action == "correct" else episode
-
-
-def _reworded(episode: Episode, erratum: Erratum) -> Episode:
-    fields = dict(episode)
-    if erratum.question_id is None:
-        fields["periods"] = _with_query(episode.periods, erratum)
-    elif erratum.choice_id is None:
-        schema = episode.state_schema
-        questions = _changed(schema.questions, lambda one: one.question_id == erratum.question_id, text=erratum.now)
-        fields["state_schema"] = schema.model_copy(update={"questions": questions})
-        fields["questions"] = _changed(episode.questions, lambda one: one.question_id == erratum.question_id, query=erratum.now)
-    else:
-        question = next(one for one in episode.questions if one.question_id == erratum.question_id)
-        choices = _changed(question.answer_choices, lambda one: one.choice_id == erratum.choice_id, answer=erratum.now)
-        fields["questions"] = _changed(episode.questions, lambda one: one is question, answer_choices=choices)
-    return Episode.model_validate(fields)
-
-
-def _with_query(periods: Sequence[EpisodePeriod], erratum: Erratum) -> list[EpisodePeriod]:
-    changed = list(periods)
-    for index, period in enumerate(periods):
-        if index == erratum.period:
-            # Times differ within a period, and the text is known to be that of the session meant.
-            sessions = _changed(period.sessions, lambda one: one.query == erratum.was, query=erratum.now)
-            changed[index] = period.model_copy(update={"sessions": sessions})
-    return changed
-
-
-def _changed(items: Iterable[M], wanted: Callable[[M], bool], **update: object) -> tuple[M, ...]:
-    """Return the items, the wanted ones with these values in place of their own."""
-    changed: list[M] = []
-    for item in items:
-        changed.append(item.model_copy(update=update) if wanted(item) else item)
-    return tuple(changed)
+    return episode
 
 
 def without_question(episode: Episode, question_id: str) -> Episode | None:
     """Return the rest of the user; None when it was the last question, because a user without questions measures nothing."""
-    questions = tuple(one for one in episode.questions if one.question_id != question_id)
+    questions = tuple(question for question in episode.questions if question.question_id != question_id)
     if not questions:
         return None
     names: set[str] = set()
@@ -137,8 +100,8 @@ def without_question(episode: Episode, question_id: str) -> Episode | None:
         names.update(question.required_info)
     schema = StateSchema(
         user_id=episode.user_id,
-        variables=tuple(one for one in episode.state_schema.variables if one.name in names),
-        questions=tuple(one for one in episode.state_schema.questions if one.question_id != question_id),
+        variables=tuple(variable for variable in episode.state_schema.variables if variable.name in names),
+        questions=tuple(question for question in episode.state_schema.questions if question.question_id != question_id),
     )
     periods = [_period_without(period, names) for period in episode.periods]
     fields = {**dict(episode), "state_schema": schema, "periods": periods, "questions": questions}
@@ -149,9 +112,10 @@ def _period_without(period: EpisodePeriod, names: Collection[str]) -> EpisodePer
     sessions: list[Session] = []
     for session in period.sessions:
         exposed = _only(session.exposed_states, names)
-        # A session that lets no value be known has no purpose any more.
-        if exposed:
-            sessions.append(session.model_copy(update={"exposed_states": exposed}))
+        mentions = _only(session.mentions, names)
+        # A session whose values are all gone has no purpose any more; one that never had any keeps its own.
+        if exposed or mentions or session.kind == "unrelated":
+            sessions.append(session.model_copy(update={"exposed_states": exposed, "mentions": mentions}))
     fields = {
         "sessions": tuple(sessions),
         "state": _only(period.state, names),

@@ -117,8 +117,8 @@ def _of_statistics(statistics: Statistics, report: QualityReport | None, *, numb
     alt = "Sessions and state updates per user by period"
     panels: list[Panel] = [partial(_trajectory_panel, statistics)]
     if report and report.movement:
-        alt += ", and the share of right options that changed"
-        panels.append(partial(report_figures.draw_golden_changes, report.movement))
+        alt += ", and which of their choices variables hold"
+        panels.append(partial(report_figures.draw_choice_shares, report.movement))
     yield PlotSpec("course", numbers, f"{alt}.", tuple(panels))
     alt = "Histograms of the lengths of session queries and of answers in tokens, beside the ranges in the paper."
     queries = partial(_lengths_panel, statistics.queries, "Session queries by length", PAPER_QUERIES)
@@ -131,11 +131,6 @@ def _of_report(report: QualityReport, *, numbers: str) -> Iterator[PlotSpec]:
         alt = "Accuracy of ways to answer without memory, with 95 % intervals, beside guessing and the limit of each."
         height = 1.1 + 0.24 * len(report.shortcuts)
         yield PlotSpec("shortcuts", numbers, alt, (partial(report_figures.draw_shortcut_accuracies, report.shortcuts),), height)
-    if report.movement and report.positions:
-        alt = "Which of their choices variables hold, by period, and how often the option at each place is right."
-        shares = partial(report_figures.draw_choice_shares, report.movement)
-        positions = partial(report_figures.draw_right_by_position, report.positions)
-        yield PlotSpec("balance", numbers, alt, (shares, positions))
 
 
 def _trajectory_panel(statistics: Statistics, axes: Axes) -> None:

@@ -58,6 +58,7 @@ FIGURES: dict[str, str] = {
     "ceiling": "ceiling: the score of perfect memory",
     "ceiling_sample.released": "ceiling over the users who stayed",
     "shortcuts.accuracy": "right without memory, by the shortcut {shortcut}",
+    "difficulty.value": "difficulty: {figure}",
     "recovery.recovered": "recovered: {direction}",
     "recovery.cannot_tell": "could not tell: {direction}",
     "gate_errors.share": "gate {gate}: {error}, decoys {kind}",
@@ -70,11 +71,8 @@ FIGURES: dict[str, str] = {
     "leaks.missed": "queries whose own values were not all read",
     "movement.choices_reached": "choices that are held at some time",
     "movement.evenness": "evenness of a variable's time over its choices",
-    "movement.returns": "updates that go back to a value left within two periods",
-    "movement.held_as_asked": "answers whose value was told as long before as the recipe asks",
     "diversity.near_within": "questions with a near-duplicate of the same user",
     "diversity.near_across": "questions with a near-duplicate of another user",
-    "coverage.distance": "people beside their pool: distance by {column}",
 }
 
 
@@ -93,8 +91,8 @@ class AMemGymExtras(ReleaseExtras):
         self._statistics = Statistics()
         self._data_json = stack.enter_context(JsonArrayWriter(folder / data_json_path(content.recipe.variant)))
 
-    def corrected(self, items: Iterable[Episode]) -> Iterable[Episode]:
-        return self._corrector.corrected(items)
+    def correct_items(self, items: Iterable[Episode]) -> Iterable[Episode]:
+        return self._corrector.correct_episodes(items)
 
     def add(self, item: Episode) -> None:
         super().add(item)
@@ -116,7 +114,7 @@ class AMemGymExtras(ReleaseExtras):
     def documents(self, files: Sequence[ManifestFile], *, rows: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
         """Yield the files that are not data: at the top, where the card's links lead in the folder and on the Hub alike."""
         content = self.content
-        errata = self._corrector.settled()
+        errata = self._corrector.outcomes()
         report = content.report if isinstance(content.report, QualityReport) else None
         recipe = expect_recipe(content.recipe, AMemGymRecipe)
         card = Card(
@@ -154,6 +152,7 @@ AMEMGYM_RELEASE = ReleaseFormat(
     figures=FIGURES,
     reported=True,
     expectations=TABLE_EXPECTATIONS,
+    as_json=to_reference,
     # Errata may take questions away, so their number is not what the recipe says.
     counts_per_item=lambda recipe: {"periods": recipe.num_periods + 1},
     # The bytes of `base` and `extra` stay as they are.

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Any, NamedTuple, cast, get_args, get_origin
 
-from assets.engine.benchmark import Table
 from assets.records.base import Record
+from assets.records.flat_tables import Table
 
 WORDS = {
     "str": "text",

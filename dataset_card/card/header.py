@@ -115,8 +115,8 @@ def _fields_of(kind: Any) -> list[dict[str, Any]]:
 
 def rows_in(info: Sequence[Mapping[str, Any]]) -> int:
     rows = 0
-    for one in info:
-        rows += sum(split["num_examples"] for split in one["splits"])
+    for part in info:
+        rows += sum(split["num_examples"] for split in part["splits"])
     return rows
 
 
@@ -159,7 +159,7 @@ def split_card(text: str, *, source: str) -> tuple[dict[str, Any], str]:
         return {}, text
     try:
         # Callers change the header that they get, and the loaded one is shared.
-        header = copy.deepcopy(_loaded(parts[1]))
+        header = copy.deepcopy(_load_header(parts[1]))
     except TooMuch as problem:
         raise CardError(f"The YAML header of {source} {problem}; correct it.") from problem
     except yaml.YAMLError as error:
@@ -170,6 +170,6 @@ def split_card(text: str, *, source: str) -> tuple[dict[str, Any], str]:
 
 
 @lru_cache(maxsize=64)
-def _loaded(text: str) -> object:
+def _load_header(text: str) -> object:
     # A header with all its configurations takes a while, and the same ones are read in every round.
     return load_yaml(text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from dataset_card.diff.errata_files import errata_by_item, rewordings
+from dataset_card.diff.errata_files import errata_by_item
 from dataset_card.diff.figures import Measured, count_metrics, metric_changes, report_metrics
 from dataset_card.diff.records import (
     DiffError,
@@ -68,7 +68,7 @@ class ComparedRelease:
         return {file.path: file.logical_digest for file in self.body.files if file.logical_digest}
 
     @property
-    def others(self) -> dict[str, str]:
+    def other_files(self) -> dict[str, str]:
         """Path to sha256 of the files without rows, but for card and recipe, which are compared by their content."""
         files: dict[str, str] = {}
         for file in self.body.files:
@@ -104,12 +104,12 @@ def compare_releases(
     if not any(table.change.scored and table.change.changed for table in rows.tables):
         reasons += _beyond_tables(before, after)
     settings = list(_settings(before, after))
-    files = _changed(before.others, after.others)
+    files = _changed_names(before.other_files, after.other_files)
     if before.card != after.card:
         files.append(CARD)
     patches: list[str] = []
-    for one in settings:
-        patches.append(f"{one.name} is {one.after or 'gone'} and was {one.before or 'not there'}")
+    for setting in settings:
+        patches.append(f"{setting.name} is {setting.after or 'gone'} and was {setting.before or 'not there'}")
     for path in files:
         patches.append(f"{path} differs")
     if before.logical != after.logical and not reasons:
@@ -125,9 +125,9 @@ def compare_releases(
         users_added=rows.items_added,
         users_removed=rows.items_removed,
         user_names=rows.item_names,
-        tables=tuple(one.change for one in rows.tables if one.change.before or one.change.after),
+        tables=tuple(table.change for table in rows.tables if table.change.before or table.change.after),
         statistics=metric_changes(_count(before, form), _count(after, form)),
-        quality=metric_changes(_reported(before, form), _reported(after, form)),
+        quality=metric_changes(_read_figures(before, form), _read_figures(after, form)),
         settings=tuple(settings),
         files=tuple(files),
     )
@@ -145,7 +145,6 @@ class _ComparedRows:
 
 def _compare_rows(before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat, examples: int) -> _ComparedRows:
     compared = _ComparedRows()
-    marked = rewordings(after.folder)
     tables = form.benchmark.tables
     (item_key,) = tables[form.item_table].key
     with _database(f"{before.folder} and {after.folder}") as connection:
@@ -159,10 +158,10 @@ def _compare_rows(before: ComparedRelease, after: ComparedRelease, *, form: Rele
             path = f"tables/{after.body.variant}/{name}.parquet"
             # The manifest knows that the rows are the same, so that nothing is read.
             if before.logical.get(path) == after.logical.get(path):
-                compared.tables.append(ComparedTable(_untouched(name, after, path, scored=table.scored)))
+                rows = next(file.rows or 0 for file in after.body.files if file.path == path)
+                compared.tables.append(ComparedTable(TableChange(table=name, scored=table.scored, before=rows, after=rows)))
                 continue
-            own_marks = tuple(one for one in marked if one.table == name)
-            pair = TablePair(name, table, old_file, new_file, examples, own_marks)
+            pair = TablePair(name, table, old_file, new_file, examples)
             compared.tables.append(_compare_table(connection, pair))
             if name == form.item_table:
                 compared.items_added = _ids_only_in(connection, new_file, other=old_file, key=item_key)
@@ -170,8 +169,8 @@ def _compare_rows(before: ComparedRelease, after: ComparedRelease, *, form: Rele
         titles = Titles(connection, tables, (before.tables, after.tables))
         compared.tables = list(titles.added_to(compared.tables))
         listed = {(item,) for item in (*compared.items_added, *compared.items_removed)}
-        for one in compared.tables:
-            for row in one.change.examples:
+        for compared_table in compared.tables:
+            for row in compared_table.change.examples:
                 if item_key in row.key:
                     listed.add((str(row.key[item_key]),))
         for (item,), name in sorted(titles.find(form.item_table, listed).items()):
@@ -226,11 +225,6 @@ def _whole_table(name: str, *, gone: bool) -> ComparedTable:
     return ComparedTable(TableChange(table=name), (reason,))
 
 
-def _untouched(name: str, side: ComparedRelease, path: str, *, scored: bool) -> TableChange:
-    rows = next(file.rows or 0 for file in side.body.files if file.path == path)
-    return TableChange(table=name, scored=scored, before=rows, after=rows)
-
-
 def _ids_only_in(connection: "DuckDBPyConnection", file: Path, *, other: Path, key: str) -> tuple[str, ...]:
     sql = f'SELECT "{key}" FROM read_parquet($file) EXCEPT SELECT "{key}" FROM read_parquet($other) ORDER BY "{key}"'
     return tuple(row[0] for row in connection.execute(sql, {"file": str(file), "other": str(other)}).fetchall())
@@ -243,7 +237,7 @@ def _count(side: ComparedRelease, form: ReleaseFormat) -> dict[str, Measured]:
     return figures
 
 
-def _reported(side: ComparedRelease, form: ReleaseFormat) -> dict[str, Measured]:
+def _read_figures(side: ComparedRelease, form: ReleaseFormat) -> dict[str, Measured]:
     return report_metrics(side.folder / REPORT, words=form.figures)
 
 
@@ -251,7 +245,7 @@ def _settings(before: ComparedRelease, after: ComparedRelease) -> Iterator[Setti
     """Yield the changes of recipe, prompts, errata, program and license, field by field."""
     old = _made_by(before)
     new = _made_by(after)
-    for name in _changed(old, new):
+    for name in _changed_names(old, new):
         yield SettingChange(name=name, before=old.get(name, ""), after=new.get(name, ""))
 
 
@@ -260,7 +254,7 @@ def _made_by(side: ComparedRelease) -> dict[str, str]:
         recipe = read_recipe_fields(side.folder)
     except ManifestError as error:
         raise DiffError(f"The release in {side.folder} cannot be compared: {error}") from error
-    settings = dict(_flat("", recipe))
+    settings = dict(_flatten("", recipe))
     for name, digest in side.body.prompt_fingerprints.items():
         settings[f"prompt {name}"] = digest
     settings.update(errata_by_item(side.folder))
@@ -269,13 +263,13 @@ def _made_by(side: ComparedRelease) -> dict[str, str]:
     return settings
 
 
-def _flat(name: str, value: object) -> Iterable[tuple[str, str]]:
+def _flatten(name: str, value: object) -> Iterable[tuple[str, str]]:
     if isinstance(value, dict):
         for key, item in cast(dict[str, object], value).items():
-            yield from _flat(f"{name}.{key}".lstrip("."), item)
+            yield from _flatten(f"{name}.{key}".lstrip("."), item)
     else:
         yield name, "" if value is None else str(value)
 
 
-def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+def _changed_names(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))

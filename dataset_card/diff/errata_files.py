@@ -1,7 +1,6 @@
 """The files of errata and studies: those beside a variant's versions, and those inside a release."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,7 @@ def errata_text(errata: Sequence[Erratum]) -> str:
     """Return the content of such a file, for whoever edits it."""
     head = (
         "# What the next release of this variant does about these items.\n"
-        "# action: note (tell it on the card), correct (give `now`), exclude (a question, or the user).\n"
+        "# action: note (tell it on the card), exclude (a question, or the user).\n"
     )
     lines = [erratum.model_dump(mode="json", exclude_defaults=True) | {"action": erratum.action} for erratum in errata]
     return head + yaml.safe_dump(lines, sort_keys=False, allow_unicode=True, width=120)
@@ -78,41 +77,10 @@ def read_settled(folder: Path) -> tuple[SettledErratum, ...]:
 def errata_by_item(folder: Path) -> dict[str, str]:
     """Return outcome and reason of a release's errata, by item. Raises ErrataError."""
     outcomes: dict[str, str] = {}
-    for one in read_settled(folder):
-        name = f"erratum {one.erratum.place} of {one.erratum.user_id}"
-        outcomes[name] = f"{one.outcome} ({one.erratum.action}): {one.erratum.reason}"
+    for erratum in read_settled(folder):
+        name = f"erratum {erratum.erratum.place} of {erratum.erratum.user_id}"
+        outcomes[name] = f"{erratum.outcome} ({erratum.erratum.action}): {erratum.erratum.reason}"
     return outcomes
-
-
-@dataclass(frozen=True)
-class Rewording:
-    """A cell of a flat table that was corrected, and what two people marked as wording only. `key` is the row's, as text."""
-
-    table: str
-    column: str
-    key: tuple[str, ...]
-    was: str
-    now: str
-
-
-def rewordings(folder: Path) -> tuple[Rewording, ...]:
-    """Return the corrections of a release that two people marked as wording only. Raises ErrataError."""
-    found: list[Rewording] = []
-    for one in read_settled(folder):
-        if one.outcome == "applied" and one.erratum.changes_wording_only:
-            found.append(_rewording(one.erratum))
-    return tuple(found)
-
-
-def _rewording(erratum: Erratum) -> Rewording:
-    user = erratum.user_id
-    if erratum.question_id is None:
-        key = (user, str(erratum.period), str(erratum.session))
-        return Rewording("sessions", "query", key, erratum.was, erratum.now)
-    if erratum.choice_id is None:
-        return Rewording("questions", "query", (user, erratum.question_id), erratum.was, erratum.now)
-    key = (user, erratum.question_id, erratum.choice_id)
-    return Rewording("answer_choices", "answer", key, erratum.was, erratum.now)
 
 
 def studies_bytes(studies: Sequence[StudyResult]) -> bytes:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 # In the report these are lists of cases to look at, limits and luck rather than measurements, or counted here as well.
 NOT_METRICS = frozenset(
     {
-        *("worst", "examples", "similar", "groups", "likeness", "kinds"),
-        *("low", "high", "limit", "random", "luck", "by_chance", "threshold"),
+        *("worst", "examples", "similar", "kinds"),
+        *("low", "high", "limit", "random", "luck", "threshold"),
         *("counts", "lengths", "turns_per_user", "golden_changes", "parity"),
-        *("max_false_accept", "max_auroc", "length_tolerance"),
+        *("max_auroc", "length_tolerance"),
     }
 )
 # Sums of floats differ in their last digits with the order of the rows, which is no change.
@@ -51,15 +51,12 @@ def count_metrics(connection: "DuckDBPyConnection", tables: Path, metrics: Mappi
     measured: dict[str, Measured] = {}
     for name, sql in metrics.items():
         # A release may have been made before this table was.
-        if not _tables_in(sql) <= files.keys():
+        named = {name for _, name, _, _ in Formatter().parse(sql) if name}
+        if not named <= files.keys():
             continue
         row = connection.execute(sql.format_map(files)).fetchone()
-        measured[name] = Measured(_rounded(row[0]) if row else None)
+        measured[name] = Measured(_round_figure(row[0]) if row else None)
     return measured
-
-
-def _tables_in(sql: str) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(sql) if name}
 
 
 def report_metrics(path: Path, *, words: Mapping[str, str]) -> dict[str, Measured]:
@@ -73,30 +70,32 @@ def report_metrics(path: Path, *, words: Mapping[str, str]) -> dict[str, Measure
         content: object = parse_json(read_bounded(path, most=MOST_MANIFEST_BYTES))
     except ValueError as error:
         raise DiffError(f"{path} cannot be read as a quality report.") from error
-    return dict(_measured("", content, words, {}))
+    return dict(_measured_figures("", content, words, {}))
 
 
-def _measured(path: str, value: Any, words: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[tuple[str, Measured]]:
+def _measured_figures(
+    path: str, value: Any, words: Mapping[str, str], texts: Mapping[str, str]
+) -> Iterator[tuple[str, Measured]]:
     """Yield the figures below a path. `texts`: those that tell apart the items of the lists and mappings on the way."""
     if isinstance(value, float):
-        yield _name(path, words, texts), Measured(_rounded(value))
+        yield _name(path, words, texts), Measured(_round_figure(value))
     elif isinstance(value, dict):
         fields = cast(dict[str, Any], value)
         if {"value", "low", "high"} <= fields.keys():
-            estimate = Measured(_rounded(fields["value"]), _rounded(fields["low"]), _rounded(fields["high"]))
+            estimate = Measured(_round_figure(fields["value"]), _round_figure(fields["low"]), _round_figure(fields["high"]))
             yield _name(path, words, texts), estimate
             return
         for key, inner in fields.items():
             if path in words:
-                yield from _measured(path, inner, words, {**texts, "key": key})
+                yield from _measured_figures(path, inner, words, {**texts, "key": key})
             elif key not in NOT_METRICS:
-                yield from _measured(f"{path}.{key}".lstrip("."), inner, words, texts)
+                yield from _measured_figures(f"{path}.{key}".lstrip("."), inner, words, texts)
     elif isinstance(value, list):
         for item in cast(list[Any], value):
             own = _texts(item)
             # Numbers in a list cannot be paired without one.
             if own:
-                yield from _measured(path, item, words, {**texts, **own})
+                yield from _measured_figures(path, item, words, {**texts, **own})
 
 
 def _texts(item: object) -> dict[str, str]:
@@ -130,5 +129,5 @@ def metric_changes(before: Mapping[str, Measured], after: Mapping[str, Measured]
     return tuple(changes)
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_figure(value: float | None) -> float | None:
     return None if value is None else round(float(value), DIGITS)

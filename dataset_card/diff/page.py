@@ -8,17 +8,17 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from assets.reporting.page_style import NARROW_TABLES, page_style, titled
+from assets.reporting.page_style import NARROW_TABLES, page_style, with_title
 from assets.reporting.plurals import counted
 from dataset_card.diff.records import MetricChange, ReleaseDiff
-from dataset_card.diff.render import COUNTS, LABELS, by_interest, marked_words, named, tables_of
+from dataset_card.diff.render import COUNTS, LABELS, by_interest, marked_words, name_users, tables_of
 
 # Longer lists make a page that nobody reads; --json has all of them.
 USERS_SHOWN = 50
 FIGURES_DRAWN = 24
 STYLE = Path(__file__).with_name("page.css")
 # Kinds of rows in the picture of tables, from what stayed to what decides the version.
-KINDS = ("unchanged", "added", "annotated", "reworded", "relabelled", "removed")
+KINDS = ("unchanged", "added", "annotated", "relabelled", "removed")
 PLACES = ("beyond", "no interval", "inside")
 NAMES = {kind: COUNTS.get(kind, "as before") for kind in KINDS}
 
@@ -65,7 +65,7 @@ def diff_page(diff: ReleaseDiff) -> str:
         movements=list(_movements(diff.quality))[:FIGURES_DRAWN],
         shared=tables_of(diff, untouched=True),
         names=NAMES,
-        named=named,
+        name_users=name_users,
         marked_words=marked_words,
         users_shown=USERS_SHOWN,
     )
@@ -90,12 +90,12 @@ def _bars(diff: ReleaseDiff) -> Iterator[Bar]:
 
 def _movements(figures: Sequence[MetricChange]) -> Iterator[Movement]:
     """Yield figures between 0 and 1, those first that moved beyond their intervals."""
-    for one in sorted(figures, key=lambda one: PLACES.index(one.place)):
-        if one.before is None or one.after is None or not (0 <= one.before <= 1 and 0 <= one.after <= 1):
+    for figure in sorted(figures, key=lambda figure: PLACES.index(figure.place)):
+        if figure.before is None or figure.after is None or not (0 <= figure.before <= 1 and 0 <= figure.after <= 1):
             continue
-        low = _percent(one.low)
-        high = _percent(one.high)
-        yield Movement(one.figure, 100 * one.before, 100 * one.after, low, high, one.place)
+        low = _percent(figure.low)
+        high = _percent(figure.high)
+        yield Movement(figure.figure, 100 * figure.before, 100 * figure.after, low, high, figure.place)
 
 
 def _percent(end: float | None) -> float | None:
@@ -116,6 +116,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Any] = {"counted": counted, "titled": titled, "share": _share}
+    filters: dict[str, Any] = {"counted": counted, "titled": with_title, "share": _share}
     environment.filters.update(filters)
     return environment

@@ -7,7 +7,7 @@ from pydantic import Field
 from assets.records.base import Record
 from dataset_card.release.versions import Level, highest_level
 
-ChangeKind = Literal["label", "wording", "note"]
+ChangeKind = Literal["label", "note"]
 
 
 class DiffError(ValueError):
@@ -50,9 +50,8 @@ class RowChange(Record):
 class TableChange(Record):
     """One table: rows before and after, how many came, went, or changed.
 
-    `relabelled` rows differ in something that an assistant reads or is scored on, `reworded` ones only by errata that
-    two people marked as wording only, and `annotated` ones only in columns that no assistant reads. `examples` are the first
-    of the changed rows, in this order.
+    `relabelled` rows differ in something that an assistant reads or is scored on, `annotated` ones only in columns that no
+    assistant reads. `examples` are the first of the changed rows, in this order.
     """
 
     table: str
@@ -62,7 +61,6 @@ class TableChange(Record):
     added: int = 0
     removed: int = 0
     relabelled: int = 0
-    reworded: int = 0
     annotated: int = 0
     examples: tuple[RowChange, ...] = ()
 
@@ -73,7 +71,7 @@ class TableChange(Record):
     @property
     def changed_rows(self) -> int:
         """The number of rows that are in both releases with other values."""
-        return self.relabelled + self.reworded + self.annotated
+        return self.relabelled + self.annotated
 
 
 class MetricChange(Record):

@@ -30,7 +30,6 @@ COUNTS = {
     "added": "new",
     "removed": "gone",
     "relabelled": "read or scored otherwise",
-    "reworded": "wording only",
     "annotated": "notes only",
 }
 
@@ -58,26 +57,26 @@ class DiffTables:
 
 def tables_of(diff: ReleaseDiff, *, untouched: bool = False) -> DiffTables:
     """Return all tables of a diff; `untouched`: also the rows of tables without a change."""
-    counts = [name for name in COUNTS if name in ("before", "after") or any(getattr(one, name) for one in diff.tables)]
+    counts = [name for name in COUNTS if name in ("before", "after") or any(getattr(table, name) for table in diff.tables)]
     rows: list[tuple[str, ...]] = []
     for table in by_interest(diff):
         if table.changed or untouched:
             rows.append((table.table, *(f"{getattr(table, name):,}" for name in counts)))
-    settings = tuple((one.name, one.before, one.after) for one in diff.settings)
+    settings = tuple((setting.name, setting.before, setting.after) for setting in diff.settings)
     return DiffTables(
         rows=DiffTable("Rows by table", ("table", *map(COUNTS.__getitem__, counts)), tuple(rows)),
-        beyond=_moved("Figures that moved beyond their intervals", diff, "beyond"),
-        exact=_moved("Figures without an interval that moved", diff, "no interval"),
-        inside=_moved("Figures that moved inside their intervals", diff, "inside"),
+        beyond=_moved_figures("Figures that moved beyond their intervals", diff, "beyond"),
+        exact=_moved_figures("Figures without an interval that moved", diff, "no interval"),
+        inside=_moved_figures("Figures that moved inside their intervals", diff, "inside"),
         settings=DiffTable("How it was made", ("how it was made", "before", "now"), settings, numbers=False),
     )
 
 
-def _moved(title: str, diff: ReleaseDiff, place: str) -> DiffTable:
+def _moved_figures(title: str, diff: ReleaseDiff, place: str) -> DiffTable:
     rows: list[tuple[str, ...]] = []
-    for one in diff.figures:
-        if one.place == place:
-            rows.append((one.figure, _figure_text(one.before), _figure_text(one.after)))
+    for figure in diff.figures:
+        if figure.place == place:
+            rows.append((figure.figure, _figure_text(figure.before), _figure_text(figure.after)))
     return DiffTable(title, ("figure", "before", "now"), tuple(rows))
 
 
@@ -85,10 +84,10 @@ def verdict(diff: ReleaseDiff) -> str:
     """Say in one sentence which number has to grow, and why."""
     if diff.level == "same":
         return f"{diff.before.name} and {diff.after.name} are the same release."
-    return f"From {diff.before.name} to {diff.after.name}: a new {diff.level} number, because {named(diff.reason, diff)}."
+    return f"From {diff.before.name} to {diff.after.name}: a new {diff.level} number, because {name_users(diff.reason, diff)}."
 
 
-def named(sentence: str, diff: ReleaseDiff) -> str:
+def name_users(sentence: str, diff: ReleaseDiff) -> str:
     """Return the sentence with the users' names in place of their ids. In a card ids stay, because its bytes are released."""
     for item, name in diff.user_names.items():
         # An id that is a word may stand in a sentence as something else.

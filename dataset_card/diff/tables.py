@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from assets.engine.benchmark import Table
+from assets.records.flat_tables import Table
 from assets.reporting.plurals import counted, is_or_are
-from dataset_card.diff.errata_files import Rewording
 from dataset_card.diff.records import CellChange, ChangeKind, RowChange, TableChange, VersionReason
 from dataset_card.release.versions import Level
 
@@ -16,19 +15,18 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 # In the order of the columns that `_TableJoin.change` selects.
-COUNTED = ("before", "after", "added", "removed", "relabelled", "reworded", "annotated")
+COUNTED = ("before", "after", "added", "removed", "relabelled", "annotated")
 
 
 @dataclass(frozen=True)
 class TablePair:
-    """One table of both releases, how many changed rows to show, and its cells that two people marked as wording only."""
+    """One table of both releases, and how many changed rows to show."""
 
     name: str
     table: Table
     before: Path
     after: Path
     examples: int
-    rewordings: tuple[Rewording, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,20 +70,14 @@ class _TableJoin:
                 self._notes.append(name)
             else:
                 self._labels.append(name)
-        # Column, key as text, text before and after of each cell that people marked as wording only.
-        self._marked = {(one.column, *one.key, one.was, one.now) for one in pair.rewordings}
-        self._marked_columns = {one.column for one in pair.rewordings}
         on = " AND ".join(f'b."{key}" = a."{key}"' for key in self._keys)
         self._join = f"FROM read_parquet($before) AS b FULL JOIN read_parquet($after) AS a ON {on}"
         # A key is never null, so its first column says on which side a row is.
         self._old = f'b."{self._keys[0]}"'
         self._fresh = f'a."{self._keys[0]}"'
         self._both = f"{self._old} IS NOT NULL AND {self._fresh} IS NOT NULL"
-        # The weight of a changed row: read or scored otherwise, reworded, or changed in a note.
-        self._order = (
-            f"CASE WHEN {self._differs(self._labels, unmarked=True)} THEN 0 "
-            f"WHEN {self._differs(self._labels)} THEN 1 WHEN {self._differs(self._notes)} THEN 2 END"
-        )
+        # The weight of a changed row: read or scored otherwise, or changed in a note.
+        self._order = f"CASE WHEN {self._differs(self._labels)} THEN 0 WHEN {self._differs(self._notes)} THEN 1 END"
 
     def change(self) -> TableChange:
         """Return the counts, and the first rows that differ."""
@@ -95,7 +87,7 @@ class _TableJoin:
             f"count({self._fresh})",
             f"count(*) FILTER ({self._old} IS NULL)",
             f"count(*) FILTER ({self._fresh} IS NULL)",
-            *map(of_weight.format, range(3)),
+            *map(of_weight.format, range(2)),
         ]
         counts = dict(zip(COUNTED, self._rows(f"SELECT {', '.join(selected)} {self._join}")[0], strict=True))
         change = TableChange(table=self._pair.name, scored=self._pair.table.scored, **counts)
@@ -124,8 +116,6 @@ class _TableJoin:
         if change.relabelled:
             changed = f"changed in what an assistant reads or is scored on{self._first_label(change)}"
             yield self._reason("major", change.relabelled, changed)
-        if change.reworded:
-            yield self._reason("minor", change.reworded, "corrected in wording only, as two people marked")
         if change.annotated:
             yield self._reason("patch", change.annotated, "changed in notes that no assistant reads")
 
@@ -160,47 +150,29 @@ class _TableJoin:
         )
         for row in rows:
             key = row[: len(keys)]
-            cells = tuple(self._cells(columns, key, row[len(keys) :]))
+            cells = tuple(self._cells(columns, row[len(keys) :]))
             yield RowChange(key=dict(zip(self._keys, key, strict=True)), cells=cells)
 
-    def _cells(self, columns: Sequence[str], key: tuple[object, ...], values: Sequence[object]) -> Iterator[CellChange]:
+    def _cells(self, columns: Sequence[str], values: Sequence[object]) -> Iterator[CellChange]:
         """Yield the cells that differ. `values` are two for each column: before and after."""
         for number, name in enumerate(columns):
             before = values[2 * number]
             after = values[2 * number + 1]
             if before != after:
-                kind = self._kind(name, key, before, after)
+                kind: ChangeKind = "note" if name in self._notes else "label"
                 yield CellChange(column=name, kind=kind, before=value_text(before), after=value_text(after))
 
-    def _kind(self, column: str, key: tuple[object, ...], before: object, after: object) -> ChangeKind:
-        if column in self._notes:
-            return "note"
-        marked = isinstance(before, str) and isinstance(after, str) and (column, *map(str, key), before, after) in self._marked
-        return "wording" if marked else "label"
-
-    def _differs(self, columns: list[str], *, unmarked: bool = False) -> str:
-        """Return SQL that is true where a column differs; `unmarked`: otherwise than people marked as wording only."""
-        parts: list[str] = []
-        for name in columns:
-            exception = self._not_marked(name) if unmarked else ""
-            parts.append(f'(b."{name}" IS DISTINCT FROM a."{name}"{exception})')
+    def _differs(self, columns: list[str]) -> str:
+        """Return SQL that is true where a column differs."""
+        parts = [f'b."{name}" IS DISTINCT FROM a."{name}"' for name in columns]
         return f"({' OR '.join(parts)})" if parts else "false"
-
-    def _not_marked(self, column: str) -> str:
-        if column not in self._marked_columns:
-            return ""
-        key = "::VARCHAR, ".join(_columns_of("a", self._keys))
-        return f' AND [{key}::VARCHAR, b."{column}", a."{column}"] NOT IN (SELECT unnest($marked))'
 
     def _columns(self, path: Path) -> dict[str, str]:
         described = self._connection.execute("DESCRIBE SELECT * FROM read_parquet($path)", {"path": str(path)}).fetchall()
         return {name: str(kind) for name, kind, *_ in described}
 
     def _rows(self, sql: str) -> list[tuple[Any, ...]]:
-        given: dict[str, Any] = {"before": str(self._pair.before), "after": str(self._pair.after)}
-        # DuckDB refuses a value that the query does not name.
-        if "$marked" in sql:
-            given["marked"] = [list(cell[1:]) for cell in sorted(self._marked)]
+        given = {"before": str(self._pair.before), "after": str(self._pair.after)}
         return self._connection.execute(sql, given).fetchall()
 
 

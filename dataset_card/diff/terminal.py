@@ -37,7 +37,7 @@ def _print_rows(table: TableChange, console: Console) -> None:
         key = [f"{name.removesuffix('_id')} {row.titles.get(name, value)}" for name, value in row.key.items()]
         console.print(Text(f"{table.table}: {', '.join(key)}", style="bold"))
         for cell in row.cells:
-            note = {"wording": " (wording only)", "note": " (a note)"}.get(cell.kind, "")
+            note = " (a note)" if cell.kind == "note" else ""
             console.print(Text(f"  {cell.column}{note}: ").append_text(_marked_text(cell)))
     more = table.changed_rows - len(rows)
     if rows and more:

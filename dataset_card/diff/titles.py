@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assets.engine.benchmark import Table
+from assets.records.flat_tables import Table
 from dataset_card.diff.records import RowChange
 from dataset_card.diff.tables import ComparedTable
 
@@ -53,12 +53,12 @@ class Titles:
             if not table.title:
                 continue
             keys: set[Key] = set()
-            for one in compared:
-                keys.update(_part(row, table) for row in one.change.examples if _has_key(row, table))
+            for other in compared:
+                keys.update(_part(row, table) for row in other.change.examples if _has_key(row, table))
             known[name] = self.find(name, keys)
-        for one in compared:
-            examples = tuple(row.model_copy(update={"titles": self._of_row(row, known)}) for row in one.change.examples)
-            yield replace(one, change=one.change.model_copy(update={"examples": examples}))
+        for other in compared:
+            examples = tuple(row.model_copy(update={"titles": self._of_row(row, known)}) for row in other.change.examples)
+            yield replace(other, change=other.change.model_copy(update={"examples": examples}))
 
     def _of_row(self, row: RowChange, known: Mapping[str, Mapping[Key, str]]) -> dict[str, str]:
         """Return titles by the last column of each key that the row's own key holds."""

@@ -13,14 +13,16 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from assets.recipe.recipe import VARIANT_PATTERN
 from assets.records.base import Record
 from assets.records.estimate import Estimate
+from assets.records.paths import RelativePath
 from dataset_card.card.benchmark_file import BENCHMARK_FILE
 from dataset_card.card.recipe import EMBEDDED_FAMILY
 from dataset_card.errors import HubError, UnfitRelease
 from dataset_card.hub.port import LocalFile, RemoteFile, TreeChange
 from dataset_card.release.manifest import CARD, MANIFEST, VERSION_PATTERN
-from dataset_card.release.versions import Numbers, is_version, numbers
+from dataset_card.release.versions import VARIANT, Numbers, is_version, numbers
 
 TABLES = "tables"
 VERSIONS = "versions.json"
@@ -33,7 +35,7 @@ LONGEST_REPO = 96
 
 
 class _ListedFile(BaseModel):
-    path: str
+    path: RelativePath
     bytes: int = 0
     sha256: str = ""
     rows: int | None = None
@@ -48,13 +50,15 @@ class ReleaseSummary(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    variant: str
+    variant: str = Field(pattern=VARIANT_PATTERN)
     version: str = Field(pattern=VERSION_PATTERN)
     digest: str
     files: tuple[_ListedFile, ...]
     generator: str = ""
     previous: _Predecessor | None = None
     models: dict[str, str] = Field(default_factory=dict[str, str])
+    own_texts: tuple[tuple[str, ...], ...] = ()
+    derived_from: str = ""
 
     @property
     def is_embedded(self) -> bool:
@@ -120,7 +124,7 @@ def variants_in(paths: Iterable[str]) -> list[str]:
     variants: list[str] = []
     for path in paths:
         folder, _, name = path.partition("/")
-        if name == MANIFEST:
+        if name == MANIFEST and VARIANT.fullmatch(folder):
             variants.append(folder)
     return sorted(variants)
 
@@ -198,7 +202,7 @@ def versions_bytes(versions: Versions) -> bytes:
 
 def with_version(versions: Versions, new: PublishedVersion) -> Versions:
     """Return the list with this version; one that is there already keeps its day and status, and gets new scores."""
-    by_tag = {one.tag: one for one in versions}
+    by_tag = {version.tag: version for version in versions}
     old = by_tag.get(new.tag)
     if old is not None:
         # A publication that goes on after midnight, or after the version was deprecated, changes neither.

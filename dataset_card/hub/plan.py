@@ -105,7 +105,7 @@ class Planner:
             )
         if self.release.tag in refs.tags:
             self._check_scores(state)
-            return PublishPlan(state, self._tagged(), TreeChange((), (), frozenset()), refs.pull_requests)
+            return PublishPlan(state, self._tagged_commit(), TreeChange((), (), frozenset()), refs.pull_requests)
         self._check_version(refs)
         by_hand = tuple(self._tree(state.sha).written_by_hand())
         return PublishPlan(state, None, self.change_at(state.sha), refs.pull_requests, by_hand)
@@ -119,6 +119,8 @@ class Planner:
         if published is not None and published.release.numbers > self.release.numbers:
             raise self._older_than(published.release.version)
         tree.check_foreign(self.release, card=self._own_card, files=self.files)
+        for card in cards.values():
+            self._check_own_items(card.release)
         return self._change(tree)
 
     def has_release_at(self, sha: str) -> bool:
@@ -138,7 +140,7 @@ class Planner:
         # A license that people chose for the whole repository stays.
         if LICENSE not in tree.files and (self.request.folder / LICENSE).is_file():
             top[LICENSE] = LocalFile(LICENSE, self.request.folder / LICENSE)
-        return tree_change({**self.files, **top}, tree=tree.files, owned=tree.owned(self.release.variant))
+        return tree_change({**self.files, **top}, tree=tree.files, owned=tree.owned_paths(self.release.variant))
 
     def _check_embedded(self, state: RepoState | None) -> None:
         """Raise PublishRefused where rows of the embedded model would be open to others, and nobody said that they may."""
@@ -157,6 +159,26 @@ class Planner:
                     f"No language model wrote {release.tag}, and {self.repo} is open to others or would be: publish it "
                     "privately, make it with a real model, or allow it (--embedded, in Dagster `embedded: true`)."
                 )
+
+    def _check_own_items(self, other: ReleaseSummary) -> None:
+        """Raise PublishRefused where another variant has items of this one, and neither says that it is derived from the other.
+
+        Whoever trains on the one or is scored on both would count these items twice.
+        """
+        release = self.release
+        if {release.variant, release.derived_from or release.variant} & {other.variant, other.derived_from}:
+            return
+        others = [set(texts) for texts in other.own_texts]
+        shared = 0
+        for texts in release.own_texts:
+            own = set(texts)
+            shared += bool(own) and any(own <= theirs or theirs < own for theirs in others if theirs)
+        if shared:
+            raise PublishRefused(
+                f"{shared} of the {len(release.own_texts)} items of {release.variant} ask the same as items of "
+                f"{other.variant}, which {self.repo} has already: set `salt` of {release.variant} and generate it again, or "
+                f"say in its recipe that it is derived (`derived_from: {other.variant}`)."
+            )
 
     def _check_scores(self, state: RepoState) -> None:
         """Raise PublishRefused for scores that the published version does not have already."""
@@ -210,7 +232,7 @@ class Planner:
         if self.release.numbers < numbers(smallest):
             raise PublishRefused(f"{self.repo}: {too_low(self.release.version, diff=diff, smallest=smallest)}")
 
-    def _tagged(self) -> str:
+    def _tagged_commit(self) -> str:
         state = self._state_of_tag(self.release.tag)
         if not self.has_release_at(state.sha):
             raise TagConflict(

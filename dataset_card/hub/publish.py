@@ -50,7 +50,7 @@ class Published:
 class Publisher:
     """Brings a release to a Hub.
 
-    `format_of` gives the format of a release's folder; `repo` is where releases go unless somebody names another;
+    `format_of` gives the format of a release's folder;
     `registry` None: no tag is written down; `notice` gets a line for each pause.
     """
 
@@ -59,14 +59,12 @@ class Publisher:
         hub: Hub,
         *,
         format_of: FormatOf,
-        repo: str = "",
         registry: TagRegistry | None = None,
         pause: Callable[[float], None] = time.sleep,
         notice: Callable[[str], None] | None = None,
     ) -> None:
         self._hub = hub
         self._format_of = format_of
-        self.repo = repo
         self._registry = registry
         self._pause = pause
         self._notice = notice
@@ -172,7 +170,7 @@ class Publisher:
             self._hub.set_visibility(planner.repo, visibility=planner.request.visibility)
 
     def _check_registry(self, planner: Planner) -> None:
-        registered = self._registered(planner)
+        registered = self._registered_tag(planner)
         # The Hub may have lost the tag; whoever has the data knows its digest.
         if registered is not None and registered.digest != planner.release.digest:
             raise TagConflict(
@@ -182,7 +180,7 @@ class Publisher:
 
     def _register(self, planner: Planner, commit: str) -> None:
         """Write down where the tag is. Raises TagConflict when it was elsewhere, and nobody here moved it."""
-        registered = self._registered(planner)
+        registered = self._registered_tag(planner)
         tag = planner.release.tag
         if self._registry is None or (registered is not None and registered.commit == commit):
             return
@@ -201,7 +199,7 @@ class Publisher:
         except HubMissing:
             return False
 
-    def _registered(self, planner: Planner) -> TagEntry | None:
+    def _registered_tag(self, planner: Planner) -> TagEntry | None:
         if self._registry is None:
             return None
         return self._registry.find(self._hub.endpoint, repo=planner.repo, tag=planner.release.tag)

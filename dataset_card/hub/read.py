@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from assets.records.paths import PathRefused, path_inside
 from dataset_card.card.header import CardError
 from dataset_card.errors import HubError, HubMissing, HubUnreachable
 from dataset_card.hub.layout import (
@@ -27,13 +28,12 @@ from dataset_card.hub.port import Hub, LocalFile
 from dataset_card.hub.tag_registry import TagEntry, TagRegistry, missing_tag, moved_tag
 from dataset_card.release.loadable import matches, read_configurations
 from dataset_card.release.manifest import CARD, MANIFEST, Manifest, ManifestError, read_manifest
-from dataset_card.release.verify import examine_release, verify_release
-from dataset_card.release.versions import VARIANT
+from dataset_card.release.verify import verify_release
+from dataset_card.release.versions import ON_THE_HUB, VARIANT
 
 # Beside the variants; no variant begins with a dot.
 FILES = ".files"
 COMMIT = re.compile(r"[0-9a-f]{40}")
-ON_THE_HUB = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<revision>[^@\s]+)")
 
 
 class BadRelease(HubError):
@@ -140,7 +140,7 @@ class ReleaseReader:
             raise BadRelease(f"{source} is not of the form OWNER/NAME@REVISION.")
         hub = self._open_hub()
         repo = checked_repo(name["repo"])
-        commit, _ = self._resolved(hub, repo=repo, revision=name["revision"], registered=None)
+        commit, _ = self._resolve_revision(hub, repo=repo, revision=name["revision"], registered=None)
         _refuse_moved(source, commit=commit, before=expected.commit)
         remote = hub.files(repo, sha=commit).get(path)
         if remote is None:
@@ -149,7 +149,10 @@ class ReleaseReader:
         sha256 = hashlib.sha256(content).hexdigest()
         if not LocalFile(path, content).is_at(remote) or expected.digest not in (None, sha256, f"sha256:{sha256}"):
             raise BadRelease(f"{path} of {source} has the sha256 {sha256}, which is not that of the file asked for.")
-        target = self._home(repo, commit) / FILES / path
+        try:
+            target = path_inside(self._home(repo, commit) / FILES, path)
+        except PathRefused as problem:
+            raise BadRelease(f"The file of {source} cannot be kept here: {problem}.") from problem
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = target.with_name(f".{target.name}-{os.getpid()}")
         draft.write_bytes(content)
@@ -158,13 +161,13 @@ class ReleaseReader:
     def _on_the_hub(self, repo: str, *, revision: str, expected: Expected) -> ReadRelease:
         hub = self._open_hub()
         registered = self._registry.find(hub.endpoint, repo=repo, tag=revision)
-        commit, is_tag = self._resolved(hub, repo=repo, revision=revision, registered=registered)
+        commit, is_tag = self._resolve_revision(hub, repo=repo, revision=revision, registered=registered)
         address = f"{repo}@{revision}"
         if registered is not None:
             _refuse_moved(address, commit=commit, before=registered.commit)
         _refuse_moved(address, commit=commit, before=expected.commit)
         variant = self._variant(hub, address=address, commit=commit, asked=expected.variant)
-        folder = self._fetched(hub, repo=repo, commit=commit, variant=variant)
+        folder = self._fetch_folder(hub, repo=repo, commit=commit, variant=variant)
         release = ReadRelease(folder, read_manifest(folder), repo, revision, commit)
         if variant == variant_of_tag(revision) and _summary(release.manifest).tag != revision:
             raise BadRelease(f"{address} holds version {release.manifest.version} of {variant}; ask its owner which is meant.")
@@ -176,7 +179,7 @@ class ReleaseReader:
             self._registry.add(entry)
         return release
 
-    def _resolved(self, hub: Hub, *, repo: str, revision: str, registered: TagEntry | None) -> tuple[str, bool]:
+    def _resolve_revision(self, hub: Hub, *, repo: str, revision: str, registered: TagEntry | None) -> tuple[str, bool]:
         """Return the commit, asked for once, and True where the revision is a tag. A registered tag can do without the Hub."""
         # A commit never changes, so that nothing has to be asked.
         if COMMIT.fullmatch(revision):
@@ -200,7 +203,7 @@ class ReleaseReader:
         named = asked or variant_of_tag(revision)
         if named and VARIANT.fullmatch(named) and (self._home(repo, commit) / named).is_dir():
             return named
-        held = [name for name in variants_in(hub.files(repo, sha=commit)) if VARIANT.fullmatch(name)]
+        held = variants_in(hub.files(repo, sha=commit))
         if named in held:
             return named
         if len(held) == 1 and asked is None:
@@ -208,7 +211,7 @@ class ReleaseReader:
         content = f"it holds {', '.join(held)}" if held else "it holds no release"
         raise BadRelease(f"{address} does not say which variant to read, and {content}; name the variant, or its tag.")
 
-    def _fetched(self, hub: Hub, *, repo: str, commit: str, variant: str) -> Path:
+    def _fetch_folder(self, hub: Hub, *, repo: str, commit: str, variant: str) -> Path:
         """Return the release as a folder of its own."""
         target = self._home(repo, commit) / variant
         if target.is_dir():
@@ -285,11 +288,19 @@ def _check_digest(release: ReadRelease, expected: str | None) -> None:
         )
 
 
-def repository_problems(hub: Hub, repo: str, *, tag: str, variant: str = "", registered: TagEntry | None = None) -> list[str]:
+def repository_problems(
+    hub: Hub,
+    repo: str,
+    *,
+    tag: str,
+    examine: Callable[[Path], list[str]],
+    variant: str = "",
+    registered: TagEntry | None = None,
+) -> list[str]:
     """Return a sentence for each problem with a release at its tag; none when all is well.
 
-    `registered`: the tag as it was when it was published or read here. Everything is fetched anew, and no cache is trusted.
-    Raises HubError when the Hub cannot be asked.
+    `examine` returns those of its folder. `registered`: the tag as it was when it was published or read here. Everything is
+    fetched anew, and no cache is trusted. Raises HubError when the Hub cannot be asked.
     """
     address = f"{repo}@{tag}"
     state = hub.repo_state(repo, revision=tag)
@@ -307,7 +318,7 @@ def repository_problems(hub: Hub, repo: str, *, tag: str, variant: str = "", reg
         folder = Path(scratch) / variant
         # A cached file would hide that the Hub lost or changed it.
         damages = fetch_release(hub, repo, commit=state.sha, variant=variant, target=folder, force=True)
-        damages = damages or examine_release(folder)
+        damages = damages or examine(folder)
         problems += damages
         if not damages:
             manifest = read_manifest(folder)

@@ -146,9 +146,9 @@ def _releases_section(page: RepositoryPage, releases: list[ReleaseSummary]) -> s
         address=page.address,
         releases=releases,
         versions=page.versions,
-        deprecated={one.tag: one.status for one in page.versions if one.status},
+        deprecated={version.tag: version.status for version in page.versions if version.status},
         # Only versions that are on main now: other versions have other scores.
-        scored=[one for one in page.versions if one.tag in current and one.scores],
+        scored=[version for version in page.versions if version.tag in current and version.scores],
         percents=percents,
         license_id=LICENSE_ID,
     )
@@ -213,7 +213,7 @@ def _merged_value(base: object, ours: object, theirs: object, *, name: str) -> o
     if our_items is not None and their_items is not None:
         return _merged_items(_items_in(base) or [], our_items, their_items, name=name)
     raise MergeConflict(
-        f"the field {name} of its header was {_short(base)}, is {_short(theirs)} by hand, and becomes {_short(ours)}"
+        f"the field {name} of its header was {_shorten(base)}, is {_shorten(theirs)} by hand, and becomes {_shorten(ours)}"
     )
 
 
@@ -256,9 +256,9 @@ def merged_text(base: str, ours: str, theirs: str) -> str:
         elif old == new:
             merged += edited
         else:
-            was = _short("".join(old).strip())
-            by_hand = _short("".join(edited).strip())
-            becomes = _short("".join(new).strip())
+            was = _shorten("".join(old).strip())
+            by_hand = _shorten("".join(edited).strip())
+            becomes = _shorten("".join(new).strip())
             raise MergeConflict(f"the text {was} was changed to {by_hand} by hand, and becomes {becomes}")
     return "".join(merged)
 
@@ -292,7 +292,7 @@ def _line_map(base: Sequence[str], other: Sequence[str]) -> dict[int, int]:
     return lines
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     if value in (None, ""):
         return "nothing"
     text = " ".join(str(value).split())

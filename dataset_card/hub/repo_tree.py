@@ -68,7 +68,9 @@ class RepositoryTree:
         """Return the list of versions, empty where no release is. Raises PublishRefused where it was removed."""
         listed = self.read(VERSIONS)
         if listed is None and variants_in(self.files):
-            raise self._removed(VERSIONS, "it alone says when and why each version was published, and which to use no more")
+            raise self._refuse_removed(
+                VERSIONS, "it alone says when and why each version was published, and which to use no more"
+            )
         return read_versions(listed, source=self.repo)
 
     def top(self, cards: Mapping[str, VariantCard], *, versions: Versions) -> dict[str, LocalFile]:
@@ -78,7 +80,7 @@ class RepositoryTree:
         """
         page = RepositoryPage(self.repo, f"{self._hub.endpoint}/datasets/{self.repo}", cards, versions)
         ours = repository_card(page)
-        contents = {CARD: self._merged(ours).encode(), WRITTEN_CARD: ours.encode(), VERSIONS: versions_bytes(versions)}
+        contents = {CARD: self._merge_card(ours).encode(), WRITTEN_CARD: ours.encode(), VERSIONS: versions_bytes(versions)}
         name = str(split_card(ours, source=CARD)[0]["pretty_name"])
         tasks = benchmark_file(name, sorted(cards))
         contents |= {BENCHMARK_FILE: self._with_edits(tasks).encode(), WRITTEN_BENCHMARK_FILE: tasks.encode()}
@@ -100,7 +102,7 @@ class RepositoryTree:
                 f"put it back on the Hub."
             ) from conflict
 
-    def _merged(self, ours: str) -> str:
+    def _merge_card(self, ours: str) -> str:
         current = self.read(CARD)
         if current is None:
             return ours
@@ -109,7 +111,7 @@ class RepositoryTree:
         # Without the copy nobody can tell what people wrote, unless there is a header alone, which is merged by field.
         if written is None and split_card(current, source=source)[1].strip():
             if variants_in(self.files):
-                raise self._removed(WRITTEN_CARD, f"without it nobody can tell what people wrote into {CARD}")
+                raise self._refuse_removed(WRITTEN_CARD, f"without it nobody can tell what people wrote into {CARD}")
             raise PublishRefused(
                 f"{self.repo} has a {CARD} that no release wrote, and it would be lost; "
                 f"choose another repository, or empty that file."
@@ -122,7 +124,7 @@ class RepositoryTree:
                 f"would lose that: {conflict}; put it back on the Hub, and your words into a section of their own."
             ) from conflict
 
-    def _removed(self, path: str, because: str) -> PublishRefused:
+    def _refuse_removed(self, path: str, because: str) -> PublishRefused:
         return PublishRefused(
             f"{path} was removed from {self.repo}, and {because}; put it back from the history of the repository on the Hub."
         )
@@ -142,11 +144,11 @@ class RepositoryTree:
         # The Hub itself puts .gitattributes into every repository.
         written = {CARD, WRITTEN_CARD, BENCHMARK_FILE, WRITTEN_BENCHMARK_FILE, VERSIONS, LICENSE, ".gitattributes"}
         for name in variants_in(self.files):
-            written |= self.owned(name)
+            written |= self.owned_paths(name)
         for path in sorted(self.files.keys() - written):
             yield f"{path} was added by hand and is kept"
 
-    def owned(self, variant: str) -> frozenset[str]:
+    def owned_paths(self, variant: str) -> frozenset[str]:
         """Return the paths that the variant's last release wrote, as its manifest says."""
         if variant not in variants_in(self.files):
             return frozenset()
@@ -154,7 +156,7 @@ class RepositoryTree:
 
     def check_foreign(self, release: ReleaseSummary, *, card: str, files: Mapping[str, LocalFile]) -> None:
         """Raise PublishRefused for a file that people added or changed and that publishing would lose, or load as rows."""
-        owned = self.owned(release.variant)
+        owned = self.owned_paths(release.variant)
         patterns: list[str] = []
         for wanted in read_configurations(card, source=CARD).values():
             patterns += wanted
@@ -167,7 +169,7 @@ class RepositoryTree:
                 raise PublishRefused(
                     f"{path} of {self.repo} was added by hand, and would be loaded as rows of {release.variant}; move it."
                 )
-        for path in self._edited(release.variant):
+        for path in self._edited_files(release.variant):
             if path in files and files[path].is_at(self.files[path]):
                 continue
             raise PublishRefused(
@@ -175,7 +177,7 @@ class RepositoryTree:
                 f"on the Hub, and your words into the {CARD} at the top."
             )
 
-    def _edited(self, variant: str) -> Iterator[str]:
+    def _edited_files(self, variant: str) -> Iterator[str]:
         """Yield the files of the variant's last release that no longer are as its manifest says."""
         if variant not in variants_in(self.files):
             return

@@ -43,7 +43,7 @@ class TagRegistry:
     def add(self, entry: TagEntry) -> None:
         """Add the entry, or replace the one for the same tag."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._locked():
+        with self._lock_file():
             entries = {_key(other): other.model_dump() for other in self.all()}
             entries[_key(entry)] = entry.model_dump()
             content = [entries[key] for key in sorted(entries)]
@@ -62,7 +62,7 @@ class TagRegistry:
             raise HubError(f"{self.path} cannot be read as the registry of tags; mend it or move it away.") from error
 
     @contextmanager
-    def _locked(self) -> Generator[None, None, None]:
+    def _lock_file(self) -> Generator[None, None, None]:
         with self.path.with_suffix(".lock").open("w") as lock:
             # Without the lock, of two publishers on one machine one would lose its entry.
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -29,6 +29,7 @@ from dataset_card.card.header import (
     table_path,
 )
 from dataset_card.card.recipe import canary_of, models_by_role, shared_recipe
+from dataset_card.release.digests import bytes_digest
 from dataset_card.release.manifest import (
     CARD,
     LICENSE,
@@ -41,6 +42,7 @@ from dataset_card.release.manifest import (
 from dataset_card.release.writers import ITEMS_AT_ONCE, ITEMS_PER_GROUP, ParquetFileWriter, write_file
 from validation.expectations.validate import TableExpectations
 
+TEXT_DIGITS = 12  # of the digest of a text: enough that no two of a repository's texts share one by chance
 GATE_RECORDS = "gate_records"
 FAILURES = "failures"
 
@@ -82,7 +84,7 @@ class ReleaseExtras:
         self.stack = stack
         self.items = 0
 
-    def corrected(self, items: Iterable[Any]) -> Iterable[Any]:
+    def correct_items(self, items: Iterable[Any]) -> Iterable[Any]:
         """Return the items as they are released. Raises ReleaseError for corrections that cannot be used."""
         return items
 
@@ -108,6 +110,11 @@ class ReleaseExtras:
         yield CARD, text.encode()
 
 
+def no_authors(_: Any) -> str:
+    """Return the authors of what a benchmark invents."""
+    return ""
+
+
 def no_counts(_: Any) -> Mapping[str, int]:
     """Return the counts of a benchmark whose recipes say nothing of what an item has."""
     return {}
@@ -117,19 +124,23 @@ def no_counts(_: Any) -> Mapping[str, int]:
 class ReleaseFormat:
     """A benchmark as its releases show it. `metrics`: queries of one number over the tables, which a diff compares.
 
+    `about`: what its items are, for the card; `attribution` returns the authors of what they are made of, by recipe.
     `figures`: words for the quality report's figures by dotted path; braces hold texts of a list's item or a mapping's `key`.
     `reported`: its quality report goes into the release. `expectations`: what a project of Great Expectations in the release
-    checks beside what follows from the classes of the tables' rows. `counts_per_item`: what a recipe says every item has, as
-    in the manifest's counts. `canary_in_files`: its Parquet files have the canary in their metadata. The
-    descriptions are those of the assets in the Dagster UI.
+    checks beside what follows from the classes of the tables' rows. `as_json`: an item as its JSON file has it, where there is
+    one. `counts_per_item`: what a recipe says every item has, as in the manifest's counts. `canary_in_files`: its Parquet
+    files have the canary in their metadata. The descriptions are those of the assets in the Dagster UI.
     """
 
     benchmark: Benchmark
     extras: type[ReleaseExtras] = ReleaseExtras
+    about: str = ""
+    attribution: Callable[[Any], str] = no_authors
     metrics: Mapping[str, str] = field(default_factory=dict[str, str])
     figures: Mapping[str, str] = field(default_factory=dict[str, str])
     reported: bool = False
     expectations: TableExpectations = field(default_factory=TableExpectations)
+    as_json: Callable[[Any], Mapping[str, Any]] | None = None
     counts_per_item: Callable[[Any], Mapping[str, int]] = no_counts
     canary_in_files: bool = True
     counted_by: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -178,7 +189,7 @@ def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> Mani
             rows_at_once=ITEMS_AT_ONCE,
             metadata=metadata,
         )
-        _write_rows(content, extras, nested=stack.enter_context(nested), tables=tables)
+        own_texts = _write_rows(content, extras, nested=stack.enter_context(nested), tables=tables)
         files = [nested.close(root=folder), *extras.data_files()]
         rows: dict[str, int] = {}
         for name, writer in tables.items():
@@ -213,6 +224,8 @@ def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> Mani
         counts=counts,
         files=tuple(sorted(files, key=lambda file: file.path)),
         counted_by=dict(form.counted_by) or None,
+        own_texts=own_texts,
+        derived_from=recipe.derived_from,
     )
 
 
@@ -229,16 +242,21 @@ def _expectations(content: ReleaseContent, *, items: int) -> Iterator[tuple[str,
 
 def _write_rows(
     content: ReleaseContent, extras: ReleaseExtras, *, nested: ParquetFileWriter, tables: Mapping[str, ParquetFileWriter]
-) -> None:
-    """Fill all files in one pass over the items, so that none of them has to stay in memory."""
+) -> tuple[tuple[str, ...], ...]:
+    """Fill all files in one pass over the items, so that none of them has to stay in memory.
+
+    Return digests of each item's own texts, in order.
+    """
     benchmark = content.form.benchmark
     released: set[str] = set()
-    for item in extras.corrected(content.items):
+    own_texts: list[tuple[str, ...]] = []
+    for item in extras.correct_items(content.items):
         if item.item_id in released:
             noun = benchmark.noun
             raise ReleaseError(f"{noun.capitalize()} {item.item_id!r} is in the release twice; give every {noun} once.")
         released.add(item.item_id)
         extras.add(item)
+        own_texts.append(tuple(bytes_digest(text.encode())[:TEXT_DIGITS] for text in item.own_texts))
         nested.add([item])
         for name, rows in benchmark.rows(item).items():
             tables[name].add(rows)
@@ -253,3 +271,4 @@ def _write_rows(
             tables[GATE_RECORDS].add_columns(votes)
     if FAILURES in tables:
         tables[FAILURES].add(map(failure_row, content.failures))
+    return tuple(own_texts)

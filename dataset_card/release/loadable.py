@@ -63,7 +63,7 @@ def read_configurations(card: str, *, source: str) -> dict[str, list[str]]:
     """Return the patterns of each configuration by name. Raises CardError for a header that has none, or in another form."""
     header, _ = split_card(card, source=source)
     try:
-        return {one["config_name"]: list(_patterns(one["data_files"])) for one in header["configs"]}
+        return {part["config_name"]: list(_patterns(part["data_files"])) for part in header["configs"]}
     except (LookupError, TypeError) as error:
         raise CardError(f"The configurations in {source} cannot be read.") from error
 

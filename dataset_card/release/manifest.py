@@ -1,14 +1,15 @@
 """`manifest.json`: the files of a release, the snapshots and models that they were made from, and the cost."""
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from assets.recipe.recipe import VARIANT_PATTERN
 from assets.records.base import duplicates
 from assets.records.limits import MOST_MANIFEST_BYTES, TooMuch, load_yaml, read_bounded
+from assets.records.paths import RelativePath
 from dataset_card.release.digests import canonical_digest
 
 MANIFEST = "manifest.json"
@@ -19,15 +20,6 @@ REPORT = "quality_report.json"
 REPORT_PAGE = "quality_report.html"
 VERSION_PATTERN = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-
-
-def _inside(path: str) -> str:
-    parts = PurePosixPath(path).parts
-    if not path.isprintable():
-        raise ValueError(f"{path[:60]!r} has characters that no file name of a release has")
-    if not parts or path.startswith("/") or ".." in parts or "\\" in path:
-        raise ValueError(f"{path!r} does not lie inside the release")
-    return path
 
 
 class ReleaseError(ValueError):
@@ -47,7 +39,7 @@ class _ManifestPart(BaseModel):
 class ManifestFile(_ManifestPart):
     """One file. `path` is relative to the release, with slashes; `logical_digest` is over the rows, not the bytes."""
 
-    path: Annotated[str, AfterValidator(_inside)]
+    path: RelativePath
     bytes: int = Field(ge=0)
     sha256: Sha256
     rows: int | None = Field(default=None, ge=0)
@@ -97,6 +89,9 @@ class ManifestBody(_ManifestPart):
     made_from: dict[str, dict[str, Sha256]] | None = None
     # What numbers of the data are counted by, such as tokens; None where nothing is measured.
     counted_by: dict[str, str] | None = None
+    # By item, digests of the texts that no item of another variant has; and the variant whose items these are as well.
+    own_texts: tuple[tuple[str, ...], ...] = ()
+    derived_from: str = ""
 
     @model_validator(mode="after")
     def names_each_file_once(self) -> Self:
@@ -112,6 +107,9 @@ class ManifestBody(_ManifestPart):
         for name in ("made_from", "counted_by"):
             if getattr(self, name) is None:
                 # Otherwise a new field of the manifest would change the digest of every release.
+                del body[name]
+        for name in ("own_texts", "derived_from"):
+            if not getattr(self, name):
                 del body[name]
         if self.previous is not None:
             body["previous"] = self.previous.model_dump(mode="json", exclude_none=True)

@@ -1,13 +1,14 @@
-"""Verify that a release folder still is what its manifest says."""
+"""Verify that a release folder still is what its manifest says, and that its files say the same as each other."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow.parquet as pq
 from pyarrow import ArrowException
 
-from assets.records.limits import TooMuch, bounded_rows, check_links
+from assets.records.limits import TooMuch, bounded_rows
+from assets.records.paths import PathRefused, read_relative_path, refuse_links
 from assets.reporting.plurals import counted, is_or_are
 from dataset_card.card.header import expectations_path
 from dataset_card.release.digests import RowDigest, file_sha256, with_sorted_keys
@@ -16,6 +17,7 @@ from dataset_card.release.manifest import MANIFEST, Manifest, ManifestError, Man
 from dataset_card.release.writers import array_items
 
 MOST_NAMED = 5  # files in one sentence
+PATH = "path"
 # What the Hub and its client put beside a release.
 ADDED_BY_THE_HUB = {".gitattributes", ".cache", ".git"}
 
@@ -27,7 +29,7 @@ def verify_release(folder: Path) -> list[str]:
 
 def examine_release(folder: Path) -> list[str]:
     """Verify the same, and more that takes longer: rows read anew give each logical digest, and every configuration loads."""
-    problems = _verify(folder, _examined)
+    problems = _verify(folder, _examine_file)
     # A release that is not whole cannot be loaded for that reason, which needs no second sentence.
     return problems or list(configuration_problems(folder, manifest=read_manifest(folder)))
 
@@ -53,12 +55,12 @@ def _of_all(names: Sequence[str], what: str) -> list[str]:
     """Return one sentence on all of these files, however many; none where there are none. What steers a terminal is escaped."""
     if not names:
         return []
-    shown = ", ".join(map(_escaped, names[:MOST_NAMED]))
+    shown = ", ".join(map(_escape_name, names[:MOST_NAMED]))
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
     return [f"{shown}{more} {is_or_are(len(names))} {what}."]
 
 
-def _escaped(name: str) -> str:
+def _escape_name(name: str) -> str:
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in name)
 
 
@@ -81,8 +83,8 @@ def _problems(file: ManifestFile, folder: Path) -> Iterator[str]:
     path = folder / file.path
     try:
         # A link would lead out of the release, to a file that its owner may not mean to share.
-        check_links(folder, path)
-    except TooMuch as problem:
+        refuse_links(folder, path)
+    except PathRefused as problem:
         yield f"{file.path} {problem}."
         return
     if not path.is_file():
@@ -104,22 +106,60 @@ def _problems(file: ManifestFile, folder: Path) -> Iterator[str]:
         yield f"{file.path}: its rows cannot be read, but the manifest says {file.rows}."
     elif rows != file.rows:
         yield f"{file.path}: it has {counted(rows, 'row')}, but the manifest says {file.rows}."
+    elif path.suffix == ".parquet":
+        yield from _foreign_paths(file, path)
+    else:
+        # An evaluation reads this file, and a diff believes the digest: nobody else would see that they differ.
+        yield from _other_rows(file, path)
 
 
-def _examined(file: ManifestFile, folder: Path) -> Iterator[str]:
-    path = folder / file.path
+def _foreign_paths(file: ManifestFile, path: Path) -> Iterator[str]:
+    """Yield a sentence where the rows hold a path that leads out of a folder: whoever writes such a file writes elsewhere.
+
+    A path stands in a column or field called `path`, in the tables of every benchmark.
+    """
+    try:
+        for row in bounded_rows(path, named=PATH):
+            for text in _texts_in(row):
+                read_relative_path(text)
+    except PathRefused as problem:
+        yield f"{file.path}: the path {problem}."
+    except TooMuch as problem:
+        yield f"{file.path} {problem}, which no release needs."
+    except (ValueError, ArrowException, OSError) as error:
+        yield f"{file.path} cannot be read: {_of_file(error)}."
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Yield the texts in lists and objects at any depth."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        inner = cast(dict[str, object], value).values() if isinstance(value, dict) else cast(list[object], value)
+        for item in inner:
+            yield from _texts_in(item)
+
+
+def _examine_file(file: ManifestFile, folder: Path) -> Iterator[str]:
     problems = list(_problems(file, folder))
     yield from problems
-    if not problems and file.logical_digest:
-        try:
-            digest = logical_digest(path)
-        except TooMuch as problem:
-            yield f"{file.path} {problem}, which no release needs."
-        except (ValueError, ArrowException, OSError) as error:
-            yield f"{file.path} cannot be read: {_of_file(error)}."
-        else:
-            if digest != file.logical_digest:
-                yield f"{file.path} has rows with the digest {digest}, but the manifest says {file.logical_digest}."
+    if not problems and file.path.endswith(".parquet"):
+        yield from _other_rows(file, folder / file.path)
+
+
+def _other_rows(file: ManifestFile, path: Path) -> Iterator[str]:
+    """Yield a sentence where the rows, read anew, do not give the manifest's digest."""
+    if not file.logical_digest:
+        return
+    try:
+        digest = logical_digest(path)
+    except TooMuch as problem:
+        yield f"{file.path} {problem}, which no release needs."
+    except (ValueError, ArrowException, OSError) as error:
+        yield f"{file.path} cannot be read: {_of_file(error)}."
+    else:
+        if digest != file.logical_digest:
+            yield f"{file.path} has rows with the digest {digest}, but the manifest says {file.logical_digest}."
 
 
 def _rows(path: Path) -> int | None:

@@ -3,7 +3,7 @@
 | since the last release | grows |
 |---|---|
 | something that an assistant reads or is scored on changed or is gone, so that scores cannot be compared | major |
-| rows came in: users, questions; or an erratum changed a text that two people marked as wording only | minor |
+| rows came in: users, questions | minor |
 | anything else: card, metadata, gate records, figures, notes beside the rows | patch |
 
 Zero in front is no exception: whoever names two versions can tell from the numbers alone whether scores compare.
@@ -19,6 +19,7 @@ from dataset_card.release.manifest import VERSION_PATTERN
 
 FIRST_VERSION = "0.1.0"
 VARIANT = re.compile(VARIANT_PATTERN)
+ON_THE_HUB = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<revision>[^@\s]+)")  # the name of a release there
 Level = Literal["same", "patch", "minor", "major"]
 LEVELS: tuple[Level, ...] = ("same", "patch", "minor", "major")
 Numbers = tuple[int, int, int]

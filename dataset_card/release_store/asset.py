@@ -22,8 +22,7 @@ from assets.reporting.plurals import counted
 from dataset_card.release.content import ReleaseContent, ReleaseFormat, write_contents
 from dataset_card.release.manifest import CARD, REPORT_PAGE, ManifestUsage, ReleaseError
 from dataset_card.release.rows import FinishedRows
-from dataset_card.release_store.folder import AUTO, Release, write_release
-from dataset_card.release_store.store import ReleaseStore
+from dataset_card.release_store.folder import AUTO, Release, ReleaseWriter, write_release
 
 DISTRIBUTION = "amemgym-synth"
 
@@ -110,7 +109,7 @@ def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         reported: ReportValue | None = values.pop(report_key, None)
         provenance = reported.provenance if reported else made_from_one_recipe(named_parts(values))
         recipe = current_recipe(context, benchmark, provenance.recipe)
-        release_store: ReleaseStore = context.resources.releases
+        release_store: ReleaseWriter = context.resources.releases
         run_context: RunContext = context.resources.run_context
         finished = FinishedRows(benchmark, run_context.snapshots, provenance)
         content = release_content(form, recipe, finished=finished, report=reported.report if reported else None)
@@ -169,8 +168,8 @@ def release_metadata(released: Release, address: str, benchmark: Benchmark) -> d
     """Return its place, its content and what its rows took; `address` is where the release store has it."""
     manifest = released.manifest
     files: list[Row] = []
-    for one in manifest.files:
-        files.append({"file": one.path, "bytes": one.bytes, "rows": "" if one.rows is None else one.rows})
+    for listed in manifest.files:
+        files.append({"file": listed.path, "bytes": listed.bytes, "rows": "" if listed.rows is None else listed.rows})
     metadata: dict[str, Any] = {
         "version": released.version,
         "written": "by this run" if released.created else "before; this run came to the same release",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from assets.recipe.recipe import variant_problem
 from dataset_card.diff.compare import ComparedRelease, compare_releases, read_compared, same_release
@@ -22,6 +23,7 @@ from dataset_card.release.manifest import (
 )
 from dataset_card.release.versions import FIRST_VERSION, is_version, numbers, released_versions, smallest_after
 from dataset_card.release.writers import sync, sync_tree, write_file
+from dataset_card.release_store.store import FolderReleaseStore, ReleaseStore
 
 AUTO = "auto"
 
@@ -46,6 +48,21 @@ class Release:
     def digest(self) -> str:
         """sha256 over the manifest without its version, in hex."""
         return self.manifest.digest
+
+
+class ReleaseWriter(ReleaseStore, Protocol):
+    """A release store that can be written."""
+
+    def write(self, content: ReleaseContent, *, version: str) -> Release:
+        """Write a release as `write_release` does, and raise what it raises."""
+        ...
+
+
+class FolderReleaseWriter(FolderReleaseStore):
+    """The release store that is a folder on a disk, to be written."""
+
+    def write(self, content: ReleaseContent, *, version: str) -> Release:
+        return write_release(content, root=self.root, version=version)
 
 
 def check_version(version: str) -> None:
@@ -109,9 +126,9 @@ def _release_draft(draft: ComparedRelease, *, form: ReleaseFormat, home: Path, v
     versions = released_versions(home)
     newest = _read(home / versions[-1]) if versions else None
     if version in versions:
-        return _existing(draft, form=form, folder=home / version)
+        return _find_existing(draft, form=form, folder=home / version)
     if version == AUTO and newest is not None and same_release(newest, draft):
-        return _existing(draft, form=form, folder=newest.folder)
+        return _find_existing(draft, form=form, folder=newest.folder)
     if newest is None:
         chosen = FIRST_VERSION if version == AUTO else version
         body = draft.body
@@ -151,7 +168,7 @@ def _after(newest: ComparedRelease, draft: ComparedRelease, *, form: ReleaseForm
     return chosen, draft.body.with_card(file, previous=previous)
 
 
-def _existing(draft: ComparedRelease, *, form: ReleaseFormat, folder: Path) -> Release:
+def _find_existing(draft: ComparedRelease, *, form: ReleaseFormat, folder: Path) -> Release:
     released = _read(folder)
     if not same_release(released, draft):
         diff = compare_releases(released, draft, form=form)

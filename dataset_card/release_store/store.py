@@ -1,15 +1,11 @@
-"""The release store: releases by variant and version. The port, and the one that is a folder on a disk."""
+"""The release store: releases by variant and version, to be read. The port, and the one that is a folder on a disk."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from assets.recipe.loading import nearest_first, variants
 from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.versions import VARIANT, released_versions
-
-if TYPE_CHECKING:
-    from dataset_card.release.content import ReleaseContent
-    from dataset_card.release_store.folder import Release
 
 
 class ReleaseStore(Protocol):
@@ -28,10 +24,6 @@ class ReleaseStore(Protocol):
         """The release on this machine; `fresh`: with every byte as it is in the release store now. Raises FileNotFoundError."""
         ...
 
-    def write(self, content: "ReleaseContent", *, version: str) -> "Release":
-        """Write a release as `write_release` does, and raise what it raises."""
-        ...
-
 
 class FolderReleaseStore:
     """The release store that is a folder on a disk."""
@@ -48,11 +40,6 @@ class FolderReleaseStore:
 
     def folder(self, variant: str, version: str, *, fresh: bool = False) -> Path:
         return self.root / variant / version
-
-    def write(self, content: "ReleaseContent", *, version: str) -> "Release":
-        from dataset_card.release_store.folder import write_release  # comes with Dagster, which whoever only reads does without
-
-        return write_release(content, root=self.root, version=version)
 
 
 def find_release(release_store: ReleaseStore, variant: str, *, version: str = "", fresh: bool = False) -> Path | None:

@@ -1,6 +1,6 @@
 """A page in a real browser, as an agent sees and uses it: accessibility snapshots, and actions on the elements in them.
 
-An element is named by role and name. On pages of others, many have neither: there it has a reference.
+An element is named by its reference, because many have neither a role nor a name; or by role and name where it has them.
 A page belongs to one origin. Everything else, redirects and sockets too, is sent to a proxy that is not there.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 from weakref import WeakKeyDictionary
 
-from assets.tool_dialogue.company import REFUSED, ToolDescription
+from assets.worlds.tools import REFUSED, ToolDescription
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ MOST_WINDOWS = 8  # of a browser that are open at once
 _WINDOWS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 FLAGS = ("--disable-gpu", "--disable-dev-shm-usage")
 INSTALL = "install it on Debian with `apt-get install chromium`, or set CHROMIUM to the path of a Chromium"
-RENDER_MS = 300  # in which pages of others show what an action did; some draw a fifth of a second late
+RENDER_MS = 300  # in which pages show what an action did; some draw a fifth of a second late
 GO, BACK, CLICK, TYPE, SELECT, PRESS = "go", "back", "click", "type", "select", "press"
 ELEMENT = re.compile(r'^-?\s*(?P<role>[a-z]+)(?:\s+(?P<name>"(?:[^"\\]|\\.)*"))?(?:\s+#(?P<nth>[1-9][0-9]*))?')
 REFERENCE = re.compile(r"(?:^|\[ref=)((?:f\d+)?e\d+)(?:$|\])")
@@ -35,33 +35,19 @@ PLAIN = re.compile(r"(?m)^( *- )(?:generic \[ref=\w+\]: |(generic) \[ref=\w+\](?
 # Of fields that a browser empties when it cannot read what is put into them: the form that they take.
 DATED = {"date": "2026-11-27", "time": "15:30", "datetime-local": "2026-11-27T15:30", "month": "2026-11", "week": "2026-W48"}
 TEXT = {"type": "string"}
-ELEMENT_TEXT = {**TEXT, "description": 'role and name as in the snapshot, such as button "Save"; add #2 for the second such'}
-REFERENCE_TEXT = {
+PATH = {**TEXT, "description": "such as / or /orders?id=3"}
+ON = {
     **TEXT,
     "description": 'a line of the snapshot with its reference, or the reference alone, such as e12; plain text as text "Next"',
 }
-
-
-def _tools_on(element: Mapping[str, object]) -> tuple[ToolDescription, ...]:
-    path = {**TEXT, "description": "such as / or /orders?id=3"}
-    return (
-        ToolDescription(GO, "Opens a page.", {"path": path}, ("path",), False),
-        ToolDescription(BACK, "Goes back to the page before.", {}, (), False),
-        ToolDescription(CLICK, "Clicks an element.", {"element": element}, ("element",), True),
-        ToolDescription(TYPE, "Puts a text into a field.", {"element": element, "text": TEXT}, ("element", "text"), False),
-        ToolDescription(
-            SELECT, "Selects an option of a list.", {"element": element, "option": TEXT}, ("element", "option"), False
-        ),
-    )
-
-
-PAGE_TOOLS = _tools_on(ELEMENT_TEXT)
-KEY_TEXT = {**TEXT, "description": "such as Enter or Escape"}
-REFERENCE_TOOLS = (
-    *_tools_on(REFERENCE_TEXT),
-    ToolDescription(
-        PRESS, "Presses a key in an element.", {"element": REFERENCE_TEXT, "key": KEY_TEXT}, ("element", "key"), True
-    ),
+KEY = {**TEXT, "description": "such as Enter or Escape"}
+PAGE_TOOLS = (
+    ToolDescription(GO, "Opens a page.", {"path": PATH}, ("path",), False),
+    ToolDescription(BACK, "Goes back to the page before.", {}, (), False),
+    ToolDescription(CLICK, "Clicks an element.", {"element": ON}, ("element",), True),
+    ToolDescription(TYPE, "Puts a text into a field.", {"element": ON, "text": TEXT}, ("element", "text"), False),
+    ToolDescription(SELECT, "Selects an option of a list.", {"element": ON, "option": TEXT}, ("element", "option"), False),
+    ToolDescription(PRESS, "Presses a key in an element.", {"element": ON, "key": KEY}, ("element", "key"), True),
 )
 
 
@@ -77,30 +63,28 @@ class NoBrowser(Exception):
 class BrowserPage:
     """One page with storage of its own, at one origin such as `http://127.0.0.1:4711`. Close it after use.
 
-    Every action returns the snapshot of the page after it, or a sentence that begins with `REFUSED`. Nothing that an agent does
-    raises. `references`: the snapshot gives each element that can be used a reference, as `REFERENCE_TOOLS` take it.
+    Every action returns the snapshot of the page after it, or a sentence that begins with `REFUSED`. The snapshot gives each
+    element that can be used a reference, as `PAGE_TOOLS` take it. Nothing that an agent does raises.
     """
 
-    def __init__(self, origin: str, *, references: bool = False) -> None:
+    def __init__(self, origin: str) -> None:
         """Open a page. Raises NoBrowser."""
         self.origin = origin
-        self.tools = REFERENCE_TOOLS if references else PAGE_TOOLS
-        self._references = references
-        self._page: Any = _CHROMIUM.run(self._opened)
+        self._page: Any = _CHROMIUM.run(self._open)
 
     def call(self, tool: str, arguments: Mapping[str, str]) -> str:
-        """Do what a tool of `tools` does."""
-        known = {one.name: one for one in self.tools}
+        """Do what a tool of `PAGE_TOOLS` does."""
+        known = {description.name: description for description in PAGE_TOOLS}
         if tool not in known:
             return f"{REFUSED}there is no tool {tool!r}; there are {', '.join(known)}."
         if set(arguments) != set(known[tool].required):
             return f"{REFUSED}{tool} takes exactly these arguments: {', '.join(known[tool].required) or 'none'}."
-        return _CHROMIUM.run(lambda: self._done(tool, arguments))
+        return _CHROMIUM.run(lambda: self._act(tool, arguments))
 
     def close(self) -> None:
         _CHROMIUM.run(self._page.context.close)
 
-    def _opened(self) -> Any:
+    def _open(self) -> Any:
         proxy = {"server": NOWHERE, "bypass": urlsplit(self.origin).netloc}
         context = _CHROMIUM.browser().new_context(accept_downloads=False, service_workers="block", proxy=proxy)
         context.set_default_timeout(SETTLE_MS)
@@ -108,7 +92,7 @@ class BrowserPage:
         context.on("page", _close)  # a popup: the agent sees one page
         return page
 
-    def _done(self, tool: str, arguments: Mapping[str, str]) -> str:
+    def _act(self, tool: str, arguments: Mapping[str, str]) -> str:
         """Act, and return the snapshot. Runs in the browser's thread."""
         page = self._page
         try:
@@ -125,19 +109,14 @@ class BrowserPage:
                 elif tool == PRESS:
                     element.press(arguments["key"])
                 else:
-                    element.select_option(label=[*_kept(element), arguments["option"]])
+                    element.select_option(label=[*_selected_options(element), arguments["option"]])
             page.wait_for_load_state("load")
-            return self._snapshot(page)
+            page.wait_for_timeout(RENDER_MS)
+            return shorten_snapshot(page.locator("body").aria_snapshot(mode="ai"))
         except _Refusal as refusal:
             return f"{REFUSED}{refusal}"
         except _CHROMIUM.errors() as error:
             return f"{REFUSED}{_sentence(error)}"
-
-    def _snapshot(self, page: Any) -> str:
-        if not self._references:
-            return str(page.locator("body").aria_snapshot())
-        page.wait_for_timeout(RENDER_MS)
-        return shortened(page.locator("body").aria_snapshot(mode="ai"))
 
     def _go(self, page: Any, path: str) -> None:
         try:
@@ -150,7 +129,7 @@ class BrowserPage:
         page.goto(url)
 
 
-def shortened(snapshot: str) -> str:
+def shorten_snapshot(snapshot: str) -> str:
     """Return a snapshot with references without those of plain text and boxes, and with half of its indentation.
 
     A list of many rows is a third shorter so.
@@ -209,9 +188,9 @@ def _type(element: Any, text: str) -> None:
         raise _Refusal(f"this field takes a {kind} such as {DATED[kind]}, not {text[:80]!r}.")
 
 
-def _kept(element: Any) -> list[str]:
+def _selected_options(element: Any) -> list[str]:
     """Return the options that stay selected when one more is: all in a list of which several can be selected."""
-    return list(element.evaluate("list => [...(list.multiple && list.selectedOptions) || []].map(one => one.label)"))
+    return list(element.evaluate("list => [...(list.multiple && list.selectedOptions) || []].map(option => option.label)"))
 
 
 def _sentence(error: Exception) -> str:
@@ -247,12 +226,12 @@ class _Chromium:
             if self._playwright is None:
                 self._playwright = api.sync_playwright().start()
             try:
-                self._browser = self._launched(path)
+                self._browser = self._launch(path)
             except api.Error as error:
                 raise NoBrowser(f"{path} does not start as a browser: {_sentence(error)}") from error
         return self._browser
 
-    def _launched(self, path: str) -> Any:
+    def _launch(self, path: str) -> Any:
         """Start the browser in its own sandbox, which neither root nor every container has."""
         launch = partial(self._playwright.chromium.launch, executable_path=path, args=list(FLAGS))
         if os.geteuid() != 0:

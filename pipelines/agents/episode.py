@@ -5,57 +5,30 @@ cache, so that a run that goes on takes the same steps and pays nothing twice.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
 
+from assets.llm.actions import RECALL, read_action, result_message
 from assets.llm.structured_output import UnusableReply
 from assets.text.words import count_tokens
-from assets.tool_dialogue.company import REFUSED
-from pipelines.agents.actions import MOST_CHARACTERS, RESULT_OF, UNUSABLE, EpisodeStep, read_action
+from assets.worlds.steps import UNUSABLE, EpisodeStep
+from assets.worlds.tools import REFUSED
+from assets.worlds.world import World
 from prompts.template import Message
 
 MOST_STEPS = 24
 WINDOW_TOKENS = 8_000  # of the dialogue that stays in sight, beside the instructions
 SAME_CALL = 3  # times in a row, after which an agent goes round in circles
-CUT = " ... (cut)"
 
 # Asks for the next action, with the messages that are out of sight, and those in sight; the oldest first.
 Ask = Callable[[Sequence[Message], Sequence[Message]], Awaitable[str]]
 # Says something to the user, and returns what the user then said, with the replies of the model that plays the user.
 Hear = Callable[[str], Awaitable[tuple[str, tuple[str, ...]]]]
 Recall = Callable[[str], Awaitable[str]]
-RECALL = "recall"  # the tool by which an agent asks its memory, and what that gives where the memory has no text
-NOTHING = "Nothing."
-
-
-class EpisodeWorld(Protocol):
-    """What an agent acts in. Calls change it; nothing that an agent does may raise."""
-
-    @property
-    def opening(self) -> str:
-        """The user's first message."""
-        ...
-
-    @property
-    def ended(self) -> bool:
-        """Return True once the user has gone."""
-        ...
-
-    def writes(self, tool: str) -> bool:
-        """Return True for a tool that changes something."""
-        ...
-
-    def call(self, tool: str, arguments: Mapping[str, str]) -> str:
-        """Return what a tool gives back, or a sentence that begins with `REFUSED`."""
-        ...
-
-    def say(self, text: str) -> str:
-        """Return the user's reply."""
-        ...
+NOTHING = "Nothing."  # what an agent's search of its memory gives where that has no text
 
 
 async def run_episode(
-    world: EpisodeWorld,
+    world: World,
     ask: Ask,
     *,
     hear: Hear | None = None,
@@ -79,7 +52,7 @@ async def run_episode(
         except UnusableReply as unusable:
             step = EpisodeStep(reply="", did="nothing", seen=f"{UNUSABLE}{unusable}")
         else:
-            step = await _taken(world, reply, hear=hear, recall=recall)
+            step = await _take_model_step(world, reply, hear=hear, recall=recall)
         steps.append(step)
         if step.did == "finished" or world.ended:
             break
@@ -87,7 +60,7 @@ async def run_episode(
     return steps
 
 
-async def _taken(world: EpisodeWorld, reply: str, *, hear: Hear | None, recall: Recall | None) -> EpisodeStep:
+async def _take_model_step(world: World, reply: str, *, hear: Hear | None, recall: Recall | None) -> EpisodeStep:
     """Do what the reply says. Users whom a model plays, and memories, are asked here, as neither is part of the world.
 
     The world acts in a thread, because a call in the sandbox blocks.
@@ -95,16 +68,17 @@ async def _taken(world: EpisodeWorld, reply: str, *, hear: Hear | None, recall: 
     try:
         action = read_action(reply)
     except ValueError:
-        return taken(world, reply)
+        return take_step(world, reply)
     if hear is not None and action.action == "say":
         seen, user = await hear(action.text or "")
         return EpisodeStep(reply=reply, did="said", seen=seen, user=user)
     if recall is not None and action.action == "call" and action.tool == RECALL:
-        return EpisodeStep(reply=reply, did="looked", seen=result_message(RECALL, await recall(action.given.get("query", ""))))
-    return await asyncio.to_thread(taken, world, reply)
+        found = await recall(action.arguments_by_name.get("query", ""))
+        return EpisodeStep(reply=reply, did="looked", seen=result_message(RECALL, found))
+    return await asyncio.to_thread(take_step, world, reply)
 
 
-def taken(world: EpisodeWorld, reply: str) -> EpisodeStep:
+def take_step(world: World, reply: str) -> EpisodeStep:
     """Do in the world what the reply says, and return the step that this was."""
     try:
         action = read_action(reply)
@@ -115,21 +89,15 @@ def taken(world: EpisodeWorld, reply: str) -> EpisodeStep:
     if action.action == "say":
         return EpisodeStep(reply=reply, did="said", seen=world.say(action.text or ""))
     tool = action.tool or ""
-    result = world.call(tool, action.given)
+    result = world.call(tool, action.arguments_by_name)
     did = "nothing" if result.startswith(REFUSED) else "wrote" if world.writes(tool) else "looked"
     return EpisodeStep(reply=reply, did=did, seen=result_message(tool, result))
 
 
-def result_message(tool: str, result: str) -> str:
-    """Return what a tool gave back as an agent is shown it."""
-    shown = result if len(result) <= MOST_CHARACTERS else result[:MOST_CHARACTERS] + CUT
-    return f"{RESULT_OF}{tool}:\n{shown}"
-
-
-def replayed(world: EpisodeWorld, steps: Sequence[EpisodeStep]) -> None:
+def replay_steps(world: World, steps: Sequence[EpisodeStep]) -> None:
     """Do in a new world what was done in an episode."""
     for step in steps:
-        taken(world, step.reply)
+        take_step(world, step.reply)
 
 
 def in_sight(messages: Sequence[Message], window: int = WINDOW_TOKENS) -> list[Message]:

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assets.isolation.boundary import available_kind, is_trusted
+from assets.isolation.boundary import available_kind, is_trusted, package_folders
 from assets.records.base import ItemFailed
-from assets.tool_dialogue.company import REFUSED
+from assets.worlds.tools import REFUSED
 
 PACKAGE = "mini-swe-agent"
 READ_VERSION = "2.4.6"
@@ -51,6 +51,8 @@ NO_SANDBOX = (
     "the commands of an agent would run on this machine with all that you may do; install bubblewrap (on Debian: "
     "apt-get install bubblewrap), or say AMEMGYM_TRUST_PACKAGES=1 if that is what you want."
 )
+
+LEFT = "Changes:\n"  # how the end of an episode tells them
 
 
 class SweUnusable(Exception):
@@ -135,7 +137,7 @@ class Workspace:
             self.environment = self._container() if self.row.repository is None else self._on_this_machine(self.row.repository)
             code, said = self.run("git rev-parse HEAD")
             if code:
-                raise self._failed(f"has no git repository in {FOLDER}: {_last_line(said)}")
+                raise self._item_failed(f"has no git repository in {FOLDER}: {_last_line(said)}")
         except BaseException:
             self.close()
             raise
@@ -192,7 +194,7 @@ class Workspace:
             )
         except (OSError, subprocess.SubprocessError) as error:
             said = getattr(error, "stderr", "") or str(error)
-            raise self._failed(f"has no container of {self.row.image}: {_last_line(str(said))}") from error
+            raise self._item_failed(f"has no container of {self.row.image}: {_last_line(str(said))}") from error
 
     def _on_this_machine(self, repository: Path) -> Any:
         self.copy = tempfile.TemporaryDirectory(prefix="repository-")
@@ -201,7 +203,7 @@ class Workspace:
             git = ["git", *([] if command[0] == "clone" else ["-C", folder]), *command]
             done = subprocess.run(git, capture_output=True, text=True, check=False)  # noqa: S603
             if done.returncode:
-                raise self._failed(f"cannot be copied at {self.row.base_commit}: {_last_line(done.stderr)}")
+                raise self._item_failed(f"cannot be copied at {self.row.base_commit}: {_last_line(done.stderr)}")
         if not _has_bubblewrap():
             return swe_module("environments.local").LocalEnvironment(cwd=folder)
         bubblewrap = swe_module("environments.extra.bubblewrap")
@@ -209,9 +211,13 @@ class Workspace:
         packages = [path for path in sys.path if path.endswith("-packages")]  # an environment may lie over another one
         for path in sorted({sys.prefix, sys.base_prefix, *packages}):
             wrapper += ["--ro-bind", path, path]
+        for path in package_folders():
+            # An agent might find there what it is to repair.
+            if path not in packages and path.startswith((f"{sys.base_prefix}/", "/usr/")):
+                wrapper += ["--tmpfs", path]
         return bubblewrap.BubblewrapEnvironment(cwd=folder, env=_plain(folder), wrapper_args=wrapper, logger=LOGGER)
 
-    def _failed(self, why: str) -> ItemFailed:
+    def _item_failed(self, why: str) -> ItemFailed:
         return ItemFailed("call_failed", f"{self.row.instance_id} {why}")
 
 
@@ -232,6 +238,14 @@ class SweWorld:
 
     workspace: Workspace
     ended: bool = False
+
+    @property
+    def final_state(self) -> str:
+        """Return the changes that the agent leaves, as a patch."""
+        return f"{LEFT}{self.workspace.changes}"
+
+    def close(self) -> None:
+        self.workspace.close()
 
     @property
     def opening(self) -> str:
@@ -287,7 +301,8 @@ def failed_tests(row: SweRow, patch: str) -> str:
             return "its patch does not apply"
         for path in changed_paths(row.test_patch):
             quoted = shlex.quote(path)
-            workspace.run(f"git checkout -q {workspace.start} -- {quoted} || rm -f {quoted}")
+            # Unlike rm, git removes nothing behind a link that leads out of the repository.
+            workspace.run(f"git checkout -q {workspace.start} -- {quoted} || git clean -qffdx -- {quoted}")
         if not workspace.apply(row.test_patch):
             raise ItemFailed("call_failed", f"{row.instance_id} has a test_patch that does not apply to its repository.")
         files = dict.fromkeys(test.partition("::")[0] for test in row.tests)

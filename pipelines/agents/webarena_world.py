@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +17,8 @@ from urllib.parse import unquote, urlsplit
 
 from assets.isolation.boundary import run_isolated
 from assets.records.base import ItemFailed
-from pipelines.agents.browser_page import CLICK, GO, PRESS, BrowserPage, NoBrowser
-from pipelines.agents.loopback import LoopbackServer, PageHandler
+from assets.records.paths import leads_inside
+from pipelines.agents.browser_page import CLICK, GO, PAGE_TOOLS, PRESS, BrowserPage, NoBrowser
 
 VERIFIER = Path(__file__).with_name("webarena_verifier.py")
 STATE = "/api/state"
@@ -35,6 +36,30 @@ RULES = (
     "Nobody answers in words. Finish when it is done.",
 )
 
+LEFT = "State:\n"  # how the end of an episode tells it
+
+
+class PageHandler(BaseHTTPRequestHandler):
+    """Answers with whole contents, and logs nothing: requests are steps of an episode already."""
+
+    @property
+    def body_length(self) -> int:
+        """The bytes that the request has, as it says."""
+        length = self.headers.get("Content-Length", "")
+        return int(length) if length.isdecimal() else 0
+
+    def answer(self, status: int, content: bytes = b"", *, kind: str = "text/plain") -> None:
+        """Answer; a browser keeps nothing of it."""
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing."""
+
 
 class ApplicationServer:
     """Shows the pages of the application in a folder, on loopback, and keeps their state. Close it.
@@ -50,7 +75,7 @@ class ApplicationServer:
 
         class ApplicationHandler(PageHandler):
             def do_GET(self) -> None:
-                file = shown_file(folder.resolve(), self.path)
+                file = shown_file(folder, self.path)
                 if self.path == EVENTS:
                     self.answer(204)  # nothing will come, and the page does not ask again
                 elif file is None:
@@ -71,20 +96,23 @@ class ApplicationServer:
                 server.begun.set()
                 self.answer(200, b'{"status": "ok"}', kind="application/json")
 
-        self._server = LoopbackServer(ApplicationHandler)
-        self.origin = self._server.origin
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), ApplicationHandler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        self.origin = f"http://127.0.0.1:{self._server.server_port}"
 
     def close(self) -> None:
-        self._server.close()
+        self._server.shutdown()
+        self._server.server_close()
 
 
 def shown_file(folder: Path, target: str) -> Path | None:
-    """Return the file of a page below the folder, which is a real path; None for what is not shown."""
+    """Return the file of a page below the folder; None for what is not shown."""
     name = unquote(urlsplit(target).path).lstrip("/") or INDEX
     if "\0" in name or not name.endswith(SHOWN):
         return None
-    path = (folder / name).resolve()
-    return path if path.is_relative_to(folder) and path.is_file() else None
+    path = folder / name
+    return path if leads_inside(folder, path) and path.is_file() else None
 
 
 class ApplicationInBrowser:
@@ -96,7 +124,7 @@ class ApplicationInBrowser:
         """Open its first page. Raises NoBrowser, and ItemFailed where the application does not begin."""
         self._server = ApplicationServer(folder)
         try:
-            self._page = BrowserPage(self._server.origin, references=True)
+            self._page = BrowserPage(self._server.origin)
         except NoBrowser:
             self._server.close()
             raise
@@ -110,12 +138,17 @@ class ApplicationInBrowser:
 
     @property
     def tools(self) -> list[dict[str, Any]]:
-        return [tool.shown() for tool in self._page.tools]
+        return [tool.describe_for_prompt() for tool in PAGE_TOOLS]
 
     @property
     def state(self) -> str:
         """What the page put last, as JSON."""
         return self._server.state
+
+    @property
+    def final_state(self) -> str:
+        """Return the state that the agent leaves, as JSON."""
+        return f"{LEFT}{self.state}"
 
     def writes(self, tool: str) -> bool:
         """Return True for a click and a key, which may save something."""
@@ -141,7 +174,7 @@ class Verifier:
     name: str
     source: str
 
-    def failed(self, state: str, *, seconds: int = VERIFY_SECONDS) -> str:
+    def find_failure(self, state: str, *, seconds: int = VERIFY_SECONDS) -> str:
         """Return what the verifier says against a state; "" where it passes. Blocks.
 
         Raises ItemFailed where it does not come to an answer, and NoBoundary.
@@ -161,7 +194,7 @@ class VerifierVerdict(NamedTuple):
 
 def verdicts(verifiers: Sequence[Verifier], state: str, *, seconds: int = VERIFY_SECONDS) -> list[VerifierVerdict]:
     """Return what each verifier comes to on a state, within so many seconds each. Blocks. Raises NoBoundary."""
-    job = {"verifiers": [asdict(one) for one in verifiers], "state": state, "seconds": seconds}
+    job = {"verifiers": [asdict(verifier) for verifier in verifiers], "state": state, "seconds": seconds}
     with tempfile.TemporaryDirectory(prefix="verifier-") as folder:
         told = run_isolated(VERIFIER, job=job, folder=Path(folder), seconds=seconds * (1 + len(verifiers)))
     lines = told.splitlines()

@@ -18,7 +18,6 @@ from pipelines.cli.terminal import print_json, print_markdown
 from pipelines.errors import Problem
 from pipelines.evaluation.folder import FinishedRun, read_run, runs_folder
 from pipelines.experiments.annotation.folder import StudyFolder, import_answers
-from pipelines.experiments.annotation.label_studio import to_label_studio
 from pipelines.experiments.annotation.records import AnnotationError
 from pipelines.experiments.annotation.results import (
     StudyAnswers,
@@ -38,6 +37,7 @@ from pipelines.resources.storage.open_stores import open_release_store
 KINDS: tuple[StudyKind, ...] = get_args(StudyKind)
 StudyName = Annotated[str, typer.Argument(help="Name of the study, or its folder.")]
 
+PANEL = "Share, and have people check"
 app = command_group("Annotation: have people check items by hand, and measure how far they agree.")
 
 
@@ -87,11 +87,11 @@ def sample(
 def export_study(
     study: StudyName, to: Annotated[Path, typer.Option(help="Folder for the files; by default the study's own.")] = Path()
 ) -> None:
-    """Write the study for Label Studio, and a spreadsheet for each annotator."""
+    """Write a spreadsheet for each annotator."""
     folder = _find_study(study)
     items = folder.study()
     target = folder.path / "export" if to == Path() else to
-    files = to_label_studio(items) | {"README.txt": instructions(items)}
+    files = {"README.txt": instructions(items)}
     for sheet in folder.sheets():
         if sheet.annotator in items.annotators or sheet.role == "adjudicator":
             files[f"{sheet.annotator}.csv"] = to_csv(items, sheet)
@@ -103,26 +103,25 @@ def export_study(
 @app.command("import")
 def import_files(
     study: StudyName,
-    files: Annotated[list[Path], typer.Argument(help="NAME.csv of an annotator, or Label Studio's JSON.")],
+    files: Annotated[list[Path], typer.Argument(help="NAME.csv of each annotator.")],
 ) -> None:
-    """Read answers from spreadsheets that annotators filled in, or from exports of Label Studio."""
+    """Read answers from spreadsheets that annotators filled in."""
     folder = _find_study(study)
     for path in files:
         try:
             with file_errors(f"{path} cannot be read"):
                 content = path.read_bytes()
-            sheets = import_answers(folder, path, content)
+            sheet = import_answers(folder, path, content)
         except AnnotationError as error:
             raise Problem(f"{path}: {error}") from error
-        for sheet in sheets:
-            print(f"{path}: {sheet.annotator} has {counted(len(sheet.answers), 'answer')} now.")
+        print(f"{path}: {sheet.annotator} has {counted(len(sheet.answers), 'answer')} now.")
 
 
 @app.command("agree")
 def report_agreement(study: StudyName, as_json: Annotated[bool, json_option("the study's result.json")] = False) -> None:
     """Print agreement and score with their intervals, and write them to the study's folder."""
     folder = _find_study(study)
-    all_answers = _collected(folder)
+    all_answers = _collect_answers(folder)
     result = result_of(all_answers)
     text = report(result)
     write_durably(folder.path / "result.json", (result.model_dump_json(indent=2) + "\n").encode())
@@ -142,7 +141,7 @@ def adjudicate_study(
     folder = _find_study(study)
     if not NAME.fullmatch(adjudicator):
         raise Problem(f"{adjudicator!r} cannot name an adjudicator; use up to 40 letters, digits, - and _.")
-    sheet = adjudicator_sheet(_collected(folder), adjudicator)
+    sheet = adjudicator_sheet(_collect_answers(folder), adjudicator)
     existing = sheet
     for other in folder.sheets():
         if other.role == "adjudicator":
@@ -158,7 +157,7 @@ def adjudicate_study(
 def settle_study(study: StudyName) -> None:
     """Store the result, and errata for the errors found, in the folder from which the variant's next release lists them."""
     folder = _find_study(study)
-    all_answers = _collected(folder)
+    all_answers = _collect_answers(folder)
     notes = _errata_folder() / all_answers.study.variant
     settled = write_outcome(all_answers, folder=notes)
     if settled.waiting:
@@ -198,7 +197,7 @@ def _find_study(name: str) -> StudyFolder:
     return StudyFolder.of(name, studies=home().studies)
 
 
-def _collected(folder: StudyFolder) -> StudyAnswers:
+def _collect_answers(folder: StudyFolder) -> StudyAnswers:
     return collect_answers(folder.study(), folder.keys(), folder.sheets())
 
 

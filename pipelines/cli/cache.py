@@ -13,11 +13,12 @@ from rich.console import Console
 
 from assets.isolation.boundary import available_kind, boundary_sentence
 from assets.reporting.plurals import counted, is_or_are
+from assets.reporting.text_table import print_table
 from pipelines.cli.options import command_group, file_errors, json_option
-from pipelines.cli.terminal import TextConsole, print_json, print_plain, print_table, stdout_console
+from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home, obstacles
-from pipelines.opening.doctor import OF_ANOTHER_VERSION, Finding, examine
+from pipelines.opening.doctor import Finding, examine
 from pipelines.resources.cache.export import ModelShare, NotReplies, delete_replies, read_replies, shares, write_copy
 from pipelines.resources.cache.reply_cache import open_replies
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
@@ -126,7 +127,7 @@ def _open_cache(*, new: bool = False, reading: bool = False) -> Generator[KeyVal
 
 def doctor(
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
-    as_json: Annotated[bool, json_option("folder", "obstacles", "packages", "damages", "of_another_version")] = False,
+    as_json: Annotated[bool, json_option("folder", "obstacles", "packages", "damages")] = False,
 ) -> None:
     """Check every file of the data folder, and print what is damaged and what can be made again. --repair repairs it.
 
@@ -138,31 +139,21 @@ def doctor(
     stopping = list(obstacles(data))
     for sentence in stopping:
         print_plain(console, sentence)
-    found = _tell(console, examine(data), repair=repair)
-    damages = _damages(found)
-    others = len(found) - len(damages)
+    damages = _tell(console, examine(data), repair=repair)
     left = damages
     # A repair may remove a file that another one refers to, so check again.
     for _ in range(MOST_LOOKS if repair and damages else 0):
-        left = _damages(examine(data))
-        new = [one for one in left if one not in damages]
+        left = examine(data)
+        new = [damage for damage in left if damage not in damages]
         if not new:
             break
         damages = damages + _tell(console, new, repair=repair)
     if as_json:
         rows: list[dict[str, object]] = []
-        for one in damages:
-            repaired = repair and one not in left
-            rows.append({"where": one.where, "what": one.what, "remedy": one.remedy, "repaired": repaired})
-        print_json(
-            {
-                "folder": str(data.root),
-                "obstacles": stopping,
-                "packages": available_kind(),
-                "damages": rows,
-                "of_another_version": others,
-            }
-        )
+        for damage in damages:
+            repaired = repair and damage not in left
+            rows.append({"where": damage.where, "what": damage.what, "remedy": damage.remedy, "repaired": repaired})
+        print_json({"folder": str(data.root), "obstacles": stopping, "packages": available_kind(), "damages": rows})
     if left:
         hint = "." if repair else "; amemgym doctor --repair repairs what it can."
         raise Problem(f"{len(left)} of {counted(len(damages), 'damage')} {is_or_are(len(left))} left{hint}")
@@ -174,23 +165,9 @@ def doctor(
     print_plain(console, f"{data.root}: {mended}, everything can be written, {free}.")
 
 
-def _damages(findings: list[Finding]) -> list[Finding]:
-    return [finding for finding in findings if not finding.of_another_version]
-
-
 def _tell(console: Console, findings: list[Finding], *, repair: bool) -> list[Finding]:
-    """Print the findings and repair them if asked; return the damage. Files of another version are one sentence, no damage."""
-    others: list[Finding] = []
+    """Print the findings and repair them if asked; return them."""
     for finding in findings:
-        if finding.of_another_version:
-            others.append(finding)
-            if repair:
-                finding.mend()
-    if others:
-        done = "That was deleted." if repair else "--repair deletes that."
-        what = "1 value or snapshot is" if len(others) == 1 else f"{len(others):,} values and snapshots are"
-        print_plain(console, f"{home().root}: {what} {OF_ANOTHER_VERSION} {done}")
-    for finding in _damages(findings):
         repaired = " Repaired." if repair and finding.mend() else ""
         print_plain(console, f"{finding.where}: {finding.what}. {finding.remedy}{repaired}")
     return findings

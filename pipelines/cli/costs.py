@@ -12,10 +12,11 @@ from rich.console import Console
 
 from assets.recipe.recipe import Recipe
 from assets.reporting.plurals import counted
+from assets.reporting.text_table import print_table
 from pipelines.benchmarks import benchmark_of, entry_of
 from pipelines.cli.options import ModelOption, RecipeArgument, SetOption, command_group, file_errors, json_option
 from pipelines.cli.recipe import recipe_to_follow
-from pipelines.cli.terminal import print_json, print_table, stdout_console
+from pipelines.cli.terminal import print_json, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home
 from pipelines.planning.forecast import Forecast, StageForecast, Terms, forecast_variant
@@ -58,7 +59,7 @@ def plan(
     _print_plan(console, recipe, forecast.stages)
     console.print(f"From {forecast.source}. {_caching(forecast.whole)}")
     notes = resolve_name(entry.forecast_notes)(recipe) if entry.forecast_notes else ()
-    for line in (*_sentences(recipe, forecast), *notes, *_spent(spent)):
+    for line in (*_sentences(recipe, forecast), *notes, *_spending_lines(spent)):
         console.print(line)
     if settings is None:
         console.print("No model endpoint is configured: a run now would use the embedded model, which is free.")
@@ -128,7 +129,7 @@ def _caching(whole: StageForecast) -> str:
     )
 
 
-def _spent(lines: Sequence[LedgerSums]) -> Iterator[str]:
+def _spending_lines(lines: Sequence[LedgerSums]) -> Iterator[str]:
     for line in lines:
         yield (
             f"So far {dollars(line.cost_usd, unpriced=line.unpriced)} were spent on {line.name}, "

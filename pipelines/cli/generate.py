@@ -14,7 +14,7 @@ import yaml
 from sqlalchemy.exc import DatabaseError
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.ports import VALUES
+from assets.engine.ports import VALUES, RunContext
 from assets.engine.progress import duration
 from assets.engine.provenance import ResolvedRecipe, is_report_of
 from assets.engine.recipe_asset import embedded_model_notice, observe_recipe_files, with_embedded_model
@@ -28,7 +28,8 @@ from assets.records.base import ItemRecord
 from assets.reporting.plurals import counted
 from dataset_card.release.manifest import ReleaseError
 from dataset_card.release_store.folder import check_next_version
-from pipelines.benchmarks import BENCHMARKS, benchmark_of
+from pipelines.benchmark_definitions import definitions_of
+from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry, benchmark_of, entry_of
 from pipelines.cli.options import (
     ModelOption,
     QuietOption,
@@ -39,10 +40,10 @@ from pipelines.cli.options import (
     VariantOption,
     VersionOption,
 )
-from pipelines.cli.recipe import checked_recipe, recipe_in_file, recipe_to_follow
+from pipelines.cli.recipe import recipe_in_file, recipe_to_follow
 from pipelines.cli.stories import choose_item, finished_items, print_item
 from pipelines.cli.terminal import LiveProgress, TextConsole, print_plain, stderr_console, stdout_console
-from pipelines.definitions import defs
+from pipelines.crash_report import StepFailed
 from pipelines.errors import Problem
 from pipelines.home import Home, home, obstacles
 from pipelines.jobs import Phase, phases, release_phase
@@ -63,11 +64,8 @@ DAGSTER_FILES = "pipelines.opening.dagster_files"
 NO_RETRIES = {"dagster/max_retries": "0"}
 R = TypeVar("R", bound=Recipe)
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}  # the command shows its own progress
-ASKING_STAGES: list[str] = []
-STAGE_HELP: list[str] = ["The stage that is asked again; the stages after it follow."]
-for entry in BENCHMARKS:
-    ASKING_STAGES.extend(entry.benchmark.asking_stages)
-    STAGE_HELP.append(f"Of {entry.benchmark.name}: {', '.join(entry.benchmark.asking_stages)}.")
+# The stages themselves are imported when they are asked for: those of all benchmarks are 20 thousand lines.
+STAGE_HELP = "The stage that is asked again; the stages after it follow. What is none is answered with those there are."
 ConcurrencyOption = Annotated[int, typer.Option(min=1, help="Users processed at the same time.")]
 
 
@@ -104,9 +102,13 @@ def generate(
     generate_variant(recipe, RunOptions(concurrency, version, offline, quiet))
 
 
+def _asking_stages() -> list[str]:
+    return [stage for entry in BENCHMARKS.values() for stage in entry.benchmark.asking_stages]
+
+
 def regenerate(
     item: Annotated[str, typer.Argument(help="Number (1, 2, ...), name or id of a user or a task, or the word all.")],
-    stage: Annotated[str, typer.Option("--from", help=" ".join(STAGE_HELP), autocompletion=lambda: ASKING_STAGES)],
+    stage: Annotated[str, typer.Option("--from", help=STAGE_HELP, autocompletion=_asking_stages)],
     variant: VariantOption = "demo",
     concurrency: ConcurrencyOption = 32,
     version: VersionOption = "auto",
@@ -136,7 +138,7 @@ def _trust_packages(trusted: bool) -> None:
 
 def demo(quiet: QuietOption = False) -> None:
     """Make the small demo release and show one of its users."""
-    folder = generate_variant(checked_recipe("demo"), RunOptions(quiet=quiet))
+    folder = generate_variant(recipe_to_follow("demo"), RunOptions(quiet=quiet))
     print_item("1", variant="demo", brief=True)
     console = stdout_console()
     shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
@@ -163,9 +165,9 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
             print_plain(console, sentence)
         with dagster_instance() as instance:
             observe_recipe_files(instance, benchmark_of(recipe))
-            *earlier, last = runs_of(recipe, version=options.version)
-            results = [_run(phase, {"run_context": run_context}, instance=instance) for phase in earlier]
-            results.append(_run(last, {"run_context": run_context}, instance=instance))
+            results: list[dg.ExecuteInProcessResult] = []
+            for phase in runs_of(recipe, version=options.version):
+                results.append(_run(phase, entry_of(recipe), run_context=run_context, instance=instance))
         folder = _release_folder(results[-1], benchmark_of(recipe))
     if not options.quiet:
         print_plain(console, f"{recipe.variant}: {checks_sentence(results)}, {duration(progress.seconds_after)}")
@@ -232,7 +234,8 @@ def asked_models(recipe: Recipe, *, embedded: str | None, offline: bool) -> Iter
 
 def freeze_variant(variant: str, *, version: str) -> Path:
     """Release the finished users, and return the release's folder. Raises Problem with one sentence."""
-    benchmark = benchmark_of(recipe_in_file(variant))
+    entry = entry_of(recipe_in_file(variant))
+    benchmark = entry.benchmark
     phase = release_phase(benchmark, variant, config={benchmark.key("release"): {"config": {"version": version}}})
     with (
         LiveProgress(stderr_console()) as progress,
@@ -240,7 +243,7 @@ def freeze_variant(variant: str, *, version: str) -> Path:
         _storage_errors(),
         dagster_instance() as instance,
     ):
-        result = _run(phase, {"run_context": run_context}, instance=instance)
+        result = _run(phase, entry, run_context=run_context, instance=instance)
         return _release_folder(result, benchmark)
 
 
@@ -305,8 +308,10 @@ def _storage_errors() -> Generator[None, None, None]:
         ) from error
 
 
-def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
-    job = defs.resolve_job_def(phase.job)
+def _run(
+    phase: Phase, entry: BenchmarkEntry, *, run_context: RunContext, instance: dg.DagsterInstance
+) -> dg.ExecuteInProcessResult:
+    job = definitions_of(entry).resolve_job_def(phase.job)
     if phase.assets:
         # Not as an argument of `execute_in_process`, which accepts no selection together with resources.
         job = job.get_subset(asset_selection=frozenset(map(dg.AssetKey, phase.assets)))
@@ -316,7 +321,7 @@ def _run(phase: Phase, resources: dict[str, Any], *, instance: dg.DagsterInstanc
         run_config={**QUIET, "ops": phase.config},
         tags=NO_RETRIES,
         # Resources of the current environment; the definitions hold those of the time when they were loaded.
-        resources={**configured_resources(), VALUES: open_asset_values(home()), **resources},
+        resources={**configured_resources(), VALUES: open_asset_values(home()), "run_context": run_context},
         raise_on_error=False,  # `first_problem` turns the error into one sentence
     )
     if not result.success:
@@ -330,10 +335,6 @@ def _release_folder(result: dg.ExecuteInProcessResult, benchmark: Benchmark) -> 
     if "address" in metadata:
         print_plain(TextConsole(stderr=True), f"The release is stored at {metadata['address'].value}; its copy here is:")
     return Path(str(metadata["folder"].value))
-
-
-class StepFailed(Exception):
-    """An unexpected error of a step, with Dagster's description, for the crash report."""
 
 
 def first_problem(result: dg.ExecuteInProcessResult) -> Problem | StepFailed | KeyboardInterrupt:
@@ -350,15 +351,19 @@ def first_problem(result: dg.ExecuteInProcessResult) -> Problem | StepFailed | K
                 return KeyboardInterrupt()  # so that Ctrl-C ends the command as usual
             if data.user_failure_data is not None and data.user_failure_data.description:
                 return Problem(data.user_failure_data.description)
-            return StepFailed(f"Step {event.step_key} failed: {data.error_display_string.strip()}")
+            cause = data.error
+            while cause is not None and cause.cause is not None:
+                cause = cause.cause
+            kind = "unknown" if cause is None else cause.cls_name or "unknown"
+            return StepFailed(f"Step {event.step_key} failed: {data.error_display_string.strip()}", kind=kind)
     return Problem("The run did not succeed; look at it in the Dagster UI (make ui).")
 
 
 def check_details(check: dg.AssetCheckEvaluation) -> str:
-    """Return a check's description and counts as one text. Its tables are left out; the UI shows them."""
+    """Return a check's description and counts as one text. Its tables and figures are left out; the UI shows them."""
     counts: list[str] = []
     for key, entry in check.metadata.items():
-        if not isinstance(entry, dg.MarkdownMetadataValue) and entry.value not in ("", None):
+        if not isinstance(entry, (dg.MarkdownMetadataValue, dg.FloatMetadataValue)) and entry.value not in ("", None):
             counts.append(f"{key}: {entry.value}")
     return f"{check.description or ''} {'; '.join(counts)}".strip()
 

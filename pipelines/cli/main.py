@@ -8,9 +8,10 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 from importlib.metadata import version as distribution_version
+from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from types import TracebackType
 from typing import Annotated, Any
 
@@ -19,12 +20,14 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command, get_group
 
+from assets.entry_points import load_point, points_of
 from assets.stop_signals import INTERRUPTED
 from pipelines.cli import STOPPED, UNREAD, WHOLE, leave_at_once_when_stopped, raise_when_stopped, stop_at_once
 from pipelines.crash_report import report_crash
 from pipelines.errors import sentence_of, user_errors
 
-# Commands by panel of the help, in the order of use. Each value is a module of `pipelines.cli` and its object.
+GROUP = "amemgym.commands"  # of entry points: commands, and as GROUP.COMMAND those of a group
+# The core's commands by panel of the help, in the order of use. Each value is a module of `pipelines.cli` and its object.
 PANELS = {
     "Make": {
         "demo": "generate:demo",
@@ -39,7 +42,6 @@ PANELS = {
         "quality": "show:quality",
         "diff": "release:diff",
         "verify": "release:verify",
-        "explore": "show:explore",
         "ui": "serve:ui",
     },
     "Score memories": {
@@ -48,19 +50,14 @@ PANELS = {
         "leaderboard": "scoring.compare:leaderboard",
         "gate": "scoring.memory:gate_memory",
         "memory": "scoring.memory:app",
-        "reward": "scoring.reward:app",
-        "evolve": "scoring.memory:evolve_memory",
-        "export": "scoring.export:export",
     },
     "Share, and have people check": {
         "publish": "release:publish",
         "fetch": "release:fetch",
         "deprecate": "release:deprecate_release",
-        "annotate": "annotate:app",
     },
     "Recipes, prompts and models": {
         "recipe": "recipe:app",
-        "prompts": "prompts:app",
         "model": "serve:model_app",
     },
     "Keep in order": {
@@ -69,9 +66,10 @@ PANELS = {
         "doctor": "cache:doctor",
     },
 }
-COMMANDS: dict[str, str] = {}
+POINTS = {point.name: point for point in points_of(GROUP)}
+COMMANDS = {name: point.value for name, point in POINTS.items() if "." not in name}
 for commands_of_panel in PANELS.values():
-    COMMANDS.update(commands_of_panel)
+    COMMANDS.update({name: f"pipelines.cli.{place}" for name, place in commands_of_panel.items()})
 NAME = max(map(len, COMMANDS))
 LEFT_THREADS_SECONDS = 3.0  # how long left-over threads may run after the command
 
@@ -99,13 +97,29 @@ class ItemCommand(TyperCommand):
         raise typer.Exit(2)
 
 
-def _path_of(module: str) -> Path:
-    return Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
+@cache
+def panels() -> dict[str, list[str]]:
+    """Return the names of all commands by panel of the help: the core's, then those of entry points."""
+    found = {panel: list(commands) for panel, commands in PANELS.items()}
+    own = {name for names in found.values() for name in names}
+    for name in sorted(COMMANDS.keys() - own):
+        panel = "Other commands"
+        for statement in _statements(COMMANDS[name].partition(":")[0]):
+            match statement:
+                case ast.Assign(targets=[ast.Name(id="PANEL")], value=ast.Constant(value=str(text))):
+                    panel = text
+                case _:
+                    pass
+        found.setdefault(panel, []).append(name)
+    return found
 
 
 @cache
 def _statements(module: str) -> list[ast.stmt]:
-    return ast.parse(_path_of(module).read_text(encoding="utf-8")).body
+    spec = find_spec(module)  # which imports the packages above it, and not the module
+    if spec is None or spec.origin is None:
+        return []
+    return ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
 
 
 def summary_of(name: str) -> str:
@@ -123,7 +137,7 @@ def summary_of(name: str) -> str:
                 return str(ast.literal_eval(sentence))
             case _:
                 pass
-    raise LookupError(f"{_path_of(module)} has no command {attribute!r}.")
+    return f"{COMMANDS[name]} is missing; install the package that brings it anew."
 
 
 class NamedCommand(TyperCommand):
@@ -135,11 +149,15 @@ class NamedCommand(TyperCommand):
         return super().get_short_help_str(limit)
 
 
+@cache
 def load_command(name: str) -> Any:
-    """Return the command with its options. Imports its module."""
-    module, _, attribute = COMMANDS[name].partition(":")
-    command = getattr(import_module(f"pipelines.cli.{module}"), attribute)
+    """Return the command with its options, and a group with all of its commands. Imports their modules."""
+    command = load_point(POINTS[name]) if name in POINTS else resolve_name(COMMANDS[name])
     if isinstance(command, typer.Typer):
+        for point in POINTS.values():
+            group, dot, below = point.name.partition(".")
+            if dot and group == name:
+                command.command(below)(load_point(point))
         return get_group(command)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     single.command(name, cls=ItemCommand if name in ABOUT_AN_ITEM else TyperCommand)(command)
@@ -158,7 +176,7 @@ class CommandGroup(TyperGroup):
             self.add_command(NamedCommand(name, rich_markup_mode=None))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        for panel, commands in PANELS.items():
+        for panel, commands in panels().items():
             with formatter.section(typer.style(panel, bold=True)):
                 rows: list[tuple[str, str]] = []
                 for name in commands:
@@ -253,7 +271,7 @@ def main() -> None:
         # The hook for errors that nothing above catches. It is set here because typer sets its own.
         sys.excepthook = tell_crash
         leave_at_once_when_stopped()
-    status = _flushed(status)
+    status = _flush_output(status)
     if threading.active_count() > 1:
         # Python waits for all threads, and threads left behind by other code may never end.
         leaving = threading.Timer(LEFT_THREADS_SECONDS, os._exit, [status])
@@ -262,7 +280,7 @@ def main() -> None:
     sys.exit(status)
 
 
-def _flushed(status: int) -> int:
+def _flush_output(status: int) -> int:
     """Flush the output, and return the status, or UNREAD if the reader of the output is gone."""
     try:
         sys.stdout.flush()

@@ -41,19 +41,9 @@ TrustOption = Annotated[
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
 VersionOption = Annotated[str, typer.Option(help="Version of the release, or auto.")]
-DataSettingsOption = Annotated[
-    Optional[list[str]],
-    typer.Option(
-        "--set",
-        metavar="FIELD=VALUE",
-        help="For a bare data.json: language, num_rounds_initial or num_rounds_update, as in --set language=de.",
-    ),
-]
 DatasetArgument = Annotated[
     str,
-    typer.Argument(
-        help="A variant with a release, a release folder, OWNER/NAME@TAG, a data.json, or questions:VARIANT of repairs."
-    ),
+    typer.Argument(help="A variant with a release, a release folder, OWNER/NAME@TAG, or a data.json."),
 ]
 
 
@@ -90,13 +80,13 @@ def json_option(*keys: str) -> Any:
     return typer.Option("--json", help=f"Print JSON, for other programs: {', '.join(keys)}.")
 
 
-def parse_overrides(pairs: Sequence[str]) -> dict[str, object]:
+def parse_overrides(pairs: Sequence[str], *, example: str = "num_users=3") -> dict[str, object]:
     """Parse FIELD=VALUE pairs; values are YAML scalars or lists. Raises Problem for a pair without '=' or a bad value."""
     overrides: dict[str, object] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise Problem(f"--set {pair!r} does not have the form FIELD=VALUE, as in --set num_users=3.")
+            raise Problem(f"--set {pair!r} does not have the form FIELD=VALUE, as in --set {example}.")
         try:
             overrides[name.strip()] = yaml.load(value, StrictLoader)  # noqa: S506 (a SafeLoader)
         # A date such as 2020-13-01 is a ValueError.

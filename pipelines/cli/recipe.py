@@ -4,6 +4,7 @@ import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any, cast
 
 import typer
@@ -11,16 +12,15 @@ import yaml
 
 from assets.engine.recipe_asset import lay_overrides
 from assets.recipe import loading
-from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.config_schema import RESET, editor_schema, recipe_fields
-from assets.recipe.loading import RECIPES, RecipeError, build_recipe, expect_recipe, load_recipe, nearest_first, variants
+from assets.recipe.loading import RECIPES, RecipeError, build_recipe, load_recipe, nearest_first, variants
 from assets.recipe.recipe import Recipe, variant_problem
 from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
 from assets.records.json_text import JsonError, parse_json
-from assets.text.languages import LANGUAGES
-from pipelines.benchmarks import benchmark_of
+from assets.reporting.text_table import UNBROKEN, print_table
+from pipelines.benchmarks import BENCHMARKS, benchmark_of
 from pipelines.cli.options import RecipeArgument, SetOption, command_group, file_errors, json_option, parse_overrides
-from pipelines.cli.terminal import UNBROKEN, TextConsole, print_json, print_plain, print_table, stdout_console
+from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home
 from pipelines.resources.storage.io_manager import open_asset_values
@@ -28,43 +28,6 @@ from pipelines.resources.storage.io_manager import open_asset_values
 app = command_group("Recipes: the parameters of a variant.")
 
 MAIN_NUMBERS = ("variant", "benchmark", "items", "periods", "questions", "states", "messages", "writer")
-# Fields in a configuration of the paper's code, and our fields.
-REFERENCE_NAMES = {
-    "num_user_profiles": "num_users",
-    "num_users": "num_users",
-    "num_questions": "num_questions",
-    "num_periods": "num_periods",
-    "num_months_per_period": "num_months_per_period",
-    "num_states_per_question": "num_states_per_question",
-    "num_choices_per_state": "num_choices_per_state",
-    "num_changes_per_period": "num_changes_per_period",
-    "max_changes_per_state": "max_changes_per_state",
-    "min_variants_per_question": "min_variants_per_question",
-    "num_rounds_initial": "num_rounds_initial",
-    "num_rounds_update": "num_rounds_update",
-    "start_date": "start_date",
-    "seed": "seed",
-    "random_seed": "seed",
-    "prompt_lang": "language",
-    "language": "language",
-    "exclude_ids": "exclude_ids",
-}
-MODEL_NAMES = {
-    "llm_config_high_temp": "creative_temperature",
-    "llm_config_low_temp": "temperature",
-    "llm_config": "temperature",
-}
-LANGUAGE_CODES = {name.casefold(): code for code, name in LANGUAGES.items()} | {"chinese": "zh"}
-
-
-def checked_recipe(
-    variant: str, overrides: Sequence[str] | None = None, *, model: str = "", reset: bool = False
-) -> AMemGymRecipe:
-    """Return the recipe that a run would follow. Raises Problem for a recipe of another benchmark than AMemGym."""
-    try:
-        return expect_recipe(recipe_to_follow(variant, overrides, model=model, reset=reset), AMemGymRecipe)
-    except RecipeError as error:
-        raise Problem(str(error)) from error
 
 
 def recipe_to_follow(variant: str, overrides: Sequence[str] | None = None, *, model: str = "", reset: bool = False) -> Recipe:
@@ -211,32 +174,12 @@ def import_recipe(
         raise Problem(f"The configuration {path} cannot be read as JSON: {error}.") from error
     if not isinstance(content, dict):
         raise Problem(f"The configuration {path} must be one JSON object, as in the paper's code.")
-    fields, unknown = _fields_of_paper_configuration(cast(dict[str, Any], content))
+    read_configuration = resolve_name(BENCHMARKS[DEFAULT_BENCHMARK].read_configuration)
+    fields, unknown = read_configuration(cast(dict[str, Any], content))
     target = write_recipe(name, fields)
     print(f"Wrote {target}.")
     if unknown:
         print(f"Fields without a counterpart were left out: {', '.join(unknown)}.")
-
-
-def _fields_of_paper_configuration(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return a recipe's fields, and the names of the configuration's fields that a recipe does not have."""
-    fields: dict[str, Any] = {}
-    writer: dict[str, Any] = {}
-    unknown: list[str] = []
-    for key, value in content.items():
-        if key in REFERENCE_NAMES:
-            plain = LANGUAGE_CODES.get(str(value).casefold(), value) if key in ("prompt_lang", "language") else value
-            fields[REFERENCE_NAMES[key]] = plain
-        elif key in MODEL_NAMES and isinstance(value, dict):
-            spec = cast(dict[str, Any], value)
-            writer["model"] = spec.get("llm_model") or spec.get("model") or writer.get("model", "gpt-4.1")
-            if "temperature" in spec:
-                writer[MODEL_NAMES[key]] = spec["temperature"]
-        else:
-            unknown.append(key)
-    if writer:
-        fields["models"] = {"writer": writer}
-    return fields, unknown
 
 
 def write_recipe(name: str, fields: Mapping[str, Any]) -> Path:

@@ -4,15 +4,17 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import ENOSPC
+from functools import partial
 from itertools import chain
 from pathlib import Path
+from secrets import randbits
 from tempfile import gettempdir
 from typing import Annotated, Optional, get_args
 
 import typer
 
 from assets.engine.ports import UnreadableValue
-from assets.recipe.amemgym import AMemGymRecipe
+from assets.llm.async_calls import run_to_end
 from assets.recipe.loading import build_recipe
 from assets.records.estimate import percents
 from assets.reporting.plurals import counted
@@ -29,16 +31,19 @@ from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest, publisha
 from dataset_card.hub.port import Visibility
 from dataset_card.hub.publish import Deprecation, Published, Publisher, deprecate_version
 from dataset_card.hub.read import Expected, published_scores, repository_problems
+from dataset_card.release.derived import examine_contents
 from dataset_card.release.manifest import CARD, MANIFEST, RECIPE, ManifestError, ReleaseError, read_manifest, read_recipe_fields
-from dataset_card.release.verify import examine_release
-from pipelines.benchmarks import benchmark_of, find_entry, format_of
+from dataset_card.release.versions import VARIANT, is_version
+from pipelines.benchmarks import BENCHMARKS, benchmark_of, format_of
 from pipelines.cli.options import QuietOption, json_option, option, options_of
 from pipelines.cli.recipe import recipe_in_file, write_recipe
 from pipelines.cli.terminal import print_json, stdout_console
 from pipelines.errors import Problem, StoreError
 from pipelines.evaluation.folder import read_run, run_folder_of, runs_folder
+from pipelines.evaluation.report.formatting import TAKEN_AS_TOLD
 from pipelines.evaluation.sources import open_tasks
-from pipelines.evaluation.verification import TAKEN_AS_TOLD, verify_run
+from pipelines.evaluation.verifying.again import NOT_ASKED, ask_again
+from pipelines.evaluation.verifying.verdict import verify_run
 from pipelines.experiments.scoring.leaderboard import board_problems, runs_by_dataset, runs_of_board
 from pipelines.experiments.scoring.published import not_here, published_problems
 from pipelines.experiments.scoring.twins import TWIN
@@ -85,6 +90,10 @@ def verify(
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
     data: Annotated[str, typer.Option(help="Data set of the run, if it is not a release on this machine.")] = "",
+    again: Annotated[
+        float,
+        typer.Option(metavar="PERCENT", help="Evaluate so many of the run's users or tasks anew, and compare.", min=0, max=100),
+    ] = 0.0,
     endpoint: EndpointOption = "",
     as_json: Annotated[bool, json_option("source", "problems")] = False,
 ) -> None:
@@ -92,17 +101,20 @@ def verify(
 
     Every number is recomputed from rows. Those that cannot be are named. Each problem is one sentence, with exit status 1.
     """
+    run = run_folder_of(source, home=home())
+    if run is not None:
+        _verify_run(run, data=data, again=again, as_json=as_json)
+        return
+    if again:
+        raise Problem(f"--again asks the models of a run again; {public_address(source)} is no run.")
     if source.endswith(".html") and Path(source).is_file():
         _verify_board(Path(source), as_json=as_json)
         return
-    run = run_folder_of(source, home=home())
-    if run is not None:
-        _verify_run(run, data=data, as_json=as_json)
-        return
+    is_address = "://" in source
+    shown = public_address(source) if is_address else source
     repo, at, revision = source.partition("@")
-    shown = public_address(source) if "://" in source else source
     with release_errors():
-        if tag or (at and "/" in repo and not Path(source).exists()):
+        if tag or (at and "/" in repo and not is_address and not Path(source).exists()):
             problems = _repository_problems(repo, tag=tag or revision, variant=variant, endpoint=endpoint)
         else:
             problems = _folder_problems(source, version=version)
@@ -114,22 +126,35 @@ def verify(
         raise Problem(f"{shown} is not as it was released: {counted(len(problems), 'problem')}.")
 
 
-def _verify_run(path: Path, *, data: str, as_json: bool) -> None:
-    """Verify a finished run with the data set that it names. Raises Problem if the run was changed after it was made."""
+def _verify_run(path: Path, *, data: str, again: float, as_json: bool) -> None:
+    """Verify a finished run with the data set that it names, and ask so many percent of its items `again`.
+
+    Raises Problem if the run was changed after it was made.
+    """
     run = read_run(str(path), runs=path.parent)
     manifest = run.manifest
-    # A release is named by its variant and version.
-    source = data or "@".join(manifest.dataset.split(" "))
-    if not data and (manifest.dataset.endswith(".json") or find_entry(manifest.benchmark) is None):
+    # A release is named by its variant and version; a run of somebody else may name anything.
+    is_release = VARIANT.fullmatch(manifest.variant) is not None and is_version(manifest.version)
+    if not data and (not is_release or manifest.benchmark not in BENCHMARKS):
         raise Problem(f"{manifest.run_id} was evaluated on {manifest.dataset}; give the same data set with --data.")
+    source = data or f"{manifest.variant}@{manifest.version}"
     tasks = open_tasks(source, release_store=open_release_store(home())).first(len(manifest.users))
-    verdict = verify_run(run, path, tasks)
+    asked = NOT_ASKED
+    if again:
+        # A sample that nobody can foresee.
+        seed = randbits(32)
+        asked = run_to_end(ask_again(run, path, tasks, percent=again, seed=seed, home=home()))
+    verdict = verify_run(run, path, tasks, again=asked)
     if as_json:
-        told = {"taken_as_told": verdict.taken_as_told, "repeatable": verdict.repeatable}
+        told = verdict.model_dump(include={"unverified", "asked_again", "taken_as_told", "repeatable"})
         print_json({"source": manifest.run_id, "problems": verdict.problems, **told})
     else:
         graded = f"{counted(verdict.graded, 'answer')} graded again, and the results recomputed."
         print(*(verdict.problems or (graded,)), sep="\n")
+        if verdict.asked_again:
+            print_notice(verdict.asked_again)
+        for sentence in verdict.unverified:
+            print_notice(f"Left open: {sentence.rstrip('.')}.")
         print_notice(f"Not checked, as the run says it: {'; '.join(verdict.taken_as_told)}.")
         print_notice(f"A repetition {verdict.repeatable}.")
     if verdict.problems:
@@ -157,19 +182,20 @@ def _folder_problems(source: str, *, version: str) -> list[str]:
         folder = stored_release(source, release_store=open_release_store(home()), version=version, fresh=True)
     if not ((folder / MANIFEST).exists() or (folder / RECIPE).exists() or (folder / CARD).exists()):
         raise Problem(f"{source} is a folder, but no release: it has neither {MANIFEST} nor {RECIPE}. Name a release's folder.")
-    problems = examine_release(folder)
+    problems = examine_contents(folder, format_of=format_of)
     if not problems:
         manifest = read_manifest(folder)
         looked_at = f"{counted(len(manifest.files), 'file')}, their rows, and how they load"
         print_notice(f"{manifest.variant} {manifest.version}, digest {manifest.digest}: every file is as released.")
-        print_notice(f"Looked at: {looked_at}. Labels were not read; amemgym quality checks them.")
+        print_notice(f"Looked at: {looked_at}; the tables follow from the items. Labels: amemgym quality checks them.")
     return problems
 
 
 def _repository_problems(repo: str, *, tag: str, variant: str, endpoint: str) -> list[str]:
     hub = open_hub(HubSettings(endpoint=endpoint or None, notice=print_notice))
     known = tag_registry().find(hub.endpoint, repo=checked_repo(repo), tag=tag)
-    problems = repository_problems(hub, repo, tag=tag, variant=variant, registered=known)
+    examine = partial(examine_contents, format_of=format_of)
+    problems = repository_problems(hub, repo, tag=tag, examine=examine, variant=variant, registered=known)
     # Of a damaged release there is nothing to compare with.
     scores, digest = ((), "") if problems else published_scores(hub, repo, tag=tag)
     if scores:
@@ -500,8 +526,6 @@ def twin(
     twin_name = name or f"{recipe.variant}{TWIN}"
     fields = recipe.model_dump(mode="json", exclude={"variant", "salt", "content"}, exclude_defaults=True)
     fields |= {"benchmark": recipe.benchmark, "seed": recipe.seed + 1 if seed is None else seed}
-    if isinstance(recipe, AMemGymRecipe):
-        # Exclude the release's people, so that the twin has others.
-        fields["exclude_ids"] = sorted({*recipe.exclude_ids, *tasks.info.users})
+    fields |= recipe.fields_without(tasks.info.users)
     target = write_recipe(twin_name, fields)
     print(f"Wrote {target}. Make it with: amemgym generate {twin_name}")

@@ -1,16 +1,12 @@
 """`amemgym model serve` and `ui`: commands that run until they are interrupted."""
 
 import contextlib
-import hashlib
-import importlib
 import os
-import signal
 import socket
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Optional
 
 import typer
 import uvicorn
@@ -18,18 +14,15 @@ from starlette.types import ASGIApp
 
 from assets.recipe.loading import RecipeError, check_variant
 from assets.reporting.page_style import page_address
-from pipelines.cli.options import command_group, file_errors
+from pipelines.cli.options import command_group
 from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from pipelines.errors import Problem
-from pipelines.home import home, unwritable
+from pipelines.home import find_unwritable, home
 from pipelines.ui.processes import run_until_ended
 from pipelines.ui.request_guard import RequestGuard, listed_hosts
 
 SECONDS_TO_FINISH = 2  # for open requests when the server is stopped
-SLOTS = 4  # concurrent calls of a local model
-CONTEXT = 8192  # tokens of prompt and reply in one slot
-MAGIC = b"GGUF"  # the first bytes of every GGUF file
 
 model_app = command_group("The embedded model.")
 
@@ -39,14 +32,10 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the API; 0 means any free one.")] = 8321,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     api_key: Annotated[str, typer.Option(envvar="AMEMGYM_SERVE_KEY", help="Require this key from clients.")] = "",
-    gguf: Annotated[Optional[Path], typer.Option(help="Serve this GGUF file instead (needs the extra `local`).")] = None,
-    latency: Annotated[float, typer.Option(min=0, help="Delay of each reply of the embedded model in seconds.")] = 0.0,
+    latency: Annotated[float, typer.Option(min=0, help="Delay of each reply in seconds.")] = 0.0,
 ) -> None:
-    """Serve the embedded model, or a real model's weights, with the OpenAI API on a port."""
-    if gguf is None:
-        serve_model(host, port=port, api_key=api_key, latency=latency)
-    else:
-        serve_gguf(gguf, host=host, port=port, api_key=api_key, latency=latency)
+    """Serve the embedded model with the OpenAI API on a port."""
+    serve_model(host, port=port, api_key=api_key, latency=latency)
 
 
 def ui(
@@ -60,7 +49,7 @@ def ui(
         check_variant(variant)
     except RecipeError as error:
         raise Problem(str(error)) from error
-    for sentence in unwritable(home()):
+    for sentence in find_unwritable(home()):
         raise Problem(sentence)
     listed_hosts()  # to report a bad value here; the server's process reads it again
     from pipelines.opening.doctor import sound_dagster_storage  # late: `model serve` needs no Dagster
@@ -113,58 +102,3 @@ def serve_model(host: str, *, port: int, api_key: str, latency: float) -> None:
         print(f"{model_name()} answers on {url} (Ctrl-C ends it). In another terminal:", flush=True)
         print(f"  AMEMGYM_BASE_URL={url} AMEMGYM_API_KEY=any amemgym generate demo --model {model_name()}", flush=True)
         run_server(app, listening)
-
-
-def gguf_name(weights: Path) -> str:
-    """Return the file's name and the start of its digest, so that caches and manifests distinguish other weights."""
-    with weights.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return f"{weights.stem.lower()}@{digest[:8]}"
-
-
-def serve_gguf(weights: Path, *, host: str, port: int, api_key: str, latency: float) -> None:
-    """Serve a GGUF file until interrupted. Raises Problem if the extra is missing, or the file or port cannot be used."""
-    if latency:
-        raise Problem("--latency works only with the embedded model; give --gguf without it.")
-    _check(weights)
-    xllamacpp = _engine()
-    params = xllamacpp.CommonParams()
-    name = gguf_name(weights)
-    params.model.path = str(weights)
-    params.model_alias = {name}
-    params.hostnames = [host]
-    params.port = port
-    params.n_parallel = SLOTS
-    params.n_ctx = SLOTS * CONTEXT
-    params.api_keys = [api_key] if api_key else []
-    params.ui = False
-    params.verbosity = 0
-    try:
-        server = xllamacpp.Server(params)
-    except RuntimeError as error:
-        reason = str(error).rstrip(". ")
-        raise Problem(
-            f"{weights} cannot be served on {host}:{port}: {reason}. Is the port taken? Give another --port."
-        ) from error
-    print(f"{name} answers on {server.listening_address}/v1 (Ctrl-C ends it). In another terminal:", flush=True)
-    print(
-        f"  AMEMGYM_BASE_URL={server.listening_address}/v1 AMEMGYM_API_KEY={'...' if api_key else 'any'} "
-        f"AMEMGYM_MAX_IN_FLIGHT={SLOTS} AMEMGYM_TIMEOUT=1800 amemgym generate demo --model {name}",
-        flush=True,
-    )
-    with contextlib.suppress(KeyboardInterrupt):
-        signal.pause()
-
-
-def _engine() -> Any:
-    try:
-        return importlib.import_module("xllamacpp")
-    except ImportError:
-        raise Problem("Serving a GGUF file needs the extra `local`: install it with pip install -e '.[local]'.") from None
-
-
-def _check(path: Path) -> None:
-    with file_errors(f"The weights {path} cannot be read"), path.open("rb") as file:
-        magic = file.read(len(MAGIC))
-    if magic != MAGIC:
-        raise Problem(f"{path} is not a GGUF file; give --gguf the weights of a model in that format.")

@@ -1,11 +1,10 @@
-"""`amemgym show`, `explore` and `quality`: one user's story, all snapshots as SQL views, the quality of a set of users."""
+"""`amemgym show` and `quality`: one user's story, and the quality of a set of users."""
 
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated
 
@@ -14,18 +13,16 @@ import typer
 from assets.engine.provenance import ReportValue, ResolvedRecipe, difference
 from assets.llm.ports import BudgetReached
 from assets.recipe.loading import variants
+from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK
 from assets.records.report import BenchmarkReport
-from pipelines.benchmarks import BenchmarkEntry, entry_named
+from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry, QualityRequest
 from pipelines.cli.options import SetOption, VariantOption, json_option, option, options_of, parse_overrides
 from pipelines.cli.stories import choose_item, finished_items, print_item, variant_entry
 from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_console
 from pipelines.errors import Problem
-from pipelines.given_data import QualityRequest, report_on_source
 from pipelines.home import home
-from pipelines.resources.storage.explorer import write_explorer
 from pipelines.resources.storage.io_manager import open_asset_values
-from pipelines.resources.storage.open_stores import snapshot_files
 from validation.expectations.project import SuiteError
 from validation.report.page import problems, write_page
 
@@ -46,17 +43,6 @@ def show(
     print_item(item, variant=variant)
 
 
-def explore() -> None:
-    """Write a DuckDB file with views over all snapshots, to explore them with SQL."""
-    data = home()
-    if "?" in str(data.explorer):
-        # DuckDB would cut the path of its log at the question mark, and would write outside the folder.
-        raise Problem(f"DuckDB cannot write {data.explorer}, whose path has a question mark; use a folder without one.")
-    if not write_explorer(snapshot_files(data), data.explorer):
-        raise Problem(f"There are no snapshots in {snapshot_files(data).address} yet; make some with: amemgym generate demo")
-    print(f"Wrote {data.explorer}; open it with: duckdb {data.explorer}")
-
-
 @dataclass(frozen=True, kw_only=True)
 class QualityOptions:
     """Options for a data set that was not made here. Only the gates and the audit ask a model."""
@@ -68,7 +54,7 @@ class QualityOptions:
     offline: bool = option("Ask no model; use recorded replies only.", False)
 
     @property
-    def given(self) -> bool:
+    def is_given(self) -> bool:
         return self != QualityOptions()
 
 
@@ -85,20 +71,23 @@ def quality(
     overrides = parse_overrides(set_ or ())
     stale = ""
     if source in variants():
-        if overrides or options.given:
+        if overrides or options.is_given:
             raise Problem(
                 f"Options are for a data.json or a release: the report of the variant {source!r} was written when it was made. "
                 "Give the folder of its release for a new report."
             )
         entry = variant_entry(source)
-        report, page = _made_here(entry, source)
-        stale = _reported_under_another_recipe(entry, source)
+        made = _last_report(entry, source)
+        report = made.report
+        page = write_page(entry.validation.report.render(report), home().reports / f"{source}.html")
+        stale = _stale_because(made.provenance.recipe, entry)
     else:
         # A data.json does not name its benchmark; it has the shape of the default benchmark.
-        entry = entry_named(DEFAULT_BENCHMARK)
-        asked = QualityRequest(source, overrides, options.users, options.gates, options.audit, options.model, options.offline)
+        entry = BENCHMARKS[DEFAULT_BENCHMARK]
+        request = QualityRequest(source=source, overrides=overrides, **asdict(options))
+        report_on_source = resolve_name(entry.report_on_source)
         with _quality_errors():
-            report, page = report_on_source(asked, home=home(), notice=partial(print_plain, TextConsole(stderr=True)))
+            report, page = report_on_source(request, home=home(), notice=partial(print_plain, TextConsole(stderr=True)))
     if as_json:
         print_json({"page": str(page), "problems": problems(report), "report": report})
     else:
@@ -113,25 +102,19 @@ def quality(
         raise typer.Exit(1)
 
 
-def _made_here(entry: BenchmarkEntry, variant: str) -> tuple[BenchmarkReport, Path]:
-    """Return the report of the last run, and its page, which is written again. Raises Problem if there is no report."""
+def _last_report(entry: BenchmarkEntry, variant: str) -> ReportValue:
+    """Return the report of the last run. Raises Problem if there is none."""
     value = open_asset_values(home()).find(entry.benchmark.key("quality_report"), variant)
-    report: object = value.report if isinstance(value, ReportValue) else None
-    if not isinstance(report, entry.benchmark.report):
+    if not isinstance(value, ReportValue) or not isinstance(value.report, entry.benchmark.report):
         raise Problem(f"There is no quality report of {variant!r} yet; make one with: amemgym generate {variant}")
-    made: BenchmarkReport = report  # pyright: ignore[reportAssignmentType]
-    return made, write_page(entry.validation.report.render(report), home().reports / f"{variant}.html")
+    return value
 
 
-def _reported_under_another_recipe(entry: BenchmarkEntry, variant: str) -> str:
-    """Return a sentence if the report's recipe is no longer the variant's recipe, else ""."""
-    values = open_asset_values(home())
-    recipe = values.find(entry.benchmark.key("recipe"), variant)
-    value = values.find(entry.benchmark.key("quality_report"), variant)
-    if not isinstance(recipe, ResolvedRecipe) or not isinstance(value, ReportValue):
-        return ""
-    under = value.provenance.recipe
-    if under.fingerprint == recipe.recipe.fingerprint:
+def _stale_because(under: Recipe, entry: BenchmarkEntry) -> str:
+    """Return a sentence if the recipe of a report is no longer its variant's recipe, else ""."""
+    variant = under.variant
+    recipe = open_asset_values(home()).find(entry.benchmark.key("recipe"), variant)
+    if not isinstance(recipe, ResolvedRecipe) or under.fingerprint == recipe.recipe.fingerprint:
         return ""
     return (
         f"This report is of {variant!r} with {difference(under, recipe.recipe)}, as the last run's recipe says, so it may not "

@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Self
 
 from pydantic_core import to_json
-from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markdown import Markdown
@@ -26,17 +25,15 @@ from assets.engine.ports import StageProgress
 from assets.engine.progress import duration, progress_details, progress_line, rate_words
 from assets.records.readable import without_controls
 from assets.reporting.plurals import counted
+from assets.reporting.text_table import UNBROKEN, print_table
 from pipelines.resources.llm.batch.settings import BatchProgress, describe_batch
 
 # How often a running stage prints its progress to a log, which shows that it is still running.
 LINE_SECONDS = 30.0
 WIDE = 100  # columns from which a line has room for a bar and a clock
 BAR = 16  # columns, which leave most of a terminal of 100 to the text
-LEAST_WORDS = 24  # columns of a text cell, at least, if its table is wider than the terminal
-UNBROKEN = 10_000  # width of a pipe, more than any line: piped output is searched line by line
 SHOWN_FAILURES = 3  # a bad prompt fails all items in the same way, so a few are enough
 CONTROLS_AFTER_ASCII = re.compile("[\x7f-\x9f]")  # JSON does not escape these
-NUMBER = re.compile(r"[-+~$]?[\d.,]*\d[\d.,]*(-[\d.,]+)?( ?%|[KM])?( \[.*\]\S*)?|-?|unknown")
 
 
 class TextConsole(Console):
@@ -105,11 +102,11 @@ class FittedProgress(Progress):
         else:
             self.columns = (name, words)
         for task in shown:
-            task.fields["text"] = fitted(task.fields["parts"], room)
+            task.fields["text"] = fit_parts(task.fields["parts"], room)
         return super().make_tasks_table(shown)
 
 
-def fitted(parts: Sequence[str], width: int) -> str:
+def fit_parts(parts: Sequence[str], width: int) -> str:
     """Return the first parts that fit in `width` columns, joined with commas; always at least the first part."""
     line, *others = parts or [""]
     for part in others:
@@ -185,7 +182,7 @@ class LiveProgress:
             sentence = ", ".join([progress_line(progress), *progress_details(progress)])
         elif self._console.is_terminal:
             parts = [*counts[:2], *cached, duration(progress.seconds)]
-            sentence = f"{name} {fitted(parts, self._console.width - cell_len(name) - 1)}"
+            sentence = f"{name} {fit_parts(parts, self._console.width - cell_len(name) - 1)}"
         else:
             sentence = progress_line(progress)
         ended = self._show(
@@ -268,7 +265,7 @@ def given_up_sentences(progress: StageProgress) -> Iterable[str]:
     more = len(progress.given_up) - SHOWN_FAILURES
     if more > 0:
         yield f"  and {counted(more, f'more {progress.noun}')}."
-    yield "  Items of the reserve replace them. The table failures of amemgym explore lists all that were given up."
+    yield "  Items of the reserve replace them. The files failures.parquet of the snapshots list all that were given up."
 
 
 def print_plain(console: Console, sentence: str) -> None:
@@ -284,52 +281,6 @@ def print_json(value: object) -> None:
     """Print records, dataclasses, and lists and mappings of them as JSON on stdout."""
     text = to_json(value, indent=2, inf_nan_mode="null").decode()
     print(CONTROLS_AFTER_ASCII.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
-
-
-def print_table(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
-    """Print a table without cutting any cell. Numbers are aligned to the right.
-
-    On a narrow terminal, cells with sentences are wrapped; if that is not enough, each row is printed as a block of lines.
-    """
-    if title:
-        console.print(Text(title, style="italic"), soft_wrap=True)
-    if not rows:
-        return
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)  # no frame, for grep
-    for number, name in enumerate(head):
-        cells = [row[number] for row in rows]
-        numeric = number > 0 and all(map(NUMBER.fullmatch, cells))  # the first column names rows, even with numbers
-        width = max(map(cell_len, [name, *cells]))
-        prose = width > LEAST_WORDS and any(map(_is_prose, cells))
-        table.add_column(
-            Text(name),
-            justify="right" if numeric else "left",
-            min_width=LEAST_WORDS if prose else width,
-            no_wrap=not prose,
-            overflow="fold",
-        )
-    for row in rows:
-        table.add_row(*map(Text, row))
-    if console.measure(table, options=console.options.update(width=UNBROKEN)).minimum <= console.width:
-        console.print(table)
-    else:
-        _print_blocks(console, head, rows)
-
-
-def _is_prose(cell: str) -> bool:
-    """Return whether a cell is text that is longer than the least width of a wrapped column."""
-    return cell_len(cell) > LEAST_WORDS and " " in cell
-
-
-def _print_blocks(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    width = max(LEAST_WORDS, console.width)
-    for name, *cells in rows:
-        console.print(Text(name or head[0], style="bold"), soft_wrap=True)
-        for about, cell in zip(head[1:], cells, strict=True):
-            if cell:
-                words = f"{about}: {cell}" if about else cell
-                lines = textwrap.fill(words, width, initial_indent="  ", subsequent_indent="    ")
-                console.print(Text(lines), soft_wrap=True)
 
 
 def print_markdown(text: str) -> None:

@@ -8,6 +8,7 @@ import dagster_celery.make_app
 import dagster_celery.tasks
 
 from pipelines.errors import Problem
+from pipelines.redaction import login_is_unsure
 from pipelines.resources.llm.settings import runs_at_once
 
 VARIABLE = "AMEMGYM_BROKER"
@@ -24,6 +25,8 @@ SETTINGS: dict[str, object] = {
 BROKER = os.environ.get(VARIABLE, "").strip()
 if not BROKER:
     raise SystemExit(f"{VARIABLE} is not set; give the address of the broker that all share, as in redis://host:6379/0.")
+if any(map(login_is_unsure, BROKER.split(";"))):
+    raise SystemExit(f"{VARIABLE} cannot be read as an address; in a password write %40 for @ and %2F for /.")
 try:
     runs_at_once()
 except Problem as problem:

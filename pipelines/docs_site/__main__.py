@@ -16,11 +16,15 @@ from typing import Any
 from pipelines.docs_site.reference import PAGES
 
 ROOT = Path(__file__).parents[2]
+GUIDE = ROOT / "pipelines" / "guide" / "README.md"
 CONFIGURATION = Path(__file__).parent / "zensical.toml"
 SEARCH = Path(__file__).parent / "search_from_disk.js"
 LINK = re.compile(r"(?P<words>\[[^\]]*\])\((?P<path>(?!https?:|mailto:|#)[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
+SHELF_OR_PAGE = re.compile(r"^## (?P<shelf>.+)$|^- \[(?P<title>[^\]]+)\]\((?P<path>[^)]+)\)", re.MULTILINE)
+NO_PAGES = "nav = []"
 FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 NOTEBOOK = ".ipynb"
+PROMPTS = ROOT / "prompts"  # Markdown, but code
 KEPT = (".md", ".png", ".svg", NOTEBOOK)
 
 
@@ -29,14 +33,32 @@ def main(folder: Path) -> int:
     shutil.rmtree(folder, ignore_errors=True)
     pages = folder / "pages"
     dead = list(lay_out(pages))
-    for name, page in PAGES.items():
-        path = pages / "reference" / name
+    for name, page in PAGES.values():
+        path = pages / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page(), encoding="utf-8")
-    shutil.copyfile(CONFIGURATION, folder / CONFIGURATION.name)
+    # TOML's inline tables are JSON's objects with another sign.
+    listed = json.dumps(navigation(), separators=(", ", " = "), ensure_ascii=False)
+    configuration = CONFIGURATION.read_text(encoding="utf-8").replace(NO_PAGES, f"nav = {listed}")
+    (folder / CONFIGURATION.name).write_text(configuration, encoding="utf-8")
     shutil.copyfile(SEARCH, pages / "iframe-worker.js")
     print("\n".join(dead), file=sys.stderr)
     return 1 if dead else 0
+
+
+def navigation() -> list[dict[str, list[dict[str, str]]]]:
+    """Return the site's pages shelf by shelf, by title: the guide's list, then pages that are read off the code."""
+    shelves: list[dict[str, list[dict[str, str]]]] = []
+    pages: list[dict[str, str]] = []
+    for found in SHELF_OR_PAGE.finditer(GUIDE.read_text(encoding="utf-8")):
+        if found["shelf"]:
+            pages = []
+            shelves.append({found["shelf"]: pages})
+        else:
+            page = (GUIDE.parent / found["path"]).resolve().relative_to(ROOT)
+            pages.append({found["title"]: str(page.with_suffix(".md"))})
+    pages += [{title: name} for title, (name, _) in PAGES.items()]
+    return [*shelves, {"All pages": [{"Guide": str(GUIDE.relative_to(ROOT))}]}]
 
 
 def lay_out(pages: Path) -> Iterator[str]:
@@ -78,7 +100,7 @@ def without_links_to_code(text: str, *, page: Path) -> str:
         target = page.parent / link["path"]
         if target.suffix == NOTEBOOK:
             return link[0].replace(NOTEBOOK, ".md")
-        if target.suffix in KEPT:
+        if target.suffix in KEPT and not target.resolve().is_relative_to(PROMPTS):
             return link[0]
         name = target.resolve().relative_to(ROOT)
         if link["words"].strip("[`]") in str(name):

@@ -12,7 +12,7 @@ from assets.recipe.registry import RECIPE_TYPES
 from assets.records.base import Record
 from dataset_card.card.fields import field_rows
 from pipelines.benchmarks import BENCHMARKS
-from pipelines.cli.main import PANELS, app, load_command
+from pipelines.cli.main import app, load_command, panels
 
 Cells = Sequence[str]
 MARKUP = re.compile(r"[\\`*_|<>\[\]]")
@@ -29,7 +29,7 @@ def commands_page() -> str:
     group: Any = get_command(app)
     context = group.make_context("amemgym", ["--help"], resilient_parsing=True)
     lines = ["# Commands", "", "`amemgym COMMAND --help` prints the same text.", "", JSON, ""]
-    for panel, names in PANELS.items():
+    for panel, names in panels().items():
         lines += [f"## {panel}", ""]
         for name in names:
             lines += _command(load_command(name), name, context=context)
@@ -75,8 +75,10 @@ def recipe_page() -> str:
     lines = ["# Recipe fields", "", "What a recipe file, `--set` and the launchpad of the asset `recipe` may say.", ""]
     for benchmark, kind in RECIPE_TYPES.items():
         rows: list[Cells] = []
-        for one in recipe_fields(kind):
-            rows.append((_code(one.path), _plain(one.meaning), one.kind, one.unit, _plain(one.range), _plain(one.default)))
+        for field in recipe_fields(kind):
+            rows.append(
+                (_code(field.path), _plain(field.meaning), field.kind, field.unit, _plain(field.range), _plain(field.default))
+            )
         lines += [f"## {benchmark}", "", *table(("field", "meaning", "kind", "unit", "range", "default"), rows)]
     return "\n".join(lines)
 
@@ -84,7 +86,7 @@ def recipe_page() -> str:
 def assets_page() -> str:
     """Return the stages of every benchmark with what they need, make and ask, and the tables of its releases."""
     lines = ["# Assets and tables", ""]
-    for entry in BENCHMARKS:
+    for entry in BENCHMARKS.values():
         rows: list[Cells] = []
         for stage in entry.benchmark.stages:
             needs = ", ".join(_code(need.name) for need in stage.direct_needs)
@@ -111,7 +113,7 @@ def _fields(head: str, record: type[Record]) -> list[str]:
 def records_page() -> str:
     """Return the fields of a finished item of every benchmark: a row of the nested Parquet."""
     lines = ["# Records", "", "One row of a release's nested Parquet is everything about one item.", ""]
-    for entry in BENCHMARKS:
+    for entry in BENCHMARKS.values():
         benchmark = entry.benchmark
         lines += [f"## {benchmark.name}: one {benchmark.noun}", "", *_fields("field", benchmark.final.record)]
     return "\n".join(lines)
@@ -134,4 +136,10 @@ def _plain(words: str) -> str:
     return " ".join(MARKUP.sub(r"\\\g<0>", words).split())
 
 
-PAGES = {"commands.md": commands_page, "recipe.md": recipe_page, "assets.md": assets_page, "records.md": records_page}
+# By title: where a page lies in the site, and what writes it.
+PAGES = {
+    "Commands": ("reference/commands.md", commands_page),
+    "Recipe fields": ("reference/recipe.md", recipe_page),
+    "Assets and tables": ("reference/assets.md", assets_page),
+    "Records": ("reference/records.md", records_page),
+}

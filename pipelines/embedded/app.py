@@ -1,6 +1,6 @@
 """The embedded model as an OpenAI-compatible service: chat completions, embeddings and the list of models.
 
-`writers` has the function that answers each prompt.
+`writers_of` gives the functions that answer a prompt.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import hashlib
 import json
 import secrets
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from pkgutil import resolve_name
 from typing import Any, Literal, TypeVar
@@ -20,21 +20,25 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from assets.entry_points import EntryPointGroup
+from assets.llm.actions import result_message
+from assets.llm.native_tools import action_of_call, native_reply
 from assets.llm.usage import prompt_tokens
 from assets.text.words import count_tokens, text_within
-from pipelines.agents.episode import result_message
-from pipelines.agents.native_tools import called, native_reply
-from pipelines.embedded.assistant import acting, chat, memory_tasks, tau2
+from pipelines.benchmarks import BENCHMARKS
+from pipelines.embedded.assistant import chat, memory_tasks
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
-from pipelines.embedded.memory_items import questions as memory_questions
 from pipelines.embedded.reader import DIMENSIONS, embedding
 from pipelines.embedded.task import PromptTask, recognise
+from prompts.catalogue import FOLDER as PROMPTS
+from prompts.catalogue import prompt_names, prompt_path
 
 Writer = Callable[[PromptTask], Any]
-# Of prompts that no benchmark has alone; each benchmark's own are in its entry.
+ACTED = "evaluation/act"  # how the names of prompts begin that worlds of others answer
+# Of worlds of others; each benchmark's own are in its entry.
+WORLD_WRITERS = EntryPointGroup[Mapping[str, Writer]]("amemgym.embedded_writers")
+# Of prompts that memories and evaluations ask on any benchmark.
 SHARED_WRITERS: dict[str, Writer] = {
-    "evaluation/act": acting.act_in_any_world,
-    "evaluation/act_user": tau2.play_user,
     "evaluation/follow_up": chat.follow_up,
     "memories/extract_facts": memory_tasks.extract_facts,
     "memories/reconcile_memories": memory_tasks.reconcile,
@@ -51,9 +55,6 @@ SHARED_WRITERS: dict[str, Writer] = {
     "evaluation/check_turn": memory_tasks.check_turn,
     "evaluation/improve_policy": memory_tasks.extend_policy,
     "evaluation/check_memory": memory_tasks.verify_claims,
-    "memory_items/answer": memory_questions.answer_from_documents,
-    "memory_items/recover": memory_questions.recover_facts,
-    "memory_items/ask": memory_questions.answer_from_recall,
 }
 
 
@@ -131,7 +132,7 @@ class ChatRequest(BaseModel):
         """The request as a model of OpenAI's reads it: the JSON schema, then the messages."""
         schema = json.dumps(self._format.definition, separators=(",", ":")) if self._format else ""
         said = (message.as_text() for message in self.messages)
-        return "\n".join([schema, *(f"{one['role']}: {one['content']}" for one in said)])
+        return "\n".join([schema, *(f"{message['role']}: {message['content']}" for message in said)])
 
     @property
     def _format(self) -> ReplyFormatSchema | None:
@@ -214,25 +215,27 @@ def embedded_app(*, api_key: str | None = None, latency: float = 0.0) -> Starlet
 
 
 @cache
-def writers() -> dict[str, Writer]:
-    """Return the function that answers each prompt, by the prompt's name."""
-    # Late: it imports Dagster, which an evaluation does not need before the embedded model is asked.
-    from pipelines.benchmarks import BENCHMARKS
-
-    found = dict(SHARED_WRITERS)
-    for entry in BENCHMARKS:
-        if entry.writers:
-            found.update(resolve_name(entry.writers))
-    return found
+def writers_of(prompt: str) -> Sequence[Writer]:
+    """Return the functions that answer a prompt: worlds' first, then benchmarks', then the shared. Imports no others."""
+    if prompt not in prompt_names():
+        return ()
+    owner = prompt_path(prompt).relative_to(PROMPTS).parts[0]
+    own: list[Mapping[str, Writer]] = list(WORLD_WRITERS.values()) if prompt.startswith(ACTED) else []
+    for name, entry in BENCHMARKS.items():
+        if entry.writers and (owner == name or prompt.startswith(entry.shared_prompts)):
+            own.append(resolve_name(entry.writers))
+    return [writers[prompt] for writers in (*own, SHARED_WRITERS) if prompt in writers]
 
 
 def write_reply(task: PromptTask) -> str:
-    """Return the reply's text; a prompt without a writer is answered as a plain chat.
+    """Return the first reply that is not None; a prompt without one is answered as a plain chat.
 
     Raises ValueError, KeyError, TypeError or AttributeError when the messages lack the data that belongs to the prompt.
     """
-    write = writers().get(task.name, chat.reply)
-    reply = write(task)
+    replies = (write(task) for write in writers_of(task.name))
+    reply = next((reply for reply in replies if reply is not None), None)
+    if reply is None:
+        return chat.reply(task)
     if isinstance(reply, str):
         return reply
     return json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
@@ -287,7 +290,7 @@ def _task_of(body: ChatRequest) -> PromptTask:
     for message, given in zip(messages, body.messages, strict=True):
         for call in given.tool_calls or ():
             named[call.id] = call.function.name
-            message["content"] = called(call.function.model_dump())
+            message["content"] = action_of_call(call.function.model_dump())
         if given.role == "tool":
             message |= {"role": "user", "content": result_message(named.get(given.tool_call_id or "", ""), message["content"])}
     messages.append({"role": "developer", "content": json.dumps(body.tools)})

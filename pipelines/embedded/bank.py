@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict
 FOLDER = Path(__file__).parent / "bank"
 PLAUSIBILITY = Path(__file__).parent / "amemgym" / "plausibility.yaml"  # what excludes what; part of the model's identity
 DOCUMENTS = Path(__file__).parent / "deep_research" / "documents"  # wordings of documents; part of the model's identity too
-CODE_VERSION = "8"  # raise it when the program answers the same request in other words
+CODE_VERSION = "12"  # raise it when the program answers the same request in other words
 MODEL_FAMILY = "amemgym-embedded"
+EMBEDDED_URL = "http://embedded.model/v1"  # no request leaves this process: the transport answers
 # Questions on any topic, by its title. They go with every period of a life, whatever has happened by then.
 QUESTION_FRAMES = (
     "What should I do differently when it comes to {title}?",
@@ -107,9 +108,9 @@ class Topic(_BankModel):
     @property
     def phrasings(self) -> tuple[str, ...]:
         """All questions on the topic: its own, and the frames with its title."""
-        return (*self.questions, *map(self.framed, QUESTION_FRAMES))
+        return (*self.questions, *map(self.fill_frame, QUESTION_FRAMES))
 
-    def framed(self, frame: str) -> str:
+    def fill_frame(self, frame: str) -> str:
         return frame.format(title=self.title)
 
     def variable(self, name: str) -> Variable | None:

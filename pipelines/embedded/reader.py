@@ -17,6 +17,11 @@ from functools import cache, lru_cache
 from pipelines.embedded.bank import Topic, load_bank
 
 
+def as_words(name: str) -> str:
+    """Return a snake_case name with spaces for its underscores."""
+    return name.replace("_", " ")
+
+
 def word_set(words: str) -> frozenset[str]:
     """Return the set of words that are written as running text."""
     return frozenset(words.split())
@@ -36,6 +41,17 @@ STOP_WORDS = word_set(
     to too up us use was way we were what when where which while who will with would you your each every any all after
     before between during about again also back both few first go goes going here long new next old same since take
     takes took until very well without"""
+)
+# Sentences that tell nothing of how things are with the speaker now: reported speech, plans and wishes, the past, a denial.
+REPORTED = re.compile(r"[^.!?]*“[^”]*”")
+SENTENCE = re.compile(r"[^.!?]+[.!?]*")
+NOT_OF_NOW = re.compile(
+    r"^\W*(?:years ago|back then|in those days|in the past|before that|once upon a time|suppose|imagine|if only|what if"
+    r"|(?:maybe |perhaps )?(?:one|some) ?day|i (?:sometimes |often )?wish|i (?:hope|plan|would like) to|if i ever"
+    r"|it is (?:not|no longer) (?:true|so)|nobody can say|(?:my|an?|one of my) (?:\w+ ){0,2}"
+    r"(?:friend|neighbor|sister|brother|cousin|colleague|wife|husband|partner|aunt|uncle|niece|nephew|mother|father)s?\b[^.!?]*"
+    r"\b(?:says|tells me|told me|writes|wrote|reports)\b|for (?:my|an?) [^,:]+ it is like this)\b",
+    re.IGNORECASE,
 )
 SUFFIXES = ("ingly", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s")
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
@@ -116,7 +132,7 @@ def evidence(text: str, *, name: str, values: Sequence[str]) -> list[ValueEviden
     ranked: list[ValueEvidence] = []
     for value in values:
         ranked.append(_weigh(stems(text), word_weights(bank_name, value), value))
-    return sorted(ranked, key=lambda one: (-one.score, one.value))
+    return sorted(ranked, key=lambda candidate: (-candidate.score, candidate.value))
 
 
 def _weigh(words: frozenset[str], vocabulary: dict[str, float], value: str) -> ValueEvidence:
@@ -128,7 +144,7 @@ def _weigh(words: frozenset[str], vocabulary: dict[str, float], value: str) -> V
 
 def score_values(text: str, *, name: str, values: Sequence[str]) -> dict[str, float]:
     """Return how much the text speaks for each value, best first."""
-    return {one.value: one.score for one in evidence(text, name=name, values=values)}
+    return {candidate.value: candidate.score for candidate in evidence(text, name=name, values=values)}
 
 
 def log_share(text: str, *, name: str, value: str) -> float:
@@ -158,8 +174,15 @@ def read_values(text: str, choices: Mapping[str, Sequence[str]]) -> dict[str, st
 
 
 @lru_cache(maxsize=20_000)
+def told_of_now(text: str) -> str:
+    """Return the text without what is so for somebody else, or was, might be or is not."""
+    sentences = SENTENCE.findall(REPORTED.sub("", text))
+    return "".join(sentence for sentence in sentences if not NOT_OF_NOW.match(sentence))
+
+
+@lru_cache(maxsize=20_000)
 def _read_value(text: str, name: str, values: tuple[str, ...]) -> str | None:
-    ranked = evidence(text, name=name, values=values)
+    ranked = evidence(told_of_now(text), name=name, values=values)
     best = ranked[0]
     lead = math.inf
     if len(ranked) > 1:

@@ -1,12 +1,12 @@
 """One evaluation from end to end: reading and checks, forecast, the run or what is left of it, scores, files."""
 
-import math
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assets.engine.ports import StageProgress
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import wait_for_shielded_calls
 from assets.llm.ports import BudgetReached, EndpointError
 from assets.recipe.recipe import Budget
@@ -17,16 +17,17 @@ from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import RunAccount, manifest_of
 from pipelines.evaluation.progress import StepProgress
 from pipelines.evaluation.report.markdown import run_report
-from pipelines.evaluation.report.page import run_page
-from pipelines.evaluation.run import BenchmarkTasks, Run, evaluate_run
+from pipelines.evaluation.report.page import page_items, run_page
+from pipelines.evaluation.run import BenchmarkTasks, ReplayableTasks, Run, evaluate_run
 from pipelines.evaluation.sources import open_tasks
+from pipelines.evaluation.timeline.steps import Timeline, events_of_run
 from pipelines.home import Home, obstacles
-from pipelines.memories.check import RECALLED, check_memory
+from pipelines.memories.check import check_memory
 from pipelines.memories.code_identity import code_files
-from pipelines.memories.hosting import DEADLINE, MemoryFailed
-from pipelines.memories.registry import Confinement, embeds, find_memory, is_ours
+from pipelines.memories.failures import MemoryFailed
+from pipelines.memories.registry import MODELS, Confinement, embeds, find_memory, is_ours
 from pipelines.opening.models import OpenModels, open_models
-from pipelines.resources.cache.reply_cache import CacheMode
+from pipelines.resources.llm.settings import NO_ENDPOINT
 from pipelines.resources.storage.open_stores import open_release_store
 
 
@@ -34,23 +35,15 @@ from pipelines.resources.storage.open_stores import open_release_store
 class EvaluationRequest:
     """One evaluation to do. `memory`: name, file or address. `whole`: it is an agent with a reasoner of its own.
 
-    `users`: only the first so many, or so many tasks. `replayed`: run whose dialogues are replayed, by folder or id. `budget`:
-    over all tries. `again`: a new attempt, though an earlier one is finished. `deadline`: seconds for one call of code that is
-    not ours. `checked`: its memory was held to the contract already.
-    `settings`: rounds and language of a bare data.json.
+    `budget`: over all tries, in place of the options' own. `checked`: its memory was held to the contract already. `settings`:
+    rounds and language of a bare data.json.
     """
 
     dataset: str
     memory: str
     options: EvaluationOptions
     whole: bool = False
-    users: int | None = None
-    replayed: str = ""
     budget: Budget = field(default_factory=Budget)
-    items_at_once: int = 32
-    cache: CacheMode = "use"
-    again: bool = False
-    deadline: float = DEADLINE
     checked: bool = False
     settings: Mapping[str, object] = field(default_factory=dict[str, object])
 
@@ -67,14 +60,6 @@ class EvaluationProgress:
     notice: Callable[[str], None] = field(default=lambda sentence: None)
 
 
-def budget_of(*, max_cost_usd: float | None, max_tokens: int | None) -> Budget:
-    """Return the limits of a run, None for none. Raises EvaluationError for one that is no number above 0."""
-    for limit in (max_cost_usd, max_tokens):
-        if limit is not None and not 0 < limit < math.inf:
-            raise EvaluationError(f"A budget must be a finite number above 0, not {limit:g}; leave it out for no limit.")
-    return Budget(max_cost_usd=max_cost_usd, max_tokens=max_tokens)
-
-
 async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: EvaluationProgress) -> FinishedRun:
     """Return the finished run, which may have been finished before.
 
@@ -89,9 +74,22 @@ async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: Ev
                         raise EvaluationError(sentence)
                     await _check_before_first_call(run, checked=request.checked, notice=progress.notice)
                     watch = StepProgress(run.manifest, meter=run.meter, steps=size.steps, calls=size.calls, show=progress.show)
-                    async with watch.shown():
-                        return await evaluate_and_write(replace(run, report=watch.step))
-        return read_run(run.manifest.run_id, runs=runs_folder(home))
+                    async with watch.display():
+                        return with_failed_question(await evaluate_and_write(replace(run, report=watch.step)), run.timelines)
+        return with_failed_question(read_run(run.manifest.run_id, runs=runs_folder(home)), run.timelines)
+
+
+def with_failed_question(run: FinishedRun, timelines: Sequence[Timeline]) -> FinishedRun:
+    """Return the run with one wrong answer for a reader, drawn by the run's seed; as it is where there is none to show."""
+    if run.manifest.memory.kind == "none":
+        return run
+    shown = {timeline.cluster: timeline.show_failure for timeline in timelines if timeline.show_failure}
+    wrong = [row for row in run.answers if row.kind == "question" and row.status == "wrong" and row.user_id in shown]
+    if not wrong:
+        return run
+    row = SeededRandom(run.manifest.seed, "failed question").choice(wrong)
+    title = f"One question that {run.manifest.memory.name} answered wrongly, drawn by the run's seed:"
+    return replace(run, failed_question=(title, *shown[row.user_id](row)))
 
 
 async def plan_evaluation(request: EvaluationRequest, *, home: Home, progress: EvaluationProgress) -> None:
@@ -109,15 +107,17 @@ async def open_run(
     # Said before a model is opened, which may fail.
     for sentence in tasks.info.notices:
         progress.notice(sentence)
-    tasks = tasks.first(request.users)
     options = request.options
-    if request.replayed:
-        recorded = read_run(request.replayed, runs=runs_folder(home))
+    tasks = tasks.first(options.users)
+    if options.replay:
+        if not isinstance(tasks, ReplayableTasks):
+            raise tasks.info.refusal_of("replay")
+        recorded = read_run(options.replay, runs=runs_folder(home))
         tasks = tasks.replaying(recorded)
-        options = replace(options, replayed_run=recorded.manifest.run_id)
-    with open_models(home, mode=request.cache) as models:
+        options = options.model_copy(update={"replay": recorded.manifest.run_id})
+    with open_models(home, mode=options.cache_mode) as models:
         run = await prepare_run(request, tasks, options, models=models, home=home)
-        size = forecast_run(tasks.sizes(run.manifest), run.manifest, prices=models.prices)
+        size = forecast_run(run.timelines, run.manifest, prices=models.prices)
         progress.begun(run, size)
         # The models are open as long as the run lasts.
         yield run, size
@@ -131,20 +131,28 @@ async def prepare_run(
     # A model that is never asked is neither named nor part of the run's id.
     roles = [role for role in tasks.info.roles if role != "embedding" or embeds(spec.kind)]
     names = options.models(roles, embedded=models.embedded)
-    places = {await models.place.of(name) for name in names.values()}
+    for role, setting in MODELS.items():
+        # A memory's own settings name what it asks.
+        if role in names and spec.settings.get(setting):
+            names[role] = str(spec.settings[setting])
+    asked = [*names.items(), *(("memory", name) for name in options.more_models)]
+    for role, name in asked:
+        if models.embedded and not options.offline and name != models.embedded:
+            raise EvaluationError(f"The embedded model does not know the model {name!r} of the {role}; {NO_ENDPOINT}.")
+    places = {await models.place.of(name) for _, name in asked}
     places.discard("")
     manifest = manifest_of(tasks, spec, options, models=names, places=tuple(sorted(places)))
     # --again: the first attempt that is not finished.
-    while request.again and RunFolder(runs_folder(home) / manifest.run_id).finished:
-        options = replace(options, attempt=options.attempt + 1)
+    while options.again and RunFolder(runs_folder(home) / manifest.run_id).finished:
+        options = options.model_copy(update={"attempt": options.attempt + 1})
         manifest = manifest_of(tasks, spec, options, models=names, places=tuple(sorted(places)))
     run = Run(
         manifest=manifest,
         tasks=tasks,
         models=models.for_account(RunAccount(variant=manifest.run_id, budget=request.budget)),
         folder=RunFolder(runs_folder(home) / manifest.run_id),
-        items_at_once=request.items_at_once,
-        deadline=request.deadline,
+        items_at_once=options.concurrency,
+        deadline=options.deadline,
         # The data set may be a file beside the memory's own.
         confinement=Confinement(options.in_process, (home.root, Path(request.dataset))),
     )
@@ -168,7 +176,7 @@ async def _check_before_first_call(run: Run, *, checked: bool, notice: Callable[
             raise
         except EndpointError as error:
             # A model that is not there would end a paid run.
-            raise EvaluationError(f"{error} That model makes embeddings; --embedding-model names another.") from error
+            raise EvaluationError(f"{error} That model makes embeddings; the option embedding_model names another.") from error
     if not checked:
         refuse_broken(await broken_promises(run, notice=notice))
 
@@ -192,7 +200,7 @@ async def check_memories(
 async def broken_promises(run: Run, *, notice: Callable[[str], None]) -> list[str]:
     """Return a sentence for each promise of the contract that a memory which is not ours breaks.
 
-    `notice` gets one where it could not be tried whether the memory recalls what it is told.
+    `notice` gets one on what could not be tried, or is not shown to it.
     """
     memory = run.manifest.memory
     if is_ours(memory.kind) or memory.whole:
@@ -201,7 +209,7 @@ async def broken_promises(run: Run, *, notice: Callable[[str], None]) -> list[st
         memory, run.tools("check"), deadline=run.deadline, settle=run.manifest.settle, confinement=run.confinement
     )
     for verdict in verdicts:
-        if verdict.what == RECALLED and not verdict.broken and verdict.sentence:
+        if not verdict.broken and verdict.sentence:
             notice(verdict.sentence)
     return [verdict.sentence for verdict in verdicts if verdict.broken]
 
@@ -220,11 +228,13 @@ async def evaluate_and_write(run: Run) -> FinishedRun:
     """Do what is left of the run, and write everything of it into its folder."""
     run.folder.begin(run.manifest.shared())
     if run.manifest.boundary not in ("", "service"):
-        run.folder.keep_code(code_files(run.manifest.memory.code))
+        memory = run.manifest.memory
+        run.folder.keep_code(code_files(memory.code, texts=memory.texts))
     try:
         finished = await evaluate_run(run)
-        page = run_page(finished, run.tasks.page_items(finished))
-        run.folder.finish(finished, events=run.tasks.events(finished.turns), report=run_report(finished), page=page)
+        page = run_page(finished, page_items(run.timelines, finished.turns))
+        events = events_of_run(run.timelines, finished.turns)
+        run.folder.finish(finished, events=events, report=run_report(finished), page=page)
     finally:
         await wait_for_shielded_calls()
         run.folder.close()

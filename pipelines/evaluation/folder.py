@@ -18,10 +18,11 @@ from assets.records.json_text import parse_json
 from assets.reporting.plurals import counted
 from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.isolated import EventRow, MemoryRow
+from pipelines.evaluation.metrics.isolated_scores import MemoryRow
 from pipelines.evaluation.metrics.latency import Latency
 from pipelines.evaluation.metrics.results import Results, memory_rows
-from pipelines.evaluation.records import FORMAT, AnswerRow, DialogueTurn, RunManifest
+from pipelines.evaluation.records import FORMAT, AnswerRow, DialogueTurn, EventRow, RunManifest
+from pipelines.evaluation.spending import ItemUsage
 from pipelines.home import Home
 from pipelines.resources.storage.key_value import KeyValueStore
 
@@ -116,6 +117,7 @@ class RunFolder:
         write_table(self.path / "answers.parquet", run.answers, kind=AnswerRow)
         write_table(self.path / "turns.parquet", run.turns, kind=DialogueTurn)
         write_table(self.path / "events.parquet", list(events), kind=EventRow)
+        write_table(self.path / "usage.parquet", run.usage, kind=ItemUsage)
         write_table(self.path / "memory.parquet", memory_rows(run.answers), kind=MemoryRow)
         self.write(REPORT, report)
         self.write(PAGE, page)
@@ -141,14 +143,21 @@ class RunFolder:
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """All of a run, as its folder holds it. `problems`: sentences on why its scores cannot be believed, as it was verified."""
+    """All of a run, as its folder holds it.
+
+    `problems`: sentences on why its scores cannot be believed, as it was verified; `unverified`: what was left open then.
+    `failed_question`: lines for a terminal on one wrong answer; none of a run that was only read.
+    """
 
     manifest: RunManifest
     answers: Sequence[AnswerRow]
     turns: Sequence[DialogueTurn]
+    usage: Sequence[ItemUsage]
     results: Results
     latency: Latency
     problems: Sequence[str] = ()
+    unverified: Sequence[str] = ()
+    failed_question: Sequence[str] = ()
 
 
 def read_run(name: str, *, runs: Path) -> FinishedRun:
@@ -166,6 +175,7 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
             manifest=RunManifest.model_validate_json((path / MANIFEST).read_bytes()),
             answers=read_table(path / "answers.parquet", kind=AnswerRow),
             turns=read_table(path / "turns.parquet", kind=DialogueTurn),
+            usage=read_table(path / "usage.parquet", kind=ItemUsage),
             results=Results.model_validate_json((path / RESULTS).read_bytes()),
             latency=Latency.model_validate_json((path / LATENCY).read_bytes()),
         )
@@ -185,11 +195,11 @@ def run_folder_of(source: str, *, home: Home) -> Path | None:
         return Path(source)
     if not source or "/" in source or (home.releases / source).is_dir():
         return None
-    found = _named(source, [path.parent for path in runs_folder(home).glob(f"{glob.escape(source)}*/{RESULTS}")])
+    found = _find_named(source, [path.parent for path in runs_folder(home).glob(f"{glob.escape(source)}*/{RESULTS}")])
     return found[0] if len(found) == 1 else None
 
 
-def _named(name: str, folders: Sequence[Path]) -> list[Path]:
+def _find_named(name: str, folders: Sequence[Path]) -> list[Path]:
     """Return what an id names, else an id without its digest, else the beginning of an id."""
     whole = [path for path in folders if path.name == name]
     without_digest = [path for path in folders if DIGEST.sub("", path.name) == name]
@@ -201,7 +211,7 @@ def find_run(name: str, *, runs: Path) -> Path:
     if (Path(name) / MANIFEST).is_file():
         return Path(name)
     every = sorted(path.parent for path in runs.glob(f"*/{MANIFEST}"))
-    matching = _named(name, every)
+    matching = _find_named(name, every)
     if len(matching) == 1:
         return matching[0]
     found = counted(len(matching), "run") if matching else "no run"

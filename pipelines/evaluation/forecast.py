@@ -1,12 +1,15 @@
 """The size of a run before its first call: one count of calls by purpose, and what they will read at most."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
 from assets.reporting.plurals import counted
+from assets.text.words import count_tokens
 from pipelines.evaluation.records import RunManifest
+from pipelines.evaluation.timeline.steps import OF_REASONER, Act, Ask, Converse, Forget, Timeline, Write
 from pipelines.memories.registry import forgetting_calls, writing_calls
 from pipelines.resources.ledger.prices import Prices
 
@@ -14,6 +17,7 @@ from pipelines.resources.ledger.prices import Prices
 REPLY = 250
 FOLLOW_UP = 40  # of a message of the simulated user
 CHOICE = 8  # of an answer
+ACTION = 150  # of an event in an episode
 STATES = 40  # of an answer to a state probe
 INSTRUCTIONS = 250
 WORDS = {
@@ -61,13 +65,13 @@ class ItemSize:
         asked = len(self.questions)
         task = INSTRUCTIONS + self.question_tokens
         probe = INSTRUCTIONS + self.probe_tokens
-        interview = calls_of(len(self.probes), reading=_recalled(self.probes, manifest.tokens) + probe, writing=STATES)
+        interview = calls_of(len(self.probes), reading=_mean_recall(self.probes, manifest.tokens) + probe, writing=STATES)
         for budget in (manifest.tokens, *manifest.curve):
-            interview += calls_of(asked, reading=_recalled(self.questions, budget) + task, writing=CHOICE)
-        interview += calls_of(self.controls, reading=_recalled(self.questions[-1:], manifest.tokens) + task, writing=CHOICE)
+            interview += calls_of(asked, reading=_mean_recall(self.questions, budget) + task, writing=CHOICE)
+        interview += calls_of(self.controls, reading=_mean_recall(self.questions[-1:], manifest.tokens) + task, writing=CHOICE)
         writes = writing_calls(manifest.memory.kind) * self.written
         writes += forgetting_calls(manifest.memory.kind) * self.requests
-        replying = _recalled(self.replies, manifest.tokens) + INSTRUCTIONS
+        replying = _mean_recall(self.replies, manifest.tokens) + INSTRUCTIONS
         # Each message of the simulated user is written, and then checked against the schema.
         simulating = INSTRUCTIONS + 2 * self.schema_tokens + REPLY
         baselines = calls_of(
@@ -84,7 +88,65 @@ class ItemSize:
         }
 
 
-def _recalled(held: Sequence[int], budget: int) -> float:
+def size_of(timeline: Timeline, manifest: RunManifest) -> ItemSize:
+    """Return the size of what happens on one item."""
+    perceived = 0  # tokens so far
+    written = list[float]()  # tokens of each event
+    questions = list[int]()
+    question_tokens = [0]
+    probes = list[int]()
+    probe_tokens = [0]
+    replies = list[int]()
+    counts = Counter[str]()
+    schema_tokens = 0
+    for step in timeline.steps:
+        if isinstance(step, Write):
+            perceived += step.tokens
+            written += [step.tokens / max(1, len(step.events))] * len(step.events)
+        elif isinstance(step, Forget):
+            counts["requests"] += 1
+            perceived += count_tokens(step.request.text)
+            written.append(count_tokens(step.request.text))
+        elif isinstance(step, Converse):
+            counts["simulated"] += step.simulated_messages
+            schema_tokens = step.schema_tokens
+            for tokens in step.exchanges:
+                if step.is_live:
+                    replies.append(perceived)
+                perceived += tokens
+                written += [REPLY, REPLY]
+        elif isinstance(step, Act):
+            counts["simulated"] += step.simulated_messages
+            questions += [step.in_sight] * step.calls
+            question_tokens.append(step.tokens)
+            written += [ACTION] * step.calls
+        elif isinstance(step, Ask):
+            for question in step.questions:
+                if question.kind == "question":
+                    questions += [perceived] * question.calls
+                    question_tokens.append(question.tokens)
+                elif question.kind in OF_REASONER:
+                    counts["bounds"] += 1
+                elif question.kind == "permuted":
+                    counts["controls"] += 1
+                else:
+                    probes.append(perceived)
+                    probe_tokens.append(question.tokens)
+    return ItemSize(
+        written=len(written),
+        event_tokens=sum(written) / max(1, len(written)),
+        questions=questions,
+        question_tokens=max(question_tokens),
+        steps=timeline.checkpoints * len(timeline.lives(manifest)),
+        replies=replies,
+        schema_tokens=schema_tokens,
+        probes=probes,
+        probe_tokens=max(probe_tokens),
+        **counts,
+    )
+
+
+def _mean_recall(held: Sequence[int], budget: int) -> float:
     """Return the mean of what is recalled, of what was perceived before each call."""
     return sum(min(tokens, budget) for tokens in held) / max(1, len(held))
 
@@ -133,11 +195,12 @@ class EvaluationForecast:
         return "This is more than the budget: the run may pause before it is finished." if too_dear or too_long else ""
 
 
-def forecast_run(items: Iterable[ItemSize], manifest: RunManifest, *, prices: Prices) -> EvaluationForecast:
+def forecast_run(timelines: Iterable[Timeline], manifest: RunManifest, *, prices: Prices) -> EvaluationForecast:
     """Count what the run will ask. The calls of memories that are not ours are not counted."""
     sizes = dict.fromkeys(WORDS, Usage())
     steps = 0
-    for item in items:
+    for timeline in timelines:
+        item = size_of(timeline, manifest)
         steps += item.steps
         for purpose, volume in item.volumes(manifest).items():
             sizes[purpose] += volume

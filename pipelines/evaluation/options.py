@@ -1,22 +1,26 @@
-"""The choices of an evaluation's user, and those of the paper."""
+"""The options of an evaluation: what its user chose, and the models of the paper."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
 
-from pydantic import TypeAdapter, ValidationError
+import yaml
+from pydantic import Field, ValidationError
 
 from assets.recipe.extra_body import ExtraBody
-from assets.recipe.loading import nearest_first
-from assets.records.json_text import JsonError, parse_json
+from assets.recipe.loading import StrictLoader, nearest_first, requirement
+from assets.recipe.recipe import Budget
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.reasoning import CONTEXT_TOKENS
-from pipelines.evaluation.records import Probes, RecallAt
-from pipelines.memories.contract import MAX_REPLY_TOKENS, RecallQuery, Wording
+from pipelines.evaluation.records import RunSettings
+from pipelines.memories.code_calls import DEADLINE
 from pipelines.redaction import variable_told_by
+from pipelines.resources.cache.reply_cache import CacheMode
 
-EXTRA_BODY: TypeAdapter[ExtraBody] = TypeAdapter(ExtraBody)
-EXTRA_BODY_EXAMPLE = """give it as in --extra-body '{"chat_template_kwargs": {"enable_thinking": false}}'"""
+EVERY_CHAT = "all"  # roles but that of embeddings, whose models take other fields
 MOST_SETTLING = 3600  # seconds
 # Those of section 4.1.
 PAPER_MODELS = {
@@ -28,46 +32,57 @@ PAPER_MODELS = {
 }
 
 
-@dataclass(frozen=True)
-class EvaluationOptions:
-    """The choices of the user. `model` plays every role of a chat that no other field names.
+class EvaluationOptions(RunSettings):
+    """All that the user of an evaluation may choose beside its dataset and its memory.
 
-    Models that are "" are the paper's (section 4.1), or the embedded one without endpoint. `extra_body`: further fields of
-    their requests, each text as JSON for all chat models or ROLE=JSON for one. `tokens`: what a memory may give back for one
-    question, None for the benchmark's own; `curve`: further budgets to ask at. `reply_tokens`: those of a reply, the model's
-    thoughts included. `conditions`: those of isolated scores beside the memory's own; `arms`: the controls too. `attempt`
-    tells repetitions apart. The others are of dialogues alone. `replayed_run`: id of the run whose dialogues are replayed
-    (off-policy), "" for on-policy.
-    `wording`: our questions, or the paper's form and order of options. `recall_query`: what the memory is asked with.
-    `recall_at`: when it is asked in an episode, and `window`: tokens of an episode in sight; None for the benchmark's own.
-    `native_tools`: an agent acts by tool calls of its model's API.
-    `settle`: seconds that writes of a memory of others take until they can be recalled. `in_process`: its code runs in our own
-    process, for debugging.
+    The fields of `RunSettings` are part of the manifest and the id. Those here are not: the manifest says in its own words
+    which models and users they lead to, and the others decide only how the run goes. Models that are "" are the paper's
+    (section 4.1), or the embedded one without endpoint.
     """
 
-    model: str = ""
-    memory_model: str = ""
-    embedding_model: str = ""
-    user_model: str = ""
-    judge_model: str = ""
-    extra_body: tuple[str, ...] = ()
-    tokens: int | None = None
-    reply_tokens: int = MAX_REPLY_TOKENS
-    curve: tuple[int, ...] = ()
-    conditions: tuple[str, ...] = CONDITIONS[1:]
-    arms: bool = False
-    seed: int = 42
-    attempt: int = 0
-    probes: Probes = "question"
-    baselines: bool = True
-    replayed_run: str = ""
-    wording: Wording = "own"
-    settle: float = 0.0
-    recall_query: RecallQuery = "question-and-options"
-    recall_at: RecallAt | None = None
-    window: int | None = None
-    native_tools: bool = False
-    in_process: bool = False
+    model: str = Field(default="", description="One model for every chat role that has no option of its own.")
+    memory_model: str = Field(default="", description="Model for the memory's own work.")
+    embedding_model: str = Field(default="", description="Model for the memory's embeddings.")
+    user_model: str = Field(default="", description="Model that plays the user, and checks what it says.")
+    judge_model: str = Field(default="", description="Model that checks what the user says; by default the user's model.")
+    users: int | None = Field(
+        default=None, ge=1, description="Number of users, or of tasks at all their lengths; by default all."
+    )
+    replay: str = Field(
+        default="",
+        description="Off-policy: replay the dialogues of this run; on swe and webarena the first half of each of its episodes.",
+    )
+    again: bool = Field(default=False, description="Evaluate again, even if there is a finished run of this plan.")
+    offline: bool = Field(default=False, description="Ask no model; use recorded replies only.")
+    concurrency: int = Field(default=32, ge=1, description="Users, or tasks, evaluated at the same time.")
+    deadline: float = Field(
+        default=DEADLINE, ge=1, description="Timeout in seconds of one call to a memory that is not built in."
+    )
+    in_process: bool = Field(
+        default=False,
+        description="Run a memory's own code in this process, for debugging. The code could read the answers, so the run is "
+        "marked.",
+    )
+    max_cost: float | None = Field(
+        default=None, description="US dollars that each run may spend, over all its starts; at the limit it pauses."
+    )
+    max_tokens: int | None = Field(
+        default=None, description="Tokens that each run may spend, over all its starts; at the limit it pauses."
+    )
+
+    @property
+    def cache_mode(self) -> CacheMode:
+        return "replay" if self.offline else "use"
+
+    @property
+    def budget(self) -> Budget:
+        """What a run may spend, over all its starts. Raises EvaluationError for a limit of zero."""
+        return budget_of(max_cost_usd=self.max_cost, max_tokens=self.max_tokens)
+
+    @property
+    def replayed_run(self) -> str:
+        """The id of the run that is replayed, once the data set is open."""
+        return self.replay
 
     def check(self) -> None:
         """Raise EvaluationError for what cannot be asked."""
@@ -78,9 +93,9 @@ class EvaluationOptions:
                 known = nearest_first(name, CONDITIONS[1:])
                 raise EvaluationError(f"There is no condition {name!r}; give one or several of {known}, or nothing.")
         if not 0 <= self.settle <= MOST_SETTLING:
-            raise EvaluationError(f"--settle {self.settle:g} cannot be waited for; give seconds from 0 to {MOST_SETTLING}.")
+            raise EvaluationError(f"settle: {self.settle:g} cannot be waited for; give seconds from 0 to {MOST_SETTLING}.")
         budgets = list(self.curve)
-        if self.tokens is not None:
+        if self.tokens:
             budgets.append(self.tokens)
         for tokens in budgets:
             if not 0 < tokens < CONTEXT_TOKENS:
@@ -92,11 +107,11 @@ class EvaluationOptions:
     def of_dialogues(self) -> Sequence[str]:
         """The options that were chosen and make sense for dialogues alone."""
         chosen = {
-            "--replay": bool(self.replayed_run),
-            "--wording": self.wording != "own",
-            "--recall-query": self.recall_query != "question-and-options",
-            "--user-model": bool(self.user_model),
-            "--judge-model": bool(self.judge_model),
+            "replay": bool(self.replay),
+            "wording": self.wording != "own",
+            "recall_query": self.recall_query != "question-and-options",
+            "user_model": bool(self.user_model),
+            "judge_model": bool(self.judge_model),
         }
         return [name for name, given in chosen.items() if given]
 
@@ -112,33 +127,51 @@ class EvaluationOptions:
         return {role: chosen[role] or embedded or PAPER_MODELS[role] for role in roles}
 
     def extra_body_of(self, roles: Iterable[str]) -> dict[str, ExtraBody]:
-        """Return the further fields by role, of those roles that have any; later ones win. Raises EvaluationError."""
-        found: dict[str, ExtraBody] = {role: {} for role in roles}
-        for text in self.extra_body:
-            role, equals, content = ("", "", text) if text.lstrip().startswith("{") else text.partition("=")
-            if role.strip() not in found and equals:
-                known = nearest_first(role, found)
-                raise EvaluationError(f"--extra-body names the role {role!r}; the roles of this run are: {known}.")
-            fields = _extra_body(content)
-            variable = variable_told_by(content)
+        """Return the further fields by role, of those roles that have any; a role's own win. Raises EvaluationError."""
+        found = dict[str, ExtraBody]()
+        for role in roles:
+            common = {} if role == "embedding" else self.extra_body.get(EVERY_CHAT, {})
+            found[role] = {**common, **self.extra_body.get(role, {})}
+        for role, fields in self.extra_body.items():
+            if role not in (*found, EVERY_CHAT):
+                known = nearest_first(role, [*found, EVERY_CHAT])
+                raise EvaluationError(f"extra_body names the role {role!r}; the roles of this run are: {known}.")
+            variable = variable_told_by(json.dumps(fields))
             if variable:
-                raise EvaluationError(f"--extra-body holds the secret in {variable}, which would stand in the run's files.")
-            # A model of embeddings takes other fields than one of chats.
-            named = [role.strip()] if equals else [name for name in found if name != "embedding"]
-            for name in named:
-                found[name] = {**found[name], **fields}
-        return {name: fields for name, fields in found.items() if fields}
+                raise EvaluationError(f"extra_body holds the secret in {variable}, which would stand in the run's files.")
+        return {role: fields for role, fields in found.items() if fields}
 
 
-def _extra_body(text: str) -> ExtraBody:
-    """The fields of this text. Raises EvaluationError, which does not repeat a secret."""
+def budget_of(*, max_cost_usd: float | None, max_tokens: int | None) -> Budget:
+    """Return the limits of a run, None for none. Raises EvaluationError for one that is no number above 0."""
+    for limit in (max_cost_usd, max_tokens):
+        if limit is not None and not 0 < limit < math.inf:
+            raise EvaluationError(f"A budget must be a finite number above 0, not {limit:g}; leave it out for no limit.")
+    return Budget(max_cost_usd=max_cost_usd, max_tokens=max_tokens)
+
+
+def read_options(fields: Mapping[str, object], *, source: str) -> EvaluationOptions:
+    """Return the options that these fields are. `source`: where they stand. Raises EvaluationError, which repeats no value."""
+    for name in fields:
+        if name not in EvaluationOptions.model_fields:
+            known = nearest_first(name, EvaluationOptions.model_fields)
+            raise EvaluationError(f"{source} has {name!r}, which is no option of an evaluation; these are: {known}.")
     try:
-        return EXTRA_BODY.validate_python(parse_json(text))
-    except JsonError as error:
-        raise EvaluationError(f"--extra-body is no JSON object ({error}); {EXTRA_BODY_EXAMPLE}.") from None
+        return EvaluationOptions.model_validate(dict(fields))
     except ValidationError as error:
-        problem = error.errors(include_input=False)[0]
-        words = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] != "value_error":
-        raise EvaluationError(f"--extra-body is no JSON object of plain values; {EXTRA_BODY_EXAMPLE}.")
-    raise EvaluationError(f"--extra-body {words}")
+        problem = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise EvaluationError(f"{source}: {where} {requirement(problem)}.") from None
+
+
+def read_run_file(path: Path) -> dict[str, object]:
+    """Return the fields in the YAML file of a run. Raises EvaluationError."""
+    try:
+        content = yaml.load(path.read_bytes(), StrictLoader)  # noqa: S506 (a SafeLoader)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise EvaluationError(
+            f"{path} cannot be read ({type(error).__name__}); it is YAML with options such as tokens: 4000."
+        ) from error
+    if not isinstance(content, dict):
+        raise EvaluationError(f"{path} is no mapping of options, such as tokens: 4000.")
+    return cast(dict[str, object], content)

@@ -31,7 +31,7 @@ class StepProgress:
         self._done += 1
 
     @asynccontextmanager
-    async def shown(self) -> AsyncGenerator[None]:
+    async def display(self) -> AsyncGenerator[None]:
         """Show it as long as this lasts, and as finished where it ends well."""
         background = asyncio.create_task(self._show_regularly())
         try:

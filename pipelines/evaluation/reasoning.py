@@ -18,17 +18,21 @@ from prompts.template import Message
 T = TypeVar("T")
 NOTHING_RECALLED = "(nothing yet)"
 CONTEXT_TOKENS = 110_000  # leaves a window of 128,000 room for the reply: our counts of tokens are estimates
-REPLY_ROOM = "--reply-tokens"
+REPLY_ROOM = "--set reply_tokens"
 GiveAnswer = Callable[[Task], Awaitable[str]]
 
 
 @dataclass(frozen=True)
 class Reasoner:
-    """A model that answers tasks. What was recalled is cut at its end, so that all messages fit into `CONTEXT_TOKENS`."""
+    """A model that answers tasks. What was recalled is cut at its end, so that all messages fit into `CONTEXT_TOKENS`.
+
+    `later_holds`: the model is told that the later of two entries holds which disagree.
+    """
 
     model: LanguageModel
     name: str
     seed: int
+    later_holds: bool = False
 
     async def answer(self, recalled: Sequence[str], task: Task) -> str:
         """Return the reply of a chat whose instructions hold the recalled texts, and whose last message is the task.
@@ -39,7 +43,8 @@ class Reasoner:
         for message in task.window:
             room -= count_tokens(message.content)
         memories = "\n".join(cut_to_budget(recalled, max(0, room))) or NOTHING_RECALLED
-        head, last = load_prompt("evaluation/remember").render(memories=memories, message=task.text).messages
+        prompt = load_prompt("evaluation/remember")
+        head, last = prompt.render(memories=memories, later_holds=self.later_holds, message=task.text).messages
         # Rendering strips a message; the task's own words go out as they came.
         messages = (head, *task.window, Message(last.role, task.text))
         reply = await self.model.complete(chat_request(self.name, messages, seed=self.seed, task=task))
@@ -93,18 +98,18 @@ class Answer(Generic[T]):
 async def ask(question: ReadableTask[T], give_answer: GiveAnswer) -> Answer[T]:
     """Ask; once more if the answer cannot be read; then give up. An unread answer is not a lucky one: it counts as wrong."""
     with count_usage() as count:
-        value, first, problem = await _tried(question, question.task, give_answer)
+        value, first, problem = await _try_answer(question, question.task, give_answer)
         reply = first
         again = bool(problem)
         if again:
             repeated = repeated_after(question.task, last_answer=first, problem=problem)
-            value, reply, problem = await _tried(question, repeated, give_answer)
+            value, reply, problem = await _try_answer(question, repeated, give_answer)
         if problem:
             value = question.salvage(first, reply)
-    return Answer(value, reply, 1 + again, problem, count.usage, count.measured)
+    return Answer(value, reply, 1 + again, problem, count.usage, count.measured_seconds)
 
 
-async def _tried(question: ReadableTask[T], task: Task, give_answer: GiveAnswer) -> tuple[T | None, str, str]:
+async def _try_answer(question: ReadableTask[T], task: Task, give_answer: GiveAnswer) -> tuple[T | None, str, str]:
     """Return the answer's value, the reply, and what is wrong with it; of a reply that is no answer only the latter."""
     try:
         reply = await give_answer(task)

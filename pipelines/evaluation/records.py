@@ -2,15 +2,16 @@
 
 import json
 from datetime import datetime
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
-from assets.recipe.extra_body import ExtraBody, extra_body_field
+from assets.recipe.extra_body import ExtraBody
 from assets.records.base import Record
+from assets.records.paths import FileName
 from assets.records.public_names import shared_model
 from pipelines.evaluation.spending import Checkpoint
-from pipelines.memories.contract import MAX_REPLY_TOKENS, MemorySpec, RecallQuery, Wording
+from pipelines.memories.contract import MAX_REPLY_TOKENS, MemoryEvent, MemorySpec, RecallQuery, Wording
 
 AskKind = Literal[
     "question",
@@ -29,14 +30,17 @@ AskKind = Literal[
     "noise",
 ]
 OF_MEMORY: tuple[AskKind, ...] = ("question", "at_budget")  # questions that were answered from the memory
-# In an episode: once, before each action, again before a call that writes, or where the agent asks by a tool.
-RecallAt = Literal["start", "step", "write", "tool"]
+# In an episode: as usual there (""), once, before each action, again before a call that writes, or by a tool of the agent.
+RecallAt = Literal["", "start", "step", "write", "tool"]
 Arm = Literal["placebo", "stale", "another", "noise"]  # what stands in the memory's place, as a control
 Status = Literal["right", "wrong", "unknown", "unscored"]
-Failure = Literal["", "write", "read", "utilization", "undiagnosed"]
-Mode = Literal["on-policy", "off-policy", "documents"]
+# Where a wrong answer was lost: by what was recalled for it and the state probes, and by these alone (section 3.3).
+Failure = Literal["", "not_written", "not_recalled", "misread", "not_used", "undiagnosed"]
+Stage = Literal["", "write", "read", "utilization", "undiagnosed"]
+FAILURES: tuple[Failure, ...] = get_args(Failure)[1:-1]  # the earliest loss first
+Mode = Literal["dialogue", "document", "fact", "episode"]  # what an item is
 Probes = Literal["question", "none"]
-FORMAT: Literal[5] = 5  # of a run's folder
+FORMAT: Literal[6] = 6  # of a run's folder
 CALL_FAILED = "call_failed"  # how the reason of an answer begins whose call the endpoint did not serve
 
 
@@ -60,8 +64,8 @@ class DialogueTurn(Record):
 class AnswerRow(Record):
     """One scored item: a question, a variable of a state probe, or a baseline's question.
 
-    Calls, tokens and money are of the whole ask, which the rows of one state probe share. Rows of one `user_id` are resampled
-    together.
+    Calls, tokens and money are of the whole ask, which the rows of one state probe share. Rows of one `user_id` count
+    as one for intervals.
     """
 
     user_id: str = Field(description="the persona's uuid, or the id of a task over documents")
@@ -87,20 +91,26 @@ class AnswerRow(Record):
     written: int = Field(default=0, description="events that had been written to the memory")
     written_tokens: int = Field(default=0, description="tokens of these, where they are documents")
     length: int = Field(default=0, description="length that was wanted of all documents, in tokens; 0 where there is none")
-    fact_recall: float = Field(default=0.0, description="share of a document task's needed values in what was recalled")
+    fact_recall: float | None = Field(
+        default=None, description="share of the needed values that the recalled text spells; none where nothing spells them"
+    )
     evidence: int = Field(default=0, description="messages or documents that state the needed values")
     evidence_recalled: int = Field(default=0, description="of these, how many stand word for word in what was recalled")
     recalled_events: int = Field(
         default=0, description="all messages or documents of which the recalled texts hold a part word for word"
     )
     rewritten: int = Field(default=0, description="recalled texts that hold no part of a message or document word for word")
+    told: int = Field(default=0, description="different messages or documents among all that had been written")
     about: str = Field(default="", description="of a fact: the kind of question")
     outcome: str = Field(default="", description="of a fact: right, stale, invented, leaked, not_known, or empty: unreadable")
     moment: str = Field(default="", description="of a deleted fact: when it was asked; empty at the end of the life")
     changes: int = Field(default=0, description="of a fact: how often it changed after it was told")
     leaks: int = Field(default=0, description="of a deleted fact: recalled texts that hold its value")
-    known: bool | None = Field(default=None, description="of a question: whether all its state probes were right")
-    failure: Failure = Field(default="", description="of a wrong answer: the stage that lost it (section 3.3)")
+    failure: Failure = Field(default="", description="of a wrong answer: how a needed value was lost")
+    stage: Stage = Field(default="", description="of a wrong answer: the stage that lost it, by the probes alone (section 3.3)")
+    against_time: bool = Field(
+        default=False, description="of a misread answer: an older value stood below the newer one in what was recalled"
+    )
     calls: int = Field(default=0, description="model calls of the ask")
     input_tokens: int = Field(default=0, description="tokens sent")
     output_tokens: int = Field(default=0, description="tokens received")
@@ -112,6 +122,17 @@ class AnswerRow(Record):
         return self.user_id, self.length, self.period, self.item
 
 
+class EventRow(Record):
+    """Something that was perceived; the rows of one cluster and length are in order of time."""
+
+    cluster: str = Field(description="whose episode it is, such as the user's id, or of which task over documents")
+    length: int = Field(default=0, description="length that was wanted of all documents, in tokens; 0 where there is none")
+    text: str = Field(description="the words")
+    kind: str = Field(description="user, assistant, document or tool")
+    at: str = Field(description="time in the episode; empty where it has none")
+    source: str = Field(description="what names it, such as a title")
+
+
 class DialogueStep(Checkpoint):
     """A checkpoint: one period's dialogues. A memory that is taken up again is written from them."""
 
@@ -119,13 +140,16 @@ class DialogueStep(Checkpoint):
 
 
 class AnswersStep(Checkpoint):
-    """A checkpoint: the answers of one interview, or of one user's baselines.
+    """A checkpoint: the answers of what was asked at one time, or of an episode.
 
-    `seconds`: model time of each answer to a question, None where it was not measured.
+    `seconds`: model time of each answer to a question, None where it was not measured. `heard`: batches of events that the
+    memory was written in the episode; `left`: events of the episode that it was not.
     """
 
     answers: tuple[AnswerRow, ...] = ()
     seconds: tuple[float | None, ...] = ()
+    heard: tuple[tuple[MemoryEvent, ...], ...] = ()
+    left: tuple[MemoryEvent, ...] = ()
 
 
 class ErrorRow(Record):
@@ -135,22 +159,95 @@ class ErrorRow(Record):
     sentence: str
 
 
-def _is_usual_room(tokens: int) -> bool:
-    return tokens == MAX_REPLY_TOKENS
+class RunSettings(Record):
+    """The options that decide a run's results: an evaluation is given them, and its manifest holds what became of them.
 
-
-class RunManifest(Record):
-    """All that decides a run's results; its digest names the run.
-
-    `users`: ids of those who are resampled together, which `noun` names. `memory_version`: the packages that bring the memory;
-    `memory_source`: a digest of its code; `boundary`: what keeps that code in, "" for code of ours. `places`: what served the
-    models; none for the embedded model, whose name says what it is. `conditions`: those beside the memory's own, for isolated
-    scores. `curve`: further budgets at which the questions are asked.
+    The command line, the file of a run and the manifest all take their fields from here; descriptions are the help's.
     """
 
-    format: Literal[5] = FORMAT
-    run_id: str
-    benchmark: str
+    tokens: int = Field(
+        default=0,  # until a benchmark says its own
+        ge=1,
+        description="Most tokens that a memory may return; by default 100,000 in dialogues, 6,000 with documents.",
+    )
+    reply_tokens: int = Field(default=MAX_REPLY_TOKENS, description="Most tokens of a reply, including a model's reasoning.")
+    curve: tuple[int, ...] = Field(default=(), description="Further token budgets at which all questions are asked too.")
+    conditions: tuple[str, ...] = Field(
+        default=("none", "facts", "everything"),
+        description="Conditions of isolated scores in addition to the memory itself, separated by commas; '' for none.",
+    )
+    arms: tuple[Arm, ...] = Field(
+        default=(),
+        description="Controls of gain and harm: ask also with chance, stale, foreign and buried texts (placebo, stale, another "
+        "and noise; or all).",
+    )
+    more_models: tuple[str, ...] = Field(
+        default=(), description="Further models that the memory may ask; the board names them beside the memory."
+    )
+    seed: int = Field(default=42, ge=0, lt=2**63, description="Seed of the order of options, and of all calls.")
+    attempt: int = Field(default=0, ge=0, description="Number of the repetition.")
+    probes: Probes = Field(
+        default="question",
+        description="Whether states are probed: for each question (as in the reference code), or not at all.",
+    )
+    baselines: bool = Field(default=True, description="Ask the paper's baselines too.")
+    wording: Wording = Field(
+        default="own",
+        description="Form of the questions: own, or the paper's, with its order of options and its prompt for notes.",
+    )
+    recall_query: RecallQuery = Field(
+        default="question-and-options",
+        description="The text of a memory's query in dialogues; the reasoner always sees the options.",
+    )
+    later_holds: bool = Field(
+        default=False, description="Tell the model that of two recalled entries that disagree the later one holds."
+    )
+    recall_at: RecallAt = Field(
+        default="",
+        description="When an acting agent asks its memory: start (once), step (before each action), write (also before a call "
+        "that changes something) or tool (when the agent calls it). By default start; on tau2, swe and webarena step.",
+    )
+    native_tools: bool = Field(
+        default=False, description="An acting agent uses tool calls of the model's API, not replies in JSON."
+    )
+    window: int = Field(
+        default=0,
+        ge=0,
+        description="Tokens of an episode that stay in the agent's window; by default 2,000 on tau2, 8,000 on swe and "
+        "webarena.",
+    )
+    settle: float = Field(
+        default=0.0, description="Seconds until a memory's writes can be recalled; a canary checks that they can."
+    )
+    extra_body: dict[str, ExtraBody] = Field(
+        default_factory=dict[str, ExtraBody],
+        description="Further fields of requests by role (assistant, memory, embedding, user, judge), or under all to each chat "
+        "model.",
+    )
+
+    @field_validator("conditions", "curve", "arms", "more_models", mode="before")
+    @classmethod
+    def _split(cls, value: object, info: ValidationInfo) -> object:
+        """Take one value, or several that are separated by commas, as a list of them; for arms also all of them."""
+        if info.field_name == "arms" and value in (True, "all"):
+            return get_args(Arm)
+        if isinstance(value, str):
+            return [word.strip() for word in value.split(",") if word.strip()]
+        return [value] if isinstance(value, int) else value
+
+
+class RunManifest(RunSettings):
+    """All that decides a run's results; its digest names the run.
+
+    `users`: ids of those whom intervals are over, which `noun` names. `memory_version`: the packages that bring the memory;
+    `memory_source`: a digest of its code; `memory_files`: what that is of, where it is in a file; `boundary`: what keeps that
+    code in, "" for code of ours. `places`: what served the models; none for the embedded model, whose name says what it is. Of
+    its settings, `tokens` and `window` are those of the benchmark where none were given, and `extra_body` has no `all`.
+    """
+
+    format: Literal[6] = FORMAT
+    run_id: FileName
+    benchmark: FileName
     noun: str
     dataset: str
     dataset_digest: str
@@ -159,44 +256,49 @@ class RunManifest(Record):
     memory: MemorySpec
     memory_version: str
     memory_source: str
+    memory_files: tuple[str, ...]
     boundary: str
-    tokens: int
-    curve: tuple[int, ...]
-    conditions: tuple[str, ...]
     models: dict[str, str]
     places: tuple[str, ...]
     mode: Mode
-    seed: int
-    attempt: int
     prompts: dict[str, str]
     generator: str
     # Of dialogues; runs on documents have them as they stand here.
     rounds_initial: int = 0
     rounds_update: int = 0
     replayed_run: str = ""
-    probes: Probes = "question"
-    baselines: bool = False
-    wording: Wording = "own"
-    # Of memories of others: seconds that writes take until they can be recalled.
-    settle: float = Field(default=0.0, exclude_if=lambda seconds: not seconds)
-    recall_query: RecallQuery = "question-and-options"
-    # By role; runs without any have the manifest, and the id, from before there were such fields.
-    extra_body: dict[str, ExtraBody] = extra_body_field()
-    # Controls in the memory's place, likewise.
-    arms: tuple[Arm, ...] = Field(default=(), exclude_if=lambda arms: not arms)
-    # Of tool dialogues: when the memory is asked, likewise.
-    recall_at: RecallAt = Field(default="start", exclude_if=lambda place: place == "start")
-    # Of dialogues with a user whom a model plays: tokens of an episode that stay in sight, likewise.
-    window: int = Field(default=0, exclude_if=lambda tokens: not tokens)
-    # Where an agent acts: by tool calls of the model's own API, likewise.
-    native_tools: bool = Field(default=False, exclude_if=lambda native: not native)
-    # Tokens that a reply may have, likewise.
-    reply_tokens: int = Field(default=MAX_REPLY_TOKENS, exclude_if=_is_usual_room)
+
+    @property
+    def variant(self) -> str:
+        """The variant of the release that the run is on; of other data its name."""
+        return self.dataset.partition(" ")[0]
+
+    @property
+    def version(self) -> str:
+        """The version of the release; "" of other data."""
+        return self.dataset.partition(" ")[2]
 
     def model_of(self, role: str) -> str:
         """Return the role's model, with the fields that are added to its requests."""
         added = self.extra_body.get(role)
         return f"{self.models[role]} with {json.dumps(added)}" if added else self.models[role]
+
+    @property
+    def is_off_policy(self) -> bool:
+        """Return True where the dialogues are another run's."""
+        return self.mode == "dialogue" and bool(self.replayed_run)
+
+    @property
+    def policy(self) -> str:
+        """On-policy or off-policy; of other items than dialogues, what they are."""
+        if self.mode != "dialogue":
+            return self.mode
+        return "off-policy" if self.replayed_run else "on-policy"
+
+    @property
+    def is_probed(self) -> bool:
+        """Return True where states are probed; `none` has none that it could know."""
+        return self.probes != "none" and self.memory.kind != "none"
 
     def shared(self) -> Self:
         """The manifest as files hold it: of a model that is a local file, only the file's name."""

@@ -1,7 +1,8 @@
 """Usage of model calls, and what a memory does and takes: counted for the step and for the answer that the task works for."""
 
+import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,9 @@ from pydantic import Field, JsonValue, PlainSerializer
 from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
 from assets.llm.usage import NANO, Usage, usage_of
 from assets.records.base import Record
+from assets.records.public_names import shared_model
 from pipelines.memories.contract import MAX_REPLY_TOKENS
+from pipelines.memories.failures import CallCount
 from pipelines.resources.ledger.prices import Prices
 
 Purpose = Literal["dialogue", "memory", "simulator", "interview", "baselines", "embeddings", "recall", "improvement"]
@@ -47,8 +50,10 @@ class MemoryWork(Record):
     """Counts of what a memory did, and of what it holds at the end of its item.
 
     `write_calls`: model calls inside its writes. `source_bytes`: of the texts of all `events`, in UTF-8. `stored_bytes`: of its
-    texts and its index; None where one of the memories does not tell. `sent` and `kept`: characters of the prompts of its
-    dialogue, each but a period's first, and of these the ones at the start that the prompt before it had too.
+    texts and its index; None where one of the memories does not tell. `calls` of its methods or of its service: of these were
+    `repeated` those that failed for a reason that passes and were served when made again, and `lost` those that no try served;
+    `repeated_writes` and `lost_writes` are among them. `halved_texts`: texts, and parts of texts, that were too long for the
+    model of embeddings.
     """
 
     writes: int = 0
@@ -56,29 +61,32 @@ class MemoryWork(Record):
     events: int = 0
     source_bytes: int = 0
     stored_bytes: int | None = 0
-    sent: int = 0
-    kept: int = 0
+    calls: int = 0
+    repeated: int = 0
+    repeated_writes: int = 0
+    lost: int = 0
+    lost_writes: int = 0
+    halved_texts: int = 0
 
     def __add__(self, other: "MemoryWork") -> "MemoryWork":
-        stored = None
-        if self.stored_bytes is not None and other.stored_bytes is not None:
-            stored = self.stored_bytes + other.stored_bytes
-        return MemoryWork(
-            writes=self.writes + other.writes,
-            write_calls=self.write_calls + other.write_calls,
-            events=self.events + other.events,
-            source_bytes=self.source_bytes + other.source_bytes,
-            stored_bytes=stored,
-            sent=self.sent + other.sent,
-            kept=self.kept + other.kept,
-        )
+        sums = dict[str, int | None]()
+        for name in MemoryWork.model_fields:
+            own, more = getattr(self, name), getattr(other, name)
+            sums[name] = None if own is None or more is None else own + more
+        return MemoryWork.model_validate(sums)
 
 
 class StepUsage(Record):
-    """Usage of a step by purpose, lost writes, and the memory's work and seconds by call; None: not measured."""
+    """Usage of a step by purpose, and the memory's work and seconds by call; None: not measured.
+
+    `models`: those that were asked, by purpose; `boundaries`: what kept the memory's code in while the step was done; `opened`:
+    files of its folder that its process opened.
+    """
 
     spending: dict[str, PricedUsage] = Field(default_factory=dict[str, Usage])
-    lost_writes: int = 0
+    models: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    boundaries: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
     work: MemoryWork = MemoryWork()
     memory_seconds: dict[MemoryCall, tuple[float | None, ...]] = Field(
         default_factory=dict[MemoryCall, tuple[float | None, ...]]
@@ -86,18 +94,74 @@ class StepUsage(Record):
 
     def __add__(self, other: "StepUsage") -> "StepUsage":
         spending = dict[str, Usage]()
+        models = dict[str, tuple[str, ...]]()
         # In the order of names, so that equal runs write equal bytes.
         for name in sorted({*self.spending, *other.spending}):
             spending[name] = self.spending.get(name, Usage()) + other.spending.get(name, Usage())
+            models[name] = tuple(sorted({*self.models.get(name, ()), *other.models.get(name, ())}))
         seconds = dict(self.memory_seconds)
         for call, own in other.memory_seconds.items():
             seconds[call] = (*seconds.get(call, ()), *own)
         return StepUsage(
             spending=spending,
-            lost_writes=self.lost_writes + other.lost_writes,
+            models=models,
+            boundaries=tuple(sorted({*self.boundaries, *other.boundaries})),
+            opened=tuple(sorted({*self.opened, *other.opened})),
             work=self.work + other.work,
             memory_seconds=seconds,
         )
+
+
+class PurposeUsage(Record):
+    """Usage for one purpose, and the models that were asked."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    nano_usd: int | None
+    models: tuple[str, ...]
+
+
+class ItemUsage(Record):
+    """What one item took: a row of `usage.parquet`, from which the run's spending follows.
+
+    `run_id`: that of the run. `boundary`: what kept the memory's code in, "" for code of ours; `opened`: files of its folder
+    that its process opened, and that are not among the run's `memory_files`.
+    """
+
+    run_id: str
+    item_id: str
+    boundary: str
+    opened: tuple[str, ...]
+    spending: dict[str, PurposeUsage]
+    work: MemoryWork
+
+    @classmethod
+    def of(cls, usage: StepUsage, *, run_id: str, item_id: str, known: Collection[str]) -> "ItemUsage":
+        """Return the row of an item with this usage; of a model that is a local file, with the file's name.
+
+        `known`: the files that the memory is known to consist of.
+        """
+        spending = dict[str, PurposeUsage]()
+        for purpose, used in usage.spending.items():
+            models = tuple(map(shared_model, usage.models.get(purpose, ())))
+            spending[purpose] = PurposeUsage(**priced_fields(used), models=models)
+        return cls(
+            run_id=run_id,
+            item_id=item_id,
+            boundary=" and ".join(filter(None, usage.boundaries)),
+            opened=tuple(name for name in usage.opened if name not in known),
+            spending=spending,
+            work=usage.work,
+        )
+
+    @property
+    def usage(self) -> StepUsage:
+        """The same as steps have it."""
+        spending = dict[str, Usage]()
+        for purpose, used in self.spending.items():
+            spending[purpose] = Usage.model_validate(used.model_dump(exclude={"models"}))
+        return StepUsage(spending=spending, work=self.work)
 
 
 class Checkpoint(Record):
@@ -110,42 +174,40 @@ class Checkpoint(Record):
 class UsageCounter:
     """A running count by purpose. Time is that of chat completions; `untimed`: those that a cache answered unmeasured.
 
-    `repeated`: calls of every kind that a cache answered. `last_prompt`: that of the dialogue.
+    `repeated`: calls of every kind that a cache answered.
     """
 
     by_purpose: dict[str, Usage] = field(default_factory=dict[str, Usage])
+    models: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    opened: set[str] = field(default_factory=set[str])
     seconds: float = 0.0
     untimed: int = 0
     repeated: int = 0
     work: MemoryWork = field(default_factory=MemoryWork)
     memory_seconds: dict[MemoryCall, list[float | None]] = field(default_factory=dict[MemoryCall, list[float | None]])
-    last_prompt: str = ""
 
-    def add(self, purpose: Purpose, usage: Usage, *, reply: ModelReply) -> None:
+    def add(self, purpose: Purpose, usage: Usage, *, model: str, reply: ModelReply) -> None:
         self.by_purpose[purpose] = self.by_purpose.get(purpose, Usage()) + usage
+        self.models.setdefault(purpose, set()).add(model)
         self.repeated += reply.repeated
         if purpose != "embeddings":
             self.seconds += reply.seconds
             self.untimed += reply.repeated
-
-    def add_prompt(self, prompt: str) -> None:
-        """Compare a prompt of the dialogue with the one before it: what a provider's cache of prefixes could keep."""
-        if self.last_prompt:
-            self.work += MemoryWork(sent=len(prompt), kept=shared_start(self.last_prompt, prompt))
-        self.last_prompt = prompt
 
     @property
     def usage(self) -> Usage:
         """The calls of all purposes together."""
         return sum(self.by_purpose.values(), Usage())
 
-    def stored(self) -> StepUsage:
+    def step_usage(self) -> StepUsage:
         """Return the count as a step stores it."""
         seconds: dict[MemoryCall, tuple[float | None, ...]] = {call: tuple(own) for call, own in self.memory_seconds.items()}
-        return StepUsage(spending=dict(self.by_purpose), work=self.work, memory_seconds=seconds)
+        models = {purpose: tuple(sorted(names)) for purpose, names in self.models.items()}
+        opened = tuple(sorted(self.opened))
+        return StepUsage(spending=dict(self.by_purpose), models=models, opened=opened, work=self.work, memory_seconds=seconds)
 
     @property
-    def measured(self) -> float | None:
+    def measured_seconds(self) -> float | None:
         """Seconds of the model's replies, one call after another; None where a part of it was not measured."""
         if self.untimed or not self.by_purpose:
             return None
@@ -154,6 +216,7 @@ class UsageCounter:
 
 # A step's task counts for the step, and an answer's for both; a task inherits the counts of the one that starts it.
 _COUNTERS: ContextVar[tuple[UsageCounter, ...]] = ContextVar("_COUNTERS", default=())
+_ADDING = threading.Lock()  # services are asked in threads
 
 
 @contextmanager
@@ -182,23 +245,29 @@ def memory_call(call: MemoryCall) -> Generator[None, None, None]:
 
 
 def count_work(work: MemoryWork) -> None:
-    """Add to the work of everything that this task works for."""
+    """Add to the work of everything that this task works for, from any thread."""
+    with _ADDING:
+        for count in _COUNTERS.get():
+            count.work += work
+
+
+def count_call(method: str, count: CallCount) -> None:
+    """Count a call of a memory's method."""
+    made = {"calls": count.made, "repeated": count.repeated, "lost": count.lost}
+    if method in ("write", "forget"):
+        made |= {"repeated_writes": count.repeated, "lost_writes": count.lost}
+    count_work(MemoryWork(**made))
+
+
+def count_opened(name: str) -> None:
+    """Note a file of the memory's folder that its process opened."""
     for count in _COUNTERS.get():
-        count.work += work
+        count.opened.add(name)
 
 
-def shared_start(before: str, after: str) -> int:
-    """Return how many characters the texts have in common at their start."""
-    same = 0
-    most = min(len(before), len(after))
-    # Halving is much faster than looking at each character.
-    while same < most:
-        middle = (same + most + 1) // 2
-        if before[same:middle] == after[same:middle]:
-            same = middle
-        else:
-            most = middle - 1
-    return same
+def count_halved_text() -> None:
+    """Count a text that was too long for the model of embeddings."""
+    count_work(MemoryWork(halved_texts=1))
 
 
 @dataclass(frozen=True)
@@ -228,7 +297,5 @@ class CountedModel:
         nano_usd = None if usd is None else round(usd * NANO)
         usage = Usage(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens, nano_usd=nano_usd)
         for count in _COUNTERS.get():
-            count.add(self.purpose, usage, reply=reply)
-            if self.purpose == "dialogue":
-                count.add_prompt("\n".join(message.content for message in request.messages))
+            count.add(self.purpose, usage, model=request.model, reply=reply)
         return reply

@@ -1,1 +1,1 @@
-"""Experiments with the runner: comparison, leaderboards, self-evolution, annotation, prompt trials, Inspect."""
+"""Experiments with the runner: comparison, leaderboards, self-evolution, annotation, prompts' yields."""

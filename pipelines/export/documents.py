@@ -3,32 +3,26 @@
 A question may go by the documents of its group until its period alone. On AMemGym a group is a user, a document the message
 that opens a session, and a question is asked after every period. On documents in turns a group is a task at one length, its
 periods are the turns, and the question comes after the last. Whoever ingests everything first needs a namespace for each group
-and period, as `agent_memory_benchmark.py` has it.
+and period.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from pkgutil import resolve_name
+from typing import Any
 
 from pydantic import Field
 
+from assets.entry_points import EntryPointGroup
 from assets.records.base import Record
 from assets.reporting.plurals import counted
 from dataset_card.release.writers import write_durably
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import write_table
 from pipelines.evaluation.run import BenchmarkTasks, DatasetInfo
-from pipelines.evaluation.sources import views_of
 from pipelines.export.folders import PAGE, check_free
 
-HARNESS = "harness.py"  # for the Agent Memory Benchmark
-FILES = {PAGE, "documents.parquet", "documents.jsonl", "questions.parquet", "questions.jsonl", HARNESS}
-
-STARTED = (
-    "In a clone of vectorize-io/agent-memory-benchmark, `{harness}` of this folder is its command `omb` with this data set: "
-    "`uv run python PATH/TO/{harness} run --dataset amemgym --split all --memory bm25`."
-)
+FILES = {PAGE, "documents.parquet", "documents.jsonl", "questions.parquet", "questions.jsonl"}
 
 
 class ExportedDocument(Record):
@@ -66,6 +60,10 @@ class Export:
     questions: list[ExportedQuestion] = field(default_factory=list[ExportedQuestion])
 
 
+# Of tasks of each benchmark that has documents and questions.
+EXPORTED_BENCHMARKS = EntryPointGroup[Callable[[Any], Export]]("amemgym.exported_benchmarks")
+
+
 def write_release_documents(tasks: BenchmarkTasks, folder: Path) -> list[str]:
     """Write both tables and a page on them, and say what was written and lost. Raises what `export_tasks` raises."""
     export = export_tasks(tasks, folder)
@@ -86,19 +84,18 @@ def export_tasks(tasks: BenchmarkTasks, folder: Path) -> Export:
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder, "documents", export.documents, kind=ExportedDocument)
     _write(folder, "questions", export.questions, kind=ExportedQuestion)
-    write_durably(folder / HARNESS, Path(__file__).with_name("agent_memory_benchmark.py").read_bytes())
     write_durably(folder / PAGE, _page(tasks.info, export).encode())
     return export
 
 
 def exported_view(tasks: BenchmarkTasks) -> Export:
     """Return the tasks as documents and questions. Raises EvaluationError for a benchmark that is acted."""
-    exported, _ = views_of(tasks.info)
-    if not exported:
+    export = EXPORTED_BENCHMARKS.get(tasks.info.benchmark)
+    if export is None:
         raise EvaluationError(
             f"{tasks.info.name} cannot be exported as questions, because its tasks are acted; give --as traces."
         )
-    return resolve_name(exported)(tasks)
+    return export(tasks)
 
 
 def _write(folder: Path, name: str, rows: Sequence[Record], *, kind: type[Record]) -> None:
@@ -109,7 +106,6 @@ def _write(folder: Path, name: str, rows: Sequence[Record], *, kind: type[Record
 
 def _page(info: DatasetInfo, export: Export) -> str:
     parts = [f"# {info.name} for other harnesses", export.lost, f"Digest of the data set: `{info.digest}`."]
-    parts.append(STARTED.format(harness=HARNESS))
     parts.append(_columns("documents", ExportedDocument))
     parts.append(_columns("questions", ExportedQuestion))
     return "\n\n".join(parts) + "\n"
@@ -120,3 +116,8 @@ def _columns(name: str, kind: type[Record]) -> str:
     for column, described in kind.model_fields.items():
         lines.append(f"| `{column}` | {described.description} |")
     return "\n".join(lines)
+
+
+def export_id(group: str, period: int, number: int) -> str:
+    """Return the id of the document of this number in a period or session of a group."""
+    return f"{group}/{period:02}/{number:02}"

@@ -83,7 +83,7 @@ def write_verifiers(tasks: BenchmarkTasks, folder: Path) -> list[str]:
     files[f"{PACKAGE}/__init__.py"] = (FILES / "verifiers_environment.py").read_bytes()
     files["pyproject.toml"] = _project(tasks, needs="verifiers>=0.4,<0.5", packages={PACKAGE: PACKAGE})
     files[PAGE] = _page(VERIFIERS_PAGE, tasks, export)
-    return _written(tasks, export, folder, files)
+    return _write_tasks(tasks, export, folder, files)
 
 
 def write_openenv(tasks: BenchmarkTasks, folder: Path) -> list[str]:
@@ -102,7 +102,7 @@ def write_openenv(tasks: BenchmarkTasks, folder: Path) -> list[str]:
         scripts=f'\n[project.scripts]\nserver = "{server}.app:main"\n',
     )
     files[PAGE] = _page(OPENENV_PAGE, tasks, export)
-    return _written(tasks, export, folder, files)
+    return _write_tasks(tasks, export, folder, files)
 
 
 def _project(tasks: BenchmarkTasks, *, needs: str, packages: Mapping[str, str], scripts: str = "") -> bytes:
@@ -115,7 +115,7 @@ def _project(tasks: BenchmarkTasks, *, needs: str, packages: Mapping[str, str], 
     return project.encode()
 
 
-def _written(tasks: BenchmarkTasks, export: Export, folder: Path, files: Mapping[str, bytes]) -> list[str]:
+def _write_tasks(tasks: BenchmarkTasks, export: Export, folder: Path, files: Mapping[str, bytes]) -> list[str]:
     write_files(folder, files)
     questions = counted(len(export.questions), "question")
     return [f"{questions} of {tasks.info.name} in {folder}; {PAGE} says how to run them.", export.lost]

@@ -42,11 +42,13 @@ def write_run_results(export: RunExport) -> list[str]:
     name, _, revision = export.repo.partition("@")
     repo = checked_repo(name)
     task = _task_of(manifest)
-    unchecked = _unchecked(manifest)
+    unchecked = _unchecked_release(manifest)
     notes = (
         f"{manifest.memory.name} gives back at most {manifest.tokens:,} tokens; {with_interval(score)} over "
         f"{counted(len(manifest.users), manifest.noun)} of {manifest.dataset}; run {manifest.run_id} of {manifest.generator}"
     )
+    if export.run.results.losses:
+        notes = f"{notes}; {export.run.results.losses}"
     entry = EvalResultEntry(
         dataset_id=repo,
         task_id=task,
@@ -65,8 +67,7 @@ def write_run_results(export: RunExport) -> list[str]:
 
 def _task_of(manifest: RunManifest) -> str:
     memory = manifest.memory
-    variant = manifest.dataset.partition(" ")[0]
-    task = task_id(variant, memory=memory.name, tokens=manifest.tokens)
+    task = task_id(manifest.variant, memory=memory.name, tokens=manifest.tokens)
     if task is None or find_memory(memory.name) != memory:
         known = ", ".join((NO_MEMORY, *MEMORIES))
         budgets = " or ".join(str(tokens) for tokens in BUDGETS)
@@ -77,11 +78,10 @@ def _task_of(manifest: RunManifest) -> str:
     return task
 
 
-def _unchecked(manifest: RunManifest) -> list[str]:
+def _unchecked_release(manifest: RunManifest) -> list[str]:
     """Return a sentence where the release is not here. Raises EvaluationError for a run over a part, or another release."""
-    variant, _, version = manifest.dataset.partition(" ")
     try:
-        released = read_manifest(home().releases / variant / version)
+        released = read_manifest(home().releases / manifest.variant / manifest.version)
     except ManifestError:
         return [f"{manifest.dataset} is not on this machine, so it was not checked that the run is over all of it."]
     items = released.counts.get(f"{manifest.noun}s", 0)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from assets.records.paths import MOST_NAME
 from dataset_card.release.writers import write_durably
 from pipelines.errors import EvaluationError
 
@@ -36,4 +37,5 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def path_part(text: str) -> str:
     """Return a text as a part of a path that every system takes."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
+    # None that begins with a dot leads to the folder above, or hides.
+    return re.sub(r"^\.+|[^A-Za-z0-9._-]+", "-", text)[:MOST_NAME]

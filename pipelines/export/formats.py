@@ -1,28 +1,17 @@
-"""The formats that `amemgym export` writes, of releases and of runs. A new one is entered here, and has a module of its own."""
+"""The formats that `amemgym export` writes, of releases and of runs: entry points, because some need an optional extra."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from pkgutil import resolve_name
+from typing import Any, TypeVar
 
+from assets.entry_points import EntryPointError, EntryPointGroup
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.run import BenchmarkTasks
 
-# By name, as `module:function`, because some need an optional extra. The first is the usual one.
-OF_RELEASES = {
-    "documents": "pipelines.export.documents:write_release_documents",
-    "traces": "pipelines.export.session_traces:write_release_traces",
-    "verifiers": "pipelines.export.environments:write_verifiers",
-    "openenv": "pipelines.export.environments:write_openenv",
-}
-OF_RUNS = {
-    "every-eval-ever": "pipelines.export.every_eval_ever:write_run_record",
-    "traces": "pipelines.export.session_traces:write_run_traces",
-    "inspect": "pipelines.export.inspect_log:write_run_log",
-    "eval-results": "pipelines.export.eval_results:write_run_results",
-}
+W = TypeVar("W", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -42,6 +31,9 @@ class RunExport:
 # Both return sentences on what was written.
 WriteRelease = Callable[[BenchmarkTasks, Path], Sequence[str]]
 WriteRun = Callable[[RunExport], Sequence[str]]
+# The first is the usual one.
+OF_RELEASES = EntryPointGroup[WriteRelease]("amemgym.release_exports", first="documents")
+OF_RUNS = EntryPointGroup[WriteRun]("amemgym.run_exports", first="traces")
 
 
 def release_writer(name: str | None) -> WriteRelease:
@@ -54,15 +46,17 @@ def run_writer(name: str | None) -> WriteRun:
     return _writer(name, OF_RUNS, source="A run")
 
 
-def _writer(name: str | None, formats: Mapping[str, str], *, source: str) -> Callable[..., Sequence[str]]:
+def _writer(name: str | None, formats: EntryPointGroup[W], *, source: str) -> W:
     chosen = name or next(iter(formats))
     if chosen not in formats:
         raise EvaluationError(
             f"{source.capitalize()} cannot be written as {chosen!r}; give --as with one of {', '.join(formats)}."
         )
     try:
-        return resolve_name(formats[chosen])
-    except ModuleNotFoundError as error:
+        return formats[chosen]
+    except EntryPointError as error:
+        if not error.missing:
+            raise
         raise EvaluationError(
-            f"{error.name} is missing, which --as {chosen} needs; install it with: pip install -e '.[{chosen}]'"
+            f"{error.missing} is missing, which --as {chosen} needs; install it with: pip install -e '.[{chosen}]'"
         ) from error

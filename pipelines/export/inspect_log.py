@@ -83,7 +83,9 @@ def _sample(run: FinishedRun, row: AnswerRow) -> EvalSample:
     for turn in run.turns:
         if turn.user_id == row.user_id and turn.period == row.period:
             messages += _dialogue(turn)
-    sent = load_prompt("evaluation/remember").render(memories="\n".join(row.memories) or NOTHING_RECALLED, message=row.asked)
+    recalled = "\n".join(row.memories) or NOTHING_RECALLED
+    prompt = load_prompt("evaluation/remember")
+    sent = prompt.render(memories=recalled, later_holds=run.manifest.later_holds, message=row.asked)
     # A task over documents may be asked at several lengths.
     place = f"{row.user_id}/{row.length}" if row.length else row.user_id
     output = ModelOutput.from_content(run.manifest.models["assistant"], row.reply)

@@ -33,9 +33,10 @@ from pipelines.evaluation.reasoning import NOTHING_RECALLED
 from pipelines.evaluation.sources import open_tasks
 from pipelines.export.documents import ExportedDocument, ExportedQuestion, exported_view
 from pipelines.home import home
-from pipelines.memories.contract import MemoryEvent, MemoryTools
+from pipelines.memories.contract import MemoryEvent
 from pipelines.memories.hosting import HostedMemory, MemoryHost
 from pipelines.memories.registry import Confinement, embeds, find_memory, host_memory
+from pipelines.memories.tools import MemoryTools
 from pipelines.opening.models import open_models
 from pipelines.resources.llm.embeddings import ModelEmbedder
 from pipelines.resources.storage.open_stores import open_release_store
@@ -55,8 +56,8 @@ def questions(
     """Ask every question of a release, with what a memory gives back in `tokens`, and the last `window` tokens in sight."""
     tasks = open_tasks(release, release_store=open_release_store(home())).first(users)
     view = exported_view(tasks)
-    samples = [_sample(one, view.documents) for one in view.questions]
-    chosen = all(one.options for one in view.questions)
+    samples = [_sample(question, view.documents) for question in view.questions]
+    chosen = all(question.options for question in view.questions)
     remembering = remember(memory, tokens=tokens, window=window, embedding_model=embedding_model)
     return Task(
         dataset=MemoryDataset(samples, name=tasks.info.name),
@@ -69,9 +70,9 @@ def questions(
 def _sample(question: ExportedQuestion, documents: Sequence[ExportedDocument]) -> Sample:
     """Return a question as a sample: all that was said or read until then are its messages, the question the last."""
     messages: list[ChatMessage] = []
-    for one in documents:
-        if one.user_id == question.user_id and one.period <= question.period:
-            messages.append(ChatMessageUser(content=f"[{one.at}] {one.text}" if one.at else one.text))
+    for document in documents:
+        if document.user_id == question.user_id and document.period <= question.period:
+            messages.append(ChatMessageUser(content=f"[{document.at}] {document.text}" if document.at else document.text))
     time = f"Time of the question: {question.at}\n" if question.at else ""
     messages.append(ChatMessageUser(content=time + "\n".join([*question.shown, question.query])))
     right = question.gold_answer if question.gold_option is None else chr(ord("A") + question.gold_option)

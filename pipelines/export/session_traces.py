@@ -4,22 +4,22 @@
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Literal
+from typing import Any, Literal
 
+from assets.entry_points import EntryPointGroup
+from assets.llm.actions import RESULT_OF, Action, read_action
 from assets.reporting.plurals import counted
-from pipelines.agents.actions import RESULT_OF, Action, EpisodeStep, read_action, read_episode
+from assets.worlds.steps import EpisodeStep, read_episode
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.reasoning import NOTHING_RECALLED
 from pipelines.evaluation.records import AnswerRow, DialogueTurn
 from pipelines.evaluation.run import BenchmarkTasks
-from pipelines.evaluation.sources import views_of
 from pipelines.export.folders import path_part, write_files
 from pipelines.export.formats import RunExport
 from prompts.catalogue import load_prompt
@@ -75,20 +75,24 @@ class Trace:
         return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
 
 
+# Of tasks of each benchmark that has sessions.
+TRACED_BENCHMARKS = EntryPointGroup[Callable[[Any], Iterator[Trace]]]("amemgym.traced_benchmarks")
+
+
 def write_release_traces(tasks: BenchmarkTasks, folder: Path) -> list[str]:
     """Write what a release's users said and its agents read, with the right answer last, and say what was written.
 
     Raises EvaluationError for a benchmark without sessions, or a folder with other files.
     """
-    _, traced = views_of(tasks.info)
-    if not traced:
+    traces_of = TRACED_BENCHMARKS.get(tasks.info.benchmark)
+    if traces_of is None:
         raise EvaluationError(f"{tasks.info.name} has no sessions that could be written as traces.")
-    return _write(resolve_name(traced)(tasks), folder)
+    return _write(traces_of(tasks), folder)
 
 
 def write_run_traces(export: RunExport) -> list[str]:
     """Write a run's dialogues, and each answer with what was recalled for it, and say what was written."""
-    return _write([*_dialogues(export.run), *_answered(export.run)], export.folder)
+    return _write([*_dialogues(export.run), *_answer_traces(export.run)], export.folder)
 
 
 def _write(traces: Iterable[Trace], folder: Path) -> list[str]:
@@ -114,13 +118,14 @@ def _session_of(turn: DialogueTurn) -> tuple[str, int, int]:
     return turn.user_id, turn.period, turn.session
 
 
-def _answered(run: FinishedRun) -> Iterator[Trace]:
+def _answer_traces(run: FinishedRun) -> Iterator[Trace]:
     model = run.manifest.shared().models["assistant"]
     for row in run.answers:
         if row.kind == "question":
             place = f"{row.user_id}/{row.length}" if row.length else f"{row.user_id}/{row.period:02}"
             recalled = "\n".join(row.memories) or NOTHING_RECALLED
-            sent = load_prompt("evaluation/remember").render(memories=recalled, message=row.asked)
+            prompt = load_prompt("evaluation/remember")
+            sent = prompt.render(memories=recalled, later_holds=run.manifest.later_holds, message=row.asked)
             instructions = TraceMessage("system", sent.messages[0].content)
             outcome = None if row.status == "unscored" else float(row.status == "right")
             yield Trace(
@@ -148,7 +153,7 @@ def episode_messages(opening: str, steps: Sequence[EpisodeStep], *, model: str =
         if action.action == "call":
             tool = action.tool or ""
             result = step.seen.removeprefix(f"{RESULT_OF}{tool}:\n")
-            messages += call_messages(number, tool, action.given, result=result, model=model)
+            messages += call_messages(number, tool, action.arguments_by_name, result=result, model=model)
             continue
         messages.append(TraceMessage("assistant", action.text or "(finished)", model=model))
         if step.seen:

@@ -6,28 +6,36 @@ A canary is a statement with a word that nobody else would say. Where the memory
 import asyncio
 import math
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from assets.llm.ports import EndpointError
 from assets.records.base import ItemFailed
-from pipelines.memories.contract import MemoryEvent, MemorySpec, MemoryTools
-from pipelines.memories.hosting import DEADLINE, HostedMemory, MemoryFailed
-from pipelines.memories.lag import BOAT_QUERY, boat_named
-from pipelines.memories.registry import CONFINED, Confinement, host_memory
+from pipelines.memories.canary import BOAT_QUERY, boat_named
+from pipelines.memories.code_calls import DEADLINE
+from pipelines.memories.contract import MemoryEvent, MemorySpec
+from pipelines.memories.failures import MemoryFailed
+from pipelines.memories.hosting import HostedMemory
+from pipelines.memories.others.process import MemoryProcesses
+from pipelines.memories.registry import CONFINED, Confinement, host_memory, links_not_shown
+from pipelines.memories.tools import MemoryTools
 
 AT = datetime(2020, 10, 1, 9, 30)
 # Words that nobody else would say.
 EARLIER = "quillamber"
 LATER = "zephyrmoss"
 ASKED = "brindlefork"
+# Has more words of the query than what it replaces, so that a sorting by likeness puts it first.
+RENAMED = f"As you know, my boat is now called {LATER}, and {LATER} is my favourite word of all."
 FORGET_BOAT = "Please forget my boat, and whatever I said of it."
+ORDINARY = "The weather was fine."
 BUDGET = 100_000  # nothing is cut off of what a memory gives back whole
 # Memories that store what has left a short-term memory, or every so many events, share nothing before.
 EVENTS = 200
 EVERY = 10  # exchanges
 LAG_SECONDS = 8.0  # for which it is tried whether a write comes back later
+MOST_NAMED = 5  # links in a sentence
 RECALLED = "what was written can be recalled"
 
 
@@ -64,6 +72,13 @@ async def check_memory(
     """
     found: list[ContractVerdict] = []
     host = host_memory(spec, tools, confinement=confinement, deadline=deadline, settle=settle)
+    links = links_not_shown(spec, confinement=confinement)
+    if links:
+        more = f" and {len(links) - MOST_NAMED:,} more" if len(links) > MOST_NAMED else ""
+        problem = (
+            f"{spec.name!r} is not shown what links in its folder lead to elsewhere: {', '.join(links[:MOST_NAMED])}{more}."
+        )
+        found.append(ContractVerdict("its folder holds what it reads", False, problem))
     try:
         async for verdict in _verdicts(await host.new_memory(), name=spec.name):
             found.append(verdict)
@@ -84,21 +99,26 @@ async def _recalls(memory: HostedMemory, word: str) -> bool:
 
 async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[ContractVerdict]:
     before = await memory.host.new_memory()
-    await _tell(memory, EARLIER)
+    await _tell(memory, boat_named(EARLIER))
     await memory.settle()
     after = await memory.host.new_memory()
+    for other in (before, after):  # a service may know nobody before the first write
+        await other.write([MemoryEvent(ORDINARY, "user", AT)])
+    apart = ""
+    if isinstance(memory.host.place, MemoryProcesses) and memory.host.place.is_shared:
+        apart = ", or set apart=true, which gives each a process and a home folder of its own"
     yield _verdict(
         "a new memory knows nothing of others",
         await _recalls(before, EARLIER) or await _recalls(after, EARLIER),
         name,
-        "a new memory recalls what another one was told; give each its own state.",
+        f"a new memory recalls what another one was told; give each its own state{apart}.",
     )
     known = await _recalls(memory, EARLIER)
     lag = 0.0 if known else await _lag(memory, EARLIER)
     if lag:
         problem = (
             f"it recalls only after {lag:.1f} seconds what it is told, so that questions would be asked too early; give it a "
-            f"method `settle` that ends when it has finished its work, or evaluate with --settle {2 * math.ceil(lag)}."
+            f"method `settle` that ends when it has finished its work, or evaluate with --set settle={2 * math.ceil(lag)}."
         )
         yield _verdict(RECALLED, True, name, problem)
     copy = await memory.fork()
@@ -108,7 +128,7 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
         name,
         "its fork has forgotten what was written before; copy everything.",
     )
-    await _tell(memory, LATER)
+    await _tell(memory, RENAMED)
     await memory.settle()
     yield _verdict(
         "a fork sees nothing of what is written later",
@@ -117,6 +137,7 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
         "its fork sees what was written later: answers would know the future. Copy the state, or leave `fork` out.",
     )
     first = await memory.recall(BOAT_QUERY, tokens=BUDGET)
+    yield _order_verdict(first, name)
     await memory.recall(f"Remember this question: is the boat called {ASKED}, yes {ASKED}?", tokens=BUDGET)
     yield _verdict(
         "recalling changes nothing",
@@ -134,9 +155,20 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
     if not known:
         problem = (
             f"{name!r} did not recall what it had been told, not within {LAG_SECONDS:g} seconds, so that what its copies see "
-            "could not be tried; where it takes longer, --settle gives it the seconds."
+            "could not be tried; where it takes longer, the option settle gives it the seconds."
         )
         yield ContractVerdict(RECALLED, False, problem)
+
+
+def _order_verdict(recalled: Sequence[str], name: str) -> ContractVerdict:
+    """Return a warning where the boat's old name stands below the new one, whose message has more words of the query."""
+    text = " ".join(recalled).lower()
+    against_time = 0 <= text.find(LATER) < text.rfind(EARLIER)
+    problem = (
+        f"{name!r} gives an older statement back below the newer one that replaces it, as texts stand that are sorted by "
+        "likeness; a reader takes the last for what holds, so choose by likeness and return in order of time."
+    )
+    return ContractVerdict("order: what was said later stands below", False, problem if against_time else "")
 
 
 async def _lag(memory: HostedMemory, word: str) -> float:
@@ -151,8 +183,8 @@ async def _lag(memory: HostedMemory, word: str) -> float:
     return 0.0
 
 
-async def _tell(memory: HostedMemory, word: str) -> None:
-    """Half of all events, two at a time. The word comes at the beginning, at the end, and now and then between.
+async def _tell(memory: HostedMemory, statement: str) -> None:
+    """Half of all events, two at a time. The statement comes at the beginning, at the end, and now and then between.
 
     So a memory that keeps the newest has it, and so has one that stores the oldest first.
     """
@@ -160,7 +192,7 @@ async def _tell(memory: HostedMemory, word: str) -> None:
     for place in range(exchanges):
         text = f"In week {place + 1} the weather was fine, and I did nothing but read {place + 3} pages."
         if place % EVERY == 0 or place == exchanges - 2:
-            text = boat_named(word)
+            text = statement
         await memory.write([MemoryEvent(text, "user", AT), MemoryEvent("That is good to know.", "assistant", AT)])
 
 

@@ -1,43 +1,53 @@
 """The code of a memory, as its runs are known by: the files that it consists of, their digest, and versions of packages."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec as find_module
 from pathlib import Path
 
-from pipelines.memories.built_in.mem0_library import library_version
 from pipelines.memories.own_code import own_files
-from pipelines.memories.registry import BUILT_IN, FOLDER, entry_point_of, existing_file, installed_kinds
+from pipelines.memories.registry import FOLDER, entry_point_of, existing_file, installed_kinds, own_class, own_kinds, package_of
 
 
 def memory_version(kind: str) -> str:
-    """Names and versions of the packages that bring the kind."""
-    if kind in ("mem0", "mem0-graph"):
-        return library_version()
+    """Names and versions of the packages that bring the kind, or that decide what a kind of ours does."""
+    packages: tuple[str, ...] = getattr(own_class(kind), "packages", ())
+    if packages:
+        return ", ".join(filter(None, map(_package_version, packages)))
     point = installed_kinds().get(kind)
     return f"{point.dist.name} {point.dist.version}" if point is not None and point.dist is not None else ""
 
 
-def code_files(kind: str) -> dict[str, Path]:
-    """Return the files of the code that the memory consists of: its package, or its file and what that imports from its folder.
+def _package_version(package: str) -> str:
+    """Name and version of the package, or "" without it."""
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return ""
 
-    They are named from the folder on that holds them. No code of others is run for it.
+
+def code_files(kind: str, *, texts: Iterable[str] = ()) -> dict[str, Path]:
+    """Return the files that the memory consists of: its package's code, or its file and what that imports and names there.
+
+    They are named from the folder on that holds them. `texts`: those of its settings, which may name files too. No code of
+    others is run for it.
     """
     file = Path(kind.rpartition(":")[0])
-    if kind == "provider":
-        root, files = _package_files("memory_bench")
-    elif kind in BUILT_IN:
+    if package_of(kind):
+        root, files = _package_files(package_of(kind))
+    elif kind in own_kinds():
         root, files = FOLDER, set(FOLDER.rglob("*.py"))
     elif file.suffix == ".py":
-        root, files = file.parent, own_files(existing_file(file))
+        root, files = file.parent, own_files(existing_file(file), texts=texts)
     else:
         root, files = _package_files(entry_point_of(kind).module.partition(".")[0])
     return {path.relative_to(root).as_posix(): path for path in sorted(files)}
 
 
-def source_digest(kind: str) -> str:
-    """A digest of the code that the memory consists of."""
-    return digest_of_code({name: path.read_bytes() for name, path in code_files(kind).items()})
+def source_digest(files: Mapping[str, Path]) -> str:
+    """A digest of the files that the memory consists of."""
+    return digest_of_code({name: path.read_bytes() for name, path in files.items()})
 
 
 def digest_of_code(files: Mapping[str, bytes]) -> str:

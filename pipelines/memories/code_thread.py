@@ -78,7 +78,7 @@ class CodeThread:
     async def _on_loop(self, function: Callable[[], object], begun: Callable[[], None]) -> CallOutcome:
         begun()
         # A task of its own: it may cancel the task that it finds itself in.
-        inner = asyncio.ensure_future(_awaited(function))
+        inner = asyncio.ensure_future(_await_call(function))
         try:
             await asyncio.wait([inner])
         finally:
@@ -89,7 +89,7 @@ class CodeThread:
         # It may have been cancelled while it waited.
         if work.set_running_or_notify_cancel():
             begun()
-            work.set_result(_called(function))
+            work.set_result(_call_function(function))
 
     def close(self) -> None:
         """Let the thread end as soon as its code lets go."""
@@ -97,7 +97,7 @@ class CodeThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
 
 
-async def _awaited(function: Callable[[], object]) -> CallOutcome:
+async def _await_call(function: Callable[[], object]) -> CallOutcome:
     try:
         result = function()
         return CallOutcome(await result if isawaitable(result) else result)
@@ -105,7 +105,7 @@ async def _awaited(function: Callable[[], object]) -> CallOutcome:
         return CallOutcome(error=error)
 
 
-def _called(function: Callable[[], object]) -> CallOutcome:
+def _call_function(function: Callable[[], object]) -> CallOutcome:
     try:
         return CallOutcome(function())
     except BaseException as error:  # noqa: BLE001 - anything may come out of foreign code
@@ -132,7 +132,7 @@ def settings_problem(factory: Callable[..., object], settings: Mapping[str, obje
     """Say which setting the class cannot take: one that it has not, or text for a number. "" where it takes them all."""
     name = getattr(factory, "__name__", "memory")
     parameters = signature(factory).parameters
-    takes_all = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
+    takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
     for setting, value in settings.items():
         parameter = parameters.get(setting)
         # The runner gives it, so that a setting of this name would be given twice.

@@ -5,30 +5,23 @@ tokens, so that scores differ by memory alone (`reasoning.py`); `isolated.py` sc
 everything.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal, Protocol, Self, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from assets.llm.ports import CallLabels, Embedder, LanguageModel, ModelRequest, Vector
-from assets.llm.structured_output import ask_structured
-from assets.recipe.model_policy import AskSettings, Models, ModelSpec
-from assets.records.base import ItemFailed, Record
-from assets.reporting.plurals import counted
+from assets.llm.ports import CallLabels, ModelRequest
+from assets.records.base import Record
 from assets.text.words import count_tokens, text_within
 from pipelines.memories.events import MemoryEvent
-from prompts.template import ChatRole, Message, RenderedPrompt
+from prompts.template import Message
 
-M = TypeVar("M", bound=BaseModel)
-R = TypeVar("R")
 P = TypeVar("P", int, str)
 Wording = Literal["own", "paper"]
 RecallQuery = Literal["question-and-options", "question"]
 Setting = str | int | float | bool | None
 MAX_REPLY_TOKENS = 8192  # as in the paper (section 4.1)
-CHAT_ROLES: dict[str, ChatRole] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 
 
 def chat_message(event: MemoryEvent) -> dict[str, str]:
@@ -78,72 +71,6 @@ class Task:
     schema_name: str = "chat"
     json_schema: dict[str, object] | None = None
     tools: tuple[Mapping[str, Any], ...] = ()
-
-
-@dataclass(frozen=True)
-class MemoryTools:
-    """The models that a memory may use, through the run's cache, retries, limits and counts."""
-
-    model: LanguageModel
-    embedder: Embedder
-    model_name: str
-    embedding_model: str
-    seed: int
-
-    async def chat(self, messages: Sequence[Message | Mapping[str, object]]) -> str:
-        """The model's reply at temperature 0 to messages in the OpenAI form, {"role": ..., "content": ...}.
-
-        Raises ItemFailed for a reply that was cut off; its `last_reply` is what there is. ValueError: no such messages.
-        """
-        asked = [message if isinstance(message, Message) else _message(message) for message in messages]
-        reply = await self.model.complete(chat_request(self.model_name, asked, seed=self.seed))
-        if reply.finish not in ("stop", "refusal"):
-            raise ItemFailed(
-                "cut_off",
-                f"The reply to a memory's chat was cut off after {counted(reply.output_tokens, 'token')}; it "
-                f"may have {MAX_REPLY_TOKENS:,}, so let the memory ask for less at once.",
-                last_reply=reply.text,
-            )
-        return reply.text
-
-    async def ask(self, prompt: RenderedPrompt, reply: type[M], convert: Callable[[M], R]) -> R:
-        """A typed reply to one of our prompts. Raises ItemFailed where the model cannot give one."""
-        return await ask_structured(self.model, prompt=prompt, reply=reply, convert=convert, settings=self._asking)
-
-    async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """One vector for each text, in order."""
-        return await self.embedder.embed(texts, model=self.embedding_model)
-
-    def __deepcopy__(self, memo: object) -> Self:
-        """Return the same tools: copies of a memory share them."""
-        return self
-
-    @cached_property
-    def _asking(self) -> AskSettings:
-        """For typed replies: the model as a writer who is asked once more."""
-        writer = ModelSpec(model=self.model_name, temperature=0.0, max_output_tokens=MAX_REPLY_TOKENS)
-        return AskSettings(Models(writer=writer), max_reasks=1, seed=self.seed)
-
-
-def _message(given: Mapping[str, object]) -> Message:
-    """Return a message of the OpenAI form as one of ours. Raises ValueError for what is none."""
-    role = CHAT_ROLES.get(str(given.get("role")))
-    content = given.get("content")
-    if isinstance(content, list | tuple):
-        content = "".join(map(_part, cast(Sequence[object], content)))
-    if role is None or not isinstance(content, str):
-        raise ValueError(
-            'a message of `tools.chat` is {"role": "system", "user" or "assistant", "content": a text}; its content may be a '
-            'list of {"type": "text", "text": ...}'
-        )
-    return Message(role, content)
-
-
-def _part(given: object) -> str:
-    text = cast(Mapping[str, object], given).get("text") if isinstance(given, Mapping) else None
-    if not isinstance(text, str):
-        raise ValueError('a part of a message of `tools.chat` is {"type": "text", "text": ...}; images are not passed on')
-    return text
 
 
 def chat_request(model: str, messages: Sequence[Message], *, seed: int, task: Task | None = None) -> ModelRequest:
@@ -221,6 +148,11 @@ class MemorySpec(Record):
     settings: dict[str, Setting] = Field(default_factory=dict[str, Setting])
     whole: bool = False
     location: str = Field(default="", exclude=True, repr=False)
+
+    @property
+    def texts(self) -> list[str]:
+        """The settings that are texts, each of which may name a file."""
+        return [value for value in self.settings.values() if isinstance(value, str)]
 
     @property
     def code(self) -> str:

@@ -1,121 +1,43 @@
-"""Memories at work: every call has a deadline, a type check and a place in the error; without `fork` they are written anew.
-
-Code that we did not write runs in a process of its own (`others/`), or, for debugging and for services, in a thread with an
-event loop of its own; one that blocks holds up nobody else.
-"""
+"""Memories at work: what they give back is checked and cut to its budget; without `fork` they are written anew."""
 
 import asyncio
 import re
-import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from inspect import isawaitable
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from assets.llm.ports import Embedder, EndpointError, LanguageModel, ModelReply, ModelRequest, RequestFailed, Vector
+from assets.llm.ports import EndpointError, RequestFailed
 from assets.records.base import ItemFailed
-from pipelines.memories.code_thread import NEEDED, OPTIONAL, CallOutcome, CodeThread, is_asynchronous
-from pipelines.memories.contract import MemoryEvent, MemoryTools, cut_to_budget
-from pipelines.memories.lag import BOAT_QUERY, CANARY_TOKENS, canary_events, check_canary
+from pipelines.memories.canary import BOAT_QUERY, CANARY_TOKENS, canary_events, check_canary
+from pipelines.memories.code_calls import DEADLINE, CodeCaller, RemoteValue
+from pipelines.memories.code_thread import NEEDED, OPTIONAL, CodeThread, is_asynchronous
+from pipelines.memories.contract import MemoryEvent, cut_to_budget
+from pipelines.memories.failures import CallCount, CallLost, MemoryFailed, Retries
 from pipelines.memories.perturbed import perturb
-from pipelines.redaction import shareable
+from pipelines.memories.tools import MemoryTools, ModelOfLoop
 
 T = TypeVar("T")
-DEADLINE = 300.0  # seconds that one call may take; waiting for a model of ours counts
-CALLS_AT_ONCE = 16  # of one item's memories; more would wait within the memory, where their deadline counts
 CLOSING_SECONDS = 30.0  # that a memory has to let go of what it holds
 HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 Make = Callable[[MemoryTools], object]
 
 
-class MemoryFailed(Exception):
-    """A memory did not do what the contract asks. The message is one sentence; `trace` is the traceback, if there is one."""
+@dataclass(kw_only=True)
+class MemoryHost(CodeCaller):
+    """Makes the memories of one item, and calls them.
 
-    def __init__(self, sentence: str, *, trace: str = "") -> None:
-        super().__init__(sentence)
-        self.trace = trace
-
-
-class ErrorOfOthers(Exception):
-    """Code of others raised something in a process of its own. `said`: the last line of its traceback."""
-
-    def __init__(self, said: str, *, trace: str = "") -> None:
-        super().__init__(said)
-        self.said = said
-        self.trace = trace
-
-
-@dataclass(frozen=True, eq=False)
-class RemoteValue:
-    """A value that stays in another process; the name of its type is what is known of it."""
-
-    type_name: str
-
-
-class CodePlace(Protocol):
-    """A place in which code of others runs: a process of its own, or a thread of this one."""
-
-    async def call(self, function: Callable[[], object], *, on_loop: bool, begun: Callable[[], None]) -> CallOutcome:
-        """Return what the function gave or raised there; `begun` is called when it is its turn."""
-        ...
-
-    def close(self) -> None:
-        """End the place, or let it end as soon as its code lets go."""
-        ...
-
-
-@dataclass(frozen=True)
-class ModelOfLoop:
-    """A model or an embedder of one event loop, for callers on another."""
-
-    loop: asyncio.AbstractEventLoop
-    model: LanguageModel
-    embedder: Embedder
-
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """Complete on the model's own loop."""
-        return await self._there(self.model.complete(request))
-
-    async def embed(self, texts: Sequence[str], *, model: str) -> list[Vector]:
-        """Embed on the embedder's own loop."""
-        return await self._there(self.embedder.embed(texts, model=model))
-
-    async def _there(self, work: Awaitable[T]) -> T:
-        async def awaited() -> T:
-            return await work
-
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(awaited(), self.loop))
-
-
-async def call_here(function: Callable[..., object], *arguments: object, **named: object) -> object:
-    """The result of a function of ours, called where we are."""
-    result = function(*arguments, **named)
-    return await cast(Awaitable[object], result) if isawaitable(result) else result
-
-
-@dataclass
-class MemoryHost:
-    """Makes the memories of one item, and calls them. `place` None: code of ours, which is called directly.
-
-    `asynchronous`: the class has async methods, so that all of them are called where a loop runs. `settle`: seconds that writes
-    take until they can be recalled. `perturbed`: the fault that its memories have on purpose.
+    `settle`: seconds that writes take until they can be recalled. `perturbed`: the fault that its memories have on purpose.
+    `retries`: of calls that fail for a reason that passes; a service makes its own.
     """
 
-    name: str
     make: Make
     tools: MemoryTools
-    place: CodePlace | None = None
-    deadline: float = DEADLINE
-    asynchronous: bool = False
     settle: float = 0.0
     perturbed: str = ""
-    lost_writes: int = 0
+    retries: Retries = field(default_factory=Retries)
     cut_recalls: int = 0
-    late: str = ""
-    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CALLS_AT_ONCE))
-    _is_late: asyncio.Event = field(default_factory=asyncio.Event)
     _closing: list[Callable[[], object]] = field(default_factory=list[Callable[[], object]])
 
     @classmethod
@@ -128,10 +50,13 @@ class MemoryHost:
         deadline: float = DEADLINE,
         asynchronous: bool = False,
         settle: float = 0.0,
+        retries: Retries | None = None,
     ) -> "MemoryHost":
         """A host for code that we did not write, in a thread of this process, which it can look into."""
         there = ModelOfLoop(asyncio.get_running_loop(), tools.model, tools.embedder)
-        return cls(name, make, replace(tools, model=there, embedder=there), CodeThread(), deadline, asynchronous, settle)
+        tools = replace(tools, model=there, embedder=there)
+        retries = retries or Retries()
+        return cls(name, CodeThread(), deadline, asynchronous, make=make, tools=tools, settle=settle, retries=retries)
 
     async def new_memory(self) -> "HostedMemory":
         """A memory to which nothing has been written. Raises MemoryFailed."""
@@ -144,7 +69,7 @@ class MemoryHost:
 
     async def make_object(self) -> Any:
         """A new object of the class. Raises MemoryFailed."""
-        made = await self.call("__init__", self.make, self.tools)
+        made = await self.retries.call("__init__", partial(self.call, "__init__", self.make, self.tools))
         self.asynchronous = self.asynchronous or is_asynchronous(cast(object, type(made)))
         return made
 
@@ -159,11 +84,8 @@ class MemoryHost:
             self._closing.append(methods["close"])
         return methods
 
-    async def copied(
-        self, made: object, fork: Callable[..., Any], *, needed: Sequence[str]
-    ) -> tuple[Any, dict[str, Callable[..., Any]]]:
-        """Return what the object's `fork` gives, with its methods. Raises MemoryFailed for what is no copy, such as an id."""
-        copy = await self.call("fork", fork)
+    async def methods_of_copy(self, made: object, copy: object, *, needed: Sequence[str]) -> dict[str, Callable[..., Any]]:
+        """Return the methods of what the object's `fork` gave. Raises MemoryFailed for what is no copy, such as an id."""
         given = ""
         if copy is made:
             given = "itself"
@@ -174,53 +96,7 @@ class MemoryHost:
             given = f"a value of type {_type_name(copy)}"
         if given:
             raise MemoryFailed(f"Memory {self.name!r} gave {given} as its fork; it must be a copy that shares nothing.")
-        return copy, methods
-
-    async def call(self, method: str, function: Callable[..., object], *arguments: object, **named: object) -> Any:
-        """The result. Code of others has a deadline, and raises MemoryFailed for whatever goes wrong but in models of ours."""
-        if self.place is None:
-            return await call_here(function, *arguments, **named)
-        async with self._slots:
-            outcome = await self._in_time(method, partial(function, *arguments, **named), on_loop=self.asynchronous)
-            if isawaitable(outcome.result):
-                outcome = await self._in_time(method, partial(_itself, outcome.result), on_loop=True)
-        error = outcome.failure
-        if error is None:
-            return outcome.result
-        if isinstance(error, EndpointError | ItemFailed | MemoryFailed):
-            raise error
-        if isinstance(error, ErrorOfOthers):
-            said = shareable(" ".join(error.said.split()))[:300]
-            raise MemoryFailed(f"Memory {self.name!r} failed in {method!r}: {said}", trace=shareable(error.trace))
-        trace = shareable("".join(traceback.format_exception(outcome.error)))
-        # As the trace says it: an error of others may fail once more while it tells its own words.
-        said = shareable(" ".join(traceback.format_exception_only(error)[-1].split()))[:300]
-        raise MemoryFailed(f"Memory {self.name!r} failed in {method!r}: {said}", trace=trace)
-
-    async def _in_time(self, method: str, function: Callable[[], object], *, on_loop: bool) -> CallOutcome:
-        """Return the outcome. The deadline begins with the function's turn; behind one that is late there are no more turns."""
-        assert self.place is not None
-        if self.late:
-            raise MemoryFailed(self.late)
-        loop = asyncio.get_running_loop()
-        begun = asyncio.Event()
-        work = asyncio.ensure_future(self.place.call(function, on_loop=on_loop, begun=partial(_set_from_thread, loop, begun)))
-        turn = asyncio.ensure_future(begun.wait())
-        late = asyncio.ensure_future(self._is_late.wait())
-        try:
-            await asyncio.wait([work, turn, late], return_when=asyncio.FIRST_COMPLETED)
-            if not turn.done() and not work.done():
-                raise MemoryFailed(self.late)
-            done, _ = await asyncio.wait([work], timeout=self.deadline)
-        finally:
-            for one in (work, turn, late):
-                one.cancel()
-        if done:
-            # It has cancelled all that runs on its loop.
-            return CallOutcome(error=asyncio.CancelledError()) if work.cancelled() else work.result()
-        self.late = f"Memory {self.name!r} was not done with {method!r} after {self.deadline:g} seconds."
-        self._is_late.set()
-        raise MemoryFailed(self.late)
+        return methods
 
     async def close(self) -> None:
         """Let memories go that have a method `close`, then the place of their code, if there is one."""
@@ -233,16 +109,6 @@ class MemoryHost:
                 await self.call("close", close)
         self._closing.clear()
         self.place.close()
-
-
-def _itself(value: object) -> object:
-    return value
-
-
-def _set_from_thread(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
-    # The loop is closed where the run has ended meanwhile.
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(event.set)
 
 
 @dataclass
@@ -262,22 +128,49 @@ class HostedMemory:
     _settling: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def write(self, events: Sequence[MemoryEvent]) -> None:
-        """Write. A model that cannot be understood loses the write, which is counted."""
+        """Write. A write is lost, and counted as lost, where no try succeeds or a model cannot be understood."""
         self.written.append(tuple(events))
         self.settled = False
+        await self._change("write", list(events), before=len(self.written) - 1)
+
+    async def _change(self, method: str, argument: object, *, before: int) -> object:
+        """Return what a method gives that changes the memory; None where the change was lost.
+
+        A try that failed may have left half of it, so that the next one is made on a new memory, after the batches `before`.
+        """
+        tries = 0
+
+        async def try_once() -> object:
+            nonlocal tries
+            tries += 1
+            if tries > 1:
+                anew = await self._write_anew(before)
+                self.memory = anew.memory
+                self.methods = anew.methods
+            return await self.host.call(method, self.methods[method], argument)
+
         try:
-            await self.host.call("write", self.methods["write"], list(events))
+            return await self.host.retries.call(method, try_once)
         except (ItemFailed, RequestFailed):
-            self.host.lost_writes += 1
+            self.host.retries.count(method, CallCount(lost=1))
+        except CallLost:
+            pass  # it was counted where it was given up
+        return None
+
+    async def _write_anew(self, batches: int) -> "HostedMemory":
+        """Return a new memory to which so many of the batches are written."""
+        anew = await self.host.new_memory()
+        for place, events in enumerate(self.written[:batches]):
+            if place in self.requests:
+                await anew.forget(events[0])
+            else:
+                await anew.write(events)
+        return anew
 
     async def forget(self, request: MemoryEvent) -> bool:
         """Ask the memory to forget something. Return False for one that cannot, which is given the request to write."""
         place = len(self.written)
-        try:
-            followed = "forget" in self.methods and await self.host.call("forget", self.methods["forget"], request)
-        except (ItemFailed, RequestFailed):
-            self.host.lost_writes += 1
-            followed = None
+        followed = "forget" in self.methods and await self._change("forget", request, before=place)
         if followed is False:
             await self.write([request])
             return False
@@ -287,13 +180,14 @@ class HostedMemory:
         return True
 
     async def recall(self, query: str, *, tokens: int, settled: bool = True) -> list[str]:
-        """Return what the memory gives back, checked and cut to the budget. Raises MemoryFailed, and MemoryLags.
+        """Return what the memory gives back, checked and cut to the budget. Raises MemoryFailed, CallLost, and MemoryLags.
 
         `settled` False: without waiting for what it still has to do.
         """
         if settled:
             await self.settle()
-        given = await self.host.call("recall", self.methods["recall"], query, tokens=tokens)
+        ask = partial(self.host.call, "recall", self.methods["recall"], query, tokens=tokens)
+        given = await self.host.retries.call("recall", ask)
         texts = _texts(self.host.name, given)
         # Cut first: what lies far behind the budget is not looked at.
         kept = [checked_text(self.host.name, "recall", text) for text in cut_to_budget(texts, tokens)]
@@ -306,24 +200,25 @@ class HostedMemory:
     async def fork(self) -> "HostedMemory":
         """Its own copy, or a new memory to which the same is written. Raises MemoryFailed, and MemoryLags."""
         await self.settle()
+        copy: object = False
         if "fork" in self.methods:
-            copy, methods = await self.host.copied(self.memory, self.methods["fork"], needed=NEEDED)
-            # A copy that is written anew behind `fork` has to settle too.
-            settled = not self.written
-            return HostedMemory(self.host, copy, methods, list(self.written), settled, requests=set(self.requests))
-        anew = await self.host.new_memory()
-        for place, events in enumerate(self.written):
-            if place in self.requests:
-                await anew.forget(events[0])
-            else:
-                await anew.write(events)
-        return anew
+            with suppress(CallLost):
+                copy = await self.host.retries.call("fork", partial(self.host.call, "fork", self.methods["fork"]))
+        if copy is False:  # it has no copies, or could make none now
+            return await self._write_anew(len(self.written))
+        methods = await self.host.methods_of_copy(self.memory, copy, needed=NEEDED)
+        # A copy that is written anew behind `fork` has to settle too.
+        settled = not self.written
+        return HostedMemory(self.host, copy, methods, list(self.written), settled, requests=set(self.requests))
 
     async def stored_bytes(self) -> int | None:
         """Return the bytes of all that the memory holds; None where it does not tell. Raises MemoryFailed."""
         if "stored_bytes" not in self.methods:
             return None
-        given = await self.host.call("stored_bytes", self.methods["stored_bytes"])
+        given = None
+        with suppress(CallLost):
+            ask = partial(self.host.call, "stored_bytes", self.methods["stored_bytes"])
+            given = await self.host.retries.call("stored_bytes", ask)
         if given is None or (type(given) is int and given >= 0):
             return given
         raise MemoryFailed(
@@ -341,7 +236,8 @@ class HostedMemory:
             if self.settled:
                 return
             if "settle" in self.methods:
-                await self.host.call("settle", self.methods["settle"])
+                with suppress(CallLost):
+                    await self.host.retries.call("settle", partial(self.host.call, "settle", self.methods["settle"]))
             if self.host.settle and self.host.place:
                 await self._wait_with_canary(self.host.settle)
             self.settled = True

@@ -5,6 +5,7 @@ A template is data: names in braces are replaced by what they stand for, and not
 
 import asyncio
 import json
+import logging
 import re
 import secrets
 import shlex
@@ -12,6 +13,8 @@ import tempfile
 import weakref
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextvars import ContextVar
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from string import Template
@@ -19,12 +22,13 @@ from typing import Any, Protocol, cast
 
 import httpx2
 import yaml
+from pydantic import ValidationError
 
 from pipelines.errors import EvaluationError
 from pipelines.memories.contract import MemoryEvent, MemorySpec
-from pipelines.memories.hosting import MemoryFailed
-from pipelines.memories.services import ServiceConnection, event_json, from_environment
-from pipelines.memories.settings import refuse_secrets
+from pipelines.memories.failures import PASSING_WORDS, CallLost, MemoryFailed, PassingFailure, Retries
+from pipelines.memories.services import CALLED, ServiceClient, ServiceConnection, event_json, located_service, service_spec
+from pipelines.memories.settings import from_environment, refuse_secrets
 from pipelines.redaction import Redactor, shareable
 
 TIMEOUT = httpx2.Timeout(30.0, read=300.0)  # as the package's own client: it holds a stream of events open
@@ -36,6 +40,12 @@ WRITE_ARGUMENTS = '{"session": "{session}", "events": "{events}"}'
 RECALL_ARGUMENTS = '{"session": "{session}", "query": "{query}", "tokens": "{tokens}"}'
 ENVIRONMENT_TOLD = "give a line NAME=VALUE for each, as in MEMORY_FILE_PATH={folder}/memory.jsonl or API_KEY=$MY_KEY"
 MOST_PAGES = 20  # of a server's list of tools
+# Codes of JSON-RPC errors that stand for a request without an answer: an error of the client itself would end its session.
+LOST, FAILED = -32098, -32099
+QUOTED = 60  # characters of a line that is no message
+LOG = logging.getLogger(__name__)
+READ: ContextVar["StdioServer | None"] = ContextVar("READ", default=None)  # the server whose lines are read
+TOLD = set[str]()  # servers whose lines were told of
 
 
 def command_spec(spec: MemorySpec) -> MemorySpec:
@@ -87,7 +97,7 @@ class Tool:
             known = ", ".join(f"{{{name}}}" for name in fields)
             raise MemoryFailed(f"The setting {what} has {{{unknown[0]}}}, which is no variable; there are {known}.")
 
-    def filled(self, values: Mapping[str, object]) -> dict[str, object]:
+    def fill_arguments(self, values: Mapping[str, object]) -> dict[str, object]:
         """Return the arguments with these values in their places."""
         return cast(dict[str, object], _filled_in(self.template, values))
 
@@ -123,7 +133,7 @@ class McpServer(Protocol):
     shown: str
     redactor: Redactor
 
-    def connected(self) -> AbstractAsyncContextManager[Any]:
+    def connect(self) -> AbstractAsyncContextManager[Any]:
         """A client of the package mcp, for as long as the context lasts."""
         ...
 
@@ -132,18 +142,30 @@ class McpServer(Protocol):
         ...
 
 
-class HttpServer:
-    """A server at an address, over streamable HTTP."""
+class SessionClient(ServiceClient):
+    """The client of a session, which a request without an answer does not end: it is answered by an error that says so."""
 
-    def __init__(self, connection: ServiceConnection) -> None:
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        try:
+            return await super().send(request, **options)
+        except MemoryFailed as failed:
+            error = {"code": LOST if isinstance(failed, CallLost) else FAILED, "message": str(failed)}
+            return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
+
+
+class HttpServer:
+    """A server at an address, over streamable HTTP. `retries`: of its requests, which are part of calls that are counted."""
+
+    def __init__(self, connection: ServiceConnection, retries: Retries) -> None:
         self.connection = connection
+        self.retries = retries
         self.shown = connection.shown
         self.redactor = connection.redactor
 
     @asynccontextmanager
-    async def connected(self) -> AsyncGenerator[Any]:
+    async def connect(self) -> AsyncGenerator[Any]:
         transports = _of_package("mcp.client.streamable_http")
-        async with self.connection.client(TIMEOUT) as http:
+        async with SessionClient(self.connection, self.retries, timeout=TIMEOUT) as http:
             transport = transports.streamable_http_client(self.connection.url, http_client=http)
             async with _of_package("mcp").Client(transport) as client:
                 yield client
@@ -169,12 +191,14 @@ class StdioServer:
         self._said = ""
 
     @asynccontextmanager
-    async def connected(self) -> AsyncGenerator[Any]:
+    async def connect(self) -> AsyncGenerator[Any]:
         mcp = _of_package("mcp")
         with tempfile.TemporaryDirectory(prefix="amemgym-mcp-", ignore_cleanup_errors=True) as folder:
             program, *arguments = [word.replace("{folder}", folder) for word in self.words]
             environment = {name: value.replace("{folder}", folder) for name, value in self.environment.items()}
             server = mcp.StdioServerParameters(command=program, args=arguments, env=environment)
+            READ.set(self)
+            logging.getLogger("mcp.client.stdio").addFilter(_told_once)
             self._stderr = Path(folder) / "stderr.txt"
             try:
                 # What it prints is no part of our own output.
@@ -192,6 +216,22 @@ class StdioServer:
         return lines[-1] if lines else ""
 
 
+def _told_once(record: logging.LogRecord) -> bool:
+    """Return False for the package's traceback of a line that is no message; one sentence tells of the first of a server."""
+    server = READ.get()
+    error = record.exc_info[1] if record.exc_info else None
+    if server is None or not isinstance(error, ValidationError):
+        return True
+    if server.shown not in TOLD:
+        TOLD.add(server.shown)
+        line = server.redactor.clean(str(error.errors()[0]["input"]))[:QUOTED]
+        LOG.warning(
+            f"The MCP server {server.shown} writes lines to its standard output that are no messages, such as {line!r}: they "
+            "are passed over. Let it write them to its standard error."
+        )
+    return False
+
+
 def _of_package(module: str) -> Any:
     try:
         return import_module(module)
@@ -207,16 +247,21 @@ class McpSession:
     It is opened and closed in a task of its own, because a client has to be left where it was entered.
     """
 
-    def __init__(self, server: McpServer, tools: Sequence[str]) -> None:
+    def __init__(self, server: McpServer, tools: Sequence[str], retries: Retries) -> None:
         self._server = server
         self._tools = tools
+        self._retries = retries
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._client: asyncio.Future[Any] | None = None
         self._over = asyncio.Event()
 
-    async def call(self, tool: str, arguments: Mapping[str, object]) -> Any:
-        """The result of a tool. Raises MemoryFailed."""
+    async def call(self, method: str, tool: str, arguments: Mapping[str, object]) -> Any:
+        """The result of a tool, for a method of the memory. Raises MemoryFailed, and CallLost."""
+        CALLED.set(method)
+        return await self._retries.call(method, partial(self._call_once, tool, arguments))
+
+    async def _call_once(self, tool: str, arguments: Mapping[str, object]) -> Any:
         if self._client is None:
             self._loop = asyncio.get_running_loop()
             self._client = self._loop.create_future()
@@ -226,27 +271,27 @@ class McpSession:
         try:
             result = await client.call_tool(tool, dict(arguments))
         except Exception as error:  # noqa: BLE001 - its tasks raise groups of whatever came up in them
-            raise MemoryFailed(f"The tool {tool!r} of {self._server.shown} cannot be called: {self._words(error)}") from None
+            raise self._failure(error, f"The tool {tool!r} of {self._server.shown} cannot be called") from None
         if result.is_error:
             words = self._server.redactor.clean(" ".join(_text_parts(result)))
-            raise MemoryFailed(f"The tool {tool!r} of {self._server.shown} failed: {words}")
+            failed = PassingFailure if PASSING_WORDS.search(words) else MemoryFailed
+            raise failed(f"The tool {tool!r} of {self._server.shown} failed: {words}")
         return result
 
     async def _keep_open(self, client: "asyncio.Future[Any]") -> None:
         problem: MemoryFailed | None = None
         try:
-            async with self._server.connected() as connected:
+            async with self._server.connect() as connected:
                 await self._check_tools(connected)
                 client.set_result(connected)
                 await self._over.wait()
         except MemoryFailed as error:
             problem = error
         except Exception as error:  # noqa: BLE001 - as above
-            first = _first(error)
-            problem = first if isinstance(first, MemoryFailed) else None
-            words = self._words(error)
-            problem = problem or MemoryFailed(f"The MCP server {self._server.shown} cannot be used: {words}")
+            problem = self._failure(error, f"The MCP server {self._server.shown} cannot be used")
         finally:
+            if isinstance(problem, CallLost):
+                self._client = None  # the next call opens another one
             # Cancelled with the loop where there is no problem; whoever waits is, too.
             if problem and not client.done():
                 client.set_exception(problem)
@@ -270,13 +315,17 @@ class McpSession:
                     "writes and which one recalls, by `write_tool` and `recall_tool`, with their arguments."
                 )
 
-    def _words(self, error: BaseException) -> str:
+    def _failure(self, error: BaseException, what: str) -> MemoryFailed:
+        """Return the failure that an error of the package stands for; `what` begins the sentence of any other."""
         first = _first(error)
-        if isinstance(first, httpx2.TransportError) and isinstance(self._server, HttpServer):
-            return self._server.connection.problem(first)
+        if isinstance(first, MemoryFailed):
+            return first
+        code = getattr(getattr(first, "error", None), "code", None)
+        if code in (LOST, FAILED):
+            return (CallLost if code == LOST else MemoryFailed)(cast(Any, first).error.message)
         said = self._server.last_words()
         words = f"{type(first).__name__}: {first}"
-        return self._server.redactor.clean(f"{words}; it said: {said}" if said else words)
+        return MemoryFailed(f"{what}: {self._server.redactor.clean(f'{words}; it said: {said}' if said else words)}")
 
     def end(self) -> None:
         """Let the session end, from any thread."""
@@ -300,8 +349,17 @@ class McpMemory:
     {"texts": [...]}. `recall_texts` is the way to the texts in another answer, as in `entities.*.observations.*`.
     """
 
+    @classmethod
+    def spec_at(cls, address: str) -> MemorySpec | None:
+        return service_spec("mcp", address, name="mcp") if "://" in address else None
+
+    @classmethod
+    def locate(cls, spec: MemorySpec) -> MemorySpec:
+        return command_spec(spec) if spec.settings.get("command") else located_service(spec)
+
     def __init__(
         self,
+        retries: Retries | None = None,
         *,
         address: str = "",
         headers: str = "",
@@ -326,29 +384,36 @@ class McpMemory:
         self.recall_texts = recall_texts
         self.session = secrets.token_hex(12)  # a server may outlive the run, and must never meet an id again
         self.count = 0
+        retries = retries or Retries()
         if command:
             server: McpServer = StdioServer(command, environment=environment)
         else:
-            server = HttpServer(ServiceConnection(address, headers=headers))
-        session = McpSession(server, (write_tool, recall_tool))
+            server = HttpServer(ServiceConnection(address, headers=headers), retries.of_parts())
+        session = McpSession(server, (write_tool, recall_tool), retries)
         self.calls = session
         # Not a method of this class: whoever holds it does not keep the memory, and with it the server's process, alive.
         self.close = session.close
         weakref.finalize(self, session.end).atexit = False
 
     async def write(self, events: Sequence[MemoryEvent]) -> None:
+        for values in self._values_of(events):
+            await self.calls.call("write", self.write_tool.name, self.write_tool.fill_arguments(values))
+
+    def _values_of(self, events: Sequence[MemoryEvent]) -> Iterator[dict[str, object]]:
+        """Yield what stands in the template of each call: one for each event, or one for all of them."""
         if not self.for_each_event:
-            batch = list(map(event_json, events))
-            await self.calls.call(self.write_tool.name, self.write_tool.filled({"session": self.session, "events": batch}))
+            self.count += len(events)
+            yield {"session": self.session, "events": list(map(event_json, events))}
             return
         for event in events:
-            values = {**event_json(event), "line": event.line, "number": str(self.count), "session": self.session}
             self.count += 1
-            await self.calls.call(self.write_tool.name, self.write_tool.filled(values))
+            yield {**event_json(event), "line": event.line, "number": str(self.count - 1), "session": self.session}
 
     async def recall(self, query: str, *, tokens: int) -> list[str]:
+        if not self.count:  # many know no user before the first write
+            return []
         values = {"session": self.session, "query": query, "tokens": tokens}
-        result = await self.calls.call(self.recall_tool.name, self.recall_tool.filled(values))
+        result = await self.calls.call("recall", self.recall_tool.name, self.recall_tool.fill_arguments(values))
         if self.recall_texts:
             return list(_texts_at(_answer_of(result), self.recall_texts.split(".")))
         structured: dict[str, Any] = result.structured_content or {}

@@ -1,13 +1,16 @@
-"""The files that a memory in a file of its own consists of: the file, and what it imports from its folder and those below."""
+"""The files that a memory in a file of its own consists of: the file, and what it imports and names in its folder."""
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from assets.records.limits import MB
+from assets.records.paths import PathRefused, leads_inside, read_relative_path
 from pipelines.errors import EvaluationError
 
 ROOT = Path(__file__).parents[2]
+MOST_BYTES = 16 * MB  # of a file that code names: larger ones would be read for every run, and kept with it
 _of_memories: set[str] = set()  # the places of sys.path that are folders of memories
 
 
@@ -31,9 +34,59 @@ def search_folder_of(path: Path) -> None:
                 )
 
 
-def own_files(path: Path) -> set[Path]:
+def imported_files(path: Path) -> set[Path]:
     """Return the file with what it imports, within functions too."""
     return _with_imports({path}, folder=path.parent)
+
+
+def own_files(path: Path, *, texts: Iterable[str] = ()) -> set[Path]:
+    """Return the same, and the files in its folder that its code names, or that `texts` do, such as those of its settings.
+
+    Of a folder that holds the user's home nothing is read but imports.
+    """
+    folder = path.parent
+    files = imported_files(path)
+    named = set[Path]()
+    while not Path.home().is_relative_to(folder):
+        named = {*_named_files(files, folder=folder, texts=texts)} - files
+        if not named:
+            break
+        files |= named | _with_imports({file for file in named if file.suffix == ".py"}, folder=folder)
+    return files
+
+
+def _named_files(files: Iterable[Path], *, folder: Path, texts: Iterable[str]) -> Iterator[Path]:
+    """Yield the files in the folder, or in a folder in it that is named too, whose names stand in the code or the texts."""
+    names = {text.removeprefix(f"{folder.resolve()}/") for text in texts}
+    for file in files:
+        for node in _nodes(file):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names.add(node.value)
+    paths = [folder / name for name in sorted(names) if _is_plain(name)]
+    places = [folder, *(path for path in paths if path.is_dir())]
+    for path in paths:
+        for place in places:
+            found = place / path.relative_to(folder)
+            if found.is_file() and found.stat().st_size <= MOST_BYTES and leads_inside(folder, found):
+                yield found
+
+
+def _is_plain(name: str) -> bool:
+    """Return True for a path that leads to no other folder, and to nothing whose name begins with a dot."""
+    try:
+        return not any(part.startswith(".") for part in Path(read_relative_path(name)).parts)
+    except PathRefused:
+        return False
+
+
+def _nodes(file: Path) -> list[ast.AST]:
+    """Return the parts of a file's code; nothing of one that is none: its import ends with an error."""
+    if file.suffix != ".py":
+        return []
+    try:
+        return list(ast.walk(ast.parse(file.read_bytes())))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
 
 
 def _with_imports(files: set[Path], *, folder: Path) -> set[Path]:
@@ -42,33 +95,32 @@ def _with_imports(files: set[Path], *, folder: Path) -> set[Path]:
     while waiting:
         file = waiting.pop()
         found.add(file)
-        waiting |= {*_imported(file, folder=folder)} - found
+        waiting |= {*_imported_files(file, folder=folder)} - found
     return found
 
 
-def _imported(file: Path, *, folder: Path) -> Iterator[Path]:
+def _imported_files(file: Path, *, folder: Path) -> Iterator[Path]:
     for name in _names(file, folder=folder):
         # A name that this program has is its own wherever it is asked for, because the memory's folder is searched last.
         if (ROOT / name[0] / "__init__.py").is_file():
             continue
         for end in range(1, len(name) + 1):
             place = folder.joinpath(*name[:end])
-            yield from filter(Path.is_file, (place.parent / f"{place.name}.py", place / "__init__.py"))
+            for path in (place.parent / f"{place.name}.py", place / "__init__.py"):
+                # What a link leads to outside is not the memory's.
+                if path.is_file() and leads_inside(folder, path):
+                    yield path
 
 
 def _names(file: Path, *, folder: Path) -> Iterator[tuple[str, ...]]:
     """Every name that the file imports, from the folder on, in its parts."""
     package = file.relative_to(folder).parent.parts
-    try:
-        nodes = list(ast.walk(ast.parse(file.read_bytes())))
-    except (SyntaxError, ValueError, RecursionError):
-        return  # it is no part of the memory: its import ends with an error
-    for node in nodes:
+    for node in _nodes(file):
         if isinstance(node, ast.Import):
-            for one in node.names:
-                yield tuple(one.name.split("."))
+            for name in node.names:
+                yield tuple(name.name.split("."))
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) + 1 - node.level] if node.level else ()
             module = node.module.split(".") if node.module else ()
-            for one in node.names:
-                yield (*above, *module, one.name)
+            for name in node.names:
+                yield (*above, *module, name.name)

@@ -43,7 +43,7 @@ def _without_numbers(texts: Texts, written: Texts, chance: SeededRandom) -> list
     return [NUMBER.sub(GONE, text) for text in texts]
 
 
-def _shuffled(texts: Texts, written: Texts, chance: SeededRandom) -> list[str]:
+def _shuffle_sentences(texts: Texts, written: Texts, chance: SeededRandom) -> list[str]:
     """Shuffle the sentences of all texts, so that no text says any longer what belongs together."""
     sentences = [sentence for text in texts for sentence in SENTENCE.split(text)]
     return chance.shuffled(sentences)
@@ -61,7 +61,7 @@ PERTURBATIONS: Mapping[str, Perturbation] = {
     "oldest": _oldest_first,
     "names": _without_names,
     "numbers": _without_numbers,
-    "shuffled": _shuffled,
+    "shuffled": _shuffle_sentences,
     "stale": _stale,
 }
 

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from copy import copy
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from pipelines.memories.contract import MemoryEvent, best_within, chat_message, lines_of
+from pipelines.memories.contract import MemoryEvent, MemorySpec, best_within, chat_message, lines_of
 
 SPOKEN = ("user", "assistant")
 
@@ -36,11 +36,11 @@ class Ingestion:
         """Return the provider, after it has taken in everything."""
         async with self._begun:
             if self._provider is None:
-                self._provider = await asyncio.to_thread(self._prepared)
+                self._provider = await asyncio.to_thread(self._prepare_provider)
                 await self._provider.async_ingest(self._documents())
         return self._provider
 
-    def _prepared(self) -> Any:
+    def _prepare_provider(self) -> Any:
         # In a thread where no loop runs, as its runner has it: these may run one of their own.
         provider = self.kind()
         self._folder = tempfile.mkdtemp(prefix="provider-")
@@ -95,6 +95,18 @@ def _nothing_to_do() -> None:
 
 class ProviderMemory:
     """A provider, named as `module:Class`. Texts that it gives back as they are come in order of time."""
+
+    package: ClassVar[str] = "memory_bench"  # whose code runs, beside the provider's own
+
+    @classmethod
+    def spec_at(cls, address: str) -> MemorySpec | None:
+        if ":" not in address or "://" in address:
+            return None
+        return MemorySpec(name=address.rpartition(":")[2], kind="provider", settings={"address": address})
+
+    @classmethod
+    def locate(cls, spec: MemorySpec) -> MemorySpec:
+        return spec
 
     def __init__(self, *, address: str, topk: int = 30) -> None:
         module, _, name = address.partition(":")

@@ -1,67 +1,69 @@
-"""Memories by name, file or address, and what their code is: built in, of an installed package, or a file's class."""
+"""Memories by name, file or address, and what their code is: ours, of another installed package, or a file's class.
 
+Kinds are entry points. What runs in this process is decided by the package that enters a kind, and not by its name.
+"""
+
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from inspect import Parameter, signature
 from pathlib import Path
 from string import Template
-from typing import Any, cast, get_type_hints
+from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from assets.entry_points import load_point, points_of, refuse_stale
 from assets.isolation.boundary import available_kind
-from assets.recipe.loading import nearest_first
+from assets.isolation.limits import DEFAULT_LIMITS, ResidentLimits
+from assets.recipe.loading import nearest_first, requirement
+from assets.records.paths import leads_inside
 from pipelines.errors import EvaluationError
-from pipelines.memories.built_in.amem import AMemMemory
 from pipelines.memories.built_in.base import CopiedMemory
-from pipelines.memories.built_in.mem0 import Mem0GraphMemory, Mem0Memory
-from pipelines.memories.built_in.nemori import NemoriMemory
-from pipelines.memories.built_in.notes import AwiMemory
-from pipelines.memories.built_in.plain import FullHistory, NoMemory, RollingSummary, WindowMemory
-from pipelines.memories.built_in.retrieval import AweMemory, Bm25Memory, RagMemory
+from pipelines.memories.code_calls import DEADLINE
 from pipelines.memories.code_thread import TOOLS, is_asynchronous, module_of_file, settings_problem
-from pipelines.memories.contract import MemorySpec, MemoryTools, Setting
-from pipelines.memories.hosting import DEADLINE, MemoryHost
-from pipelines.memories.mcp_server import McpMemory, command_spec
-from pipelines.memories.others.process import ForeignCode, MemoryProcess
-from pipelines.memories.others.shown import import_path, shown_of_file, shown_of_packages
+from pipelines.memories.contract import MemorySpec, Setting
+from pipelines.memories.failures import Retries
+from pipelines.memories.hosting import MemoryHost
+from pipelines.memories.others.process import ForeignCode, MemoryProcesses
+from pipelines.memories.others.shown import import_path, left_out_links, shown_of_file, shown_of_packages
 from pipelines.memories.own_code import search_folder_of
 from pipelines.memories.perturbed import PERTURBATIONS, PERTURBED
-from pipelines.memories.provider import ProviderMemory
-from pipelines.memories.services import HttpMemory, from_environment, service_spec
-from pipelines.memories.settings import VARIABLE, refuse_secrets, settings_suffix, split_settings
+from pipelines.memories.settings import VARIABLE, from_environment, refuse_secrets, settings_suffix, split_settings
+from pipelines.memories.tools import MemoryTools
 from pipelines.redaction import public_address
 
 GROUP = "amemgym.memories"
+DISTRIBUTION = "amemgym-synth"  # whose kinds are ours
 FOLDER = Path(__file__).parent
 Factory = Callable[..., object]
-OURS: dict[str, type[CopiedMemory]] = {
-    "none": NoMemory,
-    "full-history": FullHistory,
-    "window": WindowMemory,
-    "summary": RollingSummary,
-    "bm25": Bm25Memory,
-    "rag": RagMemory,
-    "awe": AweMemory,
-    "awi": AwiMemory,
-    "a-mem": AMemMemory,
-    "nemori": NemoriMemory,
-    "mem0": Mem0Memory,
-    "mem0-graph": Mem0GraphMemory,
-}
-ADDRESSED: dict[str, Factory] = {"http": HttpMemory, "mcp": McpMemory}
-BUILT_IN: dict[str, Factory] = {**OURS, **ADDRESSED, "provider": ProviderMemory}
 DESCRIPTIONS = (".yaml", ".yml", ".json")
-MODELS = ("model", "embedding_model")  # settings of every kind
+MODELS = {"memory": "model", "embedding": "embedding_model"}  # settings of every kind, by the role that they name a model for
 PLACES = ("address", "command")  # of services; a spec's location is the whole one
 WRITTEN_IN_FILES = ("address", "headers", "command", "environment")  # of services: checked as a whole, for secrets in them
 NETWORK = "network"  # the setting by which a memory of others declares that it needs the network
+APART = "apart"  # the setting by which each of its memories has a process and a home of its own
+LIMITS = {"max_memory_mb": "memory_mb", "max_processes": "processes", "max_disk_mb": "disk_mb"}  # settings of all of these
+COUNT = re.compile("[1-9][0-9]{0,8}")
 IN_PROCESS = "in-process"
 PROCESS_ALONE = "process"  # of its own, on a machine that gives no boundary
+
+
+@runtime_checkable
+class AddressedKind(Protocol):
+    """A kind of ours that is reached at an address: its class says how one is written."""
+
+    def spec_at(self, address: str) -> MemorySpec | None:
+        """Return the memory at the address; None for a text that is no address of this kind."""
+        ...
+
+    def locate(self, spec: MemorySpec) -> MemorySpec:
+        """Return the memory of a file, with its address apart from what everybody may read. Raises EvaluationError."""
+        ...
 
 
 @cache
@@ -71,7 +73,8 @@ def named_memories() -> dict[str, MemorySpec]:
     found = {name: MemorySpec(name=name, kind=name) for name in installed_kinds()}
     # Ours are the last, so that no package takes their names.
     for name, fields in content.items():
-        found[name] = MemorySpec(name=name, **fields)
+        if fields["kind"] in own_kinds():
+            found[name] = MemorySpec(name=name, **fields)
     return found
 
 
@@ -86,20 +89,18 @@ def find_memory(source: str) -> MemorySpec:
     if not settings:
         return spec
     for name in WRITTEN_IN_FILES:
-        if name in settings and spec.kind in BUILT_IN:
+        if name in settings and spec.kind in own_kinds():
             raise EvaluationError(f"The setting {name!r} decides where {plain} is; give it in the memory's file.")
     name = f"{spec.name}{settings_suffix(settings)}"
     return spec.model_copy(update={"name": name, "settings": {**spec.settings, **settings}})
 
 
 def _without_settings(source: str) -> MemorySpec:
-    protocol, _, address = source.partition("+")
-    if protocol == "mcp" and "://" in address:
-        return service_spec("mcp", address, name="mcp")
-    if protocol == "provider" and ":" in address and "://" not in address:
-        return MemorySpec(name=address.rpartition(":")[2], kind="provider", settings={"address": address})
-    if source.startswith(("http://", "https://")):
-        return service_spec("http", source)
+    kind, _, address = (f"http+{source}" if source.startswith(("http://", "https://")) else source).partition("+")
+    addressed = own_class(kind) if address else None
+    found = addressed.spec_at(address) if isinstance(addressed, AddressedKind) else None
+    if found is not None:
+        return found
     path, _, attribute = source.rpartition(":")
     if path.endswith(".py"):
         return in_file(MemorySpec(name=attribute, kind=source))
@@ -108,6 +109,7 @@ def _without_settings(source: str) -> MemorySpec:
     if source.endswith(DESCRIPTIONS):
         return _from_file(Path(source))
     if source not in named_memories():
+        refuse_stale(GROUP, source)
         known = nearest_first(source, named_memories())
         raise EvaluationError(
             f"There is no memory {public_address(source)!r}. The memories are: {known}. Or give FILE.py:CLASS or a YAML file."
@@ -116,17 +118,24 @@ def _without_settings(source: str) -> MemorySpec:
 
 
 def in_file(spec: MemorySpec) -> MemorySpec:
-    """The memory of a class in a file, whose folders are part of no file and no id."""
+    """The memory of a class in a file, whose folders are part of no file and no id. Raises EvaluationError."""
     path, _, attribute = spec.kind.rpartition(":")
-    return spec.model_copy(update={"kind": f"{Path(path).name}:{attribute}", "location": f"{Path(path).resolve()}:{attribute}"})
+    file = Path(path)
+    if not leads_inside(file.parent, file):
+        raise EvaluationError(f"{file} is a link that leads out of its folder; give the file that it leads to.")
+    return spec.model_copy(update={"kind": f"{file.name}:{attribute}", "location": f"{file.resolve()}:{attribute}"})
 
 
 @dataclass(frozen=True)
 class Confinement:
-    """How memories of others are run: in a process that never sees the files that are `hidden`, or, for debugging, here."""
+    """How memories of others are run: in a process that never sees the files that are `hidden`, or, for debugging, here.
+
+    `opened` is told each file of a memory's folder that its process opens.
+    """
 
     in_process: bool = False
     hidden: tuple[Path, ...] = ()
+    opened: Callable[[str], None] = lambda name: None
 
 
 CONFINED = Confinement()
@@ -136,18 +145,27 @@ def boundary_of(spec: MemorySpec, *, in_process: bool) -> str:
     """Return the boundary that keeps the memory's code in, as runs name it; "" for code of ours, which needs none."""
     if is_ours(spec.kind):
         return ""
-    if spec.kind in ADDRESSED:
+    if is_service(spec.kind):
         return "service"
     if in_process:
         return IN_PROCESS
     kind = available_kind()
     boundary = PROCESS_ALONE if kind == "none" else kind
-    return f"{boundary} with network" if is_on(spec.settings.get(NETWORK)) else boundary
+    return f"{boundary} with network" if is_on(spec.settings.get(NETWORK), name=NETWORK) else boundary
 
 
-def is_on(setting: Setting) -> bool:
-    """Return True for a setting that says yes, in a file or on a command line."""
-    return setting is True or str(setting).lower() in ("true", "yes", "1")
+def asks_the_run_alone(boundary: str) -> bool:
+    """Return True where a memory within this boundary can ask no model but by the run, which counts and prices it."""
+    apart = boundary in ("service", IN_PROCESS) or boundary.startswith(PROCESS_ALONE)
+    return not apart and not boundary.endswith("with network")
+
+
+def is_on(setting: Setting, *, name: str) -> bool:
+    """Return True for a setting that says yes, and False for one that says no. Raises EvaluationError for any other."""
+    word = str(setting).lower()
+    if word not in ("true", "yes", "on", "1", "false", "no", "off", "0", "none"):
+        raise EvaluationError(f"The setting {name} of a memory is true or false, not {word!r}.")
+    return word in ("true", "yes", "on", "1")
 
 
 def host_memory(
@@ -157,58 +175,82 @@ def host_memory(
     confinement: Confinement = CONFINED,
     deadline: float = DEADLINE,
     settle: float = 0.0,
+    retries: Retries | None = None,
 ) -> MemoryHost:
     """Return the host that makes the memories of one item. `tools` are for the run's models; settings may name others.
 
     Raises EvaluationError for an unknown kind or wrong settings.
     """
     settings = dict(spec.settings)
-    network = is_on(settings.pop(NETWORK, False))
-    model, embedding_model = (settings.pop(name, None) for name in MODELS)
+    network, apart = (is_on(settings.pop(name, False), name=name) for name in (NETWORK, APART))
+    limits = _limits(spec.name, {name: settings.pop(name) for name in LIMITS if name in settings})
+    model, embedding_model = (settings.pop(name, None) for name in MODELS.values())
     perturbed = str(settings.pop(PERTURBED, None) or "")
     if perturbed:
         if perturbed not in PERTURBATIONS:
             known = nearest_first(perturbed, PERTURBATIONS)
             raise EvaluationError(f"There is no perturbation {perturbed!r} of memories. There are: {known}.")
         plain = spec.model_copy(update={"settings": {k: v for k, v in spec.settings.items() if k != PERTURBED}})
-        host = host_memory(plain, tools, confinement=confinement, deadline=deadline, settle=settle)
+        host = host_memory(plain, tools, confinement=confinement, deadline=deadline, settle=settle, retries=retries)
         return replace(host, name=spec.name, perturbed=perturbed)
-    tools = replace(
-        tools,
-        model_name=str(model or tools.model_name),
-        embedding_model=str(embedding_model or tools.embedding_model),
-    )
+    model_name = str(model or tools.model_name)
+    tools = replace(tools, model_name=model_name, embedding_model=str(embedding_model or tools.embedding_model)).limited()
     for name in PLACES:
-        if spec.kind in ADDRESSED and name in settings:
+        if is_service(spec.kind) and name in settings:
             settings[name] = spec.location or settings[name]
-    if spec.kind in BUILT_IN:
-        settings = _checked(spec.name, BUILT_IN[spec.kind], settings)
+    own = own_class(spec.kind)
+    if own is not None:
+        settings = _check_settings(spec.name, own, settings)
     else:
         settings = {name: _from_variable(name, value) for name, value in settings.items()}
-    if spec.kind in ADDRESSED or is_ours(spec.kind) or confinement.in_process:
-        return _host_here(spec, settings, tools, deadline=deadline, settle=settle)
+    retries = retries or Retries()
+    if is_service(spec.kind):
+        return _host_service(spec, settings, tools, deadline=deadline, settle=settle, retries=retries)
+    if is_ours(spec.kind) or confinement.in_process:
+        return _host_here(spec, settings, tools, deadline=deadline, settle=settle, retries=retries)
     code = _foreign_code(spec, settings, hidden=[path.resolve() for path in confinement.hidden])
-    process = MemoryProcess(replace(code, network=network, kind=available_kind()), tools)
-    return MemoryHost(spec.name, process.made, tools, process, deadline, settle=settle)
+    code = replace(code, network=network, apart=apart, kind=available_kind(), limits=limits)
+    processes = MemoryProcesses(code, tools, opened=confinement.opened)
+    return MemoryHost(spec.name, processes, deadline, make=processes.make_memory, tools=tools, settle=settle, retries=retries)
+
+
+def _host_service(
+    spec: MemorySpec, settings: Mapping[str, Any], tools: MemoryTools, *, deadline: float, settle: float, retries: Retries
+) -> MemoryHost:
+    """Return a host of a service, whose client tries each request again by itself, within the same call."""
+    factory = factory_of(spec.kind)
+    longest = deadline * (1 + len(retries.waits)) + sum(retries.waits)
+    once = Retries(waits=())
+    return MemoryHost.in_thread(
+        spec.name,
+        lambda _: factory(retries, **settings),
+        tools,
+        deadline=longest,
+        asynchronous=True,
+        settle=settle,
+        retries=once,
+    )
 
 
 def _host_here(
-    spec: MemorySpec, settings: Mapping[str, Any], tools: MemoryTools, *, deadline: float, settle: float
+    spec: MemorySpec, settings: Mapping[str, Any], tools: MemoryTools, *, deadline: float, settle: float, retries: Retries
 ) -> MemoryHost:
-    """Return a host in our own process: of code of ours, of services, and for debugging."""
+    """Return a host in our own process: of code of ours, and for debugging."""
     factory = factory_of(spec.code)
     if is_ours(spec.kind):
-        return MemoryHost(spec.name, lambda tools: factory(tools, **settings), tools)
+        return MemoryHost(spec.name, make=lambda tools: factory(tools, **settings), tools=tools, retries=retries)
     problem = settings_problem(factory, settings)
     if problem:
         raise EvaluationError(problem)
     takes_tools = TOOLS in signature(factory).parameters
 
-    def made(tools: MemoryTools) -> object:
+    def make_memory(tools: MemoryTools) -> object:
         return factory(**settings, **({TOOLS: tools} if takes_tools else {}))
 
     asynchronous = is_asynchronous(factory)
-    return MemoryHost.in_thread(spec.name, made, tools, deadline=deadline, asynchronous=asynchronous, settle=settle)
+    return MemoryHost.in_thread(
+        spec.name, make_memory, tools, deadline=deadline, asynchronous=asynchronous, settle=settle, retries=retries
+    )
 
 
 def _foreign_code(spec: MemorySpec, settings: Mapping[str, Setting], *, hidden: Sequence[Path]) -> ForeignCode:
@@ -219,9 +261,10 @@ def _foreign_code(spec: MemorySpec, settings: Mapping[str, Setting], *, hidden: 
         path = import_path([])
         shown = [*shown_of_packages(path, hidden=hidden), *shown_of_file(place, hidden=hidden)]
         return ForeignCode(attribute, place.name, settings, file=str(place), path=tuple(path), shown=tuple(shown))
-    if spec.kind == "provider":
-        modules = [str(settings["address"]).partition(".")[0].partition(":")[0], "memory_bench"]
-        module, attribute = ProviderMemory.__module__, ProviderMemory.__qualname__
+    own = own_class(spec.kind)
+    if own is not None:
+        modules = [str(settings["address"]).partition(".")[0].partition(":")[0], package_of(spec.kind)]
+        module, attribute = own.__module__, own.__qualname__
     else:
         point = entry_point_of(spec.kind)
         modules = [point.module.partition(".")[0]]
@@ -231,6 +274,24 @@ def _foreign_code(spec: MemorySpec, settings: Mapping[str, Setting], *, hidden: 
     return ForeignCode(attribute, module, settings, module=module, path=tuple(path), shown=tuple(shown))
 
 
+def links_not_shown(spec: MemorySpec, *, confinement: Confinement) -> list[str]:
+    """Return the links in the folder of a memory of others that lead out of it; none where it is not confined."""
+    file = Path(spec.code.rpartition(":")[0])
+    if is_service(spec.kind) or is_ours(spec.kind) or confinement.in_process or file.suffix != ".py":
+        return []
+    return left_out_links(file.resolve(), hidden=[path.resolve() for path in confinement.hidden])
+
+
+def _limits(name: str, settings: Mapping[str, Setting]) -> ResidentLimits:
+    """Return what the memory's process may take. Raises EvaluationError for what is no number."""
+    for setting, value in settings.items():
+        if not COUNT.fullmatch(str(value)):
+            raise EvaluationError(
+                f"The setting {setting!r} of memory {name!r} is {value!r}; it must be a whole number from 1 on."
+            )
+    return DEFAULT_LIMITS._replace(**{LIMITS[setting]: int(str(value)) for setting, value in settings.items()})
+
+
 def _from_variable(name: str, value: Setting) -> Setting:
     """A setting of a memory that is not ours; one that is `$NAME` is in the environment. Raises MemoryFailed."""
     if isinstance(value, str) and VARIABLE.fullmatch(value):
@@ -238,7 +299,7 @@ def _from_variable(name: str, value: Setting) -> Setting:
     return value
 
 
-def _checked(name: str, factory: Factory, settings: Mapping[str, Setting]) -> dict[str, Any]:
+def _check_settings(name: str, factory: Factory, settings: Mapping[str, Setting]) -> dict[str, Any]:
     """The settings by the types of the class's own parameters."""
     hints = get_type_hints(cast(type, factory).__init__, include_extras=True)
     fields = dict[str, Any]()
@@ -250,17 +311,18 @@ def _checked(name: str, factory: Factory, settings: Mapping[str, Setting]) -> di
         return kind.model_validate(dict(settings)).model_dump()
     except ValidationError as error:
         problem = error.errors()[0]
-        known = ", ".join([*fields, *MODELS])
+        known = ", ".join([*fields, *MODELS.values()])
         raise EvaluationError(
-            f"The setting {'.'.join(map(str, problem['loc']))!r} of memory {name!r} cannot be used: {problem['msg'].lower()}; "
+            f"The setting {'.'.join(map(str, problem['loc']))!r} of memory {name!r} cannot be used, it {requirement(problem)}; "
             f"there are {known}."
         ) from error
 
 
 def factory_of(kind: str) -> Factory:
     """Return what makes memories of the kind. Raises EvaluationError when nobody brings it, or not as it says."""
-    if kind in BUILT_IN:
-        return BUILT_IN[kind]
+    own = own_class(kind)
+    if own is not None:
+        return own
     path, _, attribute = kind.rpartition(":")
     if path.endswith(".py"):
         return _from_source(Path(path), attribute)
@@ -285,7 +347,7 @@ def entry_point_of(kind: str) -> EntryPoint:
     """Return what the package says that brings the kind. Raises EvaluationError where none does."""
     point = installed_kinds().get(kind)
     if point is None:
-        known = nearest_first(kind, [*BUILT_IN, *installed_kinds()])
+        known = nearest_first(kind, [*own_kinds(), *installed_kinds()])
         raise EvaluationError(f"There is no memory of kind {kind!r}. The kinds are: {known}. Is its package installed?")
     return point
 
@@ -310,27 +372,60 @@ def _from_source(path: Path, attribute: str) -> Factory:
 
 def is_ours(kind: str) -> bool:
     """Return True where the code behind the kind is ours, and so needs neither a thread nor a check."""
-    return kind in OURS
+    return _in_process(kind) is not None
+
+
+def is_service(kind: str) -> bool:
+    """Return True for a memory of others that is reached over a network, or by a command, and runs no code of its own here."""
+    return not package_of(kind) and isinstance(own_class(kind), AddressedKind)
+
+
+def package_of(kind: str) -> str:
+    """Return the package of others that a kind of ours runs in a process of its own; "" where it runs none."""
+    return getattr(own_class(kind), "package", "")
 
 
 def embeds(kind: str) -> bool:
     """Return True where the memory may ask for embeddings; of code that is not ours nobody knows."""
-    return kind not in OURS or OURS[kind].embeds
+    own = _in_process(kind)
+    return own is None or own.embeds
 
 
 def writing_calls(kind: str) -> float:
     """Return about how many model calls an event takes that is written; 0 where nobody knows."""
-    return OURS[kind].writing_calls if kind in OURS else 0.0
+    own = _in_process(kind)
+    return own.writing_calls if own else 0.0
 
 
 def forgetting_calls(kind: str) -> float:
     """Return about how many model calls a request to forget takes beside those of its writing; 0 where nobody knows."""
-    return OURS[kind].forgetting_calls if kind in OURS else 0.0
+    own = _in_process(kind)
+    return own.forgetting_calls if own else 0.0
+
+
+def own_class(kind: str) -> type[Any] | None:
+    """Return the class of a kind that is ours; None for another kind. Imports it."""
+    point = own_kinds().get(kind)
+    return load_point(point) if point else None
+
+
+def own_kinds() -> dict[str, EntryPoint]:
+    """Return what this package enters, by kind."""
+    return {point.name: point for point in points_of(GROUP) if _is_own(point)}
 
 
 def installed_kinds() -> dict[str, EntryPoint]:
-    """Return what installed packages say they bring, by kind."""
-    return {point.name: point for point in entry_points(group=GROUP)}
+    """Return what other installed packages say they bring, by kind."""
+    return {point.name: point for point in points_of(GROUP) if not _is_own(point)}
+
+
+def _is_own(point: EntryPoint) -> bool:
+    return point.dist is not None and point.dist.name == DISTRIBUTION
+
+
+def _in_process(kind: str) -> type[CopiedMemory] | None:
+    own = own_class(kind)
+    return own if own is not None and issubclass(own, CopiedMemory) else None
 
 
 def _from_file(path: Path) -> MemorySpec:
@@ -352,13 +447,11 @@ def _own(fields: Mapping[str, Any], *, path: Path) -> MemorySpec:
     except ValidationError as error:
         problem = error.errors(include_input=False)[0]
         key = ".".join(map(str, problem["loc"]))
-        raise EvaluationError(f"The memory's file {path} is wrong at {key!r}: {problem['msg'].lower()}.") from None
+        raise EvaluationError(f"The memory's file {path} is wrong at {key!r}, which {requirement(problem)}.") from None
+    addressed = own_class(spec.kind) if is_service(spec.kind) else None
     # What is secret in the address of a service stays out of its settings.
-    own = {name: value for name, value in spec.settings.items() if name != "address" or spec.kind not in ADDRESSED}
+    own = {name: value for name, value in spec.settings.items() if name != "address" or addressed is None}
     refuse_secrets({**own, "kind": spec.kind}, where=f"The memory's file {path}")
-    if spec.kind == "mcp" and spec.settings.get("command"):
-        return command_spec(spec)
-    address = spec.settings.get("address")
-    if spec.kind in ADDRESSED and isinstance(address, str):
-        return service_spec(spec.kind, address, name=spec.name, settings=spec.settings).model_copy(update={"whole": spec.whole})
+    if isinstance(addressed, AddressedKind):
+        return addressed.locate(spec)
     return in_file(spec) if spec.kind.rpartition(":")[0].endswith(".py") else spec

@@ -2,14 +2,17 @@
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
 from itertools import product
+from string import Template
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from assets.recipe.extra_body import SECRET_NAME, SECRET_VALUE
 from pipelines.errors import EvaluationError
 from pipelines.memories.contract import Setting
+from pipelines.memories.failures import MemoryFailed
 from pipelines.redaction import can_be_taken_apart, login_of
 
 VARIABLE = re.compile(r"\$[A-Za-z_]\w*")
@@ -57,13 +60,21 @@ def settings_suffix(settings: Mapping[str, Setting]) -> str:
 
     Raises EvaluationError where they are too long for the name of a run.
     """
-    words = "&".join(f"{name}={_shown(value)}" for name, value in sorted(settings.items()))
+    words = "&".join(f"{name}={_show_value(value)}" for name, value in sorted(settings.items()))
     if len(words) > MOST_LETTERS:
         raise EvaluationError(
             f"Settings behind a memory's name have {MOST_LETTERS} letters at most; put longer ones into a YAML file with "
             "`kind` and `settings`."
         )
     return f"?{words}"
+
+
+def from_environment(template: Template, *, what: str) -> str:
+    """The text with the values of its variables. Raises MemoryFailed for one that is not set."""
+    for name in template.get_identifiers():
+        if not os.environ.get(name):
+            raise MemoryFailed(f"{what} needs the environment variable {name}, which is not set.")
+    return template.substitute(os.environ).strip()
 
 
 def refuse_secrets(settings: Mapping[str, Setting], *, where: str) -> None:
@@ -119,5 +130,5 @@ def _value(text: str) -> Setting:
     return found if isinstance(found, str | int | float | None) else text
 
 
-def _shown(value: Setting) -> str:
+def _show_value(value: Setting) -> str:
     return value if isinstance(value, str) else json.dumps(value)

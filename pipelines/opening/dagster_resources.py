@@ -8,26 +8,25 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
-from urllib.parse import urlsplit
 
 import dagster as dg
 from pydantic import Field, ValidationError
 
 from assets.engine.ports import RunContext
 from assets.llm.ports import EndpointError
+from assets.recipe.loading import requirement
 from dataset_card.errors import HubError
 from dataset_card.hub.publish import Publisher
-from dataset_card.release_store.store import ReleaseStore
+from dataset_card.release_store.folder import ReleaseWriter
 from pipelines.benchmarks import format_of
 from pipelines.home import Home, home
 from pipelines.opening.hub import open_hub, tag_registry
 from pipelines.redaction import secrets_of
 from pipelines.resources.hub.settings import ENDPOINT, PUBLIC_HUB, HubSettings
 from pipelines.resources.llm.settings import NUMBER_VARIABLES, EndpointSettings
-from pipelines.resources.storage.open_stores import open_release_store
+from pipelines.resources.storage.release_writer import open_release_writer
 
 EMBEDDED = "embedded"
-REPO = "AMEMGYM_HUB_REPO"
 
 
 class InstallationResource(dg.ConfigurableResource[Home]):
@@ -97,16 +96,16 @@ class RunContextResource(dg.ConfigurableResource[RunContext]):
         except ValidationError as error:
             first = error.errors(include_input=False)[0]
         field = str(first["loc"][0]).replace("base_url", "endpoint")
-        raise EndpointError(f"The resource run_context cannot be used: {field}: {first['msg'].removeprefix('Value error, ')}.")
+        raise EndpointError(f"The resource run_context cannot be used: {field} {requirement(first)}.")
 
 
-class ReleaseStoreResource(dg.ConfigurableResource[ReleaseStore]):
+class ReleaseStoreResource(dg.ConfigurableResource[ReleaseWriter]):
     """The release store of this installation: a folder, or its object store."""
 
     installation: InstallationResource
 
-    def create_resource(self, context: dg.InitResourceContext) -> ReleaseStore:
-        return open_release_store(self.installation.home)
+    def create_resource(self, context: dg.InitResourceContext) -> ReleaseWriter:
+        return open_release_writer(self.installation.home)
 
 
 class ReportFolder(dg.ConfigurableResource[Path]):
@@ -121,10 +120,9 @@ class ReportFolder(dg.ConfigurableResource[Path]):
 class PublisherResource(dg.ConfigurableResource[Publisher]):
     """Publishes releases. The token is never part of the config.
 
-    `repo`: OWNER/NAME for releases whose config names no repository. `endpoint`: by default HF_ENDPOINT, else the public Hub.
+    `endpoint`: by default HF_ENDPOINT, else the public Hub.
     """
 
-    repo: Optional[str] = None
     endpoint: Optional[str] = None
 
     def create_resource(self, context: dg.InitResourceContext) -> Publisher:
@@ -138,8 +136,7 @@ class PublisherResource(dg.ConfigurableResource[Publisher]):
             hub = open_hub(HubSettings(endpoint=self.endpoint, notice=notice))
         except HubError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
-        repo = _repo() if self.repo is None else self.repo
-        return Publisher(hub, format_of=format_of, repo=repo, registry=tag_registry(), notice=notice)
+        return Publisher(hub, format_of=format_of, registry=tag_registry(), notice=notice)
 
 
 def configured_resources() -> dict[str, Any]:
@@ -154,14 +151,9 @@ def configured_resources() -> dict[str, Any]:
         "releases": ReleaseStoreResource(installation=installation),
         "reports": ReportFolder(installation=installation),
         "publisher": PublisherResource(
-            repo=_repo(),
-            endpoint=_address_or_variable(os.environ.get(ENDPOINT) or PUBLIC_HUB, variable=ENDPOINT),
+            endpoint=_address_or_variable(os.environ.get(ENDPOINT) or PUBLIC_HUB, variable=ENDPOINT)
         ),
     }
-
-
-def _repo() -> str:
-    return os.environ.get(REPO, "").strip()
 
 
 def _endpoint_fields() -> dict[str, Any]:
@@ -177,5 +169,4 @@ def _endpoint_fields() -> dict[str, Any]:
 
 def _address_or_variable(address: str, *, variable: str) -> Any:
     """Return the address; if it may hold a login or a key, return its environment variable, which is read in the run."""
-    parts = urlsplit(address)
-    return dg.EnvVar(variable) if "@" in parts.netloc or parts.query else address
+    return dg.EnvVar(variable) if secrets_of(address) else address

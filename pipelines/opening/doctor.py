@@ -1,6 +1,5 @@
 """Find and repair damage in a data folder. A repair never deletes replies that were paid for."""
 
-import json
 import os
 import shutil
 import sqlite3
@@ -11,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import duckdb
 from filelock import FileLock
 
 from assets.engine.ports import SnapshotRef, UnreadableValue
@@ -24,17 +22,13 @@ from pipelines.resources.ledger.ledger import COLUMNS as LEDGER_COLUMNS
 from pipelines.resources.ledger.ledger import TABLE as LEDGER_TABLE
 from pipelines.resources.ledger.ledger import is_as_written
 from pipelines.resources.storage.file_store import FileStore, LocalFiles
-from pipelines.resources.storage.io_manager import AssetValueIOManager, OtherVersion
+from pipelines.resources.storage.io_manager import AssetValueIOManager
 from pipelines.resources.storage.key_value import digest_of
 from pipelines.resources.storage.open_stores import snapshot_files, value_files
 from pipelines.resources.storage.snapshots import MARKER, ParquetSnapshots, load_ref, problems_of
 from pipelines.resources.storage.sqlite import connect_to_read, damage_of, obstacle
 
 FREE = "It is made again from cached replies, without a call"
-OF_ANOTHER_VERSION = (
-    "of another version of this program and not used. amemgym generate VARIANT makes what it needs again, from cached replies; "
-    "only prompts whose text has changed in this version cost calls."
-)
 DAMAGED = ".damaged-"  # in the name of a file that was set aside; no command reads it
 SALVAGED = "--repair sets it aside, and copies the rows that can be read into a new file."
 SET_ASIDE = "--repair sets it aside, and the next command that needs it creates a new one; restore a copy if you have one."
@@ -42,16 +36,12 @@ SET_ASIDE = "--repair sets it aside, and the next command that needs it creates 
 
 @dataclass(frozen=True)
 class Finding:
-    """One damaged place: where it is, what is wrong, and what to do. `repair` None: only a person can repair it.
-
-    `of_another_version`: the place is intact, but this version of the program does not read it.
-    """
+    """One damaged place: where it is, what is wrong, and what to do. `repair` None: only a person can repair it."""
 
     where: str
     what: str
     remedy: str
     repair: Callable[[], None] | None = field(default=None, compare=False)
-    of_another_version: bool = False
 
     def mend(self) -> bool:
         """Repair the damage if possible, and return whether it was."""
@@ -64,7 +54,7 @@ def examine(home: Home) -> list[Finding]:
     """Return all damage in a data folder. Raises StoreError if a later version of this program wrote the folder."""
     if not home.root.is_dir():
         raise StoreError(f"{home.root} is not a folder; set AMEMGYM_HOME to the data folder.")
-    findings = [*_version(home), *_databases(home), *dagster_findings(home), *_explorer(home)]
+    findings = [*_version(home), *_databases(home), *dagster_findings(home)]
     findings += [*_snapshots(snapshot_files(home)), *_values(value_files(home), snapshot_files(home)), *_releases(home)]
     return findings
 
@@ -125,20 +115,6 @@ def sound_dagster_storage(home: Home) -> Generator[Path]:
     with FileLock(folder / "begin.lock", fallback_to_soft=False):
         check_dagster_storage(home, runs=False)
         yield folder
-
-
-def _explorer(home: Home) -> Iterator[Finding]:
-    """Check the DuckDB file of views, which only `amemgym explore` and its user read."""
-    if not os.path.lexists(home.explorer):
-        return
-    try:
-        duckdb.connect(str(home.explorer), read_only=True).close()
-    except (duckdb.Error, OSError) as error:
-        if "lock" in str(error):  # its user has it open
-            return
-        remedy = "It holds views and no data; --repair sets it aside, and amemgym explore writes a new one."
-        [reason, *_] = str(error).splitlines()
-        yield _damaged_file(home.explorer, f"it cannot be read ({reason})", remedy, partial(_discard, home.explorer))
 
 
 def _damaged_file(path: Path, what: str, remedy: str, repair: Callable[[], None]) -> Finding:
@@ -231,21 +207,12 @@ def _snapshots(files: FileStore) -> Iterator[Finding]:
         problems = [f"its {MARKER} is missing or cannot be read"] if ref is None else problems_of(files, ref)
         if problems:
             removal = partial(shutil.rmtree, files.root / folder) if isinstance(files, LocalFiles) else None
-            other = ref is None and _is_whole(files, f"{folder}/{MARKER}")
-            yield Finding(where, problems[0].rstrip("."), remedy, removal, of_another_version=other)
+            yield Finding(where, problems[0].rstrip("."), remedy, removal)
     for name in names:
         unit, _, last = name.rpartition("/")
         if last == "LATEST" and f"{unit}/{files.read(name).decode(errors='replace').strip()[:16]}/{MARKER}" not in names:
             removal = partial((files.root / name).unlink) if isinstance(files, LocalFiles) else None
             yield Finding(f"{files.address}/{name}", "it names a snapshot that does not exist", f"{FREE}.", removal)
-
-
-def _is_whole(files: FileStore, name: str) -> bool:
-    """Return whether the file exists and holds a JSON object."""
-    try:
-        return isinstance(json.loads(files.read(name)), dict)
-    except (FileNotFoundError, ValueError):
-        return False
 
 
 def _values(files: FileStore, snapshots: FileStore) -> Iterator[Finding]:
@@ -256,8 +223,7 @@ def _values(files: FileStore, snapshots: FileStore) -> Iterator[Finding]:
         try:
             value = manager.check(name)
         except UnreadableValue as error:
-            other = isinstance(error, OtherVersion)
-            yield Finding(where, str(error).rstrip("."), f"{FREE}.", removal, of_another_version=other)
+            yield Finding(where, str(error).rstrip("."), f"{FREE}.", removal)
             continue
         for folder in _folders(value):
             if load_ref(snapshots, folder) is None:

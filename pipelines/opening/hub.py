@@ -9,6 +9,7 @@ from dataset_card.hub.port import Hub
 from dataset_card.hub.read import ReleaseReader
 from dataset_card.hub.tag_registry import TagRegistry
 from pipelines.home import home
+from pipelines.redaction import public_address
 from pipelines.resources.hub.settings import ENDPOINT, PUBLIC_HUB, HubSettings, checked_endpoint
 
 # The client reads these when it is first imported. Xet, the newer upload protocol, gains nothing for our small files and hides
@@ -27,7 +28,8 @@ def open_hub(settings: HubSettings | None = None) -> Hub:
     endpoint = checked_endpoint(settings.endpoint or os.environ.get(ENDPOINT) or PUBLIC_HUB)
     constants = sys.modules.get("huggingface_hub.constants")
     if constants is not None and endpoint != constants.ENDPOINT:
-        raise HubError(f"The Hub's client is already bound to {constants.ENDPOINT}; set {ENDPOINT}={endpoint} before starting.")
+        bound = public_address(constants.ENDPOINT)
+        raise HubError(f"The Hub's client is already bound to {bound}; set {ENDPOINT}={endpoint} before starting.")
     os.environ[ENDPOINT] = endpoint
     for name, value in CLIENT_DEFAULTS.items():
         os.environ.setdefault(name, value)

@@ -1,14 +1,14 @@
-"""Opens the models and the stores for generation, evaluation, experiments and prompt trials.
+"""Opens the models and the stores for generation, evaluation, experiments and prompts' yields.
 
-A call passes these layers, outermost first: recorder of cache hits, reply cache, budget, recorder of paid calls, client (batch
-jobs or live). The client asks the environment's endpoint, else the embedded model. This module also decides whether limits
-and counters belong to this process or are shared by all workers.
+A call passes these layers, outermost first: recorder of cache hits, reply cache, recorder of paid calls, which books each try
+within the budget, and client (batch jobs or live). The client asks the environment's endpoint, else the embedded model. This
+module also decides whether limits belong to this process or are shared by all workers.
 """
 
 import asyncio
 import json
 from collections.abc import Callable, Generator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -21,7 +21,7 @@ from assets.llm.ports import EndpointError, LanguageModel
 from assets.recipe.model_policy import ROLES
 from assets.recipe.recipe import Budget
 from pipelines.embedded.app import embedded_app
-from pipelines.embedded.bank import model_name
+from pipelines.embedded.bank import EMBEDDED_URL, model_name
 from pipelines.home import Home, begin_home, note_version
 from pipelines.redaction import variable_told_by
 from pipelines.resources.cache.record_cache import SqlRecordCache
@@ -33,35 +33,23 @@ from pipelines.resources.cache.reply_cache import (
     ReplyCache,
     open_replies,
 )
-from pipelines.resources.ledger.budget import BudgetCounter, BudgetedModel, LocalBudgetCounter, VariantBudget, budget_with_tags
-from pipelines.resources.ledger.ledger import (
-    Account,
-    CacheHitRecorder,
-    Ledger,
-    PaidCallRecorder,
-    PaidModel,
-    UnitLedger,
-    ledger_file,
-)
+from pipelines.resources.ledger.budget import BudgetGate, VariantBudget, budget_with_tags
+from pipelines.resources.ledger.ledger import Account, CacheHitRecorder, Ledger, UnitLedger, ledger_file
+from pipelines.resources.ledger.paid_calls import PaidCallRecorder, PaidModel
 from pipelines.resources.ledger.prices import Prices, read_prices
-from pipelines.resources.llm.batch.job import OnBatchProgress
-from pipelines.resources.llm.batch.queue import BatchedModel, BatchResources
-from pipelines.resources.llm.batch.settings import MAX_LINES
-from pipelines.resources.llm.batch.store import BatchStore, batch_file
+from pipelines.resources.llm.batch.settings import MAX_LINES, OnBatchProgress
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.embeddings import ModelEmbedder, OpenAiEmbeddings
-from pipelines.resources.llm.model_api import ModelApi, OpenAiChat
+from pipelines.resources.llm.model_api import ModelApi, OpenAiChat, ReplyOrigins
 from pipelines.resources.llm.place import EndpointPlace
 from pipelines.resources.llm.settings import EndpointSettings, runs_at_once
 from pipelines.resources.storage.key_value import KeyValueStore
-from pipelines.resources.storage.open_database import shared_database
+from pipelines.resources.storage.open_database import SHARED, shared_database
 from pipelines.resources.storage.open_stores import snapshot_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
-from pipelines.resources.storage.sqlite import SqliteFile
 
 ModelsByLoop = WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, LanguageModel]]
 FindEndpoint = Callable[[], EndpointSettings | None]  # None: the embedded model
-EMBEDDED_URL = "http://embedded.model/v1"  # no request leaves this process: the transport answers
 
 
 def embedded_settings() -> EndpointSettings:
@@ -74,10 +62,7 @@ def open_client(settings: EndpointSettings, *, api: ModelApi) -> ModelClient:
     limited = settings.requests_per_minute or settings.tokens_per_minute
     if not limited or not shared_database() or settings.transport is not None:
         return ModelClient(settings, api=api)
-    # Imported late: it needs the database driver of the extra `cluster`.
-    from pipelines.resources.llm.shared_rate_limit import SharedRateLimiter
-
-    return ModelClient(settings, api=api, rate_limiter=SharedRateLimiter(settings))
+    return ModelClient(settings, api=api, rate_limiter=SHARED["rate_limit"](settings))
 
 
 def share_of_run(settings: EndpointSettings) -> EndpointSettings:
@@ -88,15 +73,6 @@ def share_of_run(settings: EndpointSettings) -> EndpointSettings:
     if not shared_database() or settings.transport is not None:
         return settings
     return settings.model_copy(update={"max_in_flight": max(1, settings.max_in_flight // runs_at_once())})
-
-
-def open_budget_counter(ledger: Ledger, *, variant: str) -> BudgetCounter:
-    """Return the variant's budget counter. With a shared database it also counts the calls in flight at other workers."""
-    if isinstance(ledger.calls.database, SqliteFile):
-        return LocalBudgetCounter(ledger, variant=variant)
-    from pipelines.resources.ledger.shared_budget import SharedBudgetCounter  # needs the driver of the extra `cluster`
-
-    return SharedBudgetCounter(ledger, variant=variant)
 
 
 @dataclass(frozen=True)
@@ -131,14 +107,14 @@ class ModelStack:
                 )
         ledger = UnitLedger(self.ledger, self.prices, account, unit, self.settings.address)
         kept = ReplyCache(self.replies, place=self.place) if self.mode == "use" else None
-        paid: LanguageModel = PaidCallRecorder(self.client, ledger, kept)
         # With a low limit, batch jobs would be small and run one after another.
         at_once = MAX_LINES if account.models.batched else self.settings.max_in_flight
         limits = budget_with_tags(account.budget, self.tags)
+        gate: BudgetGate | None = None
         if limits != Budget():
             budget = VariantBudget(account.variant, limits, self.prices)
-            counter = open_budget_counter(self.ledger, variant=account.variant)
-            paid = BudgetedModel(paid, budget=budget, counter=counter, at_once=at_once)
+            gate = BudgetGate(self.ledger, budget=budget, longest_try=self.settings.timeout_seconds)
+        paid = PaidCallRecorder(self.client, ledger, kept, gate)
         cached = CachedModel(paid, store=self.replies, mode=self.mode, at_once=at_once, place=self.place)
         return CacheHitRecorder(cached, ledger)
 
@@ -201,14 +177,21 @@ def open_models(
     with (
         closing(open_replies(home.calls)) as replies,
         closing(Ledger(ledger_file(home))) as ledger,
-        closing(BatchStore(batch_file(home), address=settings.address)) as batches,
+        ExitStack() as opened,
     ):
         note_version(home)
-        client = open_client(settings, api=OpenAiChat())
+        origins = ReplyOrigins()
+        client = open_client(settings, api=OpenAiChat(origins))
         place = EndpointPlace(settings, replies=replies, ask=mode != "replay") if configured else NOWHERE
-        resources = BatchResources(client, settings, batches, on_progress=on_batch_progress, place=place)
-        # The embedded model has no Batch API and answers at once.
-        chat = BatchedModel(resources, cache=replies) if configured else client
+        chat: PaidModel = client
+        if configured:
+            # Imported late: the embedded model has no Batch API and answers at once.
+            from pipelines.resources.llm.batch.queue import BatchedModel, BatchResources
+            from pipelines.resources.llm.batch.store import BatchStore, batch_file
+
+            batches = opened.enter_context(closing(BatchStore(batch_file(home), address=settings.address)))
+            resources = BatchResources(client, settings, batches, on_progress=on_batch_progress, place=place, origins=origins)
+            chat = BatchedModel(resources, cache=replies)
         embeddings = open_client(settings, api=OpenAiEmbeddings())
         yield OpenModels(
             chat=ModelStack(chat, settings, replies, ledger, prices, mode, place, tags or {}),

@@ -4,10 +4,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from dataset_card.hub.read import ON_THE_HUB
 from dataset_card.release.manifest import MANIFEST, ReleaseError
 from dataset_card.release.verify import verify_release
-from dataset_card.release.versions import released_versions
+from dataset_card.release.versions import ON_THE_HUB, released_versions
 from dataset_card.release_store.store import ReleaseStore, find_release, releases_there
 from pipelines.home import home
 from pipelines.resources.storage.open_stores import release_at

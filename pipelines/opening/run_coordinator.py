@@ -2,6 +2,8 @@
 memory whose code is not on the list of allowed memories, or with a model endpoint that does not answer.
 """
 
+from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from typing import Any, cast
 
@@ -29,24 +31,30 @@ from pipelines.resources.storage.open_database import shared_database
 
 CONFIGURED = ("recipe", "evaluation", "quality_report", "release", "hub_release")
 PARTITION_TAGS = (PARTITION_TAG, "dagster/asset_partition_range_start")
-OUR_BENCHMARKS = tuple(entry.benchmark for entry in BENCHMARKS)
+ASKING_JOBS = (GENERATE_AND_RELEASE, "generate_unit")
 REFUSALS = (RecipeError, ReleaseError, EvaluationError, EndpointError)
 # Dagster's tag of a run that failed in a step. Dagster does not retry such runs.
 STEP_FAILED = {"dagster/failure_reason": "STEP_FAILURE"}
 
 
+# Not at import: every command opens Dagster's storage, and with it this module, and needs one benchmark at most.
+def _benchmarks() -> Iterator[Benchmark]:
+    return (entry.benchmark for entry in BENCHMARKS.values())
+
+
+@cache
+def _our_jobs() -> frozenset[str]:
+    return frozenset(job.name for job in chain.from_iterable(map(benchmark_jobs, BENCHMARKS.values())))
+
+
+@cache
 def _our_assets() -> frozenset[str]:
     """Return the names of all assets that need a partition to know what to make."""
     names: set[str] = set()
-    for benchmark in OUR_BENCHMARKS:
+    for benchmark in _benchmarks():
         names.update(benchmark.stage_names)
         names.update(map(benchmark.key, ("recipe", "quality_report", "release", "hub_release")))
     return frozenset(names)
-
-
-OUR_JOBS = frozenset(job.name for job in chain.from_iterable(map(benchmark_jobs, BENCHMARKS)))
-OUR_ASSETS = _our_assets()
-ASKING_JOBS = (GENERATE_AND_RELEASE, "generate_unit")
 
 
 class CheckingRunCoordinator(QueuedRunCoordinator):
@@ -68,13 +76,13 @@ def check_run(run: dg.DagsterRun) -> None:
     _check_variables(run)
     _check_memories(run)
     assets = {key.to_user_string() for key in run.asset_selection or ()}
-    if run.job_name not in OUR_JOBS and not assets & OUR_ASSETS:
+    if run.job_name not in _our_jobs() and not assets & _our_assets():
         return
     if not any(tag in run.tags for tag in PARTITION_TAGS):
         raise RecipeError("This run has no partition. Launch it for one, such as demo.")
     variant = run.tags.get(PARTITION_TAG, "")
     values = open_asset_values(home())
-    for benchmark in OUR_BENCHMARKS:
+    for benchmark in _benchmarks():
         recipe = benchmark.key("recipe")
         check_version(_config(run, benchmark.key("release")).get("version", "auto"))
         given = _config(run, recipe)
@@ -118,7 +126,7 @@ def _check_variables(run: dg.DagsterRun) -> None:
 
     Raises RecipeError.
     """
-    for benchmark in OUR_BENCHMARKS:
+    for benchmark in _benchmarks():
         for asset in (*map(benchmark.key, CONFIGURED), *benchmark.stage_names):
             name = _variable_in(_config(run, asset))
             if name:
@@ -149,7 +157,7 @@ def _variable_in(value: object) -> str:
 def _check_memories(run: dg.DagsterRun) -> None:
     """Raise EvaluationError for a memory whose code is not listed. The asset checks again, for runs without a coordinator."""
     memories: list[object] = []
-    for benchmark in OUR_BENCHMARKS:
+    for benchmark in _benchmarks():
         memories += _config(run, benchmark.key("evaluation")).get("memories", [])
     if not memories:
         return

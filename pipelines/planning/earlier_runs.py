@@ -10,7 +10,7 @@ from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
 from pipelines.errors import Problem
 from pipelines.planning.usage import ItemUsage, Line, PromptUsage, calls_by_line, expected_usage
-from pipelines.resources.ledger.ledger import RECIPES, TABLE, Ledger
+from pipelines.resources.ledger.ledger import NO_REPLY, RECIPES, TABLE, Ledger
 from pipelines.resources.storage.database import Connection
 from prompts.catalogue import load_prompt
 
@@ -68,7 +68,7 @@ def _usage(connection: Connection, benchmark: Benchmark, *, rows: str) -> dict[s
         "SELECT recipe, user_id, stage, prompt, MAX(input_tokens) AS sent, MAX(output_tokens) AS received, "
         "MAX(cached_input_tokens) AS cached, MAX(seconds) AS seconds, "
         f"1.0 / COUNT(*) OVER (PARTITION BY recipe, request) AS share FROM {TABLE} "
-        f"WHERE outcome <> 'error' AND fingerprint IN ({', '.join('?' * len(current))}) AND {rows} "
+        f"WHERE outcome NOT IN {NO_REPLY} AND fingerprint IN ({', '.join('?' * len(current))}) AND {rows} "
         "GROUP BY recipe, user_id, stage, prompt, request"
     )
     query = (

@@ -131,7 +131,7 @@ def basis_for(benchmark: Benchmark, recipe: Recipe, runs: Sequence[EarlierRun]) 
         return Basis(source, expected)
     alike = [run for run in runs if run.expected == expected]
     chosen = alike or runs
-    item = _corrected(expected, chosen)
+    item = _correct_usage(expected, chosen)
     items = [item for run in chosen for item in run.items]
     tried = sum(run.tried for run in chosen) / len(chosen)
     count = counted(len(items), benchmark.noun)
@@ -148,7 +148,7 @@ def _source_words(expected: ItemUsage) -> str:
     return "the recipe's counts, if all goes well at once"
 
 
-def _corrected(expected: ItemUsage, runs: Sequence[EarlierRun]) -> dict[Line, PromptUsage]:
+def _correct_usage(expected: ItemUsage, runs: Sequence[EarlierRun]) -> dict[Line, PromptUsage]:
     taken: dict[Line, PromptUsage] = {}
     of_those: dict[Line, PromptUsage] = {}
     count = 0
@@ -162,7 +162,7 @@ def _corrected(expected: ItemUsage, runs: Sequence[EarlierRun]) -> dict[Line, Pr
         if line not in of_those:
             corrected[line] = use * (1 / count)  # nobody expected it
         elif line in expected:
-            corrected[line] = expected[line].corrected(use, expected=of_those[line])
+            corrected[line] = expected[line].scale_by(use, expected=of_those[line])
     return corrected
 
 

@@ -9,8 +9,8 @@ from contextlib import closing
 
 import yaml
 
-from assets.amemgym.pipeline import AMEMGYM
 from assets.recipe.loading import load_recipe
+from pipelines.benchmarks import benchmark_of
 from pipelines.embedded.bank import model_name
 from pipelines.home import home
 from pipelines.planning.earlier_runs import EarlierRun, earlier_runs
@@ -24,7 +24,7 @@ HEAD = """# What `amemgym plan` starts from where the ledger knows nothing: mean
 """
 
 
-def measured(run: EarlierRun, calls: Mapping[Line, float]) -> MeasuredVariant:
+def measure_variant(run: EarlierRun, calls: Mapping[Line, float]) -> MeasuredVariant:
     """Return the mean calls per user over those that the stages expect, and the tokens per call of each prompt."""
     prompts: dict[str, MeasuredPrompt] = {}
     for line, expected in calls.items():
@@ -45,12 +45,13 @@ def main() -> None:
     with closing(Ledger(ledger_file(home()))) as ledger:
         for variant in VARIANTS:
             recipe = load_recipe(variant).with_models(lambda _: model_name())
-            expected = expected_usage(AMEMGYM, recipe)
-            runs = asyncio.run(earlier_runs(ledger, AMEMGYM, like=recipe))
+            benchmark = benchmark_of(recipe)
+            expected = expected_usage(benchmark, recipe)
+            runs = asyncio.run(earlier_runs(ledger, benchmark, like=recipe))
             own = [run for run in runs if run.expected == expected]
             if not own:
                 raise SystemExit(f"The ledger has no finished users of {variant!r} on {model_name()}; generate it first.")
-            variants[variant] = measured(own[0], expected_calls(AMEMGYM, recipe)).model_dump(mode="json")
+            variants[variant] = measure_variant(own[0], expected_calls(benchmark, recipe)).model_dump(mode="json")
     FILE.write_text(HEAD + yaml.safe_dump(variants, sort_keys=False), encoding="utf-8")
     print(f"Wrote {FILE}.")
 

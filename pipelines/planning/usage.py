@@ -49,7 +49,7 @@ class PromptUsage:
             self.seconds * factor,
         )
 
-    def corrected(self, taken: "PromptUsage", *, expected: "PromptUsage") -> "PromptUsage":
+    def scale_by(self, taken: "PromptUsage", *, expected: "PromptUsage") -> "PromptUsage":
         """Return this, which was expected as well, times what other calls took over what was expected of them.
 
         As much of the input is cached, and a call lasts as long, as with those.
@@ -111,7 +111,9 @@ def expected_calls(benchmark: Benchmark, recipe: Recipe) -> dict[Line, float]:
 def expected_usage(benchmark: Benchmark, recipe: Recipe) -> dict[Line, PromptUsage]:
     """Return what an item takes on average: as measured where it was, else as the stages say. Raises Problem as above."""
     expected = expected_calls(benchmark, recipe)
-    measured = _nearest(sum(expected.values()))
+    # The measured variant whose users take nearly as many calls.
+    whole = max(sum(expected.values()), 1.0)
+    measured = min(read_measured().values(), key=lambda variant: abs(math.log(variant.expected_calls / whole)))
     usage: dict[Line, PromptUsage] = {}
     for line, said in calls_by_line(benchmark).items():
         calls = expected[line]
@@ -124,8 +126,3 @@ def expected_usage(benchmark: Benchmark, recipe: Recipe) -> dict[Line, PromptUsa
         if calls and tokens.input_tokens:
             usage[line] = tokens * calls
     return usage
-
-
-def _nearest(calls: float) -> MeasuredVariant:
-    """Return the measured variant whose users take nearly as many calls."""
-    return min(read_measured().values(), key=lambda variant: abs(math.log(variant.expected_calls / max(calls, 1.0))))

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from assets.records.base import Record
-from assets.records.estimate import Estimate
-from assets.reporting.intervals import UNIT, Sample, Tallies, share
+from assets.records.estimate import NOTHING, Estimate
+from assets.reporting.intervals import Tallies, quotient, share
 from assets.text.words import count_tokens, text_within
-from pipelines.memories.hosting import HostedMemory, MemoryFailed, MemoryHost
+from pipelines.memories.failures import MemoryFailed
+from pipelines.memories.hosting import HostedMemory, MemoryHost
 from pipelines.recorded_sessions.sessions import RecordedSession, RecordedStep
 
 QUERY_TOKENS = 400  # of what was last seen, beside the user's last words
@@ -67,7 +68,7 @@ async def replay(sessions: Sequence[RecordedSession], new_host: Callable[[], Mem
     failed: dict[str, str] = {}
     slots = asyncio.Semaphore(SESSIONS_AT_ONCE)
 
-    async def lived(those: Sequence[RecordedSession]) -> str:
+    async def describe_sessions(those: Sequence[RecordedSession]) -> str:
         async with slots:
             host = new_host()
             try:
@@ -83,7 +84,7 @@ async def replay(sessions: Sequence[RecordedSession], new_host: Callable[[], Mem
             return host.name
 
     lives = [sessions] if settings.chained else [[session] for session in sessions]
-    names = await asyncio.gather(*map(lived, lives))
+    names = await asyncio.gather(*map(describe_sessions, lives))
     found: list[RecallRow] = []
     for session in sessions:
         found += rows.get(session.name, ())
@@ -173,7 +174,7 @@ class ReplayFigures(Record):
     recalled_values: Estimate = Field(description="share of these that are in what the memory gave back")
 
 
-def replay_figures(result: Replay, sessions: Sequence[RecordedSession], *, seed: int) -> ReplayFigures:
+def replay_figures(result: Replay, sessions: Sequence[RecordedSession]) -> ReplayFigures:
     """Return the figures of a replay."""
     counts: dict[str, dict[str, float]] = {}
     for row in result.rows:
@@ -185,14 +186,13 @@ def replay_figures(result: Replay, sessions: Sequence[RecordedSession], *, seed:
         own["tokens"] += row.recalled_tokens
         own["values"] += len(row.values)
         own["found"] += len(row.recalled_values)
-    nothing = Estimate(value=None, low=None, high=None)
-    gave = cut = compaction = found = nothing
+    gave = cut = compaction = found = NOTHING
     if counts:
-        sample = Sample.of(Tallies.of(counts, names=COUNTS), seed=seed)
-        gave = sample.estimate(share("gave", "asked"), within=UNIT)
-        cut = sample.estimate(share("cut", "asked"), within=UNIT)
-        compaction = sample.estimate(share("tokens", "out"))
-        found = sample.estimate(share("found", "values"), within=UNIT)
+        tallies = Tallies.of(counts, names=COUNTS)
+        gave = tallies.estimate(share("gave", "asked"))
+        cut = tallies.estimate(share("cut", "asked"))
+        compaction = tallies.estimate(quotient("tokens", "out", kind="amount", within=None))
+        found = tallies.estimate(share("found", "values"))
     return ReplayFigures(
         memory=result.memory,
         sessions=len(sessions),

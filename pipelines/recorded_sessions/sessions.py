@@ -92,7 +92,7 @@ def read_sessions(path: Path) -> list[RecordedSession]:
 
 def _sessions_of(file: Path) -> list[RecordedSession]:
     try:
-        content = _unpacked(read_bounded(file, most=MOST_BYTES))
+        content = _unpack(read_bounded(file, most=MOST_BYTES))
         values = _values(file, content)
         return list(_sessions(values, name=file.name.partition(".")[0]))
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -109,7 +109,7 @@ class NoSession(ValueError):
     """What is no recorded session; the message is the reason, without a full stop."""
 
 
-def _unpacked(content: bytes) -> bytes:
+def _unpack(content: bytes) -> bytes:
     """Return the bytes, unpacked where they are gzip's. Raises TooMuch, or what `gzip` raises."""
     if not content.startswith(b"\x1f\x8b"):
         return content

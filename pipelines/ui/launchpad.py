@@ -36,7 +36,7 @@ def launchpad_address(variant: str, values: AssetValues) -> str:
     asset = benchmark.key("recipe")
     fields = present_values(recipe)
     # A job over several work units has a single op, which starts the runs of its phases.
-    ops = {phases_op(job): {"config": {asset: fields}}} if benchmark.partitions.sharded else {asset: {"config": fields}}
+    ops = {phases_op(job): {"config": {asset: fields}}} if benchmark.partitions.is_sharded else {asset: {"config": fields}}
     config = yaml.safe_dump({"ops": ops}, sort_keys=False, allow_unicode=True)
     query = {"config": config, "tags[0][key]": PARTITION_TAG, "tags[0][value]": variant}
     return f"/locations/amemgym/jobs/{job}/playground/setup?{urlencode(query)}"
@@ -44,17 +44,17 @@ def launchpad_address(variant: str, values: AssetValues) -> str:
 
 def present_values(recipe: Recipe) -> dict[str, Any]:
     """Return the recipe's fields as launchpad config, without empty fields and without lists of nested groups."""
-    return _filled(recipe.model_dump(mode="json"), "")
+    return _fill_fields(recipe.model_dump(mode="json"), "")
 
 
-def _filled(fields: dict[str, Any], above: str) -> dict[str, Any]:
+def _fill_fields(fields: dict[str, Any], above: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in fields.items():
         if f"{above}{name}" in (*NOT_FOR_PEOPLE, "benchmark"):
             continue
         if isinstance(value, dict):
-            value = _filled(cast(dict[str, Any], value), f"{above}{name}.")
-        is_list_of_groups = isinstance(value, list) and any(isinstance(one, dict) for one in cast(list[object], value))
+            value = _fill_fields(cast(dict[str, Any], value), f"{above}{name}.")
+        is_list_of_groups = isinstance(value, list) and any(isinstance(item, dict) for item in cast(list[object], value))
         if value not in (None, "", [], {}) and not is_list_of_groups:
             found[name] = value
     return found

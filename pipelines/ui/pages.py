@@ -39,11 +39,12 @@ from dataset_card.diff.page import diff_page
 from dataset_card.diff.records import DiffError
 from dataset_card.release.manifest import REPORT_PAGE, ManifestError, ManifestUsage, read_manifest
 from dataset_card.release_store.store import FolderReleaseStore
-from pipelines.benchmarks import BENCHMARKS, entry_named, format_of
+from pipelines.benchmarks import BENCHMARKS, format_of
 from pipelines.evaluation.folder import MANIFEST, PAGE, RESULTS, runs_folder
 from pipelines.evaluation.metrics.results import Results
 from pipelines.evaluation.records import RunManifest
-from pipelines.evaluation.report.formatting import format_estimate
+from pipelines.evaluation.report.formatting import loss_mark
+from pipelines.evaluation.report.numbers import format_estimate
 from pipelines.experiments.scoring.leaderboard import LEADERBOARDS_FOLDER
 from pipelines.home import Home
 from pipelines.resources.storage.io_manager import open_asset_values
@@ -67,7 +68,7 @@ HEADER = re.compile(r"<header\b[^>]*>")
 BACK = f'<p><a href="{page_address("")}">All pages</a></p>'
 NEW_VARIANT = "variants"  # path that receives the form of a new variant
 NAMED = 4  # runs of a leaderboard that are named; the rest are only counted
-BENCHMARK_NAMES = tuple(entry.benchmark.name for entry in BENCHMARKS)
+BENCHMARK_NAMES = tuple(BENCHMARKS)
 Reload = Callable[[], object]
 Json = dict[str, Any]
 
@@ -102,7 +103,7 @@ def pages_app(home: Home, *, reload: Reload) -> Starlette:
         page = await run_in_threadpool(_difference, before, after)
         return HTMLResponse(HEADER.sub(rf"\g<0>{BACK}", page, count=1), headers=SANDBOX)
 
-    async def refused(request: Request, error: Exception) -> Response:
+    async def refuse_request(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         problem = error.detail
         if problem == HTTPStatus(error.status_code).phrase:  # starlette's default text for an unknown address
@@ -121,7 +122,7 @@ def pages_app(home: Home, *, reload: Reload) -> Starlette:
             Mount("/runs", _PageFolder(runs_folder(home))),
             Mount(f"/{LEADERBOARDS_FOLDER}", _PageFolder(home.root / LEADERBOARDS_FOLDER)),
         ],
-        exception_handlers={HTTPException: refused},
+        exception_handlers={HTTPException: refuse_request},
     )
 
 
@@ -160,7 +161,7 @@ def _graph(name: str) -> Response:
     """
     if name not in BENCHMARK_NAMES:
         raise HTTPException(404, f"There is no benchmark {name!r}; there are {', '.join(BENCHMARK_NAMES)}.")
-    benchmark = entry_named(name).benchmark
+    benchmark = BENCHMARKS[name].benchmark
     groups = ",".join(f"global@global:{benchmark.group(group)}" for group in benchmark.group_names)
     selection = quote(f'tag:"{BENCHMARK_TAG}"="{name}" or key:"{benchmark.key("evaluation")}"', safe="")
     address = f"/asset-groups~{selection}/?{urlencode({'expanded': groups})}"
@@ -189,27 +190,30 @@ class _Run:
     kind: str = ""
     metric: str = ""
     score: Estimate | None = None
+    mark: str = ""
 
     @property
     def folder(self) -> Path:
         return self.page.parent
 
     @property
-    def scored(self) -> str:
+    def score_text(self) -> str:
         """The metric's name and the score with its interval; empty without a score."""
-        return f"{self.metric} {format_estimate(self.score)}" if self.score else ""
+        return f"{self.metric} {format_estimate(self.score)}{self.mark}" if self.score else ""
 
     @classmethod
     def of(cls, page: Path) -> "_Run":
         """Read the run of a page. Its score is the memory score, or else the share of right answers."""
         try:
-            metrics = Results.model_validate_json((page.parent / RESULTS).read_bytes()).metrics
+            results = Results.model_validate_json((page.parent / RESULTS).read_bytes())
             manifest = RunManifest.model_validate_json((page.parent / MANIFEST).read_bytes())
         except (OSError, ValueError):
             return cls(page)
         for name in ("memory", "overall"):
-            if name in metrics and metrics[name].value is not None:
-                return cls(page, manifest.dataset, manifest.memory.name, manifest.memory.kind, name, metrics[name])
+            score = results.metrics.get(name)
+            if score is not None and score.value is not None:
+                memory = manifest.memory
+                return cls(page, manifest.dataset, memory.name, memory.kind, name, score, loss_mark(results))
         return cls(page, manifest.dataset)
 
 
@@ -222,16 +226,18 @@ def index_page(home: Home, *, problem: str = "", last_runs: Mapping[str, dg.RunR
     runs: list[tuple[str, str, str]] = []
     for run in evaluations:
         # Runs may have the same title; score, id and time tell them apart.
-        score = f"{run.scored}, " if run.score else ""
-        runs.append((*_link(_title(run.page), "runs", run.folder.name, PAGE), f"{score}{run.folder.name}, {_made(run.page)}"))
+        score = f"{run.score_text}, " if run.score else ""
+        runs.append(
+            (*_link(_title(run.page), "runs", run.folder.name, PAGE), f"{score}{run.folder.name}, {_made_at(run.page)}")
+        )
     boards: list[tuple[str, str, str]] = []
     for path in _newest_first((home.root / LEADERBOARDS_FOLDER).glob("[!.]*.html")):
-        boards.append((*_link(_title(path), LEADERBOARDS_FOLDER, path.name), f"{_compared(path)}{_made(path)}"))
+        boards.append((*_link(_title(path), LEADERBOARDS_FOLDER, path.name), f"{_compared_runs(path)}{_made_at(path)}"))
     made: list[Json] = []
     waiting: list[Json] = []
-    for one in _variants(home, evaluations, last_runs or {}):
-        begun = any(one[key] for key in ("problem", "report", "releases", "last_run"))
-        (made if begun else waiting).append(one)
+    for variant in _variants(home, evaluations, last_runs or {}):
+        begun = any(variant[key] for key in ("problem", "report", "releases", "last_run"))
+        (made if begun else waiting).append(variant)
     template = _templates().get_template("index.html.j2")
     return template.render(
         style=page_style(NARROW_TABLES),
@@ -256,12 +262,12 @@ def _newest_first(pages: Iterable[Path]) -> list[Path]:
     return sorted(pages, key=lambda path: (-path.stat().st_mtime, path))
 
 
-def _made(page: Path) -> str:
+def _made_at(page: Path) -> str:
     """Return the time when the page was written."""
     return f"{datetime.fromtimestamp(page.stat().st_mtime, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _compared(board: Path) -> str:
+def _compared_runs(board: Path) -> str:
     """Return the names of a leaderboard's runs, which distinguish it from other leaderboards on the same data set."""
     runs = list(dict.fromkeys(COMPARED.findall(board.read_text(encoding="utf-8"))))
     if len(runs) > NAMED:
@@ -313,7 +319,7 @@ def _variants(home: Home, evaluations: Iterable[_Run], last_runs: Mapping[str, d
 
 def _size(release: Path, benchmark: str) -> dict[str, str]:
     """Return a release's item count and cost as text; both are empty if its manifest cannot be read."""
-    noun = entry_named(benchmark).benchmark.noun
+    noun = BENCHMARKS[benchmark].benchmark.noun
     try:
         manifest = read_manifest(release)
     except (OSError, ManifestError):
@@ -340,7 +346,7 @@ def _best(evaluations: Iterable[_Run], dataset: str) -> tuple[str, str, str] | N
     if not rivals:
         return None
     best = max(rivals, key=attrgetter("score.value"))
-    return (*_link(best.memory, "runs", best.folder.name, PAGE), best.scored)
+    return (*_link(best.memory, "runs", best.folder.name, PAGE), best.score_text)
 
 
 def _last_run(record: dg.RunRecord) -> tuple[str, str, str]:

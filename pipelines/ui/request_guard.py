@@ -5,7 +5,7 @@ Any page in a browser can send requests to a loopback port, and any DNS name can
 - A request that changes something must come from a page of this server or from a script, and its body must be JSON.
 - Such a request must carry the token of this start of the server, which our pages set as a cookie.
 - No other page may show one of ours in a frame.
-This is not a login (pipelines/guide/security.md).
+This is not a login (pipelines/guide/reference/security.md).
 """
 
 import os
@@ -20,6 +20,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipelines.errors import Problem
+from pipelines.redaction import public_address
 
 HOSTS = "AMEMGYM_HOSTS"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")  # DNS cannot point these names elsewhere
@@ -154,8 +155,8 @@ def listed_hosts() -> frozenset[str]:
     for entry in listed:
         if not HOST.fullmatch(entry):
             raise Problem(
-                f"{HOSTS} has {entry!r}, which is not a host; list names, with a port if browsers show one, as in "
-                f"{HOSTS}=bench.example.org,gpu-box:8443."
+                f"{HOSTS} has {public_address(entry)!r}, which is not a host; list names, with a port if browsers show one, as "
+                f"in {HOSTS}=bench.example.org,gpu-box:8443."
             )
     return listed
 

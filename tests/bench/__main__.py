@@ -27,21 +27,20 @@ from pipelines.resources.llm.settings import EndpointSettings
 from prompts.catalogue import load_prompt
 from tests.bench.evaluation import evaluation
 from tests.bench.lives import lives
-from tests.bench.reward import reward
 from tests.bench.runs import IN_FLIGHT, LATENCY, Row, generate, least_seconds, provider
 from tests.support.commands import clean_environment
 
 UNBOUNDED = 4096
 PLAIN_FIELDS = (
     *("gates.votes=1", "gates.votes_needed=1", "gates.unexposed=0", "gates.reverse=false", "gates.consistency=false"),
+    "noise_share=0",
     "audit.enabled=false",
 )
 PLAIN = tuple(word for field in PLAIN_FIELDS for word in ("--set", field))
 POLICIES = (
     ("plain gates", PLAIN, GatePolicy(votes=1, votes_needed=1, unexposed=False, reverse=False)),
-    ("the paper's gates and the audit", ("--set", "gates.policy=paper"), GatePolicy(policy="paper")),
+    ("the paper's gates and the audit", ("--set", "gates.policy=paper", "--set", "noise_share=0"), GatePolicy(policy="paper")),
     ("all gates and audit", (), GatePolicy()),
-    ("calibrated gates and audit", ("--set", "gates.policy=calibrated"), GatePolicy(policy="calibrated")),
 )
 SPEED_CALLS = 3000
 
@@ -156,7 +155,7 @@ def main() -> None:
     rows: list[Row] = start_up()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        for part in (fixed_cost, calls_per_second, tokens, schedule, evaluation, lives, reward):
+        for part in (fixed_cost, calls_per_second, tokens, schedule, evaluation, lives):
             (folder / part.__name__).mkdir()
             rows += part(folder / part.__name__ / "run")
     table = Table("measured", "value", "unit", title=f"amemgym bench, {os.cpu_count()} cores")

@@ -24,7 +24,7 @@ CALLS = "FROM calls WHERE cache_hit = 0 AND outcome <> 'error' AND stage LIKE 'e
 def evaluate(home: Path, *, url: str, users: int) -> float:
     """Wall seconds of `amemgym evaluate base --memory full-history` in a process of its own."""
     place = {"AMEMGYM_BASE_URL": url, "AMEMGYM_API_KEY": "any", "AMEMGYM_MAX_IN_FLIGHT": str(IN_FLIGHT)}
-    models = ("--model", model_name(), "--user-model", model_name())
+    models = ("--model", model_name(), "--set", f"user_model={model_name()}")
     line = ("evaluate", "base", "--memory", "full-history", "--users", str(users), *models)
     began = time.monotonic()
     done = subprocess.run(

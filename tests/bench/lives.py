@@ -66,7 +66,14 @@ def unfit_states(episodes: Sequence[Episode]) -> Findings:
 
 
 def sessions_off_topic(episodes: Sequence[Episode]) -> Findings:
-    queries = [(one, query) for one in episodes for query in _queries(one)]
+    """Noise may be about anything."""
+    queries = [
+        (one, session.query)
+        for one in episodes
+        for period in one.periods
+        for session in period.sessions
+        if not session.is_noise
+    ]
     cases = [
         f"{one.user_profile.name}, who asks about {sorted(own)}: {query}"
         for one, query in queries

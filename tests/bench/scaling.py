@@ -1,6 +1,6 @@
 """`python -m tests.bench.scaling [USERS ...]`: what many users take, with the embedded model and without any model.
 
-Three hundred users of demo's shape are made by the embedded model. The users counted on the command line are copies of them
+A hundred users of demo's shape are made by the embedded model. The users counted on the command line are copies of them
 (tests/bench/copies.py). `amemgym generate` samples them, finds the stages' work, writes snapshots, checks, reports and
 releases, and asks no model: that is the pipeline's own share. Each measured run is a process of its own. Seconds on a core
 count, because other programs may be busy too.
@@ -26,7 +26,7 @@ from tests.bench.copies import COPIES, LIVES
 from tests.bench.runs import Run, measured
 from tests.support.commands import AMEMGYM, clean_environment
 
-NUM_LIVES = 300
+NUM_LIVES = 100
 DEMO = Path(__file__).parents[2] / "pipelines" / "recipes" / "demo.yaml"
 # By the number of users: a run, and how long each of its steps was under way.
 Measured = Mapping[int, tuple[Run, Mapping[str, float]]]

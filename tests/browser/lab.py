@@ -30,12 +30,23 @@ class Lab:
             return await self.provider(scope, receive, send)
         body = await Request(scope, receive).body()
         self.asked[body] += 1
-        renamed = json.dumps({**json.loads(body), "model": model_name()}).encode()
+        asked = json.loads(body)
+        renamed = json.dumps({**asked, "model": model_name()}).encode()
         messages: list[Message] = [{"type": "http.request", "body": renamed, "more_body": False}]
 
         async def again() -> Message:
             return messages.pop() if messages else await receive()
 
-        headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
-        headers.append((b"content-length", str(len(renamed)).encode()))
-        return await self.provider({**scope, "headers": headers}, again, send)
+        async def send_renamed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": _without_length(message["headers"])}
+            elif message["type"] == "http.response.body":
+                message = {**message, "body": message.get("body", b"").replace(model_name().encode(), asked["model"].encode())}
+            await send(message)
+
+        headers = [*_without_length(scope["headers"]), (b"content-length", str(len(renamed)).encode())]
+        return await self.provider({**scope, "headers": headers}, again, send_renamed)
+
+
+def _without_length(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    return [(name, value) for name, value in headers if name.lower() != b"content-length"]

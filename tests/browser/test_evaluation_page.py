@@ -18,14 +18,18 @@ pytestmark = pytest.mark.browser
 # A table beside the board's, which has one rival.
 SORTABLE = """document.querySelector("#leaderboard").append(
   sortable(table(["name", "score"], [["b", ".5"], ["a", "-"], ["c", "1,000"]])))"""
+# The marks of each chart's scale, from above.
+TOPS = """charts => charts.map((chart) => [...chart.querySelectorAll("text[text-anchor=end]")]
+  .sort((one, other) => one.getAttribute("y") - other.getAttribute("y")).map((text) => text.textContent))"""
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><b>Noted</b>"
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with the runs of a forgetful and of a searching assistant, whose replies are hostile, and their board."""
+    """A data folder with runs of no, a forgetful and a searching memory, whose replies are hostile, and their board."""
     place = tmp_path_factory.mktemp("home")
-    runs = [_run(place / "runs", "none"), _run(place / "runs", "rag", topk=3)]
+    kinds = {"none": {}, "window": {"most_tokens": 1}, "rag": {"topk": 3}}
+    runs = [_run(place / "runs", kind, **settings) for kind, settings in kinds.items()]
     write_leaderboard(compare_runs(runs), runs=place / "runs")
     return place
 
@@ -89,16 +93,16 @@ def test_words_are_looked_for_in_questions_replies_and_memories(reader: Visit, h
 
 
 def test_a_cell_of_the_heat_map_opens_its_answers(reader: Visit, home: Path) -> None:
-    page = opened(reader, home, "none")
-    page.locator("#periods").get_by_role("button", name=re.compile("^write failure, period 1")).click()
+    page = opened(reader, home, "window")
+    page.locator("#periods").get_by_role("button", name=re.compile("^not written, period 1")).click()
     expect(choice(page, "Period")).to_have_value("1")
-    expect(choice(page, "Lost by")).to_have_value("write")
+    expect(choice(page, "Lost by")).to_have_value("not_written")
 
     assert found(page) > 0
 
 
 def test_the_words_of_outcomes_are_explained_beside_them(reader: Visit, home: Path) -> None:
-    page = opened(reader, home, "none")
+    page = opened(reader, home, "window")
     shown = {text.partition(" (")[2].rstrip(")") for text in page.locator("#list td:last-child").all_inner_texts()} - {""}
     assert shown
     for word in shown:
@@ -132,19 +136,23 @@ def test_hostile_replies_are_text_and_the_script_runs_without_a_fault(reader: Vi
     assert faults == []
 
 
-def test_intervals_over_few_users_bear_a_mark_and_users_are_counted(reader: Visit, home: Path) -> None:
+def test_few_users_have_no_interval_and_are_counted(reader: Visit, home: Path) -> None:
     page = opened(reader, home, "none")
-    expect(page.locator(".hero li").first).to_contain_text("]*")
+    expect(page.locator(".hero li").first).not_to_contain_text("[")
+    expect(page.locator("#result")).to_contain_text("There are no intervals: fewer than 6 users")
     expect(page.locator(".hero li").last).to_contain_text("2users")
 
 
 def test_the_board_compares_and_leads_to_each_run(reader: Visit, home: Path) -> None:
     [board] = (home / "boards").glob("*.html")
     page = reader.open(f"/boards/{board.name}", height=1400)
-    expect(page.locator("#leaderboard table.sortable tbody tr")).to_have_count(1)  # a memory that keeps nothing is a reference
-    expect(page.locator("#leaderboard table").nth(1).locator("tbody tr")).to_have_count(1 + 8)
-    choice(page, "Shown").select_option("write_failure")
-    expect(page.locator("#periods caption")).to_contain_text("write failure")
+    expect(page.locator("#leaderboard table.sortable tbody tr")).to_have_count(2)  # no memory is a reference
+    expect(page.locator("#leaderboard table").nth(1).locator("tbody tr")).to_have_count(1 + 6)
+    choice(page, "Shown").select_option("not_written")
+    expect(page.locator("#periods caption")).to_contain_text("not written")
+    expect(page.locator("#periods .legend button")).to_have_text(["rag", "window"])
+    tops = [texts[0] for texts in page.locator("#failures svg").evaluate_all(TOPS)]
+    assert tops == ["1.00"] * 4
     line = page.locator("#periods svg polyline").first
     page.locator("#periods .legend button").first.click()
     expect(line).to_be_hidden()
@@ -159,7 +167,7 @@ def test_each_bar_of_outcomes_adds_up_to_one(reader: Visit, home: Path) -> None:
     shares: list[list[float]] = page.locator("#losses .bar").evaluate_all(
         "bars => bars.map((bar) => [...bar.children].map((part) => parseFloat(part.style.width)))"
     )
-    assert len(shares) == 2
+    assert len(shares) == 3
     for bar in shares:
         assert sum(bar) == pytest.approx(100, abs=0.01)
 
@@ -179,7 +187,7 @@ def test_a_column_sorts_by_keyboard(reader: Visit, home: Path) -> None:
 
 
 def test_a_life_shows_values_and_what_the_memory_held_of_them(reader: Visit, home: Path) -> None:
-    page = opened(reader, home, "none")
+    page = opened(reader, home, "window")
     life = page.locator("#life")
     expect(life.locator(".tick").first).to_be_visible()
     life.scroll_into_view_if_needed()

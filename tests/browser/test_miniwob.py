@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple
 import pytest
 import yaml
 
-from assets.tool_dialogue.company import REFUSED
+from assets.worlds.tools import REFUSED
 from pipelines.agents import browser_page
 from pipelines.agents.browser_page import BrowserPage
 
@@ -519,7 +519,7 @@ def page() -> Generator[BrowserPage]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, directory=str(folder)))
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    with closing(BrowserPage(f"http://127.0.0.1:{server.server_port}", references=True)) as opened:
+    with closing(BrowserPage(f"http://127.0.0.1:{server.server_port}")) as opened:
         yield opened
     server.shutdown()
     server.server_close()

@@ -18,6 +18,7 @@ from tests.support.waiting import LONG, wait_until
 
 pytestmark = pytest.mark.browser
 SLOW = FaultProfile(latency=2.0)
+ONE_USER = "memories: [full-history]\nmax_tokens: 10000000\noptions:\n  users: 1"
 SMALLER = "num_users: 4\nnum_questions: 6\nnum_periods: 4"
 PROGRESS = re.compile(r"^\w+ of base: \d+ of 4 users, \d+ calls")
 PARTS = (r"\d+ of 4 users", r"\d+ calls \(\d+ from the cache, [\d.]+/s\)", r"\$\d+\.\d{4} so far", r"about \d+ (s|min) left")
@@ -122,7 +123,7 @@ def test_a_check_that_is_run_without_a_partition_says_what_to_do_instead(user: V
 @pytest.mark.usefixtures("demo")
 def test_an_assistant_is_evaluated_from_the_page(user: Visit) -> None:
     page = user.open(f"{JOBS}/evaluate")
-    dialog = fill_in(page, partition="demo", config="users: 1", op="evaluation")
+    dialog = fill_in(page, partition="demo", config=ONE_USER, op="evaluation")
     save_config(page)
     launch(page, dialog)
     assert outcome(page) == "Success"

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from assets.llm.ports import ModelReply, ModelRequest
-from assets.tool_dialogue.company import REFUSED
+from assets.worlds.tools import REFUSED
 from pipelines.agents import browser_page, webarena_world
 from pipelines.agents.webarena_world import ApplicationInBrowser
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.webarena import read_webarena_tasks
+from pipelines.evaluation.verifying.graded import GradedQuestions
 from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import finish, run_of
 from tests.support.commands import amemgym_here
@@ -44,8 +45,9 @@ def lived(tmp_path: Path, source: str, **options: Any) -> dict[tuple[str, str], 
     """Evaluate with a gardener of moss; return what each task came to by condition, graded twice."""
     data = read_webarena_tasks(source)
     done = finish(run_of(tmp_path / "runs", Gardener("Moss"), data=data, spec=find_memory("full-history"), **options))
+    questions = GradedQuestions(data.timelines(done.manifest))
     for row in done.answers:
-        assert data.graded(done.manifest, row.model_copy(update={"status": "unscored", "given": ""})) == row
+        assert questions.grade(row.model_copy(update={"status": "unscored", "given": ""})) == row
     return {(row.item, row.kind): row.given or row.reason for row in done.answers}
 
 
@@ -73,7 +75,7 @@ def test_an_episode_may_begin_with_the_first_half_of_a_recorded_one(tmp_path: Pa
     none = find_memory("none")
     recorded = finish(run_of(tmp_path / "runs", Gardener("Moss"), data=data, spec=none))
     begun = data.replaying(recorded)
-    idle = finish(run_of(tmp_path / "runs", Gardener("nothing"), data=begun, spec=none, replayed_run=recorded.manifest.run_id))
+    idle = finish(run_of(tmp_path / "runs", Gardener("nothing"), data=begun, spec=none, replay=recorded.manifest.run_id))
     assert {row.kind: row.given for row in idle.answers} == dict.fromkeys(
         ("question", "no_memory", "facts", "everything"), "passes"
     )
@@ -87,7 +89,7 @@ def test_tasks_that_say_nothing_of_an_agent_are_left_out_and_named(tmp_path: Pat
     nothing = {"One": DONE, "Two": DONE, "Three": GONE}
     folder = write_application(tmp_path / "plants", verifiers={**nothing, "Moss": verifier_of("Moss")})
     data = read_webarena_tasks(f"webarena:{folder}")
-    assert data.items == ("plants.Moss",)
+    assert [task.task_id for chain in data.chains for task in chain.tasks] == ["plants.Moss"]
     assert data.info.notices == (
         "Left out of 4 tasks, because their verifiers pass before anything is done: plants.One, plants.Two.",
         "Left out of 4 tasks, because their verifiers give no answer: plants.Three.",

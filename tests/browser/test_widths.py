@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from assets.amemgym.records.audit import GateErrorRate
-from assets.amemgym.records.report import CoverageLine, GroupShare, QualityReport, ShortcutLine
+from assets.amemgym.records.report import QualityReport, ShortcutLine
 from assets.memory_items.report import ConditionLine, LengthLine, MemoryItemsReport
 from assets.records.estimate import Estimate
 from dataset_card.diff.page import diff_page
@@ -85,7 +85,7 @@ def report_of_items() -> MemoryItemsReport:
 
 
 def report_of_base() -> QualityReport:
-    """As many shortcuts, gates and groups of people as base has; nothing is beyond a limit."""
+    """As many shortcuts and gates as base has; nothing is beyond a limit."""
     small = report()
     shortcuts: list[ShortcutLine] = []
     for number in range(29):
@@ -95,8 +95,6 @@ def report_of_base() -> QualityReport:
     for gate in ("event", "exposure", "recovery and choice", "summary"):
         for error in ("false_accept", "false_reject"):
             rates.append(GateErrorRate(gate=gate, error=error, kind="", decoys=100, errors=1, readings=200, share=share))
-    groups = tuple(GroupShare(group=f"group {number}", users=0.1, pool=0.2) for number in range(8))
-    people = CoverageLine(column="marital_status", distance=0.1, by_chance=0.2, groups=groups)
     return varied(
         small,
         users_wanted=1,
@@ -105,7 +103,6 @@ def report_of_base() -> QualityReport:
         shortcuts=tuple(shortcuts),
         gates=(small.gates[0],) * 6,
         gate_errors=tuple(rates),
-        coverage=(people,) * 5,
     )
 
 

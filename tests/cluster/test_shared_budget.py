@@ -1,4 +1,4 @@
-"""Calls under way are counted once each, whatever becomes of a connection or a worker."""
+"""Calls under way at all workers are counted once each, whatever becomes of a connection."""
 
 import asyncio
 from contextlib import closing
@@ -6,8 +6,12 @@ from pathlib import Path
 
 import psycopg2
 
-from pipelines.resources.ledger.ledger import Ledger, Spent
-from pipelines.resources.ledger.shared_budget import SharedBudgetCounter
+from assets.recipe.recipe import Budget
+from pipelines.resources.ledger.budget import BudgetGate, VariantBudget
+from pipelines.resources.ledger.ledger import FREE, Ledger, UnitLedger, sent_now
+from pipelines.resources.ledger.prices import Prices
+from tests.pipelines.ledger.ledger_stores import ADDRESS, call
+from tests.support.small import small_recipe
 
 # The first transaction from now on loses its connection while it is committed.
 LOSE_ONE_COMMIT = """
@@ -18,12 +22,8 @@ BEGIN
     IF nextval('amemgym_ledger.commits') = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()), pg_sleep(1); END IF;
     RETURN NULL;
 END $$;
-CREATE CONSTRAINT TRIGGER lose AFTER INSERT OR UPDATE ON under_way DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER lose AFTER INSERT OR UPDATE ON calls DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION lose();
-"""
-LEAVE_BEHIND = """
-INSERT INTO amemgym_ledger.under_way (key, value, variant, holder, calls)
-    SELECT 'of a dead worker', '', variant, holder, 5 FROM amemgym_ledger.under_way
 """
 
 
@@ -32,43 +32,22 @@ def asked(database: str, sql: str) -> None:
         cursor.execute(sql)
 
 
-def test_a_call_is_counted_once_though_its_commit_was_lost(database: str, tmp_path: Path) -> None:
+def test_a_call_is_booked_once_though_its_commit_was_lost(database: str, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite")
-    counter = SharedBudgetCounter(ledger, variant="small")
+    unit = UnitLedger(ledger, Prices({}), small_recipe(), "small", ADDRESS)
+    budget = VariantBudget("small", Budget(max_tokens=10_000), Prices({}))
+    row = unit.row(call(1), unit.estimate(call(1)), price=FREE, outcome="sent")
 
     async def use() -> list[int]:
         counts: list[int] = []
-        for step in (counter.begin_call(_always), counter.begin_call(_always), counter.end_call(), counter.end_call()):
-            await step
-            counts.append(counter.under_way)
-            if len(counts) == 1:
+        for worker in range(2):
+            gate = BudgetGate(ledger, budget=budget, longest_try=1.0)
+            await gate.book(row, key=f"worker {worker}")
+            sent = await ledger.calls.run(lambda connection: sent_now(connection, "small", key=""))
+            counts.append(sent.calls)
+            if worker == 0:
                 asked(database, LOSE_ONE_COMMIT)
         return counts
 
-    assert asyncio.run(use()) == [1, 2, 1, 0]
+    assert asyncio.run(use()) == [1, 2]
     ledger.close()
-
-
-def test_what_a_dead_worker_had_under_way_does_not_count_under_a_session_number_given_again(
-    database: str, tmp_path: Path
-) -> None:
-    ledger = Ledger(tmp_path / "ledger.sqlite")
-    counter = SharedBudgetCounter(ledger, variant="small")
-    seen: list[int] = []
-
-    def look(spent: Spent, under_way: int) -> bool:
-        seen.append(under_way)
-        return True
-
-    async def use() -> None:
-        await counter.begin_call(look)
-        asked(database, LEAVE_BEHIND)
-        await counter.begin_call(look)
-
-    asyncio.run(use())
-    assert seen == [0, 1]
-    ledger.close()
-
-
-def _always(spent: Spent, under_way: int) -> bool:
-    return True

@@ -19,7 +19,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from pipelines.home import home
-from pipelines.resources.ledger.ledger import Ledger, Spent, ledger_file
+from pipelines.resources.ledger.ledger import Ledger, ledger_file
+from tests.pipelines.ledger.ledger_stores import spent_in
 from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support import waiting
 
@@ -154,6 +155,6 @@ def test_what_two_workers_spend_beyond_a_budget_are_the_calls_in_flight(
     workers = [asker(url, first, 100, most_tokens=limit) for first in (0, 1000)]
     assert sum(ended(worker) for worker in workers) < 200
     ledger = Ledger(ledger_file(home()))
-    spent = asyncio.run(ledger.spent("small", before=Spent()))
+    spent = asyncio.run(spent_in(ledger))
     ledger.close()
     assert limit <= spent.tokens <= limit + IN_FLIGHT * TOKENS

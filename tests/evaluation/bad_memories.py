@@ -26,6 +26,17 @@ class Plain:
         return self.lines
 
 
+class BestFirst(Plain):
+    def recall(self, query: str, *, tokens: int) -> Any:
+        wanted = set(query.lower().split())
+        return sorted(self.lines, key=lambda line: -len(wanted & set(line.lower().split())))
+
+
+class NewestFirst(Plain):
+    def recall(self, query: str, *, tokens: int) -> Any:
+        return self.lines[::-1]
+
+
 class CrashesAtFirst(Plain):
     def __init__(self) -> None:
         raise RuntimeError("no disk")
@@ -195,7 +206,7 @@ class SettlesItself(ComesLater):
 
 class IsSlow(Plain):
     def recall(self, query: str, *, tokens: int) -> Any:
-        time.sleep(0.45)
+        time.sleep(0.2)
         return self.lines
 
 

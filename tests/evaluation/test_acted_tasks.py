@@ -7,24 +7,22 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import ModelReply, ModelRequest
-from assets.memory_items.acting import GUESS
-from pipelines.agents.actions import read_episode
+from assets.worlds.steps import read_episode
 from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.acted.tool_dialogues import RepairItem, ToolItem, ToolTasks
+from pipelines.evaluation.acted.tool_dialogues import ToolItem, ToolTasks
 from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.records import AnswerRow, RecallAt
 from pipelines.evaluation.run import DatasetInfo
-from pipelines.export.views import trace_episodes
+from pipelines.evaluation.verifying.graded import GradedQuestions
 from pipelines.memories.contract import MemorySpec
 from pipelines.opening.models import open_client
 from pipelines.resources.llm.model_api import OpenAiChat
 from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
 from tests.evaluation.test_document_tasks import documents
 from tests.pipelines.llm.scripted_server import on_a_port, settings_for
-from tests.support.code_repairs import made_repair
-from tests.support.research_tasks import EmbeddedModel
+from tests.support.embedded_model import EmbeddedModel
 from tests.support.tool_dialogues import made_dialogue
 
 
@@ -43,7 +41,7 @@ def tasks(*names: str) -> ToolTasks:
         prompts=("evaluation/remember", "evaluation/act"),
         tokens=6000,
     )
-    return ToolTasks(info, tuple(ToolItem(item, item.lengths[0]) for item in items))
+    return ToolTasks(info, tuple(ToolItem(item, item.lengths[0], "English") for item in items))
 
 
 def answers(folder: Path, kind: str, **options: object) -> dict[str, AnswerRow]:
@@ -77,13 +75,14 @@ def test_a_memory_that_keeps_everything_does_the_errand_and_its_steps_are_kept(t
 def test_an_answer_is_graded_again_from_its_steps_alone(tmp_path: Path) -> None:
     data = tasks()
     work = run_of(tmp_path, EmbeddedModel(), data=data, spec=MemorySpec(name="full-history", kind="full-history"))
+    questions = GradedQuestions(work.timelines)
     row = next(row for row in finish(work).answers if row.kind == "question")
-    assert data.graded(work.manifest, row.model_copy(update={"status": "wrong", "given": ""})) == row
+    assert questions.grade(row.model_copy(update={"status": "wrong", "given": ""})) == row
     steps = read_episode(row.reply)
     unsaid = row.model_copy(update={"reply": row.reply.replace(made_dialogue().instance.said, "V-9", 1)})
-    assert data.graded(work.manifest, unsaid).status == "right"  # what a tool gave back is done again, whatever stands there
+    assert questions.grade(unsaid).status == "right"  # what a tool gave back is done again, whatever stands there
     silent = row.model_copy(update={"reply": "[]" if not steps else f"[{steps[0].model_dump_json()}]"})
-    assert data.graded(work.manifest, silent).status == "unknown"
+    assert questions.grade(silent).status == "unknown"
 
 
 @pytest.mark.parametrize("recall_at", ["start", "step", "write", "tool"])
@@ -98,29 +97,36 @@ def test_a_memory_is_asked_when_the_run_says_so(tmp_path: Path, recall_at: Recal
     spec = MemorySpec(name="bm25", kind="bm25")
     work = run_of(tmp_path, Curious(), data=tasks(), spec=spec, recall_at=recall_at, conditions=())
     finished = finish(work)
-    (figures,) = finished.results.episodes
-    assert figures.episodes == 1
-    assert figures.fired == 1
-    assert figures.gave == 1
+    (figures,) = finished.results.own
+    assert figures.count == 1
+    assert figures["fired"].value == 1
+    assert figures["gave"].value == 1
+    steps = figures["steps"].value or 0
     # Beside the first time, before each action or once before the write.
-    assert figures.asked == {"start": 1, "step": figures.steps, "write": 2, "tool": 1}[recall_at]
+    assert figures["asked"].value == {"start": 1, "step": steps, "write": 2, "tool": 1}[recall_at]
     # A call that writes is chosen twice.
-    assert len(asked) == figures.steps + (recall_at == "write" and figures.writes)
+    assert len(asked) == steps + (recall_at == "write" and (figures["writes"].value or 0))
 
 
 def test_recall_at_is_refused_where_nobody_acts(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match="--recall-at is for tool dialogues"):
+    with pytest.raises(EvaluationError, match="recall_at is for tool dialogues"):
         run_of(tmp_path, EmbeddedModel(), data=documents(), spec=MemorySpec(name="bm25", kind="bm25"), recall_at="step")
 
 
 def test_the_figures_of_episodes_count_steps_by_kind(tmp_path: Path) -> None:
     work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=MemorySpec(name="full-history", kind="full-history"))
-    figures = {one.kind: one for one in finish(work).results.episodes}
+    figures: dict[str, dict[str, float | None]] = {}
+    for group in finish(work).results.own:
+        assert group.count == 1
+        figures[group.value] = {name: estimate.value for name, estimate in group.figures.items()}
     whole = figures["question"]
-    assert (whole.passed, whole.episodes, whole.writes, whole.useless) == (1, 1, 1, 0)
-    assert whole.steps == whole.lookups + whole.writes + 2
+    assert (whole["passed"], whole["writes"], whole["useless"]) == (1, 1, 0)
+    assert whole["steps"] == (whole["lookups"] or 0) + 1 + 2
     alone = figures["no_memory"]
-    assert (alone.passed, alone.fired, alone.writes, alone.tokens_per_pass) == (0, None, 0, None)
+    assert alone["passed"] == 0
+    assert alone["fired"] is None
+    assert alone["writes"] == 0
+    assert alone["tokens_per_pass"] is None
 
 
 @pytest.mark.parametrize("at_once", [1, 32])
@@ -136,7 +142,7 @@ def test_any_number_of_tasks_at_once_gives_the_same_rows(tmp_path: Path, at_once
 def test_the_forecast_counts_several_calls_for_an_episode(tmp_path: Path) -> None:
     spec = MemorySpec(name="bm25", kind="bm25")
     work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=spec)
-    assert forecast_run(work.tasks.sizes(work.manifest), work.manifest, prices=PRICES).usage.calls >= 6
+    assert forecast_run(work.timelines, work.manifest, prices=PRICES).usage.calls >= 6
 
 
 @pytest.mark.parametrize("native_tools", [False, True])
@@ -159,24 +165,5 @@ def test_the_same_episode_is_acted_over_http_with_native_tool_calls_and_without(
 
 
 def test_native_tools_are_refused_where_nobody_acts(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match="--native-tools is for dialogues in which an agent acts"):
+    with pytest.raises(EvaluationError, match="native_tools is for dialogues in which an agent acts"):
         run_of(tmp_path, EmbeddedModel(), data=documents(), spec=MemorySpec(name="bm25", kind="bm25"), native_tools=True)
-
-
-def test_a_repair_passes_with_its_rule_and_without_one_at_chance_alone(tmp_path: Path) -> None:
-    made = made_repair().instance
-    info = replace(tasks().info, benchmark="code_repair", name="small repairs 0.1.0", users=(made.task_id,))
-    data = ToolTasks(info, (RepairItem(made, made.lengths[0]),))
-    work = run_of(tmp_path, EmbeddedModel(), data=data, spec=MemorySpec(name="none", kind="none"), arms=True)
-    finished = finish(work)
-    found = {row.kind: row for row in finished.answers}
-    (certificate,) = made.certificates
-    guessed = next(one.right for one in certificate.outcomes if one.condition == GUESS)
-    assert found["facts"].status == found["everything"].status == "right"
-    assert (found["no_memory"].status == "right") == bool(guessed)
-    assert found["stale"].status == "wrong"
-    assert found["stale"].given == made.answer.near_misses[0]
-    (trace,) = trace_episodes(data)
-    assert trace.outcome == 1.0
-    for row in finished.answers:
-        assert data.graded(work.manifest, row.model_copy(update={"status": "unknown", "given": ""})) == row

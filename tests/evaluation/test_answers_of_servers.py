@@ -83,5 +83,5 @@ def test_a_draft_in_a_thought_that_was_cut_off_is_never_an_answer(tmp_path: Path
     assert (finished.results.metrics["overall"].value, finished.results.metrics["unscored"].value) == (0, 1)
     assert {row.reason for row in finished.answers if row.kind == "question"} == {
         "The answer was cut off before it began, at 2 tokens; answer again, and think less. Reasoning took all of the room: "
-        "raise --reply-tokens, or let it reason less."
+        "raise --set reply_tokens, or let it reason less."
     }

@@ -55,6 +55,7 @@ def test_a_run_with_arms_scores_each_beside_no_memory_and_says_what_harm_it_does
     scores = {one.name: one for one in run.results.arms}
     assert list(scores) == ["memory", *ARMS]
     assert (scores["memory"].right.value, scores["memory"].harm.value) == (1.0, 0.0)
+    assert (scores["memory"].gave.value, scores["memory"].changed.value) == (1.0, scores["memory"].gain.value)
     assert scores["noise"].right.value == 1.0
     assert scores["stale"].right.value == 0.0  # a reasoner that believes what it reads
     assert scores["stale"].items < scores["memory"].items  # some values never changed
@@ -64,8 +65,6 @@ def test_a_run_with_arms_scores_each_beside_no_memory_and_says_what_harm_it_does
         assert score.harm.value >= -score.gain.value - 1e-9
 
 
-def test_a_run_without_arms_keeps_its_id_and_one_without_the_condition_none_is_refused(tmp_path: Path) -> None:
-    plain = run_of(tmp_path, HonestModel(), spec=find_memory("full-history"))
-    assert "arms" not in plain.manifest.model_dump()
-    with pytest.raises(EvaluationError, match="--arms compares with no memory"):
+def test_arms_without_the_condition_none_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match="arms compare with no memory"):
         run_of(tmp_path, HonestModel(), spec=find_memory("full-history"), arms=True, conditions=("facts",))

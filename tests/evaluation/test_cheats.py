@@ -1,9 +1,7 @@
 """A memory gains nothing outside the contract: by files, by the interpreter, by the runner's code, by texts, or afterwards."""
 
-import json
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,20 +10,18 @@ import pytest
 from assets.amemgym.records.episode import Episode
 from assets.isolation.boundary import available_kind
 from assets.records.estimate import Estimate
-from assets.records.json_text import parse_json
 from assets.text.words import count_tokens
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
-from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, read_run, read_table, write_table
-from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.folder import PAGE, FinishedRun, read_run
 from pipelines.evaluation.report.formatting import repeat_label
 from pipelines.evaluation.report.markdown import run_report
-from pipelines.evaluation.verification import known_problems, verify_run
+from pipelines.evaluation.verifying.verdict import read_judged_run, verify_run
+from pipelines.experiments.scoring.board_tables import leaderboard_table
 from pipelines.experiments.scoring.compare import compare_runs
-from pipelines.experiments.scoring.leaderboard import board_problems, runs_by_dataset, runs_of_board, write_leaderboard
+from pipelines.experiments.scoring.leaderboard import board_problems, runs_of_board, write_leaderboard
 from pipelines.experiments.scoring.published import baseline_score, not_here, published_problems
-from pipelines.experiments.scoring.ranking import leaderboard_table
 from pipelines.memories.built_in.plain import FullHistory
 from pipelines.memories.contract import MemorySpec
 from pipelines.memories.registry import CONFINED, Confinement, find_memory, host_memory
@@ -119,14 +115,6 @@ def test_a_run_says_which_boundary_kept_its_memory_in_and_one_without_is_marked(
     assert "Cheat (in-process)" in leaderboard_table([kept, free])
 
 
-def edited(folder: Path, *, name: str, changes: dict[str, object]) -> None:
-    """Write the first wrong answer of a run anew, as somebody does who wants a better score."""
-    rows = read_table(folder / name, kind=AnswerRow)
-    place = next(place for place, row in enumerate(rows) if row.kind == "question" and row.status == "wrong")
-    rows[place] = rows[place].model_copy(update=changes)
-    write_table(folder / name, rows, kind=AnswerRow)
-
-
 def test_a_run_as_it_was_made_is_verified_and_keeps_its_code(tmp_path: Path) -> None:
     finished = scored(tmp_path, cheat("Cheat"))
     folder = tmp_path / finished.manifest.run_id
@@ -134,48 +122,9 @@ def test_a_run_as_it_was_made_is_verified_and_keeps_its_code(tmp_path: Path) -> 
 
     assert verdict.problems == ()
     assert verdict.graded == len(finished.answers)
-    assert known_problems(folder) == ()
+    judged = read_judged_run(str(folder), runs=tmp_path)
+    assert (judged.problems, judged.unverified) == ((), verdict.unverified)
     assert (folder / "code" / FILE.name).read_text(encoding="utf-8") == FILE.read_text(encoding="utf-8")
-
-
-def test_edited_results_answers_rows_and_code_fail_verification_and_leave_the_board(tmp_path: Path) -> None:
-    original = tmp_path / scored(tmp_path, cheat("Cheat")).manifest.run_id
-    dropped = read_table(original / "answers.parquet", kind=AnswerRow)
-
-    def problems(edit: Callable[[Path], object]) -> str:
-        shutil.rmtree(tmp_path / "edited", ignore_errors=True)
-        folder = Path(shutil.copytree(original, tmp_path / "edited" / original.name))
-        edit(folder)
-        return "\n".join(verify_run(read_run(str(folder), runs=folder.parent), folder, tasks("ada")).problems)
-
-    def better_results(folder: Path) -> None:
-        results = parse_json((folder / RESULTS).read_bytes())
-        results["metrics"]["overall"] = {"value": 1.0, "low": 1.0, "high": 1.0}
-        (folder / RESULTS).write_text(json.dumps(results), encoding="utf-8")
-
-    def better_row(folder: Path) -> None:
-        edited(folder, name="answers.parquet", changes={"status": "right"})
-
-    def fewer_rows(folder: Path) -> None:
-        write_table(folder / "answers.parquet", [row for row in dropped if row.status != "wrong"], kind=AnswerRow)
-
-    def other_code(folder: Path) -> None:
-        (folder / "code" / FILE.name).write_text("", encoding="utf-8")
-
-    def no_table(folder: Path) -> None:
-        (folder / "memory.parquet").unlink()
-
-    assert "does not follow from the rows, in metrics" in problems(better_results)
-    assert problems(no_table) == "memory.parquet is missing."
-    assert "its reply is graded otherwise by the data set" in problems(better_row)
-    assert "missing, or too many" in problems(fewer_rows)
-    assert "is not what the run was made with" in problems(other_code)
-    # Nobody verified this one, and the board recomputes.
-    better_results(original)
-    [[run_on_board]] = runs_by_dataset(tmp_path)[0]
-    board = leaderboard_table([run_on_board])
-    assert "| off |" in board
-    assert "is off the board, because it failed verification: results.json does not follow from the rows" in board
 
 
 def test_numbers_on_pages_that_do_not_follow_from_the_rows_fail_verification(tmp_path: Path) -> None:
@@ -228,22 +177,24 @@ def test_a_run_says_what_its_repetition_depends_on(places: tuple[str, ...], boun
     assert words in repeat_label(manifest.model_copy(update={"places": places, "boundary": boundary}))
 
 
-def two_users() -> AMemGymTasks:
-    """Ada, and Ben with values of his own in place of two of hers."""
-    text = episode("ben").model_dump_json().replace("vegetarian", "pescetarian").replace("Tue | Thu", "Mon | Fri")
-    ben = Episode.model_validate_json(text)
-    return AMemGymTasks(AMemGymDataset("rehearsal", "e" * 64, (episode("ada"), ben), SETTINGS))
+def users_in_pairs(pairs: int) -> AMemGymTasks:
+    """Ada, and Ben with values of his own in place of two of hers; more such pairs."""
+    episodes: list[Episode] = []
+    for hers, his in (("ada", "ben"), ("cem", "dan"), ("eva", "fay"))[:pairs]:
+        text = episode(his).model_dump_json().replace("vegetarian", "pescetarian").replace("Tue | Thu", "Mon | Fri")
+        episodes += [episode(hers), Episode.model_validate_json(text)]
+    return AMemGymTasks(AMemGymDataset("rehearsal", "e" * 64, tuple(episodes), SETTINGS))
 
 
-def run_on_two(folder: Path, spec: MemorySpec) -> FinishedRun:
-    return finish(run_of(folder, HonestModel(), data=two_users(), spec=spec, conditions=("none",), baselines=False))
+def run_on_six(folder: Path, spec: MemorySpec) -> FinishedRun:
+    return finish(run_of(folder, HonestModel(), data=users_in_pairs(3), spec=spec, conditions=("none",), baselines=False))
 
 
 def test_a_memory_that_knows_answers_it_was_never_told_fails_the_permutation_control_and_leaves_the_board(
     tmp_path: Path,
 ) -> None:
-    knowing = run_on_two(tmp_path, cheat("KnowsTheKeys"))
-    honest = run_on_two(tmp_path, MemorySpec(name="full-history", kind="full-history"))
+    knowing = run_on_six(tmp_path, cheat("KnowsTheKeys"))
+    honest = run_on_six(tmp_path, MemorySpec(name="full-history", kind="full-history"))
     assert knowing.results.control is not None
     assert honest.results.control is not None
     board = leaderboard_table([knowing, honest])
@@ -253,13 +204,4 @@ def test_a_memory_that_knows_answers_it_was_never_told_fails_the_permutation_con
     assert honest.results.metrics["overall"].value == 1
     assert "so it knows answers that it was never told" in run_report(knowing)
     assert f"{knowing.manifest.run_id} is off the board. Permutation control" in board
-    assert [line.split(" | ")[0] for line in board.splitlines()[2:4]] == ["| 1", "| off"]
-
-
-def test_questions_of_the_control_cannot_be_left_out(tmp_path: Path) -> None:
-    finished = run_on_two(tmp_path, cheat("KnowsTheKeys"))
-    folder = tmp_path / finished.manifest.run_id
-    assert verify_run(finished, folder, two_users()).problems == ()
-    left = [row for row in finished.answers if row.kind != "permuted"]
-    told = verify_run(replace(finished, answers=left), folder, two_users()).problems
-    assert "questions of the permutation control are missing among the answers." in told
+    assert [line.split(" | ")[0] for line in board.splitlines()[2:4]] == ["| A", "| off"]

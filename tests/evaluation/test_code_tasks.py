@@ -11,13 +11,13 @@ from tests.support.code_questions import made_question
 def code_tasks() -> DocumentTasks:
     task = made_question().instance
     info = replace(INFO, benchmark="code_qa", name="small code 0.1.0", users=(task.task_id,))
-    return DocumentTasks(info, (DocumentItem(task, task.lengths[0]),))
+    return DocumentTasks(info, (DocumentItem(task, task.lengths[0], "English"),))
 
 
 def test_the_code_is_in_sight_and_no_memory_receives_it() -> None:
     (item,) = code_tasks().documents
-    shown = [message.content for message in item.asked(language="English").task.window]
-    assert shown == [one.perceived for one in made_question().instance.code]
+    shown = [message.content for message in item.readable.task.window]
+    assert shown == [one.text_with_title for one in made_question().instance.code]
     assert not any(one in event.text for one in shown for event in item.events)
 
 

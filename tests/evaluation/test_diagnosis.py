@@ -1,17 +1,26 @@
-"""A wrong answer is a write, read or utilization failure by the state probes, as section 3.3 defines it."""
+"""A wrong answer has the paper's stage, by its state probes (section 3.3), and a failure, by what was recalled as well."""
 
 import pytest
 
 from pipelines.evaluation.amemgym.diagnosis import diagnose
-from pipelines.evaluation.amemgym.interview import last_update_period
-from pipelines.evaluation.records import AnswerRow, AskKind, Failure, Status
+from pipelines.evaluation.amemgym.failed_question import show_failure
+from pipelines.evaluation.amemgym.interview import last_update_period, tellings
+from pipelines.evaluation.records import AnswerRow, AskKind, Failure, Stage, Status
 from tests.evaluation.scripted_evaluation import episode
 from tests.support.scenario import DIET, EVENINGS, GOAL
 
 EPISODE = episode()
 
 
-def answer(item: str, status: Status, *, kind: AskKind = "state", period: int = 2) -> AnswerRow:
+def answer(
+    item: str,
+    status: Status,
+    *,
+    kind: AskKind = "state",
+    period: int = 2,
+    question: str = "q01",
+    recalled: tuple[str, ...] = (),
+) -> AnswerRow:
     """A row of which only these fields matter."""
     return AnswerRow(
         user_id="ada",
@@ -28,18 +37,19 @@ def answer(item: str, status: Status, *, kind: AskKind = "state", period: int = 
         shown=1,
         required=2,
         age=0,
-        probe="q01" if kind == "state" else "",
+        probe=question if kind == "state" else "",
+        memories=recalled,
     )
 
 
-def failure(now: dict[str, Status], then: dict[str, Status]) -> Failure:
-    """The failure of q01 (diet and goal, both told in period 1) at the end of period 2."""
+def stage(now: dict[str, Status], then: dict[str, Status]) -> Stage:
+    """The stage that lost q01 (diet and goal, both told in period 1) at the end of period 2."""
     rows = [
         answer("q01", "wrong", kind="question"),
         *(answer(name, status) for name, status in now.items()),
         *(answer(name, status, period=1) for name, status in then.items()),
     ]
-    return diagnose(EPISODE, rows)[0].failure
+    return diagnose(EPISODE, rows)[0].stage
 
 
 def test_values_are_last_written_where_the_user_told_them() -> None:
@@ -63,23 +73,101 @@ def test_values_are_last_written_where_the_user_told_them() -> None:
         (("wrong", "unscored"), ("right", "right"), "undiagnosed"),
     ],
 )
-def test_the_probes_decide_what_failed(now: tuple[Status, Status], then: tuple[Status, Status], expected: Failure) -> None:
-    assert failure(dict(zip((DIET, GOAL), now, strict=True)), dict(zip((DIET, GOAL), then, strict=True))) == expected
+def test_the_probes_decide_the_stage(now: tuple[Status, Status], then: tuple[Status, Status], expected: Stage) -> None:
+    assert stage(dict(zip((DIET, GOAL), now, strict=True)), dict(zip((DIET, GOAL), then, strict=True))) == expected
 
 
 def test_right_and_unscored_answers_have_no_failure() -> None:
     for status in ("right", "unscored"):
         rows = [answer("q01", status, kind="question"), answer(DIET, "wrong"), answer(GOAL, "wrong")]
-        assert diagnose(EPISODE, rows)[0].failure == ""
+        found = diagnose(EPISODE, rows)[0]
+        assert (found.failure, found.stage) == ("", "")
 
 
 def test_a_probe_goes_with_the_question_that_it_was_asked_for() -> None:
-    def own(item: str, status: Status, question: str) -> AnswerRow:
-        return answer(item, status).model_copy(update={"probe": question})
-
-    rows = [answer("q01", "wrong", kind="question"), own(DIET, "right", "q01"), own(GOAL, "right", "q01")]
-    rows += [own(DIET, "wrong", "q02"), own(GOAL, "wrong", "q02")]
-    rows += [own(name, "wrong", "q01").model_copy(update={"period": 1}) for name in (DIET, GOAL)]
+    rows = [answer("q01", "wrong", kind="question"), answer(DIET, "right"), answer(GOAL, "right")]
+    rows += [answer(name, "wrong", question="q02") for name in (DIET, GOAL)]
+    rows += [answer(name, "wrong", period=1) for name in (DIET, GOAL)]
     found = diagnose(EPISODE, rows)[0]
 
-    assert (found.known, found.failure) == (True, "utilization")
+    assert (found.stage, found.failure) == ("utilization", "not_used")
+
+
+OLD_DIET, NEW_DIET = (f"user: {telling.event.text}" for telling in tellings(EPISODE, DIET, period=2))
+EVENING = tellings(EPISODE, EVENINGS, period=2)[-1].event.text
+NOTHING, BOTH = (), (OLD_DIET, NEW_DIET, EVENING)
+Texts = tuple[str, ...]
+
+
+def of_diet(
+    recalled: Texts, now: Status, then: Status, *, probed: Texts = NOTHING, earlier: Texts = NOTHING, rewritten: int = 0
+) -> AnswerRow:
+    """The wrong answer to q02, whose evenings were told now and came back, and whose diet was told in period 1.
+
+    `probed`: what came back for the probe; `earlier`: for the question in period 1.
+    """
+    found = answer("q02", "wrong", kind="question", recalled=(*recalled, EVENING)).model_copy(update={"rewritten": rewritten})
+    rows = [
+        found,
+        answer("q02", "wrong", kind="question", period=1, recalled=earlier),
+        answer(EVENINGS, "right", question="q02"),
+    ]
+    rows += [answer(DIET, now, question="q02", recalled=probed), answer(DIET, then, question="q02", period=1)]
+    return diagnose(EPISODE, rows)[0]
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (of_diet((NEW_DIET,), "right", "right"), "not_used"),
+        (of_diet((NEW_DIET,), "wrong", "wrong"), "misread"),
+        (of_diet((NEW_DIET,), "wrong", "right"), "misread"),
+        (of_diet((OLD_DIET,), "wrong", "wrong"), "not_written"),
+        (of_diet(NOTHING, "wrong", "right"), "not_recalled"),
+        # That it was written shows in what came back elsewhere: when it was told, or for the probe.
+        (of_diet(NOTHING, "wrong", "wrong", earlier=(NEW_DIET,)), "not_recalled"),
+        (of_diet(NOTHING, "wrong", "wrong", probed=(NEW_DIET,)), "not_recalled"),
+        (of_diet(NOTHING, "right", "right", probed=(NEW_DIET,)), "not_recalled"),
+        # Known from other words, or from words of the memory's own.
+        (of_diet(NOTHING, "right", "wrong"), "not_used"),
+        (of_diet(("She eats no meat.",), "right", "wrong", probed=(NEW_DIET,), rewritten=1), "not_used"),
+    ],
+)
+def test_what_came_back_decides_the_failure(found: AnswerRow, expected: Failure) -> None:
+    assert found.failure == expected
+
+
+@pytest.mark.parametrize("recalled", [(NEW_DIET, OLD_DIET), (OLD_DIET, NEW_DIET)])
+def test_a_misread_value_has_the_hint_that_an_older_one_stood_below_it(recalled: Texts) -> None:
+    found = of_diet(recalled, "wrong", "wrong")
+    assert (found.failure, found.against_time) == ("misread", recalled[1] == OLD_DIET)
+
+
+def test_of_a_whole_agent_the_probes_alone_decide() -> None:
+    rows = [answer("q01", "wrong", kind="question"), answer(DIET, "right", recalled=BOTH), answer(GOAL, "right")]
+    assert diagnose(EPISODE, rows, sees_recall=False)[0].failure == "not_used"
+
+
+def test_what_was_not_probed_is_unknown() -> None:
+    [found] = diagnose(EPISODE, [answer("q01", "wrong", kind="question")])
+    assert (found.stage, found.failure) == ("undiagnosed", "undiagnosed")
+
+
+def test_a_failed_question_is_shown_in_a_few_lines_with_the_needed_values_marked() -> None:
+    row = of_diet((NEW_DIET, OLD_DIET, *map(str, range(90))), "wrong", "wrong")
+    [question] = [question for question in EPISODE.questions if question.question_id == "q02"]
+    given, expected = question.answer_choices[1], question.answer_choices[0]
+    lines = show_failure(EPISODE, row.model_copy(update={"given": given.choice_id, "expected": expected.choice_id}))
+    shown = "\n".join(lines)
+
+    assert len(lines) <= 14
+    assert [line.strip() for line in lines if "diet: " in line] == [
+        "needed    diet: vegetarian",
+        "> 2020-11-03  diet: vegetarian",
+        "2020-09-12  diet: eats everything",
+    ]
+    assert "recalled  93 texts" in shown
+    assert f"chosen    {', '.join(given.state)}: " in shown
+    assert f"right     {', '.join(expected.state)}: " in shown
+    assert "failure   misread" in shown
+    assert "older value stands below" in shown

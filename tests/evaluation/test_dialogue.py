@@ -59,6 +59,17 @@ def test_a_telling_message_is_asked_for_again_with_what_is_wrong_with_it() -> No
     assert f"reveals {DIET}" in model.asked("evaluation/follow_up")[1].messages[-1].content
 
 
+def test_the_check_sees_the_opening_message_and_what_was_said_last() -> None:
+    model = HonestModel()
+    message_of(model)
+    (request,) = model.asked("evaluation/check_turn")
+    shown = request.messages[-1].content
+    assert f"<opening_message>\n{SESSION.query}\n</opening_message>" in shown
+    assert "<said_before>\nassistant: Which evenings?\n</said_before>" in shown
+    both = [model.asked(name)[0].messages[-1].content for name in ("evaluation/follow_up", "evaluation/check_turn")]
+    assert all("<tracked_variables>" in text for text in both)
+
+
 def test_what_still_tells_after_three_tries_is_sent_and_counted() -> None:
     found = message_of(HonestModel({"evaluation/check_turn": revealing(*["vegetarian"] * 3)}))
 

@@ -12,6 +12,7 @@ from assets.llm.ports import EndpointError, ModelReply, ModelRequest
 from assets.memory_items.tasks import MemoryTask
 from assets.recipe.deep_research import DeepResearchRecipe
 from assets.recipe.loading import load_recipe
+from assets.records.estimate import Estimate
 from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
 from dataset_card.release.content import ReleaseContent
 from dataset_card.release_store.folder import write_release
@@ -20,20 +21,24 @@ from pipelines.evaluation.answered.document_tasks import BUDGET, DocumentItem, D
 from pipelines.evaluation.answered.releases import read_table_rows
 from pipelines.evaluation.folder import FinishedRun, read_run, read_table
 from pipelines.evaluation.forecast import forecast_run
-from pipelines.evaluation.isolated import CONDITIONS, EventRow, MemoryRow
-from pipelines.evaluation.metrics.episodes import EpisodeFigures
+from pipelines.evaluation.isolated import CONDITIONS
+from pipelines.evaluation.metrics.isolated_scores import MemoryRow
+from pipelines.evaluation.metrics.own import OwnFigures
 from pipelines.evaluation.metrics.results import memory_rows
 from pipelines.evaluation.options import EvaluationOptions
+from pipelines.evaluation.records import EventRow
 from pipelines.evaluation.report.formatting import nothing_recalled
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import DatasetInfo, Run
+from pipelines.evaluation.timeline.steps import Write
+from pipelines.experiments.scoring.board_tables import leaderboard_table
 from pipelines.experiments.scoring.compare import compare_runs
-from pipelines.experiments.scoring.ranking import leaderboard_table
 from pipelines.memories.contract import MemoryEvent, MemorySpec
 from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
 from tests.evaluation.test_evaluate_command import output_of
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel, made_task, make, small_recipe, worlds
+from tests.support.embedded_model import EmbeddedModel
+from tests.support.research_tasks import made_task, make, small_recipe, worlds
 
 INFO = DatasetInfo(
     benchmark="deep_research",
@@ -67,7 +72,7 @@ def documents(*names: str) -> DocumentTasks:
     made = made_task().instance
     tasks = [made.model_copy(update={"task_id": name}) for name in names or (made.task_id,)]
     info = replace(INFO, users=tuple(task.task_id for task in tasks))
-    return DocumentTasks(info, tuple(DocumentItem(task, task.lengths[0]) for task in tasks))
+    return DocumentTasks(info, tuple(DocumentItem(task, task.lengths[0], "English") for task in tasks))
 
 
 def evaluated(folder: Path, kind: str, *, data: DocumentTasks | None = None, **options: Any) -> FinishedRun:
@@ -100,7 +105,7 @@ def test_the_demo_tells_a_memory_that_searches_from_one_that_keeps_what_came_las
     assert isinstance(recipe, DeepResearchRecipe)
     tasks = [run(make(world, recipe=recipe, model=EmbeddedModel())).instance for world in worlds(recipe)[:4]]
     info = replace(INFO, users=tuple(task.task_id for task in tasks), tokens=BUDGET)
-    data = DocumentTasks(info, tuple(DocumentItem(task, task.lengths[0]) for task in tasks))
+    data = DocumentTasks(info, tuple(DocumentItem(task, task.lengths[0], "English") for task in tasks))
     found = {kind: evaluated(tmp_path, kind, data=data).results.metrics["overall"].value for kind in ("bm25", "window", "none")}
     assert found["none"] == 0
     assert (found["bm25"] or 0) >= (found["window"] or 0) + 0.25
@@ -112,8 +117,8 @@ def test_scores_by_length_and_by_facts_stand_in_report_and_board(tmp_path: Path)
     assert groups == [("length", 4000, 0.0), ("facts", 2, 0.0)]
     assert all(group.recalled_tokens <= 500 for group in window.results.isolated_by)
     assert "## By length, and by needed facts" in run_report(full)
-    assert "write failure" not in run_report(full)
-    assert "| 1 | full-history | documents |" in leaderboard_table([window, full])
+    assert "not written" not in run_report(full)
+    assert "| full-history | document |" in leaderboard_table([window, full])
     assert [row.metric for pair in compare_runs([full, window]).pairs for row in pair.differences] == ["overall"]
 
 
@@ -127,12 +132,15 @@ def test_rows_for_reward_models_say_what_was_written_and_read(tmp_path: Path) ->
     assert read_run(finished.manifest.run_id, runs=tmp_path).results == finished.results
 
 
-def test_documents_arrive_by_turn_and_the_question_is_never_written() -> None:
-    [item] = documents().documents
-    batches = item.batches
+def test_documents_arrive_by_turn_and_the_question_is_never_written(tmp_path: Path) -> None:
+    data = documents()
+    [item] = data.documents
+    [timeline] = data.timelines(work(tmp_path, "none", data=data).manifest)
+    batches = [step.events for step in timeline.steps if isinstance(step, Write)]
+    assert [event for batch in batches for event in batch] == item.events
     assert len(batches) == len(made_task().turns.turns)
     assert all(isinstance(event, MemoryEvent) and item.task.question not in event.text for event in item.events)
-    assert item.asked(language="English").task.window == ()
+    assert item.readable.task.window == ()
 
 
 def test_a_run_goes_on_after_the_tasks_that_are_done(tmp_path: Path) -> None:
@@ -148,7 +156,7 @@ def test_a_run_goes_on_after_the_tasks_that_are_done(tmp_path: Path) -> None:
 def test_the_forecast_is_what_the_run_asks(tmp_path: Path) -> None:
     model = Counting()
     run = work(tmp_path, "full-history", data=documents("one", "two"), model=model, curve=(300,))
-    size = forecast_run(run.tasks.sizes(run.manifest), run.manifest, prices=PRICES)
+    size = forecast_run(run.timelines, run.manifest, prices=PRICES)
     finish(run)
     assert size.calls == len(model.asked) == 12
     assert size.steps == 2
@@ -186,17 +194,15 @@ def test_a_memory_that_no_episode_asked_is_not_told_that_it_gave_nothing(tmp_pat
     run = evaluated(tmp_path, "bm25")
     silent = replace(run, answers=[row.model_copy(update={"memories": ()}) for row in run.answers])
     assert "gave back nothing" in nothing_recalled(silent)
-    counts = dict.fromkeys(("steps", "lookups", "writes", "useless"), 1.0)
-    shares = dict.fromkeys(("fired", "gave", "filled", "tokens_per_pass"))
-    never = EpisodeFigures.model_validate({"kind": "question", "episodes": 1, "passed": 0, "asked": 0.0, **counts, **shares})
-    assert nothing_recalled(replace(silent, results=run.results.model_copy(update={"episodes": (never,)}))) == ""
+    never = OwnFigures(by="kind", value="question", count=1, figures={"asked": Estimate(value=0.0, low=None, high=None)})
+    assert nothing_recalled(replace(silent, results=run.results.model_copy(update={"own": (never,)}))) == ""
 
 
 @pytest.mark.parametrize(
     ("options", "whole", "words"),
     [
-        ({"wording": "paper"}, False, "--wording is for AMemGym"),
-        ({"replayed_run": "run"}, False, "--replay is for AMemGym"),
+        ({"wording": "paper"}, False, "wording is for AMemGym"),
+        ({"replay": "run"}, False, "replay is for AMemGym"),
         ({}, True, "--assistant is for AMemGym"),
     ],
 )

@@ -40,14 +40,18 @@ def home(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return tmp_path
 
 
-def materialized(variant: str = "demo", *, benchmark: Benchmark = AMEMGYM, **config: Any) -> dg.ExecuteInProcessResult:
-    """The asset of the variant, with this config."""
+def materialized(
+    variant: str = "demo", *, benchmark: Benchmark = AMEMGYM, tags: dict[str, str] | None = None, **config: Any
+) -> dg.ExecuteInProcessResult:
+    """The asset of the variant, with this config, which asks for one memory below a limit where it says nothing else."""
+    config = {"memories": ["full-history"], "max_tokens": 10_000_000, **config}
     return dg.materialize(
         [evaluation_asset(benchmark), evaluation_check(benchmark)],
         partition_key=variant,
         run_config={"ops": {benchmark.key("evaluation"): {"config": config}}},
         instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
         raise_on_error=False,
+        tags=tags,
     )
 
 
@@ -98,6 +102,23 @@ def test_two_assistants_of_one_name_are_both_shown(home: Path, monkeypatch: pyte
     assert "| bm25, topk 4 |" in shown["overall_by_period"]
 
 
+@pytest.mark.parametrize("config", [{"memories": []}, {"max_tokens": None}], ids=["no memory", "no limit"])
+def test_a_run_that_names_no_memory_or_no_limit_evaluates_nothing_and_does_not_fail(home: Path, config: dict[str, Any]) -> None:
+    result = materialized(**config)
+    assert result.success
+    assert result.asset_materializations_for_node("evaluation") == []
+    assert result.get_asset_check_evaluations() == []
+    assert not (home / "runs").exists()
+
+
+def test_a_backfill_that_asks_for_no_memory_evaluates_nothing_and_has_the_asset_made(home: Path) -> None:
+    result = materialized(memories=[], tags={"dagster/backfill": "every asset"})
+    [event] = result.asset_materializations_for_node("evaluation")
+    assert str(event.metadata["unasked"].value).startswith("Nothing is evaluated")
+    assert [check.passed for check in result.get_asset_check_evaluations()] == [True]
+    assert not (home / "runs").exists()
+
+
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(
     ("config", "sentence"),
@@ -107,13 +128,13 @@ def test_two_assistants_of_one_name_are_both_shown(home: Path, monkeypatch: pyte
         ({"memories": ["bm25", "mine.yaml"]}, "The memory 'mine.yaml' is code or a file"),
         ({"memories": ["provider+mine:Mine"]}, "The memory 'provider+mine:Mine' is code or a file"),
         ({"memories": ["mcp+file:///mine.py"]}, "The memory 'mcp+file:"),
-        ({"users": 9}, "has 2 users"),
+        ({"options": {"users": 9}}, "has 2 users"),
+        ({"options": {"token": 4000}}, "has 'token', which is no option of an evaluation; these are: tokens"),
         ({"version": "7.0.0"}, "has no version 7.0.0; there are 0.1.0."),
-        ({"memories": []}, "No memory is given"),
         ({"memories": ["http://otter:narwhal@host"]}, "cannot hold a password or a query here"),
         ({"memories": ["mcp+http://host/mcp?key=narwhal"]}, "as in http://host#Authorization=Basic $MY_LOGIN"),
         ({"memories": ["http://host#X-Steal=$OPENAI_API_KEY"]}, "needs variables of the environment"),
-        ({"seed": -1}, "is 0 or more, not -1"),
+        ({"options": {"seed": -1}}, "seed has to be 0 or more"),
         ({"max_cost_usd": 0.0}, "A budget must be a finite number above 0, not 0"),
         ({"max_tokens": -5}, "A budget must be a finite number above 0, not -5"),
     ],
@@ -129,7 +150,7 @@ def test_a_problem_ends_the_run_with_one_sentence(config: dict[str, Any], senten
     assert "narwhal" not in data.description
 
 
-@pytest.mark.parametrize("benchmark", [entry.benchmark for entry in BENCHMARKS], ids=lambda benchmark: benchmark.name)
+@pytest.mark.parametrize("benchmark", [entry.benchmark for entry in BENCHMARKS.values()], ids=lambda benchmark: benchmark.name)
 def test_the_job_evaluates_and_makes_nothing_else(benchmark: Benchmark) -> None:
     """Its only parent is its own benchmark's release: Dagster asks "Are you sure?" where a parent was never made."""
     asset = benchmark.key("evaluation")

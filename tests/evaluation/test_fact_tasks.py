@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from assets.llm.ports import EndpointError, ModelReply, ModelRequest
 from assets.llm.usage import Usage
 from assets.records.estimate import Estimate
+from pipelines.evaluation.answered.fact_metrics import MOMENTS
 from pipelines.evaluation.answered.fact_tasks import FactTasks
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import forecast_run
-from pipelines.evaluation.metrics.facts import MOMENTS, FactFigures
+from pipelines.evaluation.metrics.own import OwnFigures
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import DatasetInfo
 from pipelines.experiments.scoring.compare import compare_runs, comparison_report
@@ -19,7 +21,7 @@ from pipelines.experiments.scoring.leaderboard import leaderboard_data
 from pipelines.experiments.scoring.twins import difference_of_independent, twin_gaps, twin_report
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
-from tests.support.research_tasks import EmbeddedModel
+from tests.support.embedded_model import EmbeddedModel
 from tests.support.user_facts import made_facts
 
 BAD_MEMORIES = Path(__file__).with_name("bad_memories.py")
@@ -47,32 +49,32 @@ def evaluated(folder: Path, kind: str, **options: Any) -> FinishedRun:
     return finish(run_of(folder, EmbeddedModel(), data=tasks(), spec=spec, **options))
 
 
-def figures(run: FinishedRun, by: str) -> dict[str, FactFigures]:
-    return {one.value: one for one in run.results.facts if one.by == by}
+def figures(run: FinishedRun, by: str) -> dict[str, OwnFigures]:
+    return {one.value: one for one in run.results.own if one.by == by}
 
 
 def test_whoever_keeps_everything_is_right_on_each_kind_and_whoever_keeps_nothing_knows_nothing(tmp_path: Path) -> None:
     full = figures(evaluated(tmp_path, "full-history"), "kind")
     none = figures(evaluated(tmp_path, "none"), "kind")
     assert set(full) == KINDS
-    assert {one.right.value for one in full.values()} == {1.0}
-    assert none["course"].not_known.value == 1.0
-    assert none["never_said"].right.value == none["deleted"].right.value == 1.0
-    assert (none["all"].right.value or 0) < 0.5
+    assert {one["right"].value for one in full.values()} == {1.0}
+    assert none["course"]["not_known"].value == 1.0
+    assert none["never_said"]["right"].value == none["deleted"]["right"].value == 1.0
+    assert (none["all"]["right"].value or 0) < 0.5
 
 
 @pytest.mark.parametrize("kind", ["bm25", "full-history"])
 def test_calls_that_a_request_to_forget_takes_are_announced(tmp_path: Path, kind: str) -> None:
     spec = MemorySpec(name=kind, kind=kind)
     work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=spec)
-    announced = forecast_run(work.tasks.sizes(work.manifest), work.manifest, prices=PRICES).sizes["memory"].calls
+    announced = forecast_run(work.timelines, work.manifest, prices=PRICES).sizes["memory"].calls
     assert announced == finish(work).results.spending.get("memory", Usage()).calls
 
 
 def test_a_deleted_value_is_found_in_what_is_recalled_at_each_moment(tmp_path: Path) -> None:
     def held(kind: str) -> list[float | None]:
         found = figures(evaluated(tmp_path, kind), "moment")
-        return [found[moment].in_texts.value for moment in MOMENTS]
+        return [found[moment]["in_texts"].value for moment in MOMENTS]
 
     # One that has no `forget` is told the request and keeps what it knew; one that follows it has the mail alone.
     assert held("full-history") == [1.0, 1.0, 1.0, 1.0]
@@ -81,7 +83,7 @@ def test_a_deleted_value_is_found_in_what_is_recalled_at_each_moment(tmp_path: P
 
 def test_what_is_dropped_when_the_memory_settles_is_there_until_then_and_leaks_after_the_mail(tmp_path: Path) -> None:
     found = figures(evaluated(tmp_path, f"{BAD_MEMORIES}:ForgetsWhenItSettles"), "moment")
-    assert [found[moment].leaked.value for moment in MOMENTS] == [1.0, 0.0, 1.0, 1.0]
+    assert [found[moment]["leaked"].value for moment in MOMENTS] == [1.0, 0.0, 1.0, 1.0]
 
 
 def test_facts_stand_in_report_board_and_comparison(tmp_path: Path) -> None:
@@ -122,3 +124,33 @@ def test_the_gap_of_independent_halves_has_the_limits_of_both() -> None:
     assert gap.value == 0.4
     assert gap.low == pytest.approx(0.4 - (0.1**2 + 0.1**2) ** 0.5, abs=1e-6)
     assert gap.high == pytest.approx(0.4 + (0.05**2 + 0.1**2) ** 0.5, abs=1e-6)
+
+
+class BreakingOff(EmbeddedModel):
+    """The embedded model, which is gone after so many calls."""
+
+    def __init__(self, calls_left: int) -> None:
+        super().__init__()
+        self.calls_left = calls_left
+        self.asked = list[str]()
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        if len(self.asked) == self.calls_left:
+            raise EndpointError("The endpoint is gone.")
+        self.asked.append(request.labels.prompt)
+        return await super().complete(request)
+
+
+def test_a_life_that_broke_off_goes_on_after_the_moment_that_it_had_reached(tmp_path: Path) -> None:
+    spec = MemorySpec(name="bm25", kind="bm25")
+    model = BreakingOff(1000)
+    whole = finish(run_of(tmp_path / "whole", model, data=tasks(), spec=spec))
+    # The request to forget takes a call of the memory's own; what is asked at once takes the next two.
+    broken = run_of(tmp_path / "broken", BreakingOff(3), data=tasks(), spec=spec)
+    with pytest.raises(EndpointError, match="gone"):
+        finish(broken)
+    broken.folder.close()
+    again = BreakingOff(1000)
+    finished = finish(run_of(tmp_path / "broken", again, data=tasks(), spec=spec))
+    assert len(again.asked) == len(model.asked) - 2
+    assert finished.results == whole.results

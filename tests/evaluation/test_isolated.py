@@ -1,6 +1,9 @@
 """Isolated scores: what goes into the recall slot in each condition, and what the differences come to."""
 
-from pipelines.evaluation.isolated import MemoryRow, ReasonerWithMemory, contents_of, isolated_scores
+import pytest
+
+from pipelines.evaluation.isolated import ReasonerWithMemory, contents_of
+from pipelines.evaluation.metrics.isolated_scores import MemoryRow, isolated_scores
 from pipelines.evaluation.reasoning import ReadableTask, Reasoner, ask
 from pipelines.memories.contract import MemoryEvent, Task
 from tests.evaluation.scripted_evaluation import HonestModel
@@ -25,6 +28,13 @@ def test_the_reasoner_reads_what_was_recalled_then_the_window_then_the_task() ->
     head, last = model.requests[-1].messages
     assert "user: I drink green tea." in head.content
     assert last.content == TASK.text
+
+
+@pytest.mark.parametrize("later_holds", [False, True])
+def test_the_reasoner_is_told_that_the_later_entry_holds_only_where_the_run_says_so(later_holds: bool) -> None:
+    model = HonestModel({"chat": "green"})
+    run(Reasoner(model, "test-model", seed=7, later_holds=later_holds).answer(["red", "green"], TASK))
+    assert ("the later one holds" in model.requests[-1].messages[0].content) is later_holds
 
 
 def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_unread() -> None:
@@ -64,21 +74,24 @@ def row(cluster: str, **right: bool | None) -> MemoryRow:
 def test_the_gain_is_the_difference_to_none_and_its_share_that_of_the_needed_facts() -> None:
     rows = [row("ada", S=True, N=False, O=True, F=True), row("ada", S=False, N=False, O=True, F=False)]
     rows += [row("ben", S=True, N=True, O=True, F=True), row("ben", S=False, N=False, O=False, F=False)]
-    scores = isolated_scores(rows, seed=7)
+    scores = isolated_scores(rows)
 
     assert scores is not None
-    assert (scores.items, scores.memory.value, scores.none.value, scores.facts.value) == (4, 0.5, 0.25, 0.75)
+    assert scores.items == 4
+    assert scores.memory.value == 0.5
+    assert scores.none.value == 0.25
+    assert scores.facts.value == 0.75
     assert (scores.gain.value, scores.gain_share.value) == (0.25, 0.5)
-    assert scores.gain.low is not None
+    assert scores.gain.low is None, "two users have no interval"
 
 
 def test_where_the_facts_bring_nothing_there_is_no_share_and_rows_without_all_conditions_do_not_count() -> None:
     same = row("ada", S=True, N=True, O=True, F=True)
-    scores = isolated_scores([same, row("ada", S=False, N=None, O=None, F=None)], seed=7)
+    scores = isolated_scores([same, row("ada", S=False, N=None, O=None, F=None)])
 
     assert scores is not None
     assert (scores.items, scores.gain_share.value) == (1, None)
-    assert isolated_scores([row("ada", S=True, N=None, O=None, F=None)], seed=7) is None
+    assert isolated_scores([row("ada", S=True, N=None, O=None, F=None)]) is None
 
 
 def test_every_column_of_a_memory_row_says_what_it_holds() -> None:

@@ -20,8 +20,8 @@ from tests.pipelines.chained import IN_FLIGHT, endpoint
 from tests.support.commands import amemgym, kill, own_surroundings
 from tests.support.waiting import LONG, until
 
-SERVED = ("--model", model_name(), "--embedding-model", model_name())
-USERS = ("ada", "ben", "cleo")
+SERVED = ("--model", model_name(), "--set", f"embedding_model={model_name()}")
+USERS = ("ada", "ben")
 WAITS = "is being run by another process; waiting for it."
 KEPT = "SELECT count(*) FROM replies"
 CALLS_MADE_TWICE = "SELECT count(*) - count(DISTINCT request) FROM calls WHERE cache_hit = 0"

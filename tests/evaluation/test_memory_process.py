@@ -8,9 +8,13 @@ import pytest
 
 from assets.isolation.boundary import KINDS, Kind, holds
 from assets.llm.ports import EndpointError, RequestFailed
+from pipelines.errors import EvaluationError
 from pipelines.memories import registry
+from pipelines.memories.check import check_memory
+from pipelines.memories.code_identity import code_files
 from pipelines.memories.contract import MemoryEvent
-from pipelines.memories.hosting import MemoryFailed, MemoryHost
+from pipelines.memories.failures import MemoryFailed
+from pipelines.memories.hosting import MemoryHost
 from pipelines.memories.registry import find_memory, host_memory
 from tests.evaluation.scripted_evaluation import HonestModel
 from tests.evaluation.test_memories import tools
@@ -66,6 +70,18 @@ class Reaching(Mine):
         system_file = Path("/etc/passwd")
         work = [socket.socket, lambda: own_file.write_text(""), system_file.read_text, tempfile.TemporaryFile]
         return [tried(one) for one in work]
+
+
+class Following(Mine):
+    async def recall(self, query, *, tokens):
+        def read(path):
+            try:
+                return path.read_text()
+            except OSError:
+                return "not there"
+
+        folder = Path(__file__).parent
+        return [read(folder / name) for name in ("model.bin", "up/key.txt", "sub/deep.bin", "same.txt")]
 
 
 class Plain:
@@ -162,3 +178,170 @@ def test_the_network_is_there_for_a_memory_that_declares_it(
     monkeypatch.setattr(registry, "available_kind", lambda: kind)
     socket, own_file, system_file, _ = asked(hosted(tmp_path, "Reaching", network="true"), "what")
     assert (socket, own_file, system_file) == ("done", "refused", "refused")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_link_in_its_folder_shows_nothing_that_lies_elsewhere_and_one_sentence_names_it(
+    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not holds(kind):
+        pytest.skip(f"{kind} does not hold here")
+    monkeypatch.setattr(registry, "available_kind", lambda: kind)
+    own = tmp_path / "own"
+    for folder in (own / ".git", own / "sub", own / "venv"):
+        folder.mkdir(parents=True)
+    (tmp_path / "key.txt").write_text("secret")
+    (own / "real.txt").write_text("seen")
+    (own / "venv" / "pyvenv.cfg").write_text("")
+    for link, place in (
+        ("model.bin", "../key.txt"),
+        ("up", ".."),
+        ("same.txt", "real.txt"),
+        ("self", "."),
+        ("gone", "nowhere"),
+    ):
+        (own / link).symlink_to(place)
+    (own / "sub" / "deep.bin").symlink_to("../../key.txt")
+    (own / "venv" / "python").symlink_to("/usr/bin/python3")
+    assert asked(hosted(tmp_path, "Following"), "what") == ["not there", "not there", "not there", "seen"]
+    spec = find_memory(f"{own / 'mine.py'}:Following")
+    (first, *_) = run(check_memory(spec, tools(HonestModel())))
+    assert first.word == "warns"
+    assert first.sentence == "'Following' is not shown what links in its folder lead to elsewhere: model.bin, up, sub/deep.bin."
+
+
+def test_a_link_in_place_of_its_file_or_of_what_that_imports_is_not_followed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    own = tmp_path / "own"
+    for folder in (elsewhere, own):
+        folder.mkdir()
+    (elsewhere / "mine.py").write_text("import helper\n")
+    (elsewhere / "helper.py").write_text("key = 'secret'\n")
+    (own / "mine.py").write_text("import helper\n")
+    (own / "helper.py").symlink_to(elsewhere / "helper.py")
+    (own / "linked.py").symlink_to(elsewhere / "mine.py")
+    assert code_files(f"{own / 'mine.py'}:Mine") == {"mine.py": own / "mine.py"}
+    with pytest.raises(
+        EvaluationError, match=r"linked\.py is a link that leads out of its folder; give the file that it leads"
+    ):
+        find_memory(f"{own / 'linked.py'}:Mine")
+
+
+REFUSED = """
+import os
+import sqlite3
+import urllib.request
+
+
+class Refused:
+    def write(self, events): ...
+
+    def recall(self, query, *, tokens):
+        getattr(self, query)()
+
+    def database(self):
+        sqlite3.connect("memory.db").execute("create table m(t)")
+
+    def beside(self):
+        open(os.path.join(os.path.dirname(__file__), "notes.json"), "w")
+
+    def relative(self):
+        open("notes.json", "w")
+
+    def variable(self):
+        os.environ["MY_SERVICE_KEY"]
+
+    def client(self):
+        raise ValueError("api_key must be set by passing api_key or by the OPENAI_API_KEY environment variable")
+
+    def network(self):
+        urllib.request.urlopen("http://memory.example/v1", timeout=2)
+
+    def fault(self):
+        [][10]
+"""
+FILES = "writes only where `tempfile` makes files and folders."
+NETWORK = "That was the sandbox: its process has no network; the setting network=true gives it one."
+HINTS = {
+    "database": FILES,
+    "beside": FILES,
+    "relative": FILES,
+    "variable": "the setting api_key: $MY_SERVICE_KEY.",
+    "client": "the setting api_key: $OPENAI_API_KEY.",
+    "network": NETWORK,
+    "fault": "IndexError: list index out of range",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_sandbox_refuses_is_told_as_that_with_what_to_do(
+    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Case memory-writes-beside-itself: 'sqlite3.OperationalError: unable to open database file', and no more."""
+    if not holds(kind):
+        pytest.skip(f"{kind} does not hold here")
+    monkeypatch.setattr(registry, "available_kind", lambda: kind)
+    (tmp_path / "own").mkdir()
+    path = tmp_path / "own" / "refused.py"
+    path.write_text(REFUSED, encoding="utf-8")
+
+    async def sentences() -> dict[str, str]:
+        host = host_memory(find_memory(f"{path}:Refused"), tools(HonestModel()))
+        memory = await host.new_memory()
+        told = dict[str, str]()
+        for what in HINTS:
+            with pytest.raises(MemoryFailed) as failed:
+                await memory.recall(what, tokens=100)
+            told[what] = str(failed.value)
+        await host.close()
+        return told
+
+    for what, sentence in run(sentences()).items():
+        assert sentence.endswith(HINTS[what])
+
+
+SHARING = """
+from pathlib import Path
+
+TOLD = []
+
+
+class Locked:
+    def __init__(self):
+        store = Path.home() / "store"
+        if store.exists():
+            raise RuntimeError("Storage folder is already accessed by another instance")
+        store.mkdir()
+
+    def write(self, events):
+        TOLD.extend(event.text for event in events)
+
+    def recall(self, query, *, tokens):
+        return list(TOLD)
+
+
+class Listed(Locked):
+    def __init__(self): ...
+"""
+
+
+def test_memories_that_share_a_home_or_a_module_are_told_how_each_gets_its_own(tmp_path: Path) -> None:
+    """Case mem0-package-telemetry-store: 'Storage folder is already accessed by another instance', and no more."""
+    (tmp_path / "own").mkdir()
+    path = tmp_path / "own" / "sharing.py"
+    path.write_text(SHARING, encoding="utf-8")
+
+    async def recalled_by_another(memory: str) -> list[str]:
+        host = host_memory(find_memory(f"{path}:{memory}"), tools(HonestModel()))
+        try:
+            first = await host.new_memory()
+            await first.write([MemoryEvent("I drink tea.", "user")])
+            return await (await host.new_memory()).recall("tea", tokens=100)
+        finally:
+            await host.close()
+
+    with pytest.raises(MemoryFailed, match=r"another instance\. That was the sandbox: .* apart=true gives each its own\.$"):
+        run(recalled_by_another("Locked"))
+    [*_, verdict] = run(check_memory(find_memory(f"{path}:Listed"), tools(HonestModel())))
+    assert verdict.sentence.endswith("or set apart=true, which gives each a process and a home folder of its own.")
+    assert run(recalled_by_another("Locked?apart=true")) == []

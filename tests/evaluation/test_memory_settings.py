@@ -7,9 +7,9 @@ import pytest
 
 from pipelines.errors import EvaluationError
 from pipelines.memories.code_thread import settings_problem
-from pipelines.memories.hosting import MemoryFailed
+from pipelines.memories.failures import MemoryFailed
 from pipelines.memories.listed import LISTED_MEMORIES, check_listed
-from pipelines.memories.registry import Confinement, find_memory, host_memory
+from pipelines.memories.registry import Confinement, find_memory, host_memory, is_on
 from pipelines.memories.settings import swept_memories
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.evaluation.test_memories import tools
@@ -163,3 +163,13 @@ def test_dagster_takes_settings_of_our_memories_and_of_code_only_where_they_are_
             check_listed(source)
         monkeypatch.setenv(LISTED_MEMORIES, source)
         check_listed(source)
+
+
+@pytest.mark.parametrize(("word", "expected"), [("true", True), ("on", True), ("no", False), (None, False)])
+def test_a_switch_of_a_memory_is_on_or_off(word: str | None, expected: bool) -> None:
+    assert is_on(word, name="network") is expected
+
+
+def test_a_switch_that_is_neither_on_nor_off_is_refused() -> None:
+    with pytest.raises(EvaluationError, match="is true or false, not 'maybe'"):
+        is_on("maybe", name="network")

@@ -1,13 +1,21 @@
 """What a memory of somebody's own is given to work with: a chat in the OpenAI form, and tools that its copies share."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.records.base import ItemFailed
+from pipelines.evaluation.folder import PAGE
+from pipelines.evaluation.verifying.verdict import page_data
+from pipelines.experiments.scoring.compare import compare_runs
+from pipelines.experiments.scoring.leaderboard import leaderboard_data
 from pipelines.memories.check import check_memory
-from pipelines.memories.registry import find_memory
+from pipelines.memories.contract import MemorySpec
+from pipelines.memories.failures import MemoryFailed
+from pipelines.memories.registry import Confinement, find_memory, host_memory
 from prompts.template import Message
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.evaluation.test_memories import tools
@@ -100,3 +108,73 @@ def test_a_write_whose_chat_is_cut_off_is_counted_as_lost_and_not_taken(sums_up:
 
     assert lost.errors == ()
     assert lost.metrics["overall"].value != whole.metrics["overall"].value == 1
+
+
+ASKS_ANOTHER = """
+from dataclasses import replace
+
+from pipelines.memories.contract import chat_request
+from prompts.template import Message
+
+
+class Strong:
+    def __init__(self, tools):
+        self.tools = tools
+
+    def write(self, events): ...
+
+    async def recall(self, query, *, tokens):
+        way, _, name = query.partition(" ")
+        request = chat_request(self.tools.model_name, [Message("user", "What is right?")], seed=1)
+        if way == "chat":
+            return [await replace(self.tools, model_name=name).chat([{"role": "user", "content": "What is right?"}])]
+        if way == "embed":
+            return [str(len(await self.tools.embedder.embed(["tea"], model=name)))]
+        if way == "request":
+            return [(await self.tools.model.complete(replace(request, model=name))).text]
+        return [(await self.tools.model.complete(replace(request, extra_body={"model": name}))).text]
+"""
+
+
+@pytest.mark.parametrize("in_process", [True, False])
+def test_a_memory_asks_the_models_that_the_run_names_and_no_other(in_process: bool, tmp_path: Path) -> None:
+    """Issue 57: a memory called a stronger model than the one on the page, with the run's key."""
+    path = tmp_path / "strong.py"
+    path.write_text(ASKS_ANOTHER, encoding="utf-8")
+    model = HonestModel()
+
+    async def answers(more: tuple[str, ...]) -> dict[str, str]:
+        given = replace(tools(model), more_models=more)
+        host = host_memory(find_memory(f"{path}:Strong"), given, confinement=Confinement(in_process))
+        memory = await host.new_memory()
+        found = dict[str, str]()
+        for way in ("chat gpt-5", "embed gpt-5", "request gpt-5", "fields gpt-5", "request test-model"):
+            try:
+                found[way] = " ".join(await memory.recall(way, tokens=100))
+            except MemoryFailed as failed:
+                found[way] = str(failed)
+        await host.close()
+        return found
+
+    refused = run(answers(()))
+    for way in ("chat gpt-5", "embed gpt-5", "request gpt-5"):
+        assert refused[way].startswith(
+            "The memory asks the model 'gpt-5', which this run does not name; it may ask test-embedding"
+        )
+        assert "--set more_models=NAME" in refused[way]
+    assert "adds fields to a request" in refused["fields gpt-5"]
+    assert refused["request test-model"] == "Noted."
+    assert {request.model for request in model.requests} == {"test-model"}
+    allowed = run(answers(("gpt-5",)))
+    assert [allowed["chat gpt-5"], allowed["embed gpt-5"], allowed["request gpt-5"]] == ["Noted.", "1", "Noted."]
+
+
+def test_further_models_are_in_the_runs_id_on_its_page_and_on_the_board(tmp_path: Path) -> None:
+    spec = MemorySpec(name="bm25", kind="bm25")
+    work = partial(run_of, tmp_path, HonestModel(), data=tasks("ada"), spec=spec, conditions=(), baselines=False)
+    more = finish(work(more_models=("gpt-5",)))
+    assert work().manifest.run_id != more.manifest.run_id
+    page = page_data(tmp_path / more.manifest.run_id / PAGE)
+    assert ["the memory may also ask", "gpt-5"] in page["facts"]
+    assert "bm25 may also ask gpt-5: the setting more_models allows it." in page["notes"]
+    assert [row["label"] for row in leaderboard_data(compare_runs([more]), pages={})["runs"]] == ["bm25 (may also ask gpt-5)"]

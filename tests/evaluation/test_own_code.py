@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import EvaluationError
-from pipelines.memories.code_identity import source_digest
+from pipelines.memories.code_identity import code_files, source_digest
 from pipelines.memories.registry import factory_of
 
 MINE = """
@@ -52,16 +52,30 @@ def written(folder: Path, files: Mapping[str, str]) -> str:
 
 def test_an_edited_helper_is_another_run_wherever_it_lies_and_whenever_it_is_imported(tmp_path: Path) -> None:
     kind = written(tmp_path, FILES)
-    digests = [source_digest(kind)]
+    digests = [source_digest(code_files(kind))]
     for name, text in FILES.items():
         written(tmp_path, {name: f"{text}\nchanged = True"})
-        digests.append(source_digest(kind))
+        digests.append(source_digest(code_files(kind)))
 
     assert [one != before for before, one in pairwise(digests)] == [True] * (len(FILES) - 1) + [False]
 
 
+def test_a_file_that_code_or_a_setting_names_is_part_of_the_memory_unless_it_is_private_or_elsewhere(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "key.txt").write_text("key")
+    own = tmp_path / "own"
+    code = "NAMES = ['keys.json', 'data', 'more.txt', '.env', '../key.txt', 'key.txt', 'other.py']"
+    kind = written(own, {"mine.py": code, "other.py": "import later", "later.py": "", "keys.json": "{}", ".env": "key"})
+    written(own, {"data/more.txt": "", "data/unnamed.txt": "", "unnamed.json": "", "set.txt": ""})
+    (own / "key.txt").symlink_to(tmp_path / "key.txt")
+    named = {"mine.py", "other.py", "later.py", "keys.json", "data/more.txt"}
+    assert set(code_files(kind)) == named
+    assert set(code_files(kind, texts=["set.txt"])) == set(code_files(kind, texts=[f"{own}/set.txt"])) == {*named, "set.txt"}
+
+
 def test_a_broken_file_that_is_imported_later_stops_nothing_before(tmp_path: Path) -> None:
-    assert source_digest(written(tmp_path, {**FILES, "later.py": "found = ("}))
+    assert source_digest(code_files(written(tmp_path, {**FILES, "later.py": "found = ("})))
 
 
 def test_in_one_process_a_helper_is_not_taken_from_the_folder_of_another_memory(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pipelines.evaluation.records import AnswerRow
-from pipelines.evaluation.report.page import Json, PageItem, embedded, item_data, packed, run_page
+from pipelines.evaluation.report.page import Json, PageItem, embed_json, item_data, pack_json, page_items, run_page
 from pipelines.experiments.scoring.compare import compare_runs
 from pipelines.experiments.scoring.leaderboard import runs_by_dataset, write_leaderboard
 from pipelines.memories.contract import MemorySpec
@@ -34,15 +34,15 @@ def blocks(page: str) -> dict[str, Any]:
 def page(tmp_path: Path) -> str:
     work = run_of(tmp_path, HonestModel({"chat": HOSTILE}), spec=MemorySpec(name="rag", kind="rag"))
     finished = finish(work)
-    return run_page(finished, work.tasks.page_items(finished))
+    return run_page(finished, page_items(work.timelines, finished.turns))
 
 
 def test_every_answer_memory_and_message_is_on_the_page(page: str) -> None:
-    embedded = blocks(page)
-    user = embedded["user-0"]
+    embed_json = blocks(page)
+    user = embed_json["user-0"]
     turns = [turn for period in user["periods"] for session in period["sessions"] for turn in session["turns"]]
 
-    assert [one["id"] for one in embedded["data"]["users"]] == ["ada", "ben"]
+    assert [one["id"] for one in embed_json["data"]["users"]] == ["ada", "ben"]
     assert len(turns) == 6
     assert {turn["reply"] for turn in turns} == {HOSTILE}
     assert any(HOSTILE.partition("\u2028")[0] in line for line in user["lines"])  # a memory, with its blanks made one
@@ -54,7 +54,7 @@ def test_every_answer_memory_and_message_is_on_the_page(page: str) -> None:
 def test_scores_are_shown_by_how_often_the_needed_values_had_changed(tmp_path: Path) -> None:
     work = run_of(tmp_path, HonestModel(), spec=MemorySpec(name="none", kind="none"))
     finished = finish(work)
-    data = blocks(run_page(finished, work.tasks.page_items(finished)))["data"]
+    data = blocks(run_page(finished, page_items(work.timelines, finished.turns)))["data"]
     [section] = [section for section in data["sections"] if section["key"] == "changes"]
     [table, chart] = section["blocks"]
 
@@ -82,7 +82,7 @@ def test_one_of_twenty_users_of_base_takes_a_twentieth_of_two_megabytes_at_most(
     whole: Json = {"end": "2020-10-01", "state": {}, "sessions": [{"at": "", "event": "", "exposed": {}, "turns": turns}]}
     user = PageItem("ada", "Ada", questions=[], periods=[whole])
 
-    assert len(packed(item_data(replace(finished, answers=answers), user))) <= 2_000_000 / 20
+    assert len(pack_json(item_data(replace(finished, answers=answers), user))) <= 2_000_000 / 20
 
 
 def test_no_text_can_end_its_block_or_begin_markup(page: str) -> None:
@@ -94,8 +94,8 @@ def test_no_text_can_end_its_block_or_begin_markup(page: str) -> None:
 
 
 def test_what_is_embedded_is_read_back_unchanged() -> None:
-    assert json.loads(embedded({"text": HOSTILE})) == {"text": HOSTILE}
-    assert not set("<>&\u2028\u2029") & set(embedded({"text": HOSTILE + "\u2029"}))
+    assert json.loads(embed_json({"text": HOSTILE})) == {"text": HOSTILE}
+    assert not set("<>&\u2028\u2029") & set(embed_json({"text": HOSTILE + "\u2029"}))
 
 
 def test_the_page_allows_its_own_script_and_style_and_no_address(page: str) -> None:

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from pipelines.errors import EvaluationError
-from pipelines.memories.contract import MemoryEvent, MemoryTools
+from pipelines.memories.contract import MemoryEvent
 from pipelines.memories.perturbed import PERTURBATIONS, perturb
 from pipelines.memories.registry import find_memory, host_memory
 from pipelines.memories.settings import swept_memories
+from pipelines.memories.tools import MemoryTools
 
 TEXTS = ["In May 2019 Ada sailed to Brest. It rained.", "Later Ada moved to Lorient in 2023. It was dry."]
 WRITTEN = [TEXTS[0], "Nothing happened.", TEXTS[1]]

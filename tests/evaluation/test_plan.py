@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import read_run
-from pipelines.evaluation.options import PAPER_MODELS, EvaluationOptions
+from pipelines.evaluation.options import PAPER_MODELS, EvaluationOptions, read_options
 from pipelines.evaluation.plan import manifest_of
 from pipelines.evaluation.records import RunManifest
 from pipelines.evaluation.report.formatting import beside_the_paper
@@ -50,7 +50,11 @@ def test_one_model_plays_every_role_of_a_chat_that_no_other_flag_names() -> None
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
-    [({"conditions": ("all",)}, "no condition 'all'"), ({"tokens": 0}, "0 tokens"), ({"curve": (10**6,)}, "1000000 tokens")],
+    [
+        ({"conditions": ("all",)}, "no condition 'all'"),
+        ({"tokens": 10**6}, "1000000 tokens"),
+        ({"curve": (10**6,)}, "1000000 tokens"),
+    ],
 )
 def test_what_cannot_be_asked_is_one_sentence(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(EvaluationError, match=sentence):
@@ -61,7 +65,7 @@ def test_only_scores_in_the_papers_form_and_with_its_models_may_stand_beside_its
     assert "may stand beside" in beside_the_paper(manifest(wording="paper", models=PAPER))
     assert "other models play" in beside_the_paper(manifest(wording="paper"))
     assert "paper's form" in beside_the_paper(manifest(models=PAPER))
-    assert "the dialogues are another's" in beside_the_paper(manifest(wording="paper", models=PAPER, replayed_run="x"))
+    assert "the dialogues are another's" in beside_the_paper(manifest(wording="paper", models=PAPER, replay="x"))
 
 
 def test_the_papers_wording_reaches_the_notes_of_awi() -> None:
@@ -83,8 +87,9 @@ def test_a_model_that_is_a_local_file_is_named_without_its_folders(tmp_path: Pat
 
 def test_further_fields_of_requests_are_part_of_a_run_by_role() -> None:
     plain = manifest()
-    assert "extra_body" not in plain.model_dump_json()
-    plan = manifest(extra_body=('{"top_k": 20}', 'judge={"thinking": {"type": "disabled"}}', 'embedding={"dimensions": 64}'))
+    plan = manifest(
+        extra_body={"all": {"top_k": 20}, "judge": {"thinking": {"type": "disabled"}}, "embedding": {"dimensions": 64}}
+    )
     assert plan.run_id != plain.run_id
     assert plan.extra_body == {
         "assistant": {"top_k": 20},
@@ -97,37 +102,35 @@ def test_further_fields_of_requests_are_part_of_a_run_by_role() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("fields", "words"),
     [
-        ("top_k=20", "names the role 'top_k'"),
-        ("{top_k: 20}", "is no JSON object"),
-        ("judge=20", "is no JSON object"),
-        ('{"model": "m"}', "may not hold 'model'"),
-        ('{"api_key": "sk-proj-Zq7Lm2Xv9Rt4"}', "holds a secret at 'api_key'"),
+        ({"top_k": {"a": 20}}, "names the role 'top_k'"),
+        ({"judge": 20}, "extra_body.judge has to be a group of fields"),
+        ({"all": {"model": "m"}}, "may not hold 'model'"),
+        ({"all": {"api_key": "sk-proj-Zq7Lm2Xv9Rt4"}}, "holds a secret at 'api_key'"),
     ],
 )
-def test_further_fields_that_cannot_be_sent_are_one_sentence(text: str, words: str) -> None:
+def test_further_fields_that_cannot_be_sent_are_one_sentence(fields: dict[str, object], words: str) -> None:
     with pytest.raises(EvaluationError, match=words) as refused:
-        manifest(extra_body=(text,))
+        read_options({"extra_body": fields}, source="--set").extra_body_of(MODELS)
     assert "Zq7Lm2Xv" not in str(refused.value)
 
 
 def test_a_secret_of_the_environment_is_no_further_field(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WALRUS_API_KEY", "w4lrus-w4lrus-w4lrus")
     with pytest.raises(EvaluationError, match="holds the secret in WALRUS_API_KEY") as refused:
-        manifest(extra_body=('{"user": "w4lrus-w4lrus-w4lrus"}',))
+        manifest(extra_body={"all": {"user": "w4lrus-w4lrus-w4lrus"}})
     assert "w4lrus" not in str(refused.value)
 
 
 def test_each_roles_requests_have_its_fields(tmp_path: Path) -> None:
     model = HonestModel()
-    finish(run_of(tmp_path, model, extra_body=('{"top_k": 20}', 'user={"top_k": 5}')))
+    finish(run_of(tmp_path, model, extra_body={"all": {"top_k": 20}, "user": {"top_k": 5}}))
     sent = {(request.model, request.extra_body["top_k"]) for request in model.requests}
     assert sent == {("test-model", 20), ("test-user", 5), ("test-judge", 20)}
 
 
 def test_the_room_of_a_reply_is_part_of_a_run_and_goes_out_with_every_request(tmp_path: Path) -> None:
-    assert "reply_tokens" not in manifest().model_dump_json()
     assert manifest(reply_tokens=20_000).run_id != manifest().run_id
     with pytest.raises(EvaluationError, match="at least one token"):
         EvaluationOptions(reply_tokens=0).check()

@@ -10,8 +10,8 @@ import pytest
 
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest, RequestFailed
 from pipelines.evaluation.forecast import forecast_run
-from pipelines.evaluation.report.contents import isolated_rows
-from pipelines.evaluation.report.markdown import run_report, table_text
+from pipelines.evaluation.report.contents import isolated_rows, run_contents
+from pipelines.evaluation.report.markdown import run_report, section_text, table_text
 from pipelines.evaluation.run import evaluate_run
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import HONEST, PRICES, HonestModel, episode, fenced, finish, run_of, tasks
@@ -33,11 +33,18 @@ def tell_wrongly(request: ModelRequest) -> object:
     return {name: next(value for value in values if value not in true) for name, values in offered.items()}
 
 
-def test_chance_is_exact_and_no_memory_gains_nothing_over_none(tmp_path: Path) -> None:
-    done = finish(run_of(tmp_path, HonestModel(), spec=spec("none")))
+def test_chance_is_exact_and_no_memory_has_nothing_that_only_a_memory_can_have(tmp_path: Path) -> None:
+    model = HonestModel()
+    done = finish(run_of(tmp_path, model, spec=spec("none")))
+
+    assert model.asked("evaluation_tell_states") == []
+    for name in ("not_written", "misread", "write_failure", "undiagnosed", "state_recall", "evidence_recall"):
+        assert done.results.metrics[name].value is None
+    assert done.results.arms == ()
+    assert "not written" not in section_text(next(part for part in run_contents(done) if part.key == "periods"))[-1]
 
     assert [done.results.baselines["random"].low, done.results.periods["random"][0].low] == [None, None]
-    assert done.results.baselines["no_memory"].low is not None
+    assert done.results.baselines["no_memory"].value is not None
     assert done.results.isolated is not None
     assert done.results.isolated.gain.value is None
     table = table_text(isolated_rows({"none": done.results}))
@@ -56,17 +63,19 @@ def test_a_perfect_memory_scores_one_and_none_scores_below(tmp_path: Path) -> No
     assert results.fidelity.score == 1
 
 
-def test_without_room_for_the_past_everything_wrong_is_a_write_failure(tmp_path: Path) -> None:
+def test_without_room_for_the_past_everything_wrong_was_never_written(tmp_path: Path) -> None:
     # No probe is right by luck: whatever is not believed is told wrong.
-    results = finish(run_of(tmp_path, HonestModel({"evaluation_tell_states": tell_wrongly}), spec=spec("none"))).results
-    overall = results.metrics["overall"].value
-    write = results.metrics["write_failure"].value
+    model = HonestModel({"evaluation_tell_states": tell_wrongly})
+    empty = MemorySpec(name="empty", kind="window", settings={"most_tokens": 1})
+    metrics = finish(run_of(tmp_path, model, spec=empty)).results.metrics
+    overall, not_written = metrics["overall"].value, metrics["not_written"].value
 
     assert overall is not None
-    assert write is not None
+    assert not_written is not None
     assert overall < 1
-    assert overall + write == pytest.approx(1, abs=1e-5)
-    assert results.metrics["state_recall"].value == 0
+    assert overall + not_written == pytest.approx(1, abs=1e-5)
+    assert metrics["write_failure"].value == not_written
+    assert metrics["state_recall"].value == 0
 
 
 @pytest.mark.parametrize("probes", ["question", "none"])
@@ -74,7 +83,7 @@ def test_the_forecast_is_what_the_run_asks(tmp_path: Path, probes: str) -> None:
     model = HonestModel()
     work = run_of(tmp_path, model, probes=probes, curve=(100, 200))
     finish(work)
-    size = forecast_run(work.tasks.sizes(work.manifest), work.manifest, prices=PRICES)
+    size = forecast_run(work.timelines, work.manifest, prices=PRICES)
     asked = Counter(request.labels.stage.removeprefix("evaluation ") for request in model.requests)
 
     assert {purpose: one.calls for purpose, one in size.sizes.items() if one.calls} == dict(asked)
@@ -94,12 +103,12 @@ def test_neither_how_many_users_live_at_once_nor_their_order_changes_an_answer(t
 def test_replaying_its_own_dialogues_gives_an_assistant_its_own_answers(tmp_path: Path, kind: str) -> None:
     led = finish(run_of(tmp_path, HonestModel(), spec=spec(kind)))
     model = HonestModel()
-    replayed = run_of(tmp_path, model, spec=spec(kind), replayed_run=led.manifest.run_id)
+    replayed = run_of(tmp_path, model, spec=spec(kind), replay=led.manifest.run_id)
     observed = finish(replace(replayed, tasks=tasks().replaying(led)))
 
     assert observed.answers == led.answers
     assert model.asked("chat") == []
-    assert observed.manifest.mode == "off-policy"
+    assert observed.manifest.policy == "off-policy"
     assert observed.manifest.run_id != led.manifest.run_id
 
 
@@ -108,7 +117,6 @@ def test_unreadable_answers_are_unscored_and_counted(tmp_path: Path) -> None:
 
     assert results.metrics["overall"].value == 0
     assert results.metrics["unscored"].value == 1
-    assert results.metrics["overall_of_readable"].value is None
     assert results.counts["question.unscored"] == results.counts["question.asked"] == results.counts["question.asked_again"]
 
 
@@ -149,7 +157,8 @@ def test_a_question_whose_request_is_not_served_is_unscored_and_the_others_go_on
     assert reason == "call_failed: The prompt is too long."
     assert {answer.user_id for answer in finished.answers if answer.reason} == {"ada"}
     assert finished.results.counts["question.call_failed"] == finished.results.counts["question.unscored"]
-    assert finished.results.metrics["overall_of_readable"].value == 1
+    counts = finished.results.counts
+    assert counts["question.right"] == counts["question.asked"] - counts["question.unscored"]
     assert (finished.results.metrics["overall"].value or 0) < 1
 
 
@@ -159,7 +168,8 @@ def test_a_dialogue_that_is_not_served_costs_its_users_answers_from_then_on(tmp_
     lost = {(answer.user_id, answer.period) for answer in finished.answers if answer.kind == "question" and answer.reason}
 
     assert lost == {("ada", 1), ("ada", 2)}
-    assert finished.results.metrics["overall_of_readable"].value == 1
+    counts = finished.results.counts
+    assert counts["question.right"] == counts["question.asked"] - counts["question.unscored"]
     assert finished.results.metrics["overall"].value == pytest.approx(2 / 3, abs=1e-6)
     assert finished.results.counts["question.asked"] == 12
     assert [error.item_id for error in finished.results.errors] == ["ada"]

@@ -10,7 +10,7 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.run import evaluate_run
 from pipelines.memories.check import check_memory
 from pipelines.memories.contract import MemorySpec
-from pipelines.memories.hosting import MemoryFailed
+from pipelines.memories.failures import MemoryFailed
 from pipelines.memories.registry import find_memory, host_memory
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.evaluation.test_memories import tools

@@ -33,6 +33,12 @@ ROW: dict[str, Any] = {
         (json.dumps([{**ROW, "base_commit": "--orphan"}]), "has the base_commit '--orphan'; give the commit's digest"),
         (json.dumps([{**ROW, "image_name": "--volume=/:/host"}]), "has the image '--volume=/:/host'; give a name"),
         (json.dumps([{**ROW, "docker_image": "a b"}]), "has the image 'a b'"),
+        (
+            json.dumps([{**ROW, "test_patch": "+++ b/../../key\n"}]),
+            "Row 1 of .* cannot be used: '../../key' does not lie inside",
+        ),
+        (json.dumps([{**ROW, "FAIL_TO_PASS": ["/etc/x.py::test_x"]}]), "cannot be used: '/etc/x.py' does not lie inside"),
+        (json.dumps([{**ROW, "PASS_TO_PASS": ["--rootdir=/::test_x"]}]), "'--rootdir=/' does not lie inside"),
         (json.dumps([{"instance_id": "a"}]), "Row 1 of .* has no repo; a row of SWE-bench has instance_id"),
         (json.dumps([ROW, ROW]), "has two rows of ada__sums-1"),
         (json.dumps([{**ROW, "FAIL_TO_PASS": ["test_it (a.Test)"]}]), "has no row whose tests are pytest's"),
@@ -43,6 +49,15 @@ def test_rows_that_cannot_be_used_are_refused_with_a_sentence(tmp_path: Path, te
     path.write_text(text)
     with pytest.raises(EvaluationError, match=said):
         read_swe_tasks(f"swe:{path}")
+
+
+def test_a_repository_that_is_a_link_to_elsewhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "repositories" / "ada").mkdir(parents=True)
+    (tmp_path / "repositories" / "ada" / "sums").symlink_to(tmp_path / "private")
+    (tmp_path / "rows.json").write_text(json.dumps([ROW]))
+    with pytest.raises(EvaluationError, match="ada/sums' is a link, or lies behind one, that leads out of"):
+        read_swe_tasks(f"swe:{tmp_path / 'rows.json'}")
 
 
 def test_a_broken_line_is_told_by_its_number(tmp_path: Path) -> None:

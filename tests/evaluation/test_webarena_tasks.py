@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assets.records.base import ItemFailed
+from pipelines.agents.browser_page import NoBrowser, chromium_path
 from pipelines.agents.webarena_world import MOST_STATE, ApplicationServer, Verifier
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.webarena import WebTask, read_webarena_tasks
@@ -28,7 +29,7 @@ WET = json.dumps({"plants": [{"name": "Fern", "watered": True}]})
         ('["one"]', "Task 1 of .* lacks a text of id, instruction, verify"),
         (json.dumps([{**TASK, "verify": None}]), "Task 1 of .* lacks a text of id"),
         (json.dumps([{**TASK, "id": "../one"}]), "has the id '../one'; write it with letters"),
-        (json.dumps([{**TASK, "verify": "../../key.py"}]), "cannot be read: it lies outside of the application"),
+        (json.dumps([{**TASK, "verify": "../../key.py"}]), "cannot be read: '../../key.py' does not lie inside its folder"),
         (json.dumps([{**TASK, "verify": "checks/other.py"}]), "has the verifier 'checks/other.py', which cannot be read"),
         (json.dumps([TASK, TASK]), "has two tasks plants.one"),
     ],
@@ -40,10 +41,30 @@ def test_tasks_that_cannot_be_used_are_refused_with_a_sentence(tmp_path: Path, t
         read_webarena_tasks(f"webarena:{folder}")
 
 
+@pytest.mark.parametrize("linked", ["checks/Fern.py", "real-tasks.json", ""])
+def test_a_link_to_elsewhere_is_refused_with_a_sentence(tmp_path: Path, linked: str) -> None:
+    folder = write_application(tmp_path / "clone" / "apps" / "plants")
+    (folder / "real-tasks.json").write_text(json.dumps([TASK]))
+    (folder / linked).rename(tmp_path / "elsewhere")
+    (folder / linked).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(EvaluationError, match="is a link, or lies behind one, that leads out of"):
+        read_webarena_tasks(f"webarena:{tmp_path / 'clone'}")
+
+
 @pytest.mark.parametrize("folder", [".", "no-such-folder"])
 def test_a_folder_without_tasks_is_refused_with_a_sentence(tmp_path: Path, folder: str) -> None:
     with pytest.raises(EvaluationError, match="has no tasks; give a clone of WebArena-Infinity"):
         read_webarena_tasks(f"webarena:{tmp_path / folder}")
+
+
+def test_a_chromium_that_is_not_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
+    with pytest.raises(NoBrowser, match="CHROMIUM names /nowhere/chromium, which is no program; install it"):
+        chromium_path()
+    monkeypatch.delenv("CHROMIUM")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(NoBrowser, match="there is no chromium"):
+        chromium_path()
 
 
 def test_a_missing_browser_is_said_before_anything_is_paid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,15 +76,15 @@ def test_a_missing_browser_is_said_before_anything_is_paid(tmp_path: Path, monke
 
 def test_the_needed_facts_are_the_texts_that_a_verifier_compares_with(tmp_path: Path) -> None:
     source = "def verify(url):\n    '''Of no use.'''\n    return kind in ['Tall fern', 'x'] and name == 'Moss', 'said'\n"
-    assert WebTask("one", tmp_path, "Water it.", Verifier("one.py", source)).needed == ["Tall fern", "Moss"]
-    assert WebTask("one", tmp_path, "Water it.", Verifier("one.py", "def verify(")).needed == []
+    assert WebTask("one", tmp_path, "Water it.", Verifier("one.py", source)).needed_values == ["Tall fern", "Moss"]
+    assert WebTask("one", tmp_path, "Water it.", Verifier("one.py", "def verify(")).needed_values == []
 
 
 def test_a_verifier_reads_the_state_and_says_what_it_lacks() -> None:
     verifier = Verifier("fern.py", verifier_of("Fern"))
-    assert verifier.failed(WET) == ""
-    assert verifier.failed(DRY) == "[] are wet, Fern is not"
-    assert verifier.failed("{}") == "the verifier raised KeyError: 'plants'"
+    assert verifier.find_failure(WET) == ""
+    assert verifier.find_failure(DRY) == "[] are wet, Fern is not"
+    assert verifier.find_failure("{}") == "the verifier raised KeyError: 'plants'"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +97,7 @@ def test_a_verifier_reads_the_state_and_says_what_it_lacks() -> None:
     ],
 )
 def test_a_verifier_that_goes_astray_does_not_pass(body: str, said: str) -> None:
-    failed = Verifier("astray.py", f"def verify(server_url):\n    return {body}\n").failed(WET)
+    failed = Verifier("astray.py", f"def verify(server_url):\n    return {body}\n").find_failure(WET)
     assert failed.startswith(said)
     assert len(failed) <= 300
 
@@ -93,7 +114,7 @@ def test_a_verifier_that_goes_astray_does_not_pass(body: str, said: str) -> None
 def test_a_verifier_that_gives_no_answer_scores_nothing(body: str, said: str) -> None:
     verifier = Verifier("astray.py", f"def verify(server_url):\n    {body}\n")
     with pytest.raises(ItemFailed, match=said):
-        verifier.failed(WET, seconds=1)
+        verifier.find_failure(WET, seconds=1)
 
 
 @pytest.fixture

@@ -23,11 +23,11 @@ def on(dataset: str, made: FinishedRun) -> FinishedRun:
 
 
 def test_each_dataset_has_a_line_with_the_scores_of_its_conditions(made: FinishedRun) -> None:
-    table = all_datasets_table([[on("web-demo 0.1.0", made)], [on("code-demo 0.1.0", made)]])
+    table = all_datasets_table([[on("dr-demo 0.1.0", made)], [on("code-demo 0.1.0", made)]])
     scores = made.results.isolated
     assert scores is not None
     lines = [line for line in table.splitlines() if "full-history" in line]
-    assert [line.split(" | ")[0] for line in lines] == ["| code-demo 0.1.0", "| web-demo 0.1.0"]
+    assert [line.split(" | ")[0] for line in lines] == ["| code-demo 0.1.0", "| dr-demo 0.1.0"]
     memory, none, facts, everything, placebo, _, fired = lines[0].removesuffix(" |").split(" | ")[2:]
     assert memory.startswith("1.000")
     assert (facts, everything, fired) == ("1.000", "1.000", "100%")
@@ -36,12 +36,12 @@ def test_each_dataset_has_a_line_with_the_scores_of_its_conditions(made: Finishe
 
 
 def test_one_dataset_alone_has_no_such_table(made: FinishedRun) -> None:
-    assert all_datasets_table([[on("web-demo 0.1.0", made)]]) == ""
+    assert all_datasets_table([[on("dr-demo 0.1.0", made)]]) == ""
 
 
 def test_a_run_that_failed_verification_is_left_out(made: FinishedRun) -> None:
     spoiled = replace(on("code-demo 0.1.0", made), problems=("its answers were changed",))
-    assert all_datasets_table([[on("web-demo 0.1.0", made)], [spoiled]]) == ""
+    assert all_datasets_table([[on("dr-demo 0.1.0", made)], [spoiled]]) == ""
 
 
 def test_a_memory_that_gave_nothing_never_fired(made: FinishedRun) -> None:

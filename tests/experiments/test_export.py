@@ -1,6 +1,5 @@
 """A release as documents and questions, and the way to and from harnesses that ingest before they ask."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +11,6 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks
 from pipelines.evaluation.answered.fact_tasks import told_events
 from pipelines.evaluation.folder import read_table
-from pipelines.export.agent_memory_benchmark import benchmark_dataset
 from pipelines.export.documents import ExportedDocument, ExportedQuestion, export_tasks
 from pipelines.export.session_traces import write_release_traces
 from pipelines.recorded_sessions.sessions import read_sessions
@@ -20,15 +18,6 @@ from tests.evaluation.scripted_evaluation import tasks
 from tests.evaluation.test_document_tasks import INFO, documents
 from tests.evaluation.test_fact_tasks import tasks as fact_tasks
 from tests.support.code_questions import made_question
-from tests.support.harness import forget, put_on_path
-
-
-@pytest.fixture
-def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package `memory_bench`."""
-    put_on_path(monkeypatch)
-    yield
-    forget()
 
 
 def test_questions_name_the_documents_that_told_their_values_and_none_from_later(tmp_path: Path) -> None:
@@ -62,49 +51,30 @@ def test_an_export_replaces_an_earlier_one_and_touches_no_folder_with_other_file
         assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == there
 
 
-@pytest.mark.usefixtures("harness")
-def test_a_harness_that_ingests_first_gets_a_namespace_for_each_user_and_period(tmp_path: Path) -> None:
-    export_tasks(tasks("ada"), tmp_path / "export")
-    made = benchmark_dataset(tmp_path / "export")
-    queries, documents = made.load_queries("all"), made.load_documents("all")
-    known = {one.id: one for one in documents}
-
-    assert all("(a)" in one.query and "(a)" not in one.meta["retrieval_query"] for one in queries)
-    assert all(known[key].user_id == one.user_id for one in queries for key in one.gold_ids)
-    assert len(made.load_documents("all", user_ids={"ada@0"})) < len(made.load_documents("all", user_ids={"ada@2"}))
-
-
-@pytest.mark.usefixtures("harness")
 def test_tasks_over_documents_are_exported_by_turn_with_the_documents_that_hold_their_facts(tmp_path: Path) -> None:
     data = documents()
     export = export_tasks(data, tmp_path / "export")
     [item] = data.documents
     [question] = read_table(tmp_path / "export" / "questions.parquet", kind=ExportedQuestion)
     found = {one.id: one for one in read_table(tmp_path / "export" / "documents.parquet", kind=ExportedDocument)}
-    made = benchmark_dataset(tmp_path / "export")
-    [query] = made.load_queries("all")
 
     assert len(export.documents) == len(found) == len(list(item.sized.documents))
     assert [one.period for one in found.values()] == sorted(one.period for one in found.values())
     for fact, name in zip(item.facts, question.gold_document_ids, strict=True):
         assert fact.partition("\n")[2].strip() in found[name].text
     assert (question.gold_answer, question.gold_option) == (item.task.answer.value, None)
-    assert (made.task_type, query.query, query.gold_answers) == ("open", question.query, [question.gold_answer])
     assert "as they leave the window" in (tmp_path / "export" / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.usefixtures("harness")
 def test_code_stands_with_its_question_and_is_no_document(tmp_path: Path) -> None:
     task = made_question().instance
-    data = DocumentTasks(INFO, (DocumentItem(task, task.lengths[0]),))
+    data = DocumentTasks(INFO, (DocumentItem(task, task.lengths[0], "English"),))
     export_tasks(data, tmp_path / "export")
     [question] = read_table(tmp_path / "export" / "questions.parquet", kind=ExportedQuestion)
     texts = [one.text for one in read_table(tmp_path / "export" / "documents.parquet", kind=ExportedDocument)]
-    [query] = benchmark_dataset(tmp_path / "export").load_queries("all")
 
     assert question.shown
     assert not set(question.shown) & set(texts)
-    assert query.query == "\n".join([*question.shown, question.query])
 
 
 def test_questions_on_facts_that_end_come_after_the_last_session_and_no_place_tells_the_answer(tmp_path: Path) -> None:

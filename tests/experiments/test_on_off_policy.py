@@ -1,4 +1,4 @@
-"""On- against off-policy: which assistants gain ranks, and how sure that is."""
+"""On- against off-policy: which assistants gain, and names that tell runs apart."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +10,9 @@ from assets.records.estimate import Estimate
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import memory_score
 from pipelines.evaluation.metrics.results import tally_users
-from pipelines.experiments.scoring.compare import PolicyRow, compare_runs, policy_rows
-from pipelines.experiments.scoring.ranking import leaderboard_section, leaderboard_table, period_table, run_labels
+from pipelines.experiments.scoring.board_tables import leaderboard_section, leaderboard_table, period_table
+from pipelines.experiments.scoring.compare import compare_runs
+from pipelines.experiments.scoring.ranking import group_note, run_groups, run_labels
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import MODELS, HonestModel, finish, run_of
 
@@ -32,58 +33,17 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
 def named(run: FinishedRun, name: str, *, off: bool = False, **changes: Any) -> FinishedRun:
     """The run as one of another assistant, and of the other policy; further fields of the manifest by keyword."""
     spec = MemorySpec(name=name, kind="full-history", settings=changes.pop("settings", {}))
-    fields = {"memory": spec, "mode": "off-policy" if off else "on-policy", "run_id": f"{name}-{off}", **changes}
+    fields = {"memory": spec, "mode": "dialogue", "replayed_run": "led" if off else "", "run_id": f"{name}-{off}", **changes}
     return replace(run, manifest=run.manifest.model_copy(update=fields))
 
 
-def rows_of(*runs: FinishedRun, users: tuple[str, ...] = USERS) -> list[PolicyRow]:
-    return policy_rows(runs, tallies={run.manifest.run_id: tally_users(run.answers, users=users) for run in runs})
-
-
-def test_assistants_that_change_places_gain_and_lose_a_rank(good: FinishedRun, bad: FinishedRun) -> None:
-    runs = [named(good, "one"), named(bad, "two"), named(bad, "one", off=True), named(good, "two", off=True)]
-    first, second = rows_of(*runs)
-
-    assert (first.name, second.name) == ("one", "two")
-    assert (first.ranks_gained, second.ranks_gained) == (Estimate(value=-1, low=-1, high=-1), Estimate(value=1, low=1, high=1))
-    assert (first.difference.value or 0) < 0 < (second.difference.value or 0)
-
-
-def test_assistants_run_one_way_only_are_left_out(good: FinishedRun, bad: FinishedRun) -> None:
-    assert rows_of(named(good, "one"), named(bad, "two", off=True)) == []
-
-
-@pytest.mark.parametrize(
-    "change", [{"settings": {"model": "m"}}, {"attempt": 1}, {"seed": 9}, {"models": {**MODELS, "user": "other-user"}}]
-)
-def test_runs_of_one_name_are_one_assistant_only_if_all_else_is_alike(
-    good: FinishedRun, bad: FinishedRun, change: dict[str, Any]
-) -> None:
-    same = [named(good, "one"), named(bad, "one", off=True)]
-    other = [named(bad, "one", run_id="c", **change), named(good, "one", off=True, run_id="d", **change)]
-
-    assert rows_of(same[0], other[1]) == []
-    assert [row.difference.value for row in rows_of(*same, *other)] == [
-        row.difference.value for row in (*rows_of(*same), *rows_of(*other))
-    ]
-    assert len({row.name for row in rows_of(*same, *other)}) == 2
-
-
-def test_dialogues_of_two_runs_make_two_rows(good: FinishedRun, bad: FinishedRun) -> None:
-    off = [named(run, "one", off=True, run_id=name, replayed_run=name) for run, name in ((good, "a"), (bad, "b"))]
-
-    assert [row.name for row in rows_of(named(good, "one"), *off)] == ["one, dialogues of a", "one, dialogues of b"]
-
-
-def test_a_row_adds_up_over_the_users_that_all_runs_have(good: FinishedRun, bad: FinishedRun) -> None:
-    whole = named(good, "one")
-    half = named(bad, "one", off=True, users=("ben",))
-    [row] = compare_runs([whole, half]).policies
-
-    assert row.on.value is not None
-    assert row.off.value is not None
-    assert row.difference.value == pytest.approx(row.off.value - row.on.value, abs=1e-5)
-    assert row.off.value == memory_score(tally_users(bad.answers, users=("ben",)).total())
+def test_off_minus_on_is_a_pair_over_the_users_that_both_runs_have(good: FinishedRun, bad: FinishedRun) -> None:
+    comparison = compare_runs([named(good, "one"), named(bad, "one", off=True, users=("ben",))])
+    [pair] = comparison.pairs
+    assert (comparison.users, pair.title) == (("ben",), "one, on-policy, 2 users minus one, off-policy, 1 user")
+    [memory] = [difference.difference for difference in pair.differences if difference.metric == "memory"]
+    on, off = (float(memory_score(tally_users(run.answers, users=("ben",)).total())) for run in (good, bad))
+    assert memory.value == pytest.approx(on - off, abs=1e-5)
 
 
 def test_labels_tell_what_tells_runs_apart_and_no_more(good: FinishedRun, bad: FinishedRun, tmp_path: Path) -> None:
@@ -122,6 +82,13 @@ def test_scores_stand_under_their_own_number_of_needed_values_in_every_run(good:
 
     assert lines[0] == "| memory system | 1 needed value | 2 needed values |"
     assert lines[2:4] == ["| one | .250 | .500 |", "| two | - | .750 |"]
+
+
+def test_runs_over_other_users_or_with_another_reasoner_have_letters_of_their_own(good: FinishedRun, bad: FinishedRun) -> None:
+    runs = [named(good, "one"), named(bad, "two"), named(good, "three", users=("ben",))]
+    runs.append(named(good, "four", models={**MODELS, "assistant": "other-model"}))
+    assert run_groups(runs) == {"four-False": "A", "one-False": "B", "two-False": "B", "three-False": "C"}
+    assert "A: 2 users, answered by other-model; B: 2 users, answered by test-model; C: 1 user, answered" in group_note(runs)
 
 
 def test_settings_are_told_only_of_those_that_nothing_else_tells_apart(good: FinishedRun) -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from assets.engine.seeded_random import SeededRandom
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.experiments.scoring.board_tables import board_sections
 from pipelines.experiments.scoring.compare import compare_runs
 from pipelines.experiments.scoring.leaderboard import QUESTIONS, write_leaderboard
 from pipelines.experiments.scoring.question_worth import worth_csv, worth_notes, worth_of_questions
-from pipelines.experiments.scoring.ranking import board_sections
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 

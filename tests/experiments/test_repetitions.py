@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import AnswerRow
-from pipelines.experiments.scoring.ranking import leaderboard_section
+from pipelines.experiments.scoring.board_tables import leaderboard_section
 from pipelines.experiments.scoring.repetitions import REPETITIONS_TITLE, repetitions
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 

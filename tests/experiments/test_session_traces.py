@@ -13,7 +13,7 @@ from pipelines.recorded_sessions.sessions import RecordedSession, read_sessions
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.evaluation.test_acted_tasks import tasks as tool_tasks
 from tests.evaluation.test_document_tasks import documents
-from tests.support.research_tasks import EmbeddedModel
+from tests.support.embedded_model import EmbeddedModel
 
 ROLES = {"system", "user", "assistant", "tool"}
 

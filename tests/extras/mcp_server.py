@@ -20,6 +20,8 @@ def memory_server() -> MCPServer:
         if text == "fail":
             raise ToolError(f"the key {os.environ.get('MEMORY_KEY', '')} is not accepted")
         told.setdefault(user_id, []).append(text)
+        if "NOISY" in os.environ:
+            print("adding", text)
         return "added"
 
     @server.tool()
@@ -41,4 +43,6 @@ def memory_server() -> MCPServer:
 if __name__ == "__main__":
     with Path(os.environ["STARTED"]).open("a", encoding="utf-8") as log:
         log.write(f"{os.getpid()}\n")
+    if "NOISY" in os.environ:
+        print("The memory server starts.", flush=True)
     memory_server().run("stdio")

@@ -9,14 +9,15 @@ from tests.support.guide import copy_of_the_repository, follow, pages
 SAID = {
     "your-own-variant": "a new minor number",
     "persona-source": "Made neighbours",
-    "prompt-language": "Write the paragraph in Swedish.",
+    "prompt-language": "Write in Swedish.",
     "check": "It can be released",
     "expectations": "has at most 2000 characters",
     "stage": "mottos of demo: 1 of 1 user",
+    "document-benchmark": "A       bm25              1.000",
     "benchmark": "coins_tossed of coins: 3 of 3 coins",
     "memory": "demo-0.1.0-RareWords",
-    "tool-dialogues": "1      bm25            1.000",
-    "facts": "1      bm25            .960",
+    "tool-dialogues": "A       bm25            1.000",
+    "facts": "A       bm25               .960",
 }
 
 

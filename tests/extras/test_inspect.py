@@ -10,7 +10,7 @@ from pipelines.export.inspect_log import write_inspect_log
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 from tests.evaluation.test_document_tasks import documents
-from tests.support.research_tasks import EmbeddedModel
+from tests.support.embedded_model import EmbeddedModel
 
 
 def test_every_question_is_a_sample_with_what_was_sent_and_the_runs_own_score(tmp_path: Path) -> None:

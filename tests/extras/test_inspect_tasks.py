@@ -118,7 +118,7 @@ def test_a_memorys_own_calls_go_to_the_model_that_is_evaluated() -> None:
 
 
 def test_the_guides_template_for_a_register_entry_is_a_project_that_wants_inspect_and_has_a_task() -> None:
-    page = Path("pipelines/guide/formats.md").read_text(encoding="utf-8")
+    page = Path("pipelines/guide/score/formats.md").read_text(encoding="utf-8")
     project, module = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL)[0] for kind in ("toml", "python"))
     assert any(one.startswith("inspect-ai") for one in tomllib.loads(project)["project"]["dependencies"])
     defined: dict[str, Any] = {}

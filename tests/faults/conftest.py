@@ -5,6 +5,7 @@ import signal
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import astuple, fields
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -29,18 +30,24 @@ def note(record_property: Callable[[str, object], None]) -> Callable[[Row], None
 
 
 @pytest.fixture(scope="session")
-def of_shape(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """The digest of a shape's data when nothing goes wrong."""
+def undisturbed_home(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The data folder in which a shape was made when nothing went wrong."""
 
     @cache
-    def make(shape: str) -> str:
+    def make(shape: str) -> Path:
         home = tmp_path_factory.mktemp("undisturbed")
         with on_a_port(embedded_app()) as url:
             ended = end(start(home, url, shape=shape))
         assert ended.status == 0, ended.output
-        return digest(home, shape)
+        return home
 
     return make
+
+
+@pytest.fixture(scope="session")
+def of_shape(undisturbed_home: Callable[[str], Path]) -> Callable[[str], str]:
+    """The digest of a shape's data when nothing goes wrong."""
+    return lambda shape: digest(undisturbed_home(shape), shape)
 
 
 @pytest.fixture(scope="session")

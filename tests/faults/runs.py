@@ -1,7 +1,11 @@
 """Runs as the cells start them, mostly of the demo, and what became of them."""
 
+import json
+import sqlite3
 import subprocess
 import time
+from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +14,12 @@ from pipelines.embedded.bank import model_name
 from tests.support.commands import amemgym
 from tests.support.fault_proxy import FaultProxy
 
-# The demo, and few users of the shape of base: what is asked for, and the words that ask for it.
-SHAPES: dict[str, tuple[int, tuple[str, ...]]] = {
-    "demo": (3, ()),
-    "base": (4, ("--set", "num_users=4", "--set", "num_reserve=2")),
+FEWER_CALLS = ("--set", "num_users=2", "--set", "num_reserve=2", "--set", "num_questions=2", "--set", "num_periods=1")
+# The demo, one of a third of its calls, and few users of the shape of base: variant, users, and the words that ask for it.
+SHAPES: dict[str, tuple[str, int, tuple[str, ...]]] = {
+    "demo": ("demo", 3, ()),
+    "small": ("demo", 2, FEWER_CALLS),
+    "base": ("base", 4, ("--set", "num_users=4", "--set", "num_reserve=2")),
 }
 LONGEST_RUN = 900.0
 
@@ -22,17 +28,20 @@ LONGEST_RUN = 900.0
 class Row:
     """What one cell showed.
 
-    `struck`: tries that the fault spoiled. `repeated`: replies delivered twice. `silence`: the longest time without a good
-    reply while one was asked for, in seconds, as are `seconds` of all its runs.
+    `lost`: users that the release lacks. `struck`: tries that the fault spoiled. `repeated`: replies that were paid for twice.
+    `wrong`: stored replies that a run without faults does not have. `beyond`: tokens billed beyond the cap, if there is one.
+    `silence`: the longest time without a good reply while one was asked for, in seconds, as are `seconds` of all its runs.
     """
 
     cell: str
-    users: str
-    struck: int
-    repeated: int
-    silence: float
-    seconds: int
-    ending: str
+    lost: int | str = ""
+    struck: int = 0
+    repeated: int = 0
+    wrong: int | str = ""
+    beyond: int | str = ""
+    silence: float = 0.0
+    seconds: int = 0
+    ending: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,8 +63,8 @@ def place_of(url: str) -> dict[str, str]:
 
 
 def start(home: Path, url: str, *words: str, shape: str = "demo", **further: str) -> subprocess.Popen[str]:
-    _, shaped = SHAPES[shape]
-    return amemgym(home, "generate", shape, "--model", model_name(), *shaped, *words, **{**place_of(url), **further})
+    variant, _, shaped = SHAPES[shape]
+    return amemgym(home, "generate", variant, "--model", model_name(), *shaped, *words, **{**place_of(url), **further})
 
 
 def end(process: subprocess.Popen[str], *, ours: bool = True, within: float = LONGEST_RUN) -> Ended:
@@ -72,13 +81,27 @@ def end(process: subprocess.Popen[str], *, ours: bool = True, within: float = LO
 
 def made_users(home: Path, shape: str = "demo") -> int:
     """Users of the release; 0 without one."""
-    found = sorted((home / "releases" / shape).glob("*.*.*"))
+    found = _releases(home, shape)
     files = read_manifest(found[-1]).files if found else ()
     return max((file.rows or 0 for file in files if file.path.endswith("data.json")), default=0)
 
 
 def digest(home: Path, shape: str = "demo") -> str:
-    return read_manifest(sorted((home / "releases" / shape).glob("*.*.*"))[-1]).data_digest
+    return read_manifest(_releases(home, shape)[-1]).data_digest
+
+
+def _releases(home: Path, shape: str) -> list[Path]:
+    return sorted((home / "releases" / SHAPES[shape][0]).glob("*.*.*"))
+
+
+def stored_texts(home: Path) -> Counter[str]:
+    """The words of the replies that later runs take from the cache, and how often each stands there."""
+    found = Counter[str]()
+    if (home / "calls.sqlite").exists():
+        with closing(sqlite3.connect(home / "calls.sqlite")) as connection:
+            for (content,) in connection.execute("SELECT value FROM replies WHERE rejected = 0"):
+                found[json.loads(content)["text"]] += 1
+    return found
 
 
 def row(cell: str, home: Path, proxy: FaultProxy, *runs: Ended, shape: str = "demo") -> Row:
@@ -86,7 +109,7 @@ def row(cell: str, home: Path, proxy: FaultProxy, *runs: Ended, shape: str = "de
     endings = dict.fromkeys(run.ending for run in runs)
     return Row(
         cell,
-        users=f"{made_users(home, shape)} of {SHAPES[shape][0]}",
+        lost=SHAPES[shape][1] - made_users(home, shape),
         struck=proxy.counts["spoiled"],
         repeated=proxy.repeated,
         silence=round(proxy.longest_silence, 1),

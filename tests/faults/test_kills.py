@@ -1,4 +1,4 @@
-"""Runs that are ended at random calls, and the same command afterwards: make test-faults CELLS=SIGINT."""
+"""Runs that are ended at random calls, and the same command afterwards: make test-endurance CELLS=SIGINT."""
 
 import json
 import os

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import clean_environment
-from tests.support.guide import copy_of_the_repository, fences, pages, write
+from tests.support.guide import copy_of_the_repository, enter_into_metadata, fences, pages, write
 
 MEMORY = '''"""A memory of the last event alone."""
 
@@ -54,7 +54,9 @@ from pathlib import Path
 from assets.amemgym.pipeline import AMEMGYM
 from pipelines.cli.main import load_command, summary_of
 from pipelines.definitions import defs
-from pipelines.embedded.app import writers
+from pipelines.embedded.app import writers_of
+from pipelines.evaluation.options import read_options
+from pipelines.evaluation.records import RunManifest
 from pipelines.export.formats import release_writer
 from pipelines.memories.registry import embeds, find_memory
 from pipelines.opening.models import OtherChat
@@ -63,13 +65,28 @@ from validation.amemgym.benchmark import RULES
 keys = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}
 print(json.dumps({
     "a check": "events_brief" in [rule.name for rule in RULES["events"]],
-    "a stage": "mottos" in AMEMGYM.asking_stages and "mottos" in keys and "mottos/write" in writers() and bool(RULES["mottos"]),
+    "a stage": "mottos" in AMEMGYM.asking_stages and "mottos" in keys and all([writers_of("mottos/write"), RULES["mottos"]]),
     "a benchmark": {"coins_recipe", "coins_tossed", "coins_release", "coins_evaluation"} <= keys,
+    "a benchmark of documents": {"stalls_recipe", "stalls_questions", "stalls_ablation", "stalls_release"} <= keys,
     "a built-in memory": find_memory("last").kind == "last" and not embeds("last"),
     "another model API": OtherChat().most_bytes > 0,
+    "an option of evaluate": RunManifest.model_fields["patience"].default < read_options({"patience": 4}, source="").patience,
     "a command": summary_of("toss") == load_command("toss").help == "Toss a coin.",
     "an export format": release_writer("blank")(None, Path()) == ["Nothing was written."],
 }))
+"""
+# What each command prints, in one process, as each needs seconds to start.
+COMMANDS = """
+import io, json, sys
+from contextlib import redirect_stdout
+from pipelines.cli.main import run_command
+
+printed = []
+for words in json.loads(sys.argv[1]):
+    with redirect_stdout(io.StringIO()) as output:
+        assert run_command(words) == 0, words
+    printed.append(output.getvalue())
+print(json.dumps(printed))
 """
 
 
@@ -89,20 +106,16 @@ class Addition:
             text = (place / path).read_text(encoding="utf-8")
             assert text.count(line) == 1, (path, line)
             (place / path).write_text(text.replace(line, new + line), encoding="utf-8")
+        enter_into_metadata(place)
         return {path for path, _, _ in self.changes}
 
 
-MAIN = "pipelines/cli/main.py"
+PROJECT = "pyproject.toml"
 ADDITIONS = {
     "a built-in memory": Addition(
         {"pipelines/memories/last.py": MEMORY},
         (
-            (
-                "pipelines/memories/registry.py",
-                "from pipelines.memories.built_in.mem0 import",
-                "from pipelines.memories.last import LastEvent\n",
-            ),
-            ("pipelines/memories/registry.py", '    "none": NoMemory,', '    "last": LastEvent,\n'),
+            (PROJECT, 'none = "pipelines.memories', 'last = "pipelines.memories.last:LastEvent"\n'),
             ("pipelines/memories/memories.yaml", "none: {kind: none}", "last: {kind: last}\n"),
         ),
     ),
@@ -116,30 +129,52 @@ ADDITIONS = {
             ),
             (
                 "pipelines/opening/models.py",
-                "        client = open_client(settings, api=OpenAiChat())",
+                "        client = open_client(settings, api=OpenAiChat(origins))",
                 "        open_client(settings, api=OtherChat())\n",
             ),
         ),
     ),
     "a command": Addition(
         {"pipelines/cli/toss.py": COMMAND.format(name="toss", sentence="Toss a coin.")},
-        ((MAIN, '        "demo": "generate:demo"', '        "toss": "toss:toss",\n'),),
+        ((PROJECT, 'annotate = "', 'toss = "pipelines.cli.toss:toss"\n'),),
+    ),
+    "an option of evaluate": Addition(
+        {},
+        (
+            (
+                "pipelines/evaluation/records.py",
+                "    settle: float = Field(",
+                '    patience: int = Field(default=3, ge=1, description="How often a reasoner looks again.")\n',
+            ),
+            ("pipelines/evaluation/README.md", "| `settle` |", "| `patience` | how often a reasoner looks again |\n"),
+        ),
     ),
     "an export format": Addition(
         {
             "pipelines/export/blank.py": 'def write_blank(tasks, folder):\n    return ["Nothing was written."]\n',
         },
-        (("pipelines/export/formats.py", '    "documents": "', '    "blank": "pipelines.export.blank:write_blank",\n'),),
+        ((PROJECT, 'documents = "', 'blank = "pipelines.export.blank:write_blank"\n'),),
     ),
 }
 MOST_OPENED = {
     "a check": 1,
     "a stage": 3,
-    "a benchmark": 3,
+    "a benchmark": 1,
+    "a benchmark of documents": 1,
     "a built-in memory": 2,
     "another model API": 2,
     "a command": 1,
+    "an option of evaluate": 2,  # and the module where it acts
     "an export format": 1,
+}
+
+
+# Additions that a page of the guide makes.
+PAGES = {
+    "a stage": "stage",
+    "a check": "check",
+    "a benchmark": "benchmark",
+    "a benchmark of documents": "document-benchmark",
 }
 
 
@@ -155,7 +190,7 @@ class Extended:
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Extended:
     place = copy_of_the_repository(tmp_path_factory.mktemp("copy") / "copy")
     opened: dict[str, set[str]] = {}
-    for kind, page in (("a stage", "stage"), ("a check", "check"), ("a benchmark", "benchmark")):
+    for kind, page in PAGES.items():
         told = [fence for fence in fences(pages()[page]) if fence.kind != "sh"]
         for fence in told:
             write(fence, place=place)
@@ -184,3 +219,20 @@ def test_an_added_benchmark_is_made_and_released_as_ours_are(extended: Extended,
     output_in(extended, "-m", "pipelines", "generate", "coins", home=tmp_path)
     manifest = json.loads((tmp_path / "releases" / "coins" / "0.1.0" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["counts"] == {"coins": 3}
+
+
+def test_a_benchmark_of_documents_is_three_files_and_goes_all_the_way(extended: Extended, tmp_path: Path) -> None:
+    told = [fence.path for fence in fences(pages()["document-benchmark"]) if fence.path]
+    assert told == ["assets/stalls.py", "pipelines/recipes/stalls.yaml", "pipelines/benchmarks/stalls.py"]
+    commands = [
+        ["generate", "stalls"],
+        ["verify", "stalls"],
+        ["show", "1", "--variant", "stalls"],
+        ["evaluate", "stalls", "--memory", "bm25", "--memory", "none", "--json"],
+        ["export", "stalls", "--out", str(tmp_path / "exported")],
+    ]
+    _, _, shown, scored, _ = json.loads(output_in(extended, "-c", COMMANDS, json.dumps(commands), home=tmp_path))
+    assert "What is the price at" in shown
+    right = [found["results"]["metrics"]["overall"]["value"] for found in json.loads(scored)["runs"]]
+    assert right == [1.0, 0.0]
+    assert len((tmp_path / "exported" / "questions.jsonl").read_text(encoding="utf-8").splitlines()) == 3

@@ -121,7 +121,7 @@ NOBODY = "http://127.0.0.1:9/v1"
     [
         (ALL, {}, {}, "This run has no partition. Launch it for one, such as demo."),
         (ALL, DEMO, {"recipe": {"num_users": 0}}, "num_users is 0, and has to be 1 or more"),
-        (ALL, DEMO, {"recipe": {"num_users": 900}}, "but the persona pool offers only 400"),
+        (ALL, DEMO, {"recipe": {"num_users": 900}}, "but the persona pool offers only 120"),
         (
             ALL,
             DEMO,

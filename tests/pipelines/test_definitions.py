@@ -3,12 +3,12 @@
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.definitions import defs
 
-MOST_CHECKS = 260  # of all benchmarks; there were 327, and who looks at a list of those sees none
+MOST_CHECKS = 270  # of all benchmarks; there were 327, and who looks at a list of those sees none
 
 
 def test_each_benchmark_has_the_jobs_that_people_start() -> None:
     started = ("generate_and_release", "publish", "evaluate")
-    wanted = [entry.benchmark.key(name) for entry in BENCHMARKS for name in started]
+    wanted = [entry.benchmark.key(name) for entry in BENCHMARKS.values() for name in started]
     assert sorted(job.name for job in defs.resolve_all_job_defs() if not job.name.startswith("__")) == sorted(wanted)
 
 

@@ -106,8 +106,8 @@ def test_whatever_asks_a_model_is_in_the_pool() -> None:
 
     graph = defs.get_repository_def().asset_graph
     pooled = {key.to_user_string() for key in graph.materializable_asset_keys if MODEL_POOL in (graph.get(key).pools or ())}
-    stages = [stage for entry in BENCHMARKS for stage in entry.benchmark.stages]
-    evaluations = {entry.benchmark.key("evaluation") for entry in BENCHMARKS}
+    stages = [stage for entry in BENCHMARKS.values() for stage in entry.benchmark.stages]
+    evaluations = {entry.benchmark.key("evaluation") for entry in BENCHMARKS.values()}
     assert pooled == {*evaluations, *(stage.name for stage in stages if stage.prompts)}
 
 
@@ -145,6 +145,6 @@ def test_the_image_copies_what_there_is_and_takes_the_storage_that_fits_dagster(
 def test_every_variable_that_the_code_reads_stands_in_the_table_of_settings() -> None:
     files = [path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.suffix in (".py", ".yaml", "")]
     read_by_code = {name for path in files if path.is_file() for name in OURS.findall(path.read_text(encoding="utf-8"))}
-    page = (ROOT / "pipelines" / "guide" / "using" / "settings.md").read_text(encoding="utf-8")
+    page = (ROOT / "pipelines" / "guide" / "reference" / "settings.md").read_text(encoding="utf-8")
     table = [line for line in page.splitlines() if re.match(r"\| `[A-Z_]+`", line)]
     assert read_by_code == set(OURS.findall("\n".join(line.split("|")[1] for line in table)))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from base64 import b64encode
 from pathlib import Path
 
@@ -11,36 +12,39 @@ from assets.recipe.config_schema import recipe_fields
 from assets.recipe.registry import RECIPE_TYPES
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.cli.main import COMMANDS
-from pipelines.docs_site.__main__ import CONFIGURATION, ROOT, dead_links, lay_out, page_of, sources, without_links_to_code
+from pipelines.docs_site.__main__ import ROOT, dead_links, main, page_of, without_links_to_code
 from pipelines.docs_site.reference import assets_page, commands_page, recipe_page, records_page, table
 
+SHELVES = ("Start", "Make", "Score", "Tracks", "Extend")
 DECISIONS = ROOT / "pipelines" / "guide" / "decisions"
-HERE = ROOT / "pipelines" / "guide" / "check.md"
+HERE = ROOT / "pipelines" / "guide" / "extend" / "check.md"
 
 
-def test_every_page_is_in_the_navigation_and_decisions_are_in_their_list(tmp_path: Path) -> None:
-    assert list(lay_out(tmp_path)) == []
-    named = set(re.findall(r'"([^"]+\.md)"', CONFIGURATION.read_text(encoding="utf-8")))
-    pages = [path.with_suffix(".md") for path in sources() if path.suffix in (".md", ".ipynb")]
-    assert {str(page.relative_to(ROOT)) for page in pages if DECISIONS not in page.parents} <= named
+def test_every_page_is_on_a_shelf_of_the_site_and_decisions_are_in_their_list(tmp_path: Path) -> None:
+    assert main(tmp_path) == 0
+    shelves = tomllib.loads((tmp_path / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
+    assert [title for shelf in shelves for title in shelf] == [*SHELVES, "Reference", "All pages"]
+    named = {name for shelf in shelves for pages in shelf.values() for page in pages for name in page.values()}
+    laid = {str(path.relative_to(tmp_path / "pages")) for path in (tmp_path / "pages").rglob("*.md")}
+    decisions = {name for name in laid if re.fullmatch(r"pipelines/guide/decisions/.+/.+", name)}
+    assert named == laid - decisions
     listed = (DECISIONS / "README.md").read_text(encoding="utf-8")
-    decisions = [str(page.relative_to(DECISIONS)) for page in pages if page.parent.parent == DECISIONS]
-    assert [name for name in decisions if f"]({name})" not in listed] == []
+    assert [name for name in decisions if f"]({Path(ROOT / name).relative_to(DECISIONS)})" not in listed] == []
 
 
 def test_a_link_that_leads_nowhere_is_told_with_its_page() -> None:
     text = "[here](stage.md#3) [there](https://example.org) [gone](nowhere.md)\n```\n[z](in-a-fence.md)\n```\n"
-    assert list(dead_links(text, page=HERE)) == ["pipelines/guide/check.md links to nowhere.md, which is not there."]
+    assert list(dead_links(text, page=HERE)) == ["pipelines/guide/extend/check.md links to nowhere.md, which is not there."]
 
 
 @pytest.mark.parametrize(
     ("link", "shown"),
     [
-        ("[`contract.py`](../memories/contract.py)", "`pipelines/memories/contract.py`"),
-        ("[the contract](../memories/contract.py)", "the contract (`pipelines/memories/contract.py`)"),
+        ("[`contract.py`](../../memories/contract.py)", "`pipelines/memories/contract.py`"),
+        ("[the contract](../../memories/contract.py)", "the contract (`pipelines/memories/contract.py`)"),
         ("[a stage](stage.md#2)", "[a stage](stage.md#2)"),
-        ("![life](pictures/life.png)", "![life](pictures/life.png)"),
-        ("[the notebook](notebook.ipynb)", "[the notebook](notebook.md)"),
+        ("![life](../pictures/life.png)", "![life](../pictures/life.png)"),
+        ("[the notebook](../notebook.ipynb)", "[the notebook](../notebook.md)"),
     ],
 )
 def test_a_link_to_code_becomes_its_words_and_path(link: str, shown: str) -> None:
@@ -75,7 +79,7 @@ def test_reference_pages_name_every_command_field_stage_table_and_column() -> No
     fields = [field.path for kind in RECIPE_TYPES.values() for field in recipe_fields(kind)]
     recipe, assets, records = recipe_page(), assets_page(), records_page()
     assert [name for name in fields if f"`{name}`" not in recipe] == []
-    for benchmark in (entry.benchmark for entry in BENCHMARKS):
+    for benchmark in (entry.benchmark for entry in BENCHMARKS.values()):
         names = [*benchmark.stage_names, *benchmark.tables]
         assert [name for name in names if f"`{name}`" not in assets] == []
         assert f"## {benchmark.name}: one {benchmark.noun}" in records

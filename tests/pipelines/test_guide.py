@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.docs_site import reading_list
+from pipelines.docs_site.prompt_table import PAGE, prompt_table, words_before
 from tests.support.guide import ROOT, copy_of_the_repository, fences, pages, write
 
 GUIDE = ROOT / "pipelines" / "guide"
-PAGES = [ROOT / "README.md", *sorted(GUIDE.glob("*.md")), *sorted((GUIDE / "using").glob("*.md"))]
+PAGES = [ROOT / "README.md", *(page for page in sorted(GUIDE.rglob("*.md")) if "decisions" not in page.parts)]
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -31,3 +33,14 @@ def test_where_a_page_points_to_is_there(page: Path) -> None:
     targets = LINK.findall(page.read_text(encoding="utf-8"))
     assert targets
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_table_of_prompts_is_up_to_date() -> None:
+    written = PAGE.read_text(encoding="utf-8")
+    assert written == prompt_table(words_before()), "`python -m pipelines.docs_site.prompt_table` writes it anew"
+
+
+def test_the_list_of_what_one_must_read_to_trust_a_number_is_true_and_short() -> None:
+    written = reading_list.PAGE.read_text(encoding="utf-8")
+    assert written == reading_list.reading_list(), "`python -m pipelines.docs_site.reading_list` writes it anew"
+    assert reading_list.total_lines() <= reading_list.MOST_LINES

@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from assets.amemgym.pipeline import STAGES
 from assets.engine.ports import VALUES, StageProgress
 from assets.engine.provenance import Provenance, ResolvedRecipe
 from assets.recipe.loading import load_recipe
@@ -18,7 +19,7 @@ from pipelines.definitions import defs
 from pipelines.home import home
 from pipelines.opening.models import open_run_context
 from pipelines.resources.storage.io_manager import AssetValueIOManager, open_asset_values
-from pipelines.resources.storage.open_stores import open_release_store
+from pipelines.resources.storage.release_writer import open_release_writer
 from tests.support.commands import amemgym_here
 
 SMALL = {"num_users": 1, "num_reserve": 2, "num_questions": 2, "num_periods": 1, "seed": 1}
@@ -40,7 +41,7 @@ class Project:
     @property
     def resources(self) -> dict[str, Any]:
         """Those of the project, in this folder: they are filled from the environment when the definitions are loaded."""
-        own = {VALUES: self.values, "releases": open_release_store(home()), "reports": home().reports}
+        own = {VALUES: self.values, "releases": open_release_writer(home()), "reports": home().reports}
         return {**(defs.resources or {}), **own}
 
     @property
@@ -131,26 +132,27 @@ def test_rows_of_one_recipe_cannot_be_reported_on_or_released_under_another(rele
     assert released.releases == before
 
 
-def test_a_running_run_keeps_its_recipe_whatever_is_resolved_beside_it(project: Project) -> None:
-    resolved: list[bool] = []
+def test_a_run_that_another_one_overtakes_keeps_its_recipe_and_makes_its_own_rows_to_the_end(project: Project) -> None:
+    overtaken: list[bool] = []
+    rows = ("recipe", *(stage.name for stage in STAGES))
 
-    def resolve_another(progress: StageProgress) -> None:
-        if progress.stage == "events" and not resolved:
-            resolved.append(True)
+    def overtake(progress: StageProgress) -> None:
+        if progress.stage == "user_profiles" and not overtaken:
+            overtaken.append(True)
             with ThreadPoolExecutor(1) as pool:
-                assert pool.submit(lambda: project.run("recipe", seed=77)).result().success
+                assert pool.submit(lambda: project.run(*rows, **{**SMALL, "seed": 2})).result().success
+            assert set(project.seeds().values()) == {2}
 
-    result = project.run(report=resolve_another, **SMALL)
-    assert result.success
-    assert resolved
-    assert set(project.seeds().values()) == {1}
+    assert project.run(report=overtake, **SMALL).success
+    assert overtaken
+    assert project.seeds() == {"personas": 2, **dict.fromkeys(("questions", "events", "answers", "episodes"), 1)}
     manifest = read_manifest(project.folder / "releases" / "demo" / "0.1.0")
     value = project.values.find("episodes", "demo")
     assert isinstance(value, Provenance)
     assert manifest.recipe_fingerprint == value.recipe.fingerprint
     latest = project.values.find("recipe", "demo")
     assert isinstance(latest, ResolvedRecipe)
-    assert latest.recipe.seed == 77
+    assert latest.recipe.seed == 2
 
 
 def test_a_stage_that_is_materialized_alone_goes_by_what_it_is_made_from_and_says_when_the_recipe_is_another(
@@ -239,20 +241,6 @@ def test_a_recipe_value_that_cannot_be_read_is_told_and_made_anew(project: Proje
     assert "The overrides of the last run cannot be read and count as none" in output
     assert project.run("recipe", **SMALL).success
     assert project.values.find("recipe", "demo") is not None
-
-
-def test_a_run_that_another_one_overtakes_makes_its_own_rows_to_the_end(project: Project) -> None:
-    overtaken: list[bool] = []
-
-    def overtake(progress: StageProgress) -> None:
-        if progress.stage == "user_profiles" and not overtaken:
-            overtaken.append(True)
-            with ThreadPoolExecutor(1) as pool:
-                assert pool.submit(lambda: project.run(**{**SMALL, "seed": 2})).result().success
-
-    assert project.run(report=overtake, **SMALL).success
-    assert overtaken
-    assert project.seeds() == {"personas": 2, **dict.fromkeys(("questions", "events", "answers", "episodes"), 1)}
 
 
 def test_a_report_of_another_recipe_is_told(released: Project) -> None:

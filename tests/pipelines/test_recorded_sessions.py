@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from pipelines.errors import EvaluationError
-from pipelines.memories.contract import MemoryEvent, MemoryTools
+from pipelines.memories.contract import MemoryEvent
 from pipelines.memories.hosting import MemoryHost
+from pipelines.memories.tools import MemoryTools
 from pipelines.recorded_sessions.replay import Replay, ReplaySettings, replay, replay_figures
 from pipelines.recorded_sessions.sessions import RecordedSession, RecordedStep, read_sessions, sessions_sentence
 from tests.support.commands import amemgym_here
@@ -183,10 +184,13 @@ def test_a_memory_is_asked_once_something_left_the_window_and_only_values_out_of
     result = replayed([SESSION], Keeps, ReplaySettings(window=30, tokens=1000))
 
     cancel, said = result.rows
-    assert (cancel.step, cancel.tool, cancel.values, cancel.recalled_values) == (3, "cancel", ("ORD-7512",), ("ORD-7512",))
+    assert cancel.step == 3
+    assert cancel.tool == "cancel"
+    assert cancel.values == ("ORD-7512",)
+    assert cancel.recalled_values == ("ORD-7512",)
     assert cancel.query == "Cancel it, and send a note to Ada Quill."
     assert (said.step, said.tool, said.values) == (4, "", ())
-    assert replay_figures(result, [SESSION], seed=1).decisions == 3
+    assert replay_figures(result, [SESSION]).decisions == 3
 
 
 def test_what_is_in_sight_is_no_work_of_a_memory() -> None:

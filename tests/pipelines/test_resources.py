@@ -58,14 +58,12 @@ def test_settings_of_the_environment_are_shown_without_its_keys(tmp_path: Path) 
     limits = {
         "AMEMGYM_MAX_IN_FLIGHT": "7",
         "AMEMGYM_REQUESTS_PER_MINUTE": "90",
-        "AMEMGYM_HUB_REPO": "lab/x",
         "HF_TOKEN": "hf_secret",
     }
     settings = shown(tmp_path, AMEMGYM_BASE_URL=OTHER, AMEMGYM_API_KEY=KEY, AMEMGYM_STORE="s3://bucket/folder", **limits)
     assert settings["installation"] == {"data_folder": str(tmp_path), "store": "s3://bucket/folder"}
     assert settings["run_context"]["endpoint"] == OTHER
     assert (settings["run_context"]["max_in_flight"], settings["run_context"]["requests_per_minute"]) == (7, 90)
-    assert settings["publisher"]["repo"] == "lab/x"
     assert KEY not in str(settings)
     assert "hf_secret" not in str(settings)
 
@@ -103,8 +101,8 @@ def test_a_run_takes_the_endpoint_of_its_config_and_sends_the_key_to_its_own_add
     ("config", "sentence"),
     [
         ({"endpoint": "http://user:wombat@host/v1"}, "cannot hold a login or a query, because Dagster stores"),
-        ({"endpoint": "here"}, "run_context cannot be used: endpoint: must be an address such as https://host/v1."),
-        ({"timeout_seconds": 0.0}, "run_context cannot be used: timeout_seconds: "),
+        ({"endpoint": "here"}, "run_context cannot be used: endpoint must be an address such as https://host/v1."),
+        ({"timeout_seconds": 0.0}, "run_context cannot be used: timeout_seconds has to be more than 0"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(tmp_path: Path, config: dict[str, Any], sentence: str) -> None:

@@ -25,7 +25,7 @@ from assets.engine.ports import RunContext
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.policies import GatePolicy
 from assets.records.estimate import Estimate
-from assets.reporting.user_share import Outcome, share_by_user
+from assets.reporting.user_share import UserShare
 from pipelines.embedded.bank import model_name
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.pipelines.unreliable import Unreliable, accepted_by_votes
@@ -40,6 +40,7 @@ POLICIES = {
 }
 Parts = tuple[UserProfile, StateSchema, StateTrajectory, SessionSet, AnswerSet]
 Reading = Callable[[float, int], list[UserAudit]]
+pytestmark = pytest.mark.slow  # each rate is found by many audits
 REPEATS = 16
 CHOICES = 3
 
@@ -101,9 +102,9 @@ def accepting(decoy: Decoy, gate: str, rate: float, options: dict[str, int]) -> 
     if decoy.first_readings[gate]:
         return 1 - rate
     if gate != "exposure":
-        return rate / options[decoy.item_id[:3]]  # all numbers but the one meant, and 0 for none
-    differing = len(decoy.label) if decoy.kind == "other_query" else 1
-    return rate / len(decoy.label) / CHOICES if differing == 1 else 0.0
+        # All numbers but the one meant, and 0 for none.
+        return rate / (options[decoy.item_id[:3]] - (decoy.kind == "taken_out"))
+    return rate / len(decoy.label) / CHOICES
 
 
 def truth(reliable: UserAudit, parts: Parts, *, rate: float) -> dict[tuple[str, str], float]:
@@ -188,9 +189,11 @@ def test_two_votes_of_two_let_far_fewer_wrong_labels_pass_and_refuse_more_right_
 
 def wrong_share(audits: Sequence[UserAudit], *, right: bool) -> Estimate:
     """The error rate of all gates together."""
-    return share_by_user(
-        Outcome(audit.user_id, one.accepted != right) for audit in audits for one in audit.decoys if one.right == right
-    )
+    share = UserShare()
+    for audit in audits:
+        wrong = [decoy.accepted != right for decoy in audit.decoys if decoy.right == right]
+        share.add(sum(wrong), len(wrong))
+    return share.estimate()
 
 
 def test_a_reliable_judge_hardly_errs(reliable: UserAudit) -> None:

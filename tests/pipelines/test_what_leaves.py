@@ -22,9 +22,9 @@ from tests.support.waiting import LONG
 PLACE, USER, HOST = "zanzibarplace", "quokkauser", "kiwihost"
 PASSWORD, HEADER, QUERY, TOKEN = "narwh4l-p+ss", "w4lrus-header-0123", "m4rmot-query-0123", "hf_b4dger0123456789"
 SECRETS = (PASSWORD, HEADER, QUERY, TOKEN, base64.b64encode(f"otter:{PASSWORD}".encode()).decode())
-# What only this machine reads, and what needs whole paths to work: Dagster's own storage, views over files for SQL, and what
-# Python compiles beside the user's own file.
-OF_THIS_MACHINE = ("dagster/", "explore.duckdb", "__pycache__/")
+# What only this machine reads, and what needs whole paths to work: Dagster's own storage, and what Python
+# compiles beside the user's own file.
+OF_THIS_MACHINE = ("dagster/", "__pycache__/")
 MEMORY = """
 class Plain:
     def __init__(self):
@@ -87,7 +87,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     (root / "mine.py").write_text(MEMORY, encoding="utf-8")
     with endpoint() as served, echo_server(answer=a_memory) as service:
         address = service.url.replace("://", f"://otter:{PASSWORD}@")
-        evaluate = ["evaluate", "demo", "--conditions", "", "--quiet", "--model", SERVED[1], "--embedding-model", SERVED[1]]
+        evaluate = [
+            "evaluate",
+            "demo",
+            "--conditions",
+            "",
+            "--quiet",
+            "--model",
+            SERVED[1],
+            "--set",
+            f"embedding_model={SERVED[1]}",
+        ]
         commands: list[list[str]] = [
             ["generate", "demo", *SERVED, *TINY],
             [*evaluate, "--memory", f"{root}/mine.py:Plain", "--memory", f"{address}/base?api_key={QUERY}"],
@@ -98,10 +108,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
             ["quality", "demo"],
             ["export", "demo", "--out", str(root / "export")],
             ["annotate", "sample", "exposure", "demo", "--annotator", "ann", "--annotator", "bob", "--name", "study"],
-            ["annotate", "export", "study", "--to", str(root / "label_studio")],
+            ["annotate", "export", "study", "--to", str(root / "sheets")],
             ["ledger", "export", str(root / "ledger.parquet")],
             ["cache", "export", str(root / "replies.sqlite")],
-            ["explore"],
         ]
         environment = clean_environment(
             home,
@@ -159,8 +168,8 @@ def files_with(made: Made, words: tuple[str, ...]) -> list[str]:
 
 def test_all_of_it_was_made(made: Made) -> None:
     names = {path.name for path in made.root.rglob("*")}
-    assert {"manifest.json", "croissant.json", "report.html", "questions.parquet", "ann.csv", "tasks.json"} <= names
-    assert [line for line in made.output.splitlines() if line.startswith("status ")].count("status 0") == 10
+    assert {"manifest.json", "croissant.json", "report.html", "questions.parquet", "ann.csv"} <= names
+    assert [line for line in made.output.splitlines() if line.startswith("status ")].count("status 0") == 9
 
 
 def test_no_secret_of_the_environment_or_of_an_address_stands_in_any_file(made: Made) -> None:

@@ -20,6 +20,7 @@ SHARED = {
     "cannot_tell": "cannot_tell",
     "reworded": True,
     "whole": True,
+    "cast": True,
     "count": 4,
 }
 
@@ -27,7 +28,7 @@ SHARED = {
 # What a prompt may show in a shape of its own, value by value.
 SHAPED = (
     *("initial_state", "exposed_states", "current_state", "state_schema", "state_choices"),
-    *("update_counts", "prior_updates", "cases", "required_info", "variants", "exclusive", "state_changes", "context"),
+    *("earlier_values", "change_days", "cases", "required_info", "variants", "exclusive", "state_changes", "context"),
 )
 
 
@@ -37,7 +38,7 @@ CHANGE = {"old": "one", "new": "two"}
 def shaped(variable: str, name: str) -> object:
     if variable in ("state_schema", "state_choices"):
         return {name: ["one", "two"]}
-    own: dict[str, object] = {"update_counts": {name: 1}, "prior_updates": [{name: "one"}]}
+    own: dict[str, object] = {"earlier_values": {name: ["one"]}, "change_days": {name: "2021-01-05"}}
     own |= {"cases": {"1": {"situations": {"1": {name: "one"}}}}, "variants": {"variant_1": {name: "one"}}}
     own |= {"exclusive": [{name: "one", "another": "two"}], "state_changes": {name: {**CHANGE, "choices": ["one", "two"]}}}
     own["context"] = [{"background": "What happened.", "state_transition": {name: CHANGE}}]
@@ -54,8 +55,8 @@ GENERATION = [name for name in prompt_names() if not name.startswith(("evaluatio
 
 
 def test_every_prompt_stands_in_the_folder_of_its_stage() -> None:
-    assert len(GENERATION) == 56
-    stages = {name for entry in BENCHMARKS for name in entry.benchmark.stage_names}
+    assert len(GENERATION) == 61
+    stages = {name for entry in BENCHMARKS.values() for name in entry.benchmark.stage_names}
     others = {"evaluation", "memories", "paper", "memory_items"}
     assert {name.partition("/")[0] for name in prompt_names()} <= stages | others
 

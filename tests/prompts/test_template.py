@@ -63,21 +63,20 @@ def test_the_situations_of_a_case_are_rows_below_their_variables() -> None:
     assert shown == f'<cases>\n{{"1":{{{rows}}}}}\n</cases>'
 
 
-def test_a_variable_has_its_value_past_and_prospects_in_one_row() -> None:
+def test_a_variable_that_may_change_has_its_day_past_value_and_prospects_in_one_row() -> None:
     prompt = parse_prompt(
         "t/t",
-        template(variables="[counts, now, updates, offered]", user="{{ counts | with_past(now, updates, offered) }}"),
+        template(variables="[now, offered, earlier, days]", user="{{ now | with_moves(offered, earlier, days) }}"),
     )
-    now = {"diet": "vegan", "home": "flat", "pet": "cat"}
-    updates = [{"diet": "any"}, {"pet": "cat", "diet": "vegan"}]
-    offered = {"diet": ["fish"], "home": ["house"]}
-    shown = prompt.render(counts={"diet": 2, "home": 0, "pet": 1}, now=now, updates=updates, offered=offered)
-    rows: dict[str, list[object]] = {
-        "diet": ["vegan", ["fish"], 2, ["any"]],
-        "home": ["flat", ["house"]],
-        "pet": ["cat", [], 1],
-    }
-    assert shown.messages[1].content == str({"columns": ("now", "may_become", "changes", "had"), "variables": rows})
+    shown = prompt.render(
+        now={"diet": "vegan", "home": "flat", "pet": "cat"},
+        offered={"diet": ["fish"], "home": ["house"]},
+        earlier={"diet": ["vegan", "any"], "home": [], "pet": ["dog"]},
+        days={"diet": "2021-01-05", "home": "2021-02-01"},
+    )
+    rows = {"diet": ["2021-01-05", ["vegan", "any"], "vegan", ["fish"]], "home": ["2021-02-01", [], "flat", ["house"]]}
+    table = {"columns": ("day", "earlier", "now", "may_become"), "may_change": rows, "stay": {"pet": "cat"}}
+    assert shown.messages[1].content == str(table)
 
 
 @pytest.mark.parametrize(

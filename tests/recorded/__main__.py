@@ -1,8 +1,8 @@
-"""`AMEMGYM_BASE_URL=... AMEMGYM_API_KEY=any make record [FOLDER=...]`: record the real model anew.
+"""`AMEMGYM_BASE_URL=... AMEMGYM_API_KEY=any make record [FOLDER=...]`: record a real model anew.
 
 Asks the endpoint whatever it has not answered yet in that data folder (a new one without FOLDER), and puts the replies
-that a replay needs beside this file, with the prompts. The model's name stands in recipes/real.yaml. `--replay` takes all
-from those replies, asks nobody, and prints what they come to.
+that a replay needs into the folder of the variant beside this file, with the prompts. The models' names stand in
+recipes/strong.yaml. `--replay` takes all from those replies, asks nobody, and prints what they come to.
 """
 
 import argparse
@@ -13,17 +13,19 @@ import tempfile
 from pathlib import Path
 
 from prompts.catalogue import override_prompts
-from tests.recorded.recording import OUTCOME, RECIPES, REPLIES, commands, keep_prompts, outcome, recorded_prompts
+from tests.recorded.recording import RECIPES, Recording, recordings
 
 
-def main(place: Path, *, replay: bool) -> None:
+def main(recording: Recording, place: Path, *, replay: bool) -> None:
     """Run the commands in this process, which imports everything once."""
+    if replay and not recording.exists:
+        sys.exit(f"Nothing is recorded in {recording.folder}: `make record` fills it, with a model to ask.")
     os.environ |= {"AMEMGYM_HOME": str(place), "AMEMGYM_RECIPES": str(RECIPES)}
     from pipelines.cli.main import app
     from pipelines.errors import Problem
 
-    with override_prompts(recorded_prompts() if replay else []):
-        for words in commands(place, replay=replay):
+    with override_prompts(recording.prompts() if replay else []):
+        for words in recording.commands(place, replay=replay):
             try:
                 status = app(words, standalone_mode=False)
             except Problem as problem:
@@ -33,18 +35,20 @@ def main(place: Path, *, replay: bool) -> None:
             if status:
                 sys.exit(f"amemgym {' '.join(words)} did not end well; mend the cause and give {place} to go on.")
         if not replay:
-            keep_prompts(place)
-        told = json.dumps(outcome(place), indent=2)
+            recording.keep_prompts(place)
+        told = json.dumps(recording.outcome_of(place), indent=2)
     if replay:
         print(told)
     else:
-        OUTCOME.write_text(f"{told}\n", encoding="utf-8")
-        print(f"{REPLIES} and {OUTCOME} are new; the data is in {place}.")
+        recording.outcome.write_text(f"{told}\n", encoding="utf-8")
+        print(f"{recording.replies} and {recording.outcome} are new; the data is in {place}.")
 
 
 if __name__ == "__main__":
+    variants = [recording.variant for recording in recordings()]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("place", nargs="?", type=Path)
+    parser.add_argument("--variant", choices=variants, default=variants[0])
     parser.add_argument("--replay", action="store_true")
     given = parser.parse_args()
-    main(given.place or Path(tempfile.mkdtemp(prefix="recorded-")), replay=given.replay)
+    main(Recording(given.variant), given.place or Path(tempfile.mkdtemp(prefix="recorded-")), replay=given.replay)

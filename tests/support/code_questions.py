@@ -6,23 +6,20 @@ from importlib.metadata import version
 from typing import Any
 
 from assets.code_qa.behaviours import execute_behaviours
-from assets.code_qa.decisions import decide
-from assets.code_qa.documents import write_notes
-from assets.code_qa.instances import accept_code_task
-from assets.code_qa.lengths import arrange_notes
-from assets.code_qa.questions import ask_code_question
+from assets.code_qa.decisions import CODE_DECISIONS
+from assets.code_qa.pipeline import CODE_QA
 from assets.code_qa.records.behaviours import CodeBehaviours
-from assets.code_qa.records.questions import CodeDecisions, CodeDocuments, CodeQuestion, CodeTask
+from assets.code_qa.records.questions import CodeDecisions, CodeQuestion, CodeTask
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.sources import draw_sources, with_package_digests
 from assets.code_qa.team.relations import OUTCOME
-from assets.memory_items.final_ablation import certify_lengths
-from assets.memory_items.tasks import TaskAblation, TaskLengths
+from assets.memory_items.tasks import TaskAblation, TaskDocuments, TaskLengths
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.recipe.loading import units
 from assets.records.base import ItemRecord
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel
+from tests.support.embedded_model import EmbeddedModel
+from tests.support.made_stages import make_records
 from validation.rules import RecordsByStage
 
 
@@ -50,7 +47,7 @@ class MadeQuestion:
     sources: CodeSources
     behaviours: CodeBehaviours
     decisions: CodeDecisions
-    documents: CodeDocuments
+    documents: TaskDocuments
     question: CodeQuestion
     lengths: TaskLengths
     ablation: TaskAblation
@@ -74,15 +71,8 @@ class MadeQuestion:
 
 async def make(sources: CodeSources) -> MadeQuestion:
     """Take a question through all stages."""
-    recipe, model = code_recipe(), EmbeddedModel()
-    behaviours = await execute_behaviours(sources, recipe=recipe, model=model)
-    decisions = await decide(sources, behaviours, recipe=recipe, model=model)
-    documents = await write_notes(sources, behaviours, decisions, recipe=recipe, model=model)
-    question = await ask_code_question(sources, behaviours, decisions, documents, recipe=recipe, model=model)
-    lengths = await arrange_notes(sources, documents, question, recipe=recipe, model=model)
-    ablation = await certify_lengths(question, lengths, recipe=recipe, model=model)
-    instance = await accept_code_task(sources, behaviours, question, lengths, ablation, recipe=recipe, model=model)
-    return MadeQuestion(sources, behaviours, decisions, documents, question, lengths, ablation, instance)
+    records = await make_records(CODE_QA, sources, recipe=code_recipe(), model=EmbeddedModel())
+    return MadeQuestion(*records.values())
 
 
 @cache
@@ -91,7 +81,7 @@ def made_question() -> MadeQuestion:
     recipe, model = code_recipe(), EmbeddedModel()
     for _, sources in draw_sources(recipe, units(recipe)[0]):
         behaviours = run(execute_behaviours(sources, recipe=recipe, model=model))
-        decisions = run(decide(sources, behaviours, recipe=recipe, model=model))
+        decisions = run(CODE_DECISIONS.make(sources, behaviours, recipe=recipe, model=model))
         superseded = any(plan.role == "superseded" for plan in decisions.plans)
         if decisions.chain[-1].relation == OUTCOME and superseded:
             return run(make(sources))

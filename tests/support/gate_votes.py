@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from assets.amemgym.records.rows import GateRecordRow
+from assets.amemgym.tables import GateRecordRow
 from assets.records.base import Failure, GateRecord
 from assets.records.common_tables import gate_record_columns
 from tests.support.scenario import CHOICES, DIET, GOAL

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +19,18 @@ from tests.support.commands import clean_environment
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"(?:^`(?P<path>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
-COPIED = ("assets", "dataset_card", "pipelines", "prompts", "tests", "validation", "pyproject.toml", "README.md", "LICENSE")
+COPIED = (
+    "assets",
+    "dataset_card",
+    "pipelines",
+    "prompts",
+    "tests",
+    "validation",
+    "amemgym.py",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +49,7 @@ def fences(page: Path) -> Iterator[Fence]:
 
 def pages() -> dict[str, Path]:
     """The pages that tell to run something, by name."""
-    every = sorted((ROOT / "pipelines" / "guide").glob("*.md"))
+    every = sorted((ROOT / "pipelines" / "guide").glob("*/*.md"))
     return {page.stem: page for page in every if any(fence.kind == "sh" for fence in fences(page))}
 
 
@@ -51,7 +63,20 @@ def copy_of_the_repository(place: Path) -> Path:
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.pyc.*"))
         else:
             shutil.copyfile(source, target)
+    enter_into_metadata(place)
     return place
+
+
+def enter_into_metadata(place: Path) -> None:
+    """Write the copy's entry points as its metadata, which is found before that of the installation: again after a change."""
+    project = tomllib.loads((place / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    folder = place / f"amemgym_synth-{project['version']}.dist-info"
+    folder.mkdir(exist_ok=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    lines = ["[console_scripts]", *(f"{name} = {value}" for name, value in project["scripts"].items())]
+    for group, points in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    (folder / "entry_points.txt").write_text("\n".join([*lines, ""]))
 
 
 def write(fence: Fence, *, place: Path) -> None:
@@ -66,6 +91,7 @@ def write(fence: Fence, *, place: Path) -> None:
         for change in re.split(r"^(?=--- a/)", fence.text, flags=re.MULTILINE)[1:]:
             command = ["git", "apply", "--recount", "-"]
             subprocess.run(command, cwd=place, env=outside, input=change, text=True, check=True, capture_output=True)
+        enter_into_metadata(place)
 
 
 def environment(place: Path, *, home: Path) -> dict[str, str]:

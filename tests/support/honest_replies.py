@@ -66,10 +66,24 @@ def honest(request: ModelRequest) -> object:
     return HONEST[request.labels.prompt](request)
 
 
+DAY = re.compile(r"^\d{4}-\d\d-\d\d: ")  # before each text of a story
+CAST = {
+    "people": [
+        {"name": "Ruth", "sex": "female", "relation": "sister"},
+        {"name": "Omar", "sex": "male", "relation": "neighbor"},
+    ],
+    "animals": [],
+    "home": "a flat by the river",
+    "work": "nights on a ward",
+    "getting_about": "by bus",
+}
+
+
 def _complete(request: ModelRequest) -> object:
     name = re.search(r"[A-Z]\w+ \w+", material(request, "complementary_info"))
     assert name is not None
-    return {"name": name[0], "profile": f"{name[0]} keeps to old habits."}
+    reply: dict[str, object] = {"name": name[0], "profile": f"{name[0]} keeps to old habits."}
+    return {**reply, "cast": CAST} if '"cast"' in request.messages[0].content else reply
 
 
 def _questions(request: ModelRequest) -> object:
@@ -106,19 +120,19 @@ def update(request: ModelRequest) -> dict[str, Any]:
     wanted = re.search(r"Let about (\d+)", request.messages[1].content)
     assert wanted is not None
     state, offered = known_of_variables(request), may_become(request)
-    seldom = sorted(offered, key=lambda name: state[name].get("changes", 0))[: int(wanted[1])]
+    seldom = sorted(offered, key=lambda name: len(state[name]["earlier"]))[: int(wanted[1])]
     return {"period_summary": "Life went on.", "updated": {name: offered[name][0] for name in seldom}}
 
 
 def may_become(request: ModelRequest) -> dict[str, list[str]]:
     """The variables that may change in the period which the request is about, with the values that they may take."""
-    return {name: own["may_become"] for name, own in known_of_variables(request).items() if own["may_become"]}
+    return {name: own["may_become"] for name, own in known_of_variables(request).items()}
 
 
 def known_of_variables(request: ModelRequest) -> dict[str, dict[str, Any]]:
-    """By variable what the request's table of the state says of it, by column."""
+    """By variable that may change what the request's table of the state says of it, by column."""
     table = material(request, "state")
-    return {name: dict(zip(table["columns"], row, strict=False)) for name, row in table["variables"].items()}
+    return {name: dict(zip(table["columns"], row, strict=True)) for name, row in table["may_change"].items()}
 
 
 def _events(request: ModelRequest) -> object:
@@ -142,6 +156,15 @@ def _update_queries(request: ModelRequest) -> object:
     return {"queries": [coded({name: change["new"] for name, change in group.items()}) for group in groups]}
 
 
+def _noise(request: ModelRequest) -> object:
+    """Noise that spells what its assignment restates, and beside it the assignment itself, which no choice is."""
+    queries: list[str] = []
+    for assignment in material(request, "assignments"):
+        restated = {name: fact["holds"] for name, fact in assignment.get("fact", {}).items() if "holds" in fact}
+        queries.append(coded({**restated, "assignment": assignment}))
+    return {"queries": queries}
+
+
 def _check_exposure(request: ModelRequest) -> object:
     """What the queries spell of the variables asked for; the last option for the rest, where all have to be named."""
     return {"readings": [{"id": number, "tells": tells} for number, tells in told_by_queries(request).items()]}
@@ -161,26 +184,38 @@ def by_number(request: ModelRequest, tells: Mapping[str, str]) -> list[int]:
 def told_by_queries(request: ModelRequest) -> dict[int, dict[str, str]]:
     """What the request's queries spell, by number."""
     choices = material(request, "state_choices")
-    left = {} if "leave out every other" in request.messages[0].content else {name: own[-1] for name, own in choices.items()}
+    left = {name: own[-1] for name, own in choices.items()} if "Name every variable" in request.messages[0].content else {}
     texts = {int(number): decoded(text) for number, text in material(request, "messages").items()}
     return {number: {**left, **{name: own[name] for name in choices if name in own}} for number, own in texts.items()}
 
 
-def nothing_against_schema(request: ModelRequest) -> dict[str, Any]:
-    """Nothing is denied, exclusive, stated or contradicted, and every set of variables decides every question."""
+def _redraft(request: ModelRequest) -> object:
+    """The refused questions in other words, with information and choices that nothing else has."""
+    redrafted: dict[str, object] = {}
+    for key, refused in material(request, "questions").items():
+        infos = [
+            {"info_type": f"new_{name}", "info_choices": [f"new_{choice}" for choice in choices]}
+            for name, choices in refused["required_info"].items()
+        ]
+        redrafted[key] = {"question": coded(key), "required_info": infos}
+    return redrafted
+
+
+def nothing_told(_: ModelRequest) -> dict[str, Any]:
+    """The profile denies, announces and states nothing."""
+    return {"denied": [], "announced": [], "stated": []}
+
+
+def decided_by_all(request: ModelRequest) -> dict[str, list[int]]:
+    """Every set of variables decides every question."""
     sets = [int(number) for number in material(request, "variable_sets")]
-    decided_by = dict.fromkeys(material(request, "questions"), sets)
-    return {"denied": [], "exclusive": [], "stated": [], "profile": [], "decided_by": decided_by}
-
-
-def _reword(request: ModelRequest) -> object:
-    return {key: coded(key) for key in material(request, "questions")}
+    return dict.fromkeys(material(request, "questions"), sets)
 
 
 def _check_story(request: ModelRequest) -> object:
     """What the judged texts spell of the variables; they contradict nothing, and a summary sums up any period."""
     texts = material(request, "texts")
-    found = {number: decoded(texts[str(number)]) for number in material(request, "judged")}
+    found = {number: decoded(DAY.sub("", texts[str(number)])) for number in material(request, "judged")}
     told: dict[int, dict[str, str]] = {number: own if isinstance(own, dict) else {} for number, own in found.items()}
     readings = {str(number): by_number(request, own) for number, own in told.items()}
     reply: dict[str, object] = {"readings": readings, "contradictions": {}}
@@ -256,8 +291,12 @@ HONEST: dict[str, Answer] = {
     "questions/draft": _questions,
     "state_schema/refine": _refine_schema,
     "state_schema/unify": _unify,
-    "state_schema/reword": _reword,
-    "state_schema/check": nothing_against_schema,
+    "questions/redraft": _redraft,
+    "state_schema/check_told": nothing_told,
+    "state_schema/check_choices": lambda _: {"failing": []},
+    "state_schema/check_pairs": lambda _: {"exclusive": []},
+    "state_schema/check_profile": lambda _: {"contradictions": []},
+    "state_schema/check_questions": decided_by_all,
     "state_trajectory/initial": _initial_state,
     "state_trajectory/update": update,
     "state_trajectory/check": _check_story,
@@ -266,6 +305,7 @@ HONEST: dict[str, Answer] = {
     "events/refine": _refine_event,
     "session_queries/initial": _initial_queries,
     "session_queries/update": _update_queries,
+    "session_queries/noise": _noise,
     "session_queries/probe": _probe,
     "session_queries/check_exposure": _check_exposure,
     "session_queries/refine": _refine_query,

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from assets.llm.async_calls import shielded
+from assets.llm.async_calls import shield_call
 
 
 @dataclass
@@ -22,8 +22,8 @@ class PaidCalls:
         """One call, and another after it."""
         cancelled = asyncio.Event()
         try:
-            await shielded(self._call("paid", cancelled))
-            await shielded(self._call("not asked any more", cancelled))
+            await shield_call(self._call("paid", cancelled))
+            await shield_call(self._call("not asked any more", cancelled))
         except asyncio.CancelledError:
             self.given_up += 1
             cancelled.set()

@@ -1,14 +1,15 @@
 """The content of a small release, for this folder's tests."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from assets.amemgym.records.audit import GateErrorRate
 from assets.amemgym.records.report import (
-    CoverageLine,
-    OptionPosition,
     QualityReport,
     ShortcutLine,
     Spread,
@@ -19,7 +20,9 @@ from assets.records.estimate import Estimate
 from assets.records.report import GateLine, RuleLine
 from dataset_card.amemgym.release import AMEMGYM_RELEASE
 from dataset_card.release.content import ReleaseContent
-from dataset_card.release.manifest import CARD, ManifestUsage
+from dataset_card.release.digests import file_sha256
+from dataset_card.release.manifest import CARD, MANIFEST, Manifest, ManifestBody, ManifestUsage, read_manifest
+from dataset_card.release.verify import logical_digest
 from dataset_card.release_store.folder import write_release
 from tests.support import gate_votes, scenario
 
@@ -48,6 +51,36 @@ def queried(sql: str) -> list[tuple[Any, ...]]:
 def all_bytes(folder: Path) -> dict[str, bytes]:
     """Relative path to content, of every file."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def sign(folder: Path, path: str, **changes: Any) -> None:
+    """Make the manifest agree with what lies there now, as the one who spoils it would."""
+    manifest = read_manifest(folder)
+    changes |= {"bytes": (folder / path).stat().st_size, "sha256": file_sha256(folder / path)}
+    files = [file.model_copy(update=changes) if file.path == path else file for file in manifest.files]
+    body = ManifestBody.model_validate({**manifest.model_dump(include=set(ManifestBody.model_fields)), "files": files})
+    (folder / MANIFEST).write_bytes(Manifest.of(body, version=manifest.version).to_bytes())
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    parquet: Any = pq
+    return parquet.read_table(path).to_pylist()
+
+
+def spoil_table(folder: Path, path: str, rows: Sequence[dict[str, Any]], *, digest: str = "") -> None:
+    """Write other rows into a table, and sign it. `digest`: that of the rows, which `verify` alone reads; "" to compute it.
+
+    The files may be links of the disk to those of another copy, which stay as they are.
+    """
+    parquet: Any = pq
+    arrow: Any = pa
+    schema = parquet.read_schema(folder / path)
+    (folder / path).unlink()
+    parquet.write_table(arrow.Table.from_pylist(rows, schema=schema), folder / path)
+    content = (folder / MANIFEST).read_bytes()
+    (folder / MANIFEST).unlink()
+    (folder / MANIFEST).write_bytes(content)
+    sign(folder, path, rows=len(rows), logical_digest=digest or logical_digest(folder / path))
 
 
 def readme(root: Path, **changes: Any) -> str:
@@ -81,14 +114,7 @@ def report(**changes: Any) -> QualityReport:
             choice_shares=((0.5, 0.25, 0.25), (0.25, 0.5, 0.25)),
             choices_reached=0.6,
             evenness=0.5,
-            changes={"1": 3},
-            returns=0.0,
-            golden_changes=(0.75,),
         ),
-        "positions": [
-            OptionPosition(position=number, options=4, right=0.25 * number, right_length=9, other_length=8) for number in (1, 2)
-        ],
-        "coverage": [CoverageLine(column="sex", distance=0.25, by_chance=0.4, groups=())],
     }
     return QualityReport.model_validate({**fields, **changes})
 

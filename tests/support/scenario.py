@@ -57,6 +57,7 @@ def recipe(**changes: Any) -> AMemGymRecipe:
         "num_periods": 2,
         "num_changes_per_period": 1,
         "min_variants_per_question": 2,
+        "cast": False,
         "pool": PoolSpec(paths=("/home/zoë/pool {1}/personas.parquet",), content="ab" * 32),
     }
     return AMemGymRecipe.model_validate({**fields, **changes})

@@ -40,7 +40,7 @@ class ScriptedModel:
         """Give the next reply, after letting other calls go first."""
         await asyncio.sleep(0)
         replies = self.script.get(request.labels.prompt, [honest])
-        chosen = replies[min(len(self.asked(request.labels.prompt)), len(replies) - 1)]
+        chosen = replies[0] if len(replies) == 1 else replies[min(len(self.asked(request.labels.prompt)), len(replies) - 1)]
         self.requests.append(request)
         content = chosen(request) if callable(chosen) else chosen
         if isinstance(content, ModelReply):

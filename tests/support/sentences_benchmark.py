@@ -1,19 +1,20 @@
 """A second benchmark in one file: numbers are drawn, a model writes a sentence about each, and judges read it back."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from pydantic import BaseModel
 
-from assets.engine.benchmark import Benchmark, Table
+from assets.engine.benchmark import Benchmark
 from assets.engine.stage import Stage
 from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
 from assets.llm.ports import LanguageModel, ModelRequest
 from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
-from assets.records.base import GateRecord, ItemRecord, Record
+from assets.records.base import GateRecord, ItemRecord
 from assets.records.common_tables import FailureRow, GateVoteRow
+from assets.records.flat_tables import Table, flat_row
 from dataset_card.release.content import ReleaseFormat
 from tests.support.scripted_model import ScriptedModel, ask_test_prompt
 from validation.report.validation import Validation
@@ -42,12 +43,6 @@ class Sentence(NumberRecord):
     value: int
     text: str
     gate_records: tuple[GateRecord, ...]
-
-
-class SentenceRow(Record):
-    number_id: str
-    value: int
-    text: str
 
 
 class Reply(BaseModel):
@@ -90,10 +85,6 @@ def is_double(sentence: Sentence, number: Number, recipe: Recipe) -> tuple[str, 
     return expect(sentence.value == 2 * number.value, f"{sentence.value} is not twice {number.value}")
 
 
-def rows(item: Sentence) -> Mapping[str, Sequence[Record]]:
-    return {"sentences": [SentenceRow(number_id=item.number_id, value=item.value, text=item.text)]}
-
-
 def scripted_model() -> ScriptedModel:
     """Its judges never find 2, and find other numbers once the sentence was refined; 0 they find at once."""
 
@@ -120,11 +111,10 @@ ARITHMETIC = Benchmark(
     recipe=ArithmeticRecipe,
     stages=(SENTENCES, NUMBERS, DOUBLES),
     tables={
-        "sentences": Table(SentenceRow, ("number_id",)),
+        "sentences": Table(flat_row(Sentence, "", "", "number_id value text"), ("number_id",)),
         "gate_records": Table(GateVoteRow, ("user_id", "number"), scored=False),
         "failures": Table(FailureRow, ("user_id",), scored=False),
     },
-    rows=rows,
     prefix="arithmetic_",
     units_by_variant={"demo": ["demo"]},
 )

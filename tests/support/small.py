@@ -78,6 +78,7 @@ def small_recipe(**changes: Any) -> AMemGymRecipe:
         "num_periods": 1,
         "num_changes_per_period": 1,
         "min_variants_per_question": 2,
+        "cast": False,
         "gates": {"max_refinements": 1, "max_redrafts": 1, "max_reasks": 1},
     }
     return AMemGymRecipe.model_validate({**fields, **changes})

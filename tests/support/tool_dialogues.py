@@ -5,18 +5,16 @@ from functools import cache
 from typing import Any
 
 from assets.llm.ports import LanguageModel
-from assets.memory_items.tasks import TaskAblation, TaskLengths
+from assets.memory_items.tasks import TaskAblation, TaskDocuments, TaskLengths
 from assets.recipe.loading import units
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.records.base import ItemRecord
-from assets.tool_dialogue.instances import accept_dialogue, certify_dialogues
-from assets.tool_dialogue.lengths import arrange_sessions
-from assets.tool_dialogue.records import ToolRequest, ToolSessions, ToolTask, ToolWorld
-from assets.tool_dialogue.requests import ask_for_errand
-from assets.tool_dialogue.sessions import tell_sessions
+from assets.tool_dialogue.pipeline import TOOL_DIALOGUE
+from assets.tool_dialogue.records import ToolRequest, ToolTask, ToolWorld
 from assets.tool_dialogue.worlds import draw_companies
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel
+from tests.support.embedded_model import EmbeddedModel
+from tests.support.made_stages import make_records
 from validation.rules import RecordsByStage
 
 
@@ -32,7 +30,7 @@ class MadeDialogue:
     """A task's record of every stage."""
 
     world: ToolWorld
-    sessions: ToolSessions
+    sessions: TaskDocuments
     request: ToolRequest
     lengths: TaskLengths
     certificates: TaskAblation
@@ -54,12 +52,7 @@ class MadeDialogue:
 
 async def make_dialogue(world: ToolWorld, *, recipe: ToolDialogueRecipe, model: LanguageModel) -> MadeDialogue:
     """Take a task through all stages."""
-    sessions = await tell_sessions(world, recipe=recipe, model=model)
-    request = await ask_for_errand(world, sessions, recipe=recipe, model=model)
-    lengths = await arrange_sessions(world, sessions, request, recipe=recipe, model=model)
-    certificates = await certify_dialogues(sessions, request, lengths, recipe=recipe, model=model)
-    instance = await accept_dialogue(request, lengths, certificates, recipe=recipe, model=model)
-    return MadeDialogue(world, sessions, request, lengths, certificates, instance)
+    return MadeDialogue(*(await make_records(TOOL_DIALOGUE, world, recipe=recipe, model=model)).values())
 
 
 def drawn(recipe: ToolDialogueRecipe) -> list[ToolWorld]:

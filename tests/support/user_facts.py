@@ -15,7 +15,7 @@ from assets.user_facts.records import FactLife, FactMatters, FactPerson, FactQue
 from assets.user_facts.sessions import tell_life
 from assets.user_facts.users import accept_user
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel
+from tests.support.embedded_model import EmbeddedModel
 from validation.rules import RecordsByStage
 
 

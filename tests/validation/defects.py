@@ -100,12 +100,6 @@ def always_first(rows: Rows) -> Rows:
     ] * 4
 
 
-def back_and_forth(rows: Rows) -> Rows:
-    """What changes first changes back in the next period."""
-    update = rows[0].periods[1].updates[0]
-    return [spoiled(rows[0], "periods", 2, updates=(spoiled(update, old=update.new, new=update.old),)), *rows[1:]]
-
-
 def frozen(trajectory: Any) -> dict[str, object]:
     """Periods without updates, all with the state of the first."""
     first = trajectory.periods[0].state

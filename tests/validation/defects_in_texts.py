@@ -63,6 +63,7 @@ ANYWHERE = (
     ("a text without end", "usual_length", f"{ADVICE} What next? {PLAIN * 16}", "tokens; write"),
 )
 IN_QUERIES = (
+    ("a time that lies ahead", "own_time", f"{PLAIN} My sister moved in with me in January 2090. What next?", "as if it had"),
     ("a user who says no I", "first_person", "There is some spare time these days. What would be good to do with it?", "say I"),
     ("a query that asks for nothing", "asks", "I had a long day, and the evening was quiet.", "asks for nothing"),
     ("a query of a word", "usual_length", "Why me?", "has 3 tokens"),
@@ -71,6 +72,7 @@ IN_ANSWERS = (
     ("a refusal", "no_refusal", f"I'm sorry, but I cannot help with that. {ADVICE}", "I'm sorry"),
     ("a model that says what it is", "no_refusal", f"As an AI, this is new to me. {ADVICE}", "'As an AI'"),
     ("an answer that hedges", "no_hedge", f"It depends on your plans. {ADVICE}", "'It depends'"),
+    ("an answer that tells the situation back", "no_situation", f"{ADVICE} Rest more, since you work nights.", "'since you'"),
     ("an answer of a few words", "usual_length", "Begin with a small step.", "tokens; write"),
 )
 CONTACTS = tuple(one for one in ANYWHERE if one[1] == "no_contact_data")

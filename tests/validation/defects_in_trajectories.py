@@ -1,10 +1,11 @@
 """Defects in state trajectories, their events and the session queries that tell them."""
 
-from collections.abc import Mapping
-from datetime import date
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time
 from typing import Any
 
-from assets.amemgym.records.state import Event
+from assets.amemgym.records.state import Event, StateUpdate
+from assets.amemgym.state_trajectory.value_ranges import FEWEST_VALUES, value_ranges
 from tests.validation import defects
 from tests.validation.clean_set import clean_set
 from tests.validation.defects import Defect, Spoil, at, changed, doubled, edited, lacking, later, swapped
@@ -18,9 +19,68 @@ def quadrupled(rows: list[Any]) -> list[Any]:
     return changed("periods", 1, "updates", to=lambda updates: updates * 4)(rows)
 
 
+def place_of(rows: list[Any], period: int, kind: str, number: int = 0) -> int:
+    """Where the period has its session of the kind with this number."""
+    return [place for place, session in enumerate(rows[0].periods[period].sessions) if session.kind == kind][number]
+
+
+def telling(period: int, **fields: object) -> Spoil:
+    """Replaces fields of the period's first session that is no noise."""
+    return lambda rows: at("periods", period, "sessions", place_of(rows, period, "tells"), **fields)(rows)
+
+
+def first_noise(rows: list[Any]) -> tuple[int, Any]:
+    """The number of the first period of which a session mentions what does not hold, and the session."""
+    found = ((period.index, session) for period in rows[0].periods for session in period.sessions if session.mentions)
+    return next(found)
+
+
+def mentioned_is_so(rows: list[Any]) -> list[Any]:
+    """What a session of noise says of somebody else holds of the user."""
+    period, session = first_noise(rows)
+    state = clean_set().rows("state_trajectory")[0].periods[period].state
+    mentions = {name: state[name] for name in session.mentions}
+    return at("periods", period, "sessions", place_of(rows, period, session.kind), mentions=mentions)(rows)
+
+
+def mentioned_changes(rows: list[Any]) -> list[Any]:
+    """A session of noise speaks of what changes in its period."""
+    name = clean_set().rows("state_trajectory")[0].periods[1].updates[0].variable
+    place = next(place for place, session in enumerate(rows[0].periods[1].sessions) if session.is_noise)
+    return at("periods", 1, "sessions", place, kind="of_another", exposed_states={}, mentions={name: "x"})(rows)
+
+
+def without_noise(rows: list[Any]) -> list[Any]:
+    """No session of noise is left."""
+    spoil = [
+        changed("periods", period, "sessions", to=lambda own: tuple(session for session in own if not session.is_noise))
+        for period in range(len(rows[0].periods))
+    ]
+    for one in spoil:
+        rows = one(rows)
+    return rows
+
+
 def exposed_again(rows: list[Any]) -> list[Any]:
-    """The second session of a period exposes what the first did."""
-    return at("periods", 1, "sessions", 1, exposed_states=rows[0].periods[1].sessions[0].exposed_states)(rows)
+    """The second session of a period that tells something exposes what the first did."""
+    first, second = place_of(rows, 1, "tells"), place_of(rows, 1, "tells", 1)
+    return at("periods", 1, "sessions", second, exposed_states=rows[0].periods[1].sessions[first].exposed_states)(rows)
+
+
+def told_in_first(rows: list[Any], change: Callable[[dict[str, str]], dict[str, str]]) -> list[Any]:
+    """The first session of period 1 that tells something exposes something else."""
+    place = place_of(rows, 1, "tells")
+    return changed("periods", 1, "sessions", place, "exposed_states", to=change)(rows)
+
+
+def untold(period: int) -> Spoil:
+    """The period's first session that tells something gone."""
+    return lambda rows: changed(
+        "periods",
+        period,
+        "sessions",
+        to=lambda own: tuple(one for one in own if one is not own[place_of(rows, period, "tells")]),
+    )(rows)
 
 
 def named(rows: list[Any]) -> list[Any]:
@@ -29,24 +89,33 @@ def named(rows: list[Any]) -> list[Any]:
     return at("periods", 0, "sessions", 0, query=f"What should {name} do with so much time this week?")(rows)
 
 
-def value_in_event(rows: list[Any]) -> list[Any]:
-    """The first event has the new value of its first variable."""
-    state = clean_set().rows("state_trajectory")[0].periods[1].state
-    name = rows[0].periods[0].events[0].states[0]
-    return at("periods", 0, "events", 0, text=f"Woke up to find: {state[name].replace('_', ' ')}")(rows)
+def back_and_forth(rows: list[Any]) -> list[Any]:
+    """A variable with three values changes in the first period, and back in the next."""
+    first = rows[0].periods[0].state
+    ranges = value_ranges(clean_set().rows("state_schema")[0], first, recipe=clean_set().recipe)
+    name = next(name for name, values in ranges.items() if len(values) > FEWEST_VALUES)
+    update = StateUpdate(variable=name, old=first[name], new=ranges[name][1])
+    there = at("periods", 1, updates=(update,))(rows)
+    return at("periods", 2, updates=(StateUpdate(variable=name, old=update.new, new=update.old),))(there)
 
 
-def value_in_summary(rows: list[Any]) -> list[Any]:
-    """A summary has the new value of the period's first update."""
-    value = rows[0].periods[1].updates[0].new
-    return at("periods", 1, summary=f"It came to {value.replace('_', '-').upper()}.")(rows)
+def before_its_event(rows: list[Any]) -> list[Any]:
+    """The first session that tells of an event comes on the first day of its period."""
+    start = clean_set().rows("state_trajectory")[0].periods[1].start
+    return telling(1, session_time=datetime.combine(start, time(9)))(rows)
 
 
-def spelling(variable: int) -> Spoil:
-    """The first query spells a value of the schema's variable with this number."""
-    schema = clean_set().rows("state_schema")[0]
-    value = schema.variables[variable].choices[0].replace("_", " ")
-    return at("periods", 0, "sessions", 0, query=f"You should know that it is {value}.")
+def misnamed(rows: list[Any]) -> list[Any]:
+    """A query calls somebody of the cast by another name."""
+    role = next(iter(clean_set().rows("user_profiles")[0].cast.names_by_role))
+    return at("periods", 0, "sessions", 0, query=f"What could I cook for my {role} Zenobia this week?")(rows)
+
+
+def spelled(rows: list[Any]) -> list[Any]:
+    """The first query that tells something spells its value."""
+    place = place_of(rows, 0, "tells")
+    value = next(iter(rows[0].periods[0].sessions[place].exposed_states.values())).replace("_", " ")
+    return at("periods", 0, "sessions", place, query=f"You should know that it is {value}.")(rows)
 
 
 IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
@@ -63,7 +132,6 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
         ),
         Defect("a gap between periods", "states_follow", at("periods", 1, start=date(2020, 11, 1)), "does not begin where"),
         Defect("a summary that nobody read", "summaries_passed_gate", at(gate_records=()), "has 0 accepting votes"),
-        Defect("a summary that names a value", "plain_prose", value_in_summary, "spells"),
         *plain_prose(lambda text: at("periods", 1, summary=text)),
         Defect("an illegal value", "legal_states", changed("periods", 0, "state", to=defects.other_value), "'on the moon'"),
         Defect(
@@ -78,6 +146,12 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
             changed("periods", 0, "state", to=lambda s: {**s, "orphan": "a"}),
             "['orphan']",
         ),
+        Defect(
+            "a change on another day than its own",
+            "days_of_changes",
+            at("periods", 1, "updates", 0, day=date(1999, 9, 9)),
+            "changes on 1999-09-09 in period 1",
+        ),
         Defect("another start date", "period_dates", at("periods", 0, end=date(2020, 9, 30)), "not begin on the start date"),
         Defect("a missing period", "period_dates", changed("periods", to=lambda p: p[:-1]), "has 4 periods"),
         Defect("a period of another length", "period_dates", at("periods", 2, end=date(2021, 5, 1)), "period 2 has the dates"),
@@ -86,7 +160,7 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
         ),
         Defect("a variable that changes all the time", "changes_per_variable", quadrupled, "times"),
         Defect("a variable that never changes", "every_variable_moves", edited(edit=defects.frozen), "never changes"),
-        Defect("a value taken up again at once", "no_ping_pong", defects.back_and_forth, "returns to it in period 2"),
+        Defect("a value taken up again at once", "no_ping_pong", back_and_forth, "returns to it in period 2"),
         Defect("one value all the time", "balanced_values", edited(edit=defects.frozen), "evenness of 0.00"),
     ),
     "file state_trajectory": (
@@ -110,8 +184,13 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
         ),
         Defect("a change without an event", "events_cause_updates", lacking("periods", 0, "events"), "without an event"),
         Defect("two events for one change", "events_cause_updates", doubled("periods", 0, "events"), "has two events for"),
+        Defect(
+            "an event on another day than its updates",
+            "events_on_their_day",
+            at("periods", 0, "events", 0, day=date(1999, 9, 9)),
+            "is of 1999-09-09, and",
+        ),
         Defect("an event that nobody read", "events_passed_gate", at(gate_records=()), "has 0 accepting votes"),
-        Defect("an event that names its value", "plain_prose", value_in_event, "spells"),
         *plain_prose(lambda text: at("periods", 0, "events", 0, text=text)),
         Defect("an event that happens twice", "events_differ", doubled("periods", 0, "events"), "2 events read"),
     ),
@@ -119,7 +198,7 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
         Defect(
             "a first query that tells everything",
             "few_states_each",
-            at("periods", 0, "sessions", 0, exposed_states=dict.fromkeys("abcd", "x")),
+            telling(0, exposed_states=dict.fromkeys("abcd", "x")),
             "exposes 4 states",
         ),
         Defect("a session after its period", "inside_period", later("periods", 1, "sessions", 0, days=200), "outside period 1"),
@@ -132,30 +211,28 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
         Defect(
             "a wrong value exposed",
             "exposes_what_is_new",
-            changed("periods", 1, "sessions", 0, "exposed_states", to=defects.other_value),
+            lambda rows: told_in_first(rows, defects.other_value),
             "as 'on the moon'",
         ),
         Defect(
             "a query that exposes a second variable",
             "exposes_what_is_new",
-            changed("periods", 1, "sessions", 0, "exposed_states", to=lambda s: {**s, "weather": "rain"}),
+            lambda rows: told_in_first(rows, lambda s: {**s, "weather": "rain"}),
             "exposes 'weather'",
         ),
-        Defect("a change that no session tells", "exposes_what_is_new", lacking("periods", 1, "sessions"), "as None"),
-        Defect("a part of the first state untold", "exposes_what_is_new", lacking("periods", 0, "sessions"), "as None"),
-        Defect(
-            "an event without its session", "tells_the_events", lacking("periods", 1, "sessions"), "no session for the events"
-        ),
+        Defect("a change that no session tells", "exposes_what_is_new", untold(1), "as None"),
+        Defect("a part of the first state untold", "exposes_what_is_new", untold(0), "as None"),
+        Defect("an event without its session", "tells_the_events", untold(1), "no session for the events"),
         Defect(
             "a session of another event",
             "tells_the_events",
-            at("periods", 1, "sessions", 0, event="It rained."),
+            telling(1, event="It rained."),
             "for none of its events",
         ),
         Defect(
             "a first session with an event",
             "tells_the_events",
-            at("periods", 0, "sessions", 0, event="It rained."),
+            telling(0, event="It rained."),
             "has the event 'It rained.'",
         ),
         Defect(
@@ -165,8 +242,12 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
             "has 0 accepting votes",
         ),
         Defect("a gate never passed", "queries_passed_gate", at(gate_records=()), "has 0 accepting votes"),
-        Defect("a leaked value", "no_copied_value", spelling(0), "spells"),
-        Defect("a leaked value of another variable", "no_copied_value", spelling(-1), "spells"),
+        Defect("a copied value", "no_copied_value", spelled, "has all words of"),
+        Defect("noise that tells what is so", "noise_tells_nothing_new", mentioned_is_so, "as what does not hold, and it does"),
+        Defect("noise on what changes", "noise_tells_nothing_new", mentioned_changes, "which change in that period"),
+        Defect("no noise", "noise_tells_nothing_new", without_noise, "has 0 sessions of noise"),
+        Defect("a session before its event", "after_the_events", before_its_event, "tells of an event of"),
+        Defect("a query that gives somebody another name", "own_people", misnamed, "'Zenobia', whose name is"),
         Defect("a user who speaks of the user", "not_by_name", named, "by name"),
         *faulty(ANYWHERE + IN_QUERIES, lambda text: at("periods", 0, "sessions", 0, query=text)),
         Defect(

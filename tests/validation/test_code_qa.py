@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from assets.code_qa.instances import accept_code_task
+from assets.code_qa.pipeline import CODE_QA
 from assets.code_qa.team.relations import OUTCOME, WRONG_RESULT
-from assets.code_qa.team.world import patches_of, tellable
+from assets.code_qa.team.world import keep_tellable, patches_of
 from assets.memory_items.documents import ItemDocument, Turn, tokens_of
 from assets.memory_items.facts import Statement
 from assets.records.base import ItemFailed, Record
 from tests.support.applied_rules import apply_rules
 from tests.support.code_questions import code_recipe, made_question
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel
-from validation.code_qa.benchmark import RULES
+from tests.support.embedded_model import EmbeddedModel
+from validation.code_qa.benchmark import CODE_QA_VALIDATION
 
 
 def broken(stage: str, **changed: Record) -> set[str]:
@@ -24,7 +24,7 @@ def broken(stage: str, **changed: Record) -> set[str]:
     records = dict(made.records)
     for name, record in changed.items():
         records[f"code_{name}"] = {made.sources.task_id: record}  # pyright: ignore[reportArgumentType]
-    outcomes = apply_rules(RULES[stage], list(records[stage].values()), recipe=code_recipe(), others=records)
+    outcomes = apply_rules(CODE_QA_VALIDATION.rules[stage], list(records[stage].values()), recipe=code_recipe(), others=records)
     return {outcome.rule.name for outcome in outcomes if not outcome.passed}
 
 
@@ -44,7 +44,7 @@ def changed_lengths(change: Any) -> Record:
     return lengths.model_copy(update={"lengths": (sized.model_copy(update={"turns": turns, "tokens": tokens_of(turns)}),)})
 
 
-@pytest.mark.parametrize("stage", RULES)
+@pytest.mark.parametrize("stage", CODE_QA_VALIDATION.rules)
 def test_nothing_is_wrong_with_a_question_as_it_was_made(stage: str) -> None:
     assert broken(stage) == set()
 
@@ -72,7 +72,7 @@ def test_a_result_that_no_call_had_is_caught_in_plan_note_question_and_release()
 
 def test_a_result_that_no_patch_gives_is_caught() -> None:
     made = made_question()
-    patch = next(iter(patches_of(tellable(made.behaviours.behaviours)).values()))
+    patch = next(iter(patches_of(keep_tellable(made.behaviours.behaviours)).values()))
 
     def told_of_patch(value: str) -> set[str]:
         fields = {"subject": patch.name, "relation": WRONG_RESULT, "value": value}
@@ -180,12 +180,12 @@ def test_code_that_is_changed_after_the_certificate_voids_it() -> None:
     question = made.question.model_copy(update={"code": other.code})
     with pytest.raises(ItemFailed, match="not certified"):
         run(
-            accept_code_task(
-                made.sources,
-                made.behaviours,
+            CODE_QA.final.make(
                 question,
                 made.lengths,
                 made.ablation,
+                made.sources,
+                made.behaviours,
                 recipe=code_recipe(),
                 model=EmbeddedModel(),
             )

@@ -17,7 +17,7 @@ from tests.support.applied_rules import apply_rules
 from validation.code_qa import behaviours as behaviour_rules
 from validation.code_qa import sources as source_rules
 from validation.code_qa.behaviours import ToldCall, false_calls
-from validation.code_qa.sources import packages_are_unchanged
+from validation.code_qa.benchmark import CODE_QA_VALIDATION
 
 TEXT = "def f(x, y=1):\n    if x < 0:\n        raise ValueError(x)\n    return [x + y, 'a']\n"
 PACKAGE = CodePackage(name="m", version="1", license="MIT", origin="installed", content="c")
@@ -64,7 +64,7 @@ def broken(sources: CodeSources, found: CodeBehaviours = TRUE) -> dict[str, str]
     """The first violation of each broken rule."""
     outcomes = [
         *apply_rules(source_rules.RULES, [sources], recipe=RECIPE),
-        *apply_rules(behaviour_rules.RULES, [found], recipe=RECIPE, others={"code_sources": {"t": sources}}),
+        *apply_rules(behaviour_rules.RULES, [found], recipe=RECIPE, others={"sources": {"t": sources}}),
     ]
     return {one.rule.name: one.violations[0].message for one in outcomes if not one.passed}
 
@@ -148,6 +148,6 @@ def test_a_package_that_is_no_longer_what_the_recipe_pins_is_told() -> None:
         (spec.model_copy(update={"content": "0" * 64}), False, "The files of humanfriendly have changed"),
         (spec.model_copy(update={"version": "9.9"}), False, "The recipe pins humanfriendly 9.9, and 10.0 is installed"),
     ):
-        result = packages_are_unchanged(CodeQaRecipe(variant="own", packages=(pinned,)))
+        result = CODE_QA_VALIDATION.source_check(CodeQaRecipe(variant="own", packages=(pinned,)))
         assert isinstance(result, dg.AssetCheckResult)
         assert (result.passed, told in str(result.description)) == (passed, True)

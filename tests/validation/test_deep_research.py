@@ -4,14 +4,15 @@ from typing import Any
 
 import pytest
 
-from assets.deep_research.instances import accept_task
+from assets.deep_research.pipeline import DEEP_RESEARCH
 from assets.memory_items.documents import ItemDocument, SizedItem, Turn, tokens_of
 from assets.memory_items.tasks import MemoryTask, TaskQuestion
 from assets.records.base import ItemFailed, Record
 from tests.support.applied_rules import apply_rules
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel, made_task, small_recipe
-from validation.deep_research.benchmark import RULES
+from tests.support.embedded_model import EmbeddedModel
+from tests.support.research_tasks import made_task, small_recipe
+from validation.deep_research.benchmark import DEEP_RESEARCH_VALIDATION
 
 
 def broken(stage: str, **changed: Record) -> set[str]:
@@ -19,7 +20,9 @@ def broken(stage: str, **changed: Record) -> set[str]:
     records = dict(made_task().records)
     for name, record in changed.items():
         records[f"dr_{name}"] = {made_task().world.task_id: record}  # pyright: ignore[reportArgumentType]
-    outcomes = apply_rules(RULES[stage], list(records[stage].values()), recipe=small_recipe(), others=records)
+    outcomes = apply_rules(
+        DEEP_RESEARCH_VALIDATION.rules[stage], list(records[stage].values()), recipe=small_recipe(), others=records
+    )
     return {outcome.rule.name for outcome in outcomes if not outcome.passed}
 
 
@@ -34,7 +37,7 @@ def changed_lengths(change: Any) -> Record:
     return lengths.model_copy(update={"lengths": tuple(with_documents(one, change) for one in lengths.lengths)})
 
 
-@pytest.mark.parametrize("stage", RULES)
+@pytest.mark.parametrize("stage", DEEP_RESEARCH_VALIDATION.rules)
 def test_nothing_is_wrong_with_a_task_as_it_was_made(stage: str) -> None:
     assert broken(stage) == set()
 
@@ -98,10 +101,11 @@ def test_a_label_word_in_a_title_is_caught() -> None:
 
 
 def test_a_fact_in_view_at_the_end_is_caught() -> None:
-    turns = made_task().turns
-    last = next(turn for turn in turns.turns if any(one.facts for one in turn.documents))
-    moved = turns.model_copy(update={"turns": (*(turn for turn in turns.turns if turn != last), last)})
-    assert broken("dr_turns", turns=moved) == {"facts_left_the_window"}
+    lengths = made_task().lengths
+    (sized,) = lengths.lengths
+    last = next(turn for turn in sized.turns if any(one.facts for one in turn.documents))
+    moved = sized.model_copy(update={"turns": (*(turn for turn in sized.turns if turn != last), last)})
+    assert broken("dr_lengths", lengths=lengths.model_copy(update={"lengths": (moved,)})) == {"facts_left_the_window"}
 
 
 @pytest.mark.parametrize("change", ["text", "title", "question", "answer"])
@@ -129,7 +133,7 @@ def test_a_certificate_with_an_error_or_without_a_condition_is_none() -> None:
         void = task.ablation.model_copy(update={"certificates": (certified.model_copy(update={"outcomes": outcomes}),)})
         assert broken("dr_ablation", ablation=void) == {"certificates_hold"}
         with pytest.raises(ItemFailed, match="not certified"):
-            run(accept_task(task.question, task.lengths, void, recipe=small_recipe(), model=EmbeddedModel()))
+            run(DEEP_RESEARCH.final.make(task.question, task.lengths, void, recipe=small_recipe(), model=EmbeddedModel()))
 
 
 def test_a_released_task_has_a_certificate_for_each_length() -> None:
@@ -144,7 +148,7 @@ def test_two_tasks_that_ask_the_same_are_caught() -> None:
     other = task.model_copy(update={"task_id": "another"})
     (outcome,) = (
         one
-        for one in apply_rules(RULES["dr_instances"], [task, other], recipe=small_recipe())
+        for one in apply_rules(DEEP_RESEARCH_VALIDATION.rules["dr_instances"], [task, other], recipe=small_recipe())
         if one.rule.name == "questions_differ"
     )
     assert [violation.item_id for violation in outcome.violations] == ["another"]

@@ -2,7 +2,6 @@
 its column, or the reader of snapshots; and the clean set passes all of them.
 """
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.amemgym.tables import TABLES
 from assets.engine.serialized_record import serialized_rows
 from pipelines.resources.storage.snapshots import ParquetSnapshots, SnapshotError
+from tests.support import scenario
 from tests.support.applied_rules import apply_rules
 from tests.support.small import START, excluding, schema_of, small_recipe, trajectory_of
 from tests.validation.clean_set import clean_set
@@ -94,14 +94,14 @@ def test_there_are_forty_kinds_and_more() -> None:
 def test_every_rule_has_a_defect() -> None:
     rules = {(f"stage {stage}", rule.name) for stage in AMEMGYM.stage_names for rule in RULES[stage]}
     missing = rules - {(place, defect.rule) for place, defects in DEFECTS.items() for defect in defects}
-    own_tests = {"golden_changes", "held_values", "possible_states", "first_state_stated"}
+    own_tests = {"golden_changes", "possible_states", "first_state_stated"}
     assert missing == {("stage state_trajectory", name) for name in own_tests}
 
 
 def test_a_state_of_values_that_exclude_each_other_is_found() -> None:
     trajectory = trajectory_of([{"a": "x", "b": "x"}], ends=[START])
     schema = excluding(schema_of({"a": ["x", "y"], "b": ["x", "y"]}), {"a": "x", "b": "x"})
-    others = {"state_schema": {schema.user_id: schema}}
+    others = {"state_schema": {schema.user_id: schema}, "user_profiles": {schema.user_id: scenario.profile()}}
     outcomes = apply_rules(RULES["state_trajectory"], [trajectory], recipe=small_recipe(), others=others)
     (outcome,) = [one for one in outcomes if one.rule.name == "possible_states"]
     assert [one.message for one in outcome.violations] == ["period 0 holds {'a': 'x', 'b': 'x'}, which exclude each other"]
@@ -110,7 +110,7 @@ def test_a_state_of_values_that_exclude_each_other_is_found() -> None:
 def test_a_first_state_other_than_the_profile_says_is_found() -> None:
     trajectory = trajectory_of([{"a": "x", "b": "x"}], ends=[START])
     schema = excluding(schema_of({"a": ["x", "y"], "b": ["x", "y"]})).model_copy(update={"stated": {"a": "x", "b": "y"}})
-    others = {"state_schema": {schema.user_id: schema}}
+    others = {"state_schema": {schema.user_id: schema}, "user_profiles": {schema.user_id: scenario.profile()}}
     outcomes = apply_rules(RULES["state_trajectory"], [trajectory], recipe=small_recipe(), others=others)
     (outcome,) = [one for one in outcomes if one.rule.name == "first_state_stated"]
     assert [one.message for one in outcome.violations] == ["b is 'x' at first, and the profile says 'y'"]
@@ -122,13 +122,3 @@ def test_the_share_of_changing_answers_is_held_against_the_recipe_s() -> None:
     outcomes = apply_rules(RULES["state_trajectory"], clean.rows("state_trajectory"), recipe=recipe, others=clean.records)
     (outcome,) = [one for one in outcomes if one.rule.name == "golden_changes"]
     assert [one.message.partition(", ")[2] for one in outcome.violations] == ["the recipe wants 0%"] * 3
-
-
-def test_values_that_change_all_at_once_are_held_against_a_recipe_that_wants_one_held() -> None:
-    trajectory = trajectory_of([{"a": "x", "b": "x"}, {"a": "y", "b": "y"}], ends=[START, START + timedelta(days=9)])
-    schema = schema_of({"a": ["x", "y"], "b": ["x", "y"]})
-    recipe = small_recipe(min_periods_held=1)
-    others = {"state_schema": {schema.user_id: schema}}
-    outcomes = apply_rules(RULES["state_trajectory"], [trajectory], recipe=recipe, others=others)
-    (outcome,) = [one for one in outcomes if one.rule.name == "held_values"]
-    assert [one.message for one in outcome.violations] == ["in 1 of 2 cases holds no value that an answer needs for 1 period"]

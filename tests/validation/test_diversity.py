@@ -1,24 +1,20 @@
-"""Questions that ask nearly the same are found by words and by meaning; users are compared with their pool."""
+"""Questions that ask nearly the same are found by words and by meaning."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assets.amemgym.personas.sampling import pool_counts
-from assets.amemgym.records.persona import Persona
-from assets.amemgym.records.report import CoverageLine, Diversity
+from assets.amemgym.records.report import Diversity
 from assets.llm.ports import BudgetReached, EndpointError, Vector
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.policies import DiversityPolicy
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.small import persona, persona_row
 from tests.validation.random_questions import QUESTIONS, random_users
-from validation.amemgym.report.coverage import COLUMNS, CoverageCounter
 from validation.amemgym.report.diversity import (
     MOST_COMPARED,
     ComparedQuestions,
@@ -71,10 +67,6 @@ def test_other_words_for_the_same_are_found_by_meaning_only() -> None:
     assert of(*asked).near_across == 0.0
     found = of(*asked, vectors=vectors)
     assert (found.near_across, found.meaning, found.similar[0].likeness) == (pytest.approx(2 / 3, abs=1e-4), "meaning-1", 1.0)
-
-
-def test_each_question_counts_once_in_the_histogram() -> None:
-    assert sum(of(("ada", TEA), ("ben", TEA), ("ben", RUN), ("cleo", BREWING)).likeness) == 4
 
 
 def test_a_pair_of_words_that_many_users_share_is_shown_once() -> None:
@@ -130,38 +122,3 @@ def write_pool(folder: Path, *rows: dict[str, object]) -> Path:
     path = folder / "pool.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return path
-
-
-def coverage(users: Sequence[Persona], pool: Mapping[str, Iterable[tuple[object, int]]]) -> list[CoverageLine]:
-    counted = CoverageCounter()
-    for user in users:
-        counted.add(user)
-    return list(counted.lines(pool, seed=RECIPE.seed))
-
-
-def test_users_who_are_the_whole_pool_have_no_distance(tmp_path: Path) -> None:
-    people = [{"age": 25, "sex": "Female"}, {"age": 85, "sex": "Male", "occupation": None}]
-    pool = pool_counts([write_pool(tmp_path, *(persona_row(n, **one) for n, one in enumerate(people)))], COLUMNS)
-    lines = coverage([persona(n, **one) for n, one in enumerate(people)], pool)
-    assert [line.column for line in lines] == list(COLUMNS)
-    assert {line.distance for line in lines} == {0.0}
-
-
-def test_a_lopsided_sample_lies_farther_than_chance_brings_it() -> None:
-    pool = {column: [("", 1)] for column in COLUMNS} | {"sex": [("Female", 500), ("Male", 500)]}
-    lopsided = [persona(number, sex="Female") for number in range(20)]
-    (line,) = (one for one in coverage(lopsided, pool) if one.column == "sex")
-    assert (line.distance, line.by_chance < 0.3) == (0.5, True)
-    assert {group.group: (group.users, group.pool) for group in line.groups} == {"Female": (1.0, 0.5), "Male": (0.0, 0.5)}
-
-
-def test_many_small_groups_are_shown_together_and_count_on_their_own() -> None:
-    pool = {column: [("", 1)] for column in COLUMNS} | {"occupation": [(f"job_{number:02d}", 1) for number in range(40)]}
-    (line,) = (one for one in coverage([persona(1, occupation="job_39")], pool) if one.column == "occupation")
-    assert (len(line.groups), line.groups[0].group, line.groups[-1].group) == (9, "job 39", "all others")
-    assert sum(group.pool for group in line.groups) == pytest.approx(1, abs=1e-3)
-    assert line.distance == pytest.approx(39 / 40)
-
-
-def test_nobody_is_compared_with_nothing() -> None:
-    assert coverage([], {}) == []

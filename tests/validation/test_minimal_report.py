@@ -6,7 +6,6 @@ from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.engine.benchmark import Benchmark
 from assets.records.base import Failure, FailureReason
 from assets.records.report import MinimalReport
-from assets.reporting.user_share import Outcome, share_by_user
 from tests.support.coroutines import run
 from tests.support.run_contexts import materialized, run_context, sampled
 from tests.support.scripted_model import ScriptedModel
@@ -26,7 +25,6 @@ OTHER = Benchmark(
     recipe=AMEMGYM.recipe,
     stages=AMEMGYM.stages,
     tables={name: AMEMGYM.tables[name] for name in ("users", "questions")},
-    rows=lambda final: {name: rows for name, rows in AMEMGYM.rows(final).items() if name in ("users", "questions")},
     prefix="other_",
 )
 RULES = {"questions": (Rule("questions_differ", "Questions differ.", invariants),)}
@@ -41,7 +39,10 @@ def test_it_is_reported_with_its_rules_and_what_follows_from_the_classes_of_its_
         report_on(FinishedItems(context, RECIPE, refs, OTHER), Validation(OTHER, RULES), project=tmp_path / "gx")
     )
     assert isinstance(report, MinimalReport)
-    assert (report.noun, report.finished, report.wanted, left_out) == ("task", 2, 2, [])
+    assert report.noun == "task"
+    assert report.finished == 2
+    assert report.wanted == 2
+    assert left_out == []
     assert [(line.rule, line.users, line.violations) for line in report.rules] == [("questions_differ", 2, 0)]
     assert {line.table: line.rows for line in report.columns} == {"users": 2, "questions": 2 * RECIPE.num_questions}
     assert all(line.ok for line in report.columns)
@@ -74,14 +75,3 @@ def test_a_replaced_item_s_reason_stands_with_the_message_that_most_of_them_have
         for number, (reason, message) in enumerate(told)
     ]
     assert commonest_messages(failures) == {"questions: refused": "no text", "questions: rule_violated": "too long"}
-
-
-def test_a_share_of_nothing_or_of_everything_is_not_certain() -> None:
-    outcomes = [Outcome(str(number // 2), hit=False) for number in range(12)]
-    none = share_by_user(outcomes)
-    all_of_them = share_by_user([one._replace(hit=True) for one in outcomes])
-    assert (none.value, none.low, all_of_them.value, all_of_them.high) == (0, 0, 1, 1)
-    assert none.high is not None
-    assert none.high > 0.2
-    assert all_of_them.low is not None
-    assert all_of_them.low < 0.8

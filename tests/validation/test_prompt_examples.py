@@ -9,11 +9,13 @@ from functools import cache
 import pytest
 
 from assets.amemgym.pipeline import AMEMGYM
-from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, list_of, object_of
+from assets.amemgym.questions import find_question_faults
+from assets.amemgym.records.question import Question, RequiredInfo
+from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of
 from assets.text.words import runs_of_words
 from prompts.catalogue import load_prompt, prompt_names
 from prompts.template import Prompt
-from tests.recorded.recording import REPLIES, recorded_prompts
+from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import small_recipe
@@ -72,20 +74,6 @@ def test_no_variable_or_value_of_an_example_is_one_of_a_user(name: str) -> None:
     assert not names_in(load_prompt(name)) & {word for one in variables for word in (one.name, *one.choices)}
 
 
-def test_replies_in_which_the_recorded_model_pasted_the_example_are_sent_back() -> None:
-    prompt = next(one for one in recorded_prompts() if one.name == "session_queries/update")
-    texts = [str(json.loads(line)["reply"]["text"]) for line in REPLIES.read_text(encoding="utf-8").splitlines()]
-    pasted = sorted({text for text in texts if runs_in([text]) & runs_in(told_in(prompt))})
-    assert len(pasted) > 1
-    schema = ReplySchema[dict[str, list[str]]](object_of({"queries": list_of(TEXT)}))
-    settings = small_recipe(gates={"max_reasks": len(pasted)}).asking
-    model = ScriptedModel({prompt.name: [*pasted, {"queries": ["How do I bake bread?"]}]})
-    rendered = prompt.render(**rye_bread(prompt))
-    kept = run(ask_structured(model, prompt=rendered, reply=schema, convert=lambda reply: reply, settings=settings))
-    assert kept == {"queries": ["How do I bake bread?"]}
-    assert len(model.requests) == len(pasted) + 1
-
-
 def rye_bread(prompt: Prompt) -> dict[str, object]:
     """Data for each of the prompt's variables, about another subject than any example."""
     return {name: () if name in ("context", "state_schema") else "Marta bakes." for name in prompt.variables}
@@ -94,7 +82,7 @@ def rye_bread(prompt: Prompt) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("written", "sent_back"),
     [
-        ("Marta's Oona pulls my jib tight on every outing, in an oilskin of Marta's. Which knot is next?", True),
+        ("There is no bus any more, so one of our parishioners picks me up at six. What do I give him?", True),
         ("My daughter wears her own boots on our outings now. Which path should I show her?", False),
     ],
 )
@@ -110,9 +98,26 @@ def test_an_example_told_again_in_part_is_sent_back(written: str, sent_back: boo
     assert bool(model.objections(prompt.name)) == sent_back
 
 
-def test_every_example_speaks_of_another_subject() -> None:
-    counts = Counter(name for prompt in map(load_prompt, WITH_EXAMPLES) for name in names_in(prompt))
+@pytest.mark.parametrize(("states", "choices"), [(1, 2), (2, 3), (3, 4)])
+def test_example_questions_obey_the_rules_that_they_illustrate(states: int, choices: int) -> None:
+    recipe = small_recipe(num_questions=1, num_states_per_question=states, num_choices_per_state=choices)
+    shown = {"num_states_per_question": states, "num_choices_per_state": choices, "num_total_months": 9, "num_questions": 1}
+    prompt = load_prompt("questions/draft")
+    rendered = prompt.render(**{**rye_bread(prompt), **shown})
+    examples = [(rendered.examples[place], rendered.examples[place + 1]) for place in range(0, len(rendered.examples), 2)]
+    assert len(examples) == 2
+    for request, reply in examples:
+        (drafted,) = json.loads(reply)["questions"]
+        infos = tuple(RequiredInfo.model_validate(info) for info in drafted["required_info"])
+        question = Question(question_id="q01", text=drafted["question"], required_info=infos)
+        assert [len(info.info_choices) for info in question.required_info] == [choices] * states
+        faults = find_question_faults([question], profile=scenario.profile(formatted_str=request), recipe=recipe)
+        assert faults == {}
+
+
+def test_the_examples_of_two_stages_speak_of_different_subjects() -> None:
+    stages: dict[str, set[str]] = {}
+    for name in WITH_EXAMPLES:
+        stages.setdefault(name.partition("/")[0], set()).update(names_in(load_prompt(name)))
+    counts = Counter(name for names in stages.values() for name in names)
     assert [name for name, count in counts.items() if count > 1] == []
-    subjects = ("hives", "telescope", "canoe", "sings", "archer", "puppet", "sails", "sport")
-    examples = [example_of(load_prompt(name)) for name in WITH_EXAMPLES]
-    assert [sum(subject in example for example in examples) for subject in subjects] == [1] * len(examples)

@@ -64,7 +64,6 @@ def test_a_clean_set_is_reported_in_full(clean: tuple[RunContext, Refs], tmp_pat
     ]
     assert report.ceiling is not None
     assert report.ceiling.value == 1.0
-    assert len(report.coverage) == 5
     assert QualityReport.model_validate_json(report.model_dump_json()) == report
 
 
@@ -76,7 +75,7 @@ def test_a_replacement_who_joined_late_is_reported_like_any_other(tmp_path: Path
     users = [persona(number).user_id for number in (1, 2)]
     assert [failure.item_id for failure in finished.failures()] == [persona(0).user_id]
     found = [user for portion in finished.portions() for user in finished_users(portion)]
-    for own in ([one.episode for one in found], [one.audit for one in found], [one.persona for one in found]):
+    for own in ([one.episode for one in found], [one.audit for one in found]):
         assert [one.user_id for one in own if one] == users
     assert all(one.votes for one in found)
     report, _ = run(report_on(finished, AMEMGYM_VALIDATION, project=tmp_path / "gx"))
@@ -87,7 +86,10 @@ def test_a_replacement_who_joined_late_is_reported_like_any_other(tmp_path: Path
 def test_a_set_without_some_stages_is_reported_as_far_as_it_goes(clean: tuple[RunContext, Refs], tmp_path: Path) -> None:
     shop, refs = clean
     report, _ = run(reported(shop, {"episodes": refs["episodes"]}, tmp_path))
-    assert (report.users, report.gates, report.recovery, report.ceiling, report.coverage) == (2, (), (), None, ())
+    assert report.users == 2
+    assert report.gates == ()
+    assert report.recovery == ()
+    assert report.ceiling is None
     assert {line.stage for line in report.rules} == {"episodes"}
 
 
@@ -129,7 +131,10 @@ def test_the_ceiling_counts_users_whom_the_audit_lost_and_says_what_stays_withou
     assert drawn is not None
     assert drawn.value == 0.75
     assert sample is not None
-    assert (sample.released.value, sample.questions, sample.readings, sample.users) == (1.0, 4, 3, 2)
+    assert sample.released.value == 1.0
+    assert sample.questions == 4
+    assert sample.readings == 3
+    assert sample.users == 2
 
 
 def read(item: str, *, accepted: bool = False) -> GateRecord:
@@ -170,7 +175,10 @@ def test_the_leaks_of_first_drafts_and_of_finished_queries_are_reported() -> Non
     audit = UserAudit(user_id=USER_ID, queries=queries)
     leaks = report_of(scenario.recipe(), FinishedUser(scenario.episode(), votes=(*votes, clean), audit=audit)).leaks
     assert leaks is not None
-    assert (leaks.drafts.value, leaks.accepted.value, leaks.missed.value, leaks.queries) == (0.666667, 0.25, 0.25, 4)
+    assert leaks.drafts.value == 0.666667
+    assert leaks.accepted.value == 0.25
+    assert leaks.missed.value == 0.25
+    assert leaks.queries == 4
 
 
 def test_the_report_says_what_a_judge_that_guesses_would_accept() -> None:
@@ -200,11 +208,8 @@ def test_figures_stand_beside_the_papers() -> None:
 
 
 def test_states_that_move_are_described() -> None:
-    movement = report_of(scenario.recipe(min_periods_held=1), FinishedUser(scenario.episode())).movement
+    movement = report_of(scenario.recipe(), FinishedUser(scenario.episode())).movement
     assert movement is not None
-    assert (movement.held, movement.held_as_asked) == ((1.0, 0.5), 0.75)
-    assert movement.changes == {"1": 3}
-    assert movement.golden_changes == (1.0, 0.5)
     assert movement.choice_shares[0] == (1.0,)
     assert movement.choice_shares[2] == (0.0, 1.0)
 
@@ -247,6 +252,9 @@ def test_any_set_of_episodes_has_rates_of_faulty_texts() -> None:
     counter.add(episode)
     lines = {(line.text, line.check): line for line in counter.lines()}
     line = lines["answer", "no_copied_value"]
-    assert (line.faulty, line.texts, line.users, line.rate) == (1, 6, 1, 1 / 6)
+    assert line.faulty == 1
+    assert line.texts == 6
+    assert line.users == 1
+    assert line.rate == 1 / 6
     assert "spells the values ['eats everything']" in line.examples[0]
     assert lines["query", "no_copied_value"].faulty == 0

@@ -73,4 +73,7 @@ def test_words_are_spelled_in_any_case_and_spacing_but_as_a_whole() -> None:
 
 
 def test_texts_are_alike_when_they_read_the_same() -> None:
-    assert list(alike(["Home type", "diet", "home_type", "DIET ", "pet"])) == [["Home type", "home_type"], ["diet", "DIET "]]
+    assert list(alike(["Home type", "diet", "home_type", "DIET ", "pet"])) == [
+        ["Home type", "home_type"],
+        ["diet", "DIET "],
+    ]

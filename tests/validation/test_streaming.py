@@ -4,16 +4,14 @@ import tracemalloc
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy as np
 import pytest
 
 from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import SerializedRecord
 from assets.records.base import ItemRecord
-from assets.reporting.intervals import Sample, Tallies
 from dataset_card.release.rows import FinishedRows
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support import gate_votes, scenario
@@ -26,6 +24,8 @@ from validation.amemgym.benchmark import AMEMGYM_VALIDATION
 from validation.amemgym.report.builder import FinishedUser, QualityReportBuilder
 from validation.finished_items import FinishedItems
 from validation.report.asset import report_on
+
+pytestmark = pytest.mark.slow  # many users are made
 
 R = TypeVar("R", bound=ItemRecord)
 PART, AT_ONCE = 4, 2
@@ -91,16 +91,3 @@ def test_of_a_user_who_has_passed_little_more_than_numbers_stay() -> None:
     finally:
         tracemalloc.stop()
     assert stayed / 100 < 4_000
-
-
-@pytest.mark.parametrize("users", [100, 2_000])
-def test_the_bootstrap_weighs_few_resamples_at_a_time(users: int) -> None:
-    counts: dict[str, Any] = {"right": np.ones((users, 1))}
-    tallies = Tallies(tuple(map(str, range(users))), counts)
-    tracemalloc.start()
-    try:
-        Sample.of(tallies, seed=1)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 40_000_000

@@ -21,9 +21,9 @@ SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
 FAVOUR_LIMIT = 4.0
 
 
-def _answered(record: AnswerSet, schema: StateSchema) -> Iterator[tuple[SchemaQuestion, QuestionAnswers]]:
+def _questions_with_answers(record: AnswerSet, schema: StateSchema) -> Iterator[tuple[SchemaQuestion, QuestionAnswers]]:
     """Yield each of the schema's questions that has answers, with its answers."""
-    answers = {one.question_id: one for one in record.questions}
+    answers = {question.question_id: question for question in record.questions}
     for question in schema.questions:
         # A question without answers breaks a rule of its own.
         if question.question_id in answers:
@@ -31,8 +31,8 @@ def _answered(record: AnswerSet, schema: StateSchema) -> Iterator[tuple[SchemaQu
 
 
 def every_question_is_answered(record: AnswerSet, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
-    answered = [one.question_id for one in record.questions]
-    asked = [one.question_id for one in schema.questions]
+    answered = [question.question_id for question in record.questions]
+    asked = [question.question_id for question in schema.questions]
     yield from expect(answered == asked, f"answers the questions {answered}, the schema has {asked}")
 
 
@@ -45,7 +45,7 @@ def questions_have_enough_options(record: AnswerSet, recipe: AMemGymRecipe) -> I
 
 
 def variants_are_legal(record: AnswerSet, schema: StateSchema, _: AMemGymRecipe) -> Iterator[str]:
-    for question, answers in _answered(record, schema):
+    for question, answers in _questions_with_answers(record, schema):
         choices = [schema.choices.get(name, []) for name in question.required_info]
         for option in answers.choices:
             # A variant of the wrong length is none either, so the values are compared as far as they go.
@@ -57,7 +57,7 @@ def variants_are_legal(record: AnswerSet, schema: StateSchema, _: AMemGymRecipe)
 def golden_options_are_right(
     record: AnswerSet, schema: StateSchema, trajectory: StateTrajectory, _: AMemGymRecipe
 ) -> Iterator[str]:
-    for question, answers in _answered(record, schema):
+    for question, answers in _questions_with_answers(record, schema):
         fitting: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
         for option in answers.choices:
             fitting[option.state].append(option.choice_id)
@@ -72,7 +72,7 @@ def types_say_what_occurred(
     record: AnswerSet, schema: StateSchema, trajectory: StateTrajectory, _: AMemGymRecipe
 ) -> Iterator[str]:
     """An option is "experience" when the user lived through its variant, else "random"."""
-    for question, answers in _answered(record, schema):
+    for question, answers in _questions_with_answers(record, schema):
         states = set(lived_variants(question, trajectory))
         for option in answers.choices:
             right = "experience" if option.state in states else "random"
@@ -83,7 +83,7 @@ def types_say_what_occurred(
 def answers_passed_their_gates(record: AnswerSet, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
     gates: tuple[str, ...] = ("recovery", "choice") if recipe.gates.reverse else ("recovery",)
     votes = AcceptingVotes(record.gate_records)
-    for question, answers in _answered(record, schema):
+    for question, answers in _questions_with_answers(record, schema):
         for option in answers.choices:
             variant = dict(zip(question.required_info, option.state, strict=False))
             for gate in gates:

@@ -15,8 +15,8 @@ def every_question_is_guessed(record: UserAudit, answers: AnswerSet, recipe: AMe
     if not recipe.audit.enabled:
         return
     guesses: defaultdict[tuple[Probe, str], list[tuple[int | None, str]]] = defaultdict(list)
-    for one in record.judgements:
-        guesses[one.probe, one.question_id].append((one.period, one.expected))
+    for judgement in record.judgements:
+        guesses[judgement.probe, judgement.question_id].append((judgement.period, judgement.expected))
     for probe in GUESSES:
         for question in answers.questions:
             right_answers = list(enumerate(question.golden))
@@ -32,18 +32,18 @@ def judgements_are_about_the_answers(record: UserAudit, answers: AnswerSet, _: A
     for question in answers.questions:
         for choice in question.choices:
             options[question.question_id].add(choice.choice_id)
-    for one in record.judgements:
+    for judgement in record.judgements:
         # A judge who cannot tell chose nothing.
-        mentioned = {one.expected, one.chosen or one.expected}
-        if not mentioned <= options[one.question_id]:
-            yield f"{one.probe} of {one.question_id} is about options that the question does not have"
+        mentioned = {judgement.expected, judgement.chosen or judgement.expected}
+        if not mentioned <= options[judgement.question_id]:
+            yield f"{judgement.probe} of {judgement.question_id} is about options that the question does not have"
 
 
 def perfect_memory_scores(record: UserAudit, recipe: AMemGymRecipe) -> Iterator[str]:
     pairs: defaultdict[tuple[str, int], list[bool]] = defaultdict(list)
-    for one in record.judgements:
-        if one.probe == "answer_from_state":
-            pairs[one.question_id, one.period].append(one.chosen == one.expected)
+    for judgement in record.judgements:
+        if judgement.probe == "answer_from_state":
+            pairs[judgement.question_id, judgement.period].append(judgement.chosen == judgement.expected)
     if not pairs:
         return
     score = sum(map(share_read_again, pairs.values())) / len(pairs)

@@ -38,6 +38,15 @@ def events_cause_the_updates(record: EventSet, trajectory: StateTrajectory, _: A
         yield from expect(not doubled, f"{where} has two events for {doubled}")
 
 
+def events_have_the_day_of_their_updates(record: EventSet, trajectory: StateTrajectory, _: AMemGymRecipe) -> Iterator[str]:
+    days = {period.index: period.days for period in trajectory.periods}
+    for period in record.periods:
+        for event in period.events:
+            for name in event.states:
+                day = days[period.index].get(name)
+                yield from expect(event.day == day, f"{event.text[:60]!r} is of {event.day}, and {name} changes on {day}")
+
+
 def events_passed_their_gate(record: EventSet, trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
     if not recipe.gates.consistency:
         return
@@ -70,12 +79,18 @@ RULES = (
         reads=("state_trajectory",),
     ),
     Rule(
+        "events_on_their_day",
+        "Every event is of the day on which its updates come about.",
+        events_have_the_day_of_their_updates,
+        reads=("state_trajectory",),
+    ),
+    Rule(
         "events_passed_gate",
         "Enough judges read its new values out of every event, which contradict neither state, profile nor earlier events.",
         events_passed_their_gate,
         reads=("state_trajectory",),
         of_votes=True,
     ),
-    *prose_rules("Events", "event", event_texts, reads=("state_trajectory",)),
+    *prose_rules("Events", "event", event_texts, reads=("user_profiles",)),
     Rule("events_differ", "No event happens twice.", events_differ, blocking=False),
 )

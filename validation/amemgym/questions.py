@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from assets.amemgym.questions import find_choice_faults
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import QuestionSet
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
@@ -21,14 +23,25 @@ def questions_have_the_recipes_counts(record: QuestionSet, recipe: AMemGymRecipe
 
 
 def questions_are_told_apart(record: QuestionSet, _: AMemGymRecipe) -> Iterator[str]:
-    for first, second in near_duplicates([one.text for one in record.questions]):
+    for first, second in near_duplicates([question.text for question in record.questions]):
         one, other = record.questions[first], record.questions[second]
         yield f"{one.question_id} and {other.question_id} share nearly all their words"
+
+
+def choices_can_be_mentioned(record: QuestionSet, profile: UserProfile, recipe: AMemGymRecipe) -> Iterator[str]:
+    for info in record.infos:
+        yield from find_choice_faults(info.info_type, info.info_choices, profile=profile, recipe=recipe)
 
 
 RULES = (
     Rule("question_counts", "Questions, types and choices are as many as the recipe says.", questions_have_the_recipes_counts),
     Rule("questions_differ", "Questions of a user differ, types within a question, and choices within a type.", invariants),
+    Rule(
+        "choices_mentioned",
+        "Choices are what a person would mention: no absence, no bare level, nothing that the profile says.",
+        choices_can_be_mentioned,
+        reads=("user_profiles",),
+    ),
     Rule("told_apart", "No two questions of a user share nearly all their words.", questions_are_told_apart),
     *prose_rules("Questions", "question", question_texts),
 )

@@ -2,12 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from operator import attrgetter
 
-from assets.amemgym.records.state import EventSet, Session, SessionSet, StateTrajectory
-from assets.amemgym.session_queries.stage import WEEKS_BEFORE_START
-from assets.amemgym.state_trajectory.stage import period_dates
+from assets.amemgym.records.state import EventSet, PeriodSessions, Session, SessionSet, StateTrajectory, shared_day
+from assets.amemgym.state_trajectory.days import first_day_of_sessions, period_dates
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
 from assets.text.words import alike
@@ -15,9 +13,9 @@ from validation.amemgym.texts import query_texts, text_rules
 from validation.rules import AcceptingVotes, Rule, expect, invariants
 
 
-def _sessions(record: SessionSet) -> Iterator[Session]:
-    for period in record.periods:
-        yield from period.sessions
+def _telling(period: PeriodSessions) -> Sequence[Session]:
+    """Return the sessions that are no noise."""
+    return [session for session in period.sessions if not session.is_noise]
 
 
 def initial_queries_expose_few_states(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
@@ -29,12 +27,10 @@ def initial_queries_expose_few_states(record: SessionSet, recipe: AMemGymRecipe)
 def sessions_lie_inside_their_period(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
     """Sessions of a period lie between its dates; those of period 0 in the weeks before the recipe's start date."""
     for period in record.periods:
-        start, end = period_dates(recipe, period.index)
-        # Period 0 holds the initial sessions. It ends at the start date, and the recipe gives it no beginning.
-        if not period.index:
-            start = recipe.start_date - timedelta(weeks=WEEKS_BEFORE_START)
+        first = first_day_of_sessions(recipe, period.index)
+        _, end = period_dates(recipe, period.index)
         for session in period.sessions:
-            if not start < session.session_time.date() < end:
+            if not first <= session.session_time.date() < end:
                 yield f"the session of {session.session_time} lies outside period {period.index}"
 
 
@@ -44,7 +40,7 @@ def sessions_expose_what_is_new(record: SessionSet, trajectory: StateTrajectory,
         if period.index >= len(trajectory.periods):
             yield f"has sessions of period {period.index}, which does not exist"
         exposed[period.index] = {}
-        for session in period.sessions:
+        for session in _telling(period):
             exposed[period.index].update(session.exposed_states)
     for period in trajectory.periods:
         # The initial sessions tell the whole state, later ones what changed.
@@ -67,11 +63,21 @@ def sessions_cover_the_events(record: SessionSet, events: EventSet, _: AMemGymRe
             yield from _initial_events(period.sessions)
             continue
         wanted = due[period.index]
-        covered = {(one.event, frozenset(one.exposed_states)) for one in period.sessions}
+        covered = {(session.event, frozenset(session.exposed_states)) for session in _telling(period)}
         missing = sorted([text[:60] for text, _ in wanted - covered])
         foreign = len(covered - wanted)
         yield from expect(not missing, f"period {period.index} has no session for the events {missing}")
         yield from expect(not foreign, f"period {period.index} has {counted(foreign, 'session')} for none of its events")
+
+
+def sessions_follow_their_events(record: SessionSet, trajectory: StateTrajectory, _: AMemGymRecipe) -> Iterator[str]:
+    """Data from elsewhere has no days of events."""
+    days = {period.index: period.days for period in trajectory.periods}
+    for period in record.periods:
+        for session in period.sessions:
+            day = shared_day(days.get(period.index, {}), session.exposed_states)
+            late = session.event is None or day is None or day < session.session_time.date()
+            yield from expect(late, f"the session of {session.session_time} tells of an event of {day}")
 
 
 def _initial_events(sessions: Sequence[Session]) -> Iterator[str]:
@@ -80,16 +86,34 @@ def _initial_events(sessions: Sequence[Session]) -> Iterator[str]:
             yield f"an initial session has the event {session.event[:60]!r}"
 
 
+def noise_tells_nothing_new(record: SessionSet, trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
+    """It speaks of variables that its period leaves alone, so that it is true whenever in the period it is said."""
+    for period, own in zip(trajectory.periods, record.periods, strict=False):
+        for session in own.sessions:
+            if not session.is_noise:
+                continue
+            where = f"{session.query[:60]!r} of period {period.index}"
+            moved = sorted((session.exposed_states | session.mentions).keys() & set(period.changed))
+            yield from expect(not moved, f"{where} is noise and speaks of {moved}, which change in that period")
+            holds = session.exposed_states.items() <= period.state.items()
+            yield from expect(holds, f"{where} restates {session.exposed_states}, which does not hold")
+            denied = not session.mentions.items() & period.state.items()
+            yield from expect(denied, f"{where} mentions {session.mentions} as what does not hold, and it does")
+    noise = len([session for session in record.sessions if session.is_noise])
+    due = recipe.noise_share * len(record.sessions)
+    yield from expect(noise >= round(due, 6), f"has {counted(noise, 'session')} of noise of {len(record.sessions)}")
+
+
 def queries_passed_their_gate(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
     votes = AcceptingVotes(record.gate_records)
-    for session in _sessions(record):
+    for session in record.sessions:
         count = votes.too_few("exposure", session.query, session.exposed_states, policy=recipe.gates)
         if count is not None:
             yield f"{session.query[:60]!r} has {counted(count, 'accepting vote')} for what it exposes"
 
 
 def queries_differ(record: SessionSet, _: AMemGymRecipe) -> Iterator[str]:
-    for group in alike(map(attrgetter("query"), _sessions(record))):
+    for group in alike(map(attrgetter("query"), record.sessions)):
         yield f"{len(group)} sessions begin with {group[0][:60]!r}"
 
 
@@ -99,15 +123,27 @@ RULES = (
     Rule("times_increase", "Sessions of a period follow each other in time, and none exposes a variable again.", invariants),
     Rule(
         "exposes_what_is_new",
-        "Sessions expose exactly the initial state, then exactly the updates.",
+        "Sessions but noise expose exactly the initial state, then exactly the updates.",
         sessions_expose_what_is_new,
         reads=("state_trajectory",),
     ),
     Rule(
         "tells_the_events",
-        "Every event has its session, every later session its event.",
+        "Every event has its session, every later session but noise its event.",
         sessions_cover_the_events,
         reads=("events",),
+    ),
+    Rule(
+        "after_the_events",
+        "Sessions come days after the events that they tell of.",
+        sessions_follow_their_events,
+        reads=("state_trajectory",),
+    ),
+    Rule(
+        "noise_tells_nothing_new",
+        "Noise restates what holds or mentions what does not, and is as much as the recipe says.",
+        noise_tells_nothing_new,
+        reads=("state_trajectory",),
     ),
     Rule(
         "queries_passed_gate",

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from operator import attrgetter
 
+from assets.amemgym.questions import find_choice_faults
+from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import QuestionSet
 from assets.amemgym.records.state import JudgedSchema, StateSchema
 from assets.amemgym.schema_gate import judged_text
@@ -27,8 +29,8 @@ def every_original_type_is_mapped_once(schema: StateSchema, questions: QuestionS
 
 
 def questions_are_rewritten(schema: StateSchema, questions: QuestionSet, _: AMemGymRecipe) -> Iterator[str]:
-    drafted = {one.question_id: one.text for one in questions.questions}
-    present = {one.question_id for one in schema.questions}
+    drafted = {question.question_id: question.text for question in questions.questions}
+    present = {question.question_id for question in schema.questions}
     wanted: dict[str, list[str]] = {}
     for name in drafted:
         yield from expect(name in present, f"question {name} is missing")
@@ -51,6 +53,11 @@ def schema_has_the_recipes_choices(schema: StateSchema, recipe: AMemGymRecipe) -
     for variable in schema.variables:
         count = len(variable.choices)
         yield from expect(count == recipe.num_choices_per_state, f"{variable.name} has {counted(count, 'choice')}")
+
+
+def choices_can_be_mentioned(schema: StateSchema, profile: UserProfile, recipe: AMemGymRecipe) -> Iterator[str]:
+    for variable in schema.variables:
+        yield from find_choice_faults(variable.name, variable.choices, profile=profile, recipe=recipe)
 
 
 def schema_passed_its_gate(schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
@@ -108,12 +115,18 @@ RULES = (
         reads=("questions",),
     ),
     Rule("choice_counts", "Every variable has the recipe's number of choices.", schema_has_the_recipes_choices),
+    Rule(
+        "choices_mentioned",
+        "Choices are what a person would mention: no absence, no bare level, nothing that the profile says.",
+        choices_can_be_mentioned,
+        reads=("user_profiles",),
+    ),
     Rule("schema_agrees", "Variables and choices differ, and questions name known ones.", invariants),
     Rule("no_orphans", "Every variable serves a question.", every_variable_serves_a_question),
     Rule("variables_differ", "A question names a variable once.", questions_name_variables_once),
     Rule(
         "schema_passed_gate",
-        "Enough judges found every question decided by its variables, no choice denied, and no contradiction in the profile.",
+        "Enough judges found each question decided by its variables, no choice that fails, no contradiction in the profile.",
         schema_passed_its_gate,
         of_votes=True,
     ),

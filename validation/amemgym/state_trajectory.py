@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from assets.amemgym.records.state import StateSchema, StateTrajectory
+from assets.amemgym.state_trajectory.days import change_days, period_dates
 from assets.amemgym.state_trajectory.quality import (
     all_can_move,
     balance,
     golden_change_share,
-    periods_held,
     ping_pongs,
-    unmoved,
+    unmoved_variables,
 )
-from assets.amemgym.state_trajectory.stage import period_dates
+from assets.amemgym.state_trajectory.value_ranges import FEWEST_VALUES, value_ranges
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
 from validation.amemgym.texts import prose_rules, summary_texts
@@ -45,6 +45,14 @@ def periods_have_the_recipes_dates(trajectory: StateTrajectory, recipe: AMemGymR
         yield from expect(dates == period_dates(recipe, period.index), f"period {period.index} has the dates {dates}")
 
 
+def changes_have_their_days(trajectory: StateTrajectory, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
+    """Data from elsewhere has no days."""
+    for period in trajectory.periods[1:]:
+        days = change_days(schema, recipe, period.index)
+        for name, day in period.days.items():
+            yield from expect(day in (None, days.get(name)), f"{name} changes on {day} in period {period.index}")
+
+
 def periods_change_about_as_much_as_wanted(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
     """One update more or fewer than wanted is fine."""
     for period in trajectory.periods[1:]:
@@ -66,16 +74,16 @@ def every_variable_moves(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> 
     """A variable that never changes tests no memory."""
     # Few changes over many variables leave no room for all to change.
     if all_can_move(len(trajectory.periods[0].state), recipe):
-        for name in unmoved(trajectory.periods):
+        for name in unmoved_variables(trajectory.periods):
             yield f"{name} never changes"
 
 
-def no_value_returns_at_once(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[str]:
-    # A variable with two values can only go back.
-    if recipe.num_choices_per_state <= 2:
-        return
+def no_value_returns_at_once(trajectory: StateTrajectory, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
+    ranges = value_ranges(schema, trajectory.periods[0].state, recipe=recipe)
     for pair in ping_pongs(trajectory.periods):
-        yield f"{pair.variable} leaves {pair.value!r} in period {pair.left} and returns to it in period {pair.back}"
+        # A variable with two values in a life can only go back.
+        if len(ranges[pair.variable]) > FEWEST_VALUES:
+            yield f"{pair.variable} leaves {pair.value!r} in period {pair.left} and returns to it in period {pair.back}"
 
 
 def values_are_balanced(trajectory: StateTrajectory, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
@@ -110,23 +118,9 @@ def right_answers_change_as_wanted(trajectory: StateTrajectory, schema: StateSch
     target = recipe.golden_changes
     if target is None:
         return
-    share = golden_change_share(trajectory.periods, [one.required_info for one in schema.questions])
+    share = golden_change_share(trajectory.periods, [question.required_info for question in schema.questions])
     near = abs(share - target) <= GOLDEN_CHANGES_OFF
     yield from expect(near, f"has another right answer in {share:.0%} of the cases, the recipe wants {target:.0%}")
-
-
-def values_are_held_as_wanted(trajectory: StateTrajectory, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Before a period with fewer periods than wanted one value has been held from the start."""
-    wanted = recipe.min_periods_held
-    if wanted is None:
-        return
-    required = [one.required_info for one in schema.questions]
-    pairs = list(periods_held(trajectory.periods, required))
-    short = sum(held < min(wanted, index) for index, held in pairs)
-    yield from expect(
-        not short,
-        f"in {short} of {counted(len(pairs), 'case')} holds no value that an answer needs for {counted(wanted, 'period')}",
-    )
 
 
 RULES = (
@@ -155,8 +149,14 @@ RULES = (
         summaries_passed_their_gate,
         of_votes=True,
     ),
-    *prose_rules("Summaries", "summary", summary_texts),
+    *prose_rules("Summaries", "summary", summary_texts, reads=("user_profiles",)),
     Rule("period_dates", "Periods chain from the start date in equal steps.", periods_have_the_recipes_dates),
+    Rule(
+        "days_of_changes",
+        "Each change has its own day within its period.",
+        changes_have_their_days,
+        reads=("state_schema",),
+    ),
     Rule(
         "changes_per_period",
         "Every period changes about as much as wanted.",
@@ -165,7 +165,13 @@ RULES = (
     ),
     Rule("changes_per_variable", "No variable changes too often.", no_variable_changes_too_often),
     Rule("every_variable_moves", "Every variable changes at least once.", every_variable_moves, blocking=False),
-    Rule("no_ping_pong", "No value left is taken up again within two periods.", no_value_returns_at_once, blocking=False),
+    Rule(
+        "no_ping_pong",
+        "No value left is taken up again within two periods, where there is another.",
+        no_value_returns_at_once,
+        blocking=False,
+        reads=("state_schema",),
+    ),
     Rule(
         "balanced_values", "Each value has its share of the time.", values_are_balanced, blocking=False, reads=("state_schema",)
     ),
@@ -173,13 +179,6 @@ RULES = (
         "golden_changes",
         "Right answers change about as often as the recipe wants.",
         right_answers_change_as_wanted,
-        blocking=False,
-        reads=("state_schema",),
-    ),
-    Rule(
-        "held_values",
-        "Each answer needs a value told as long ago as the recipe wants.",
-        values_are_held_as_wanted,
         blocking=False,
         reads=("state_schema",),
     ),

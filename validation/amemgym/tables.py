@@ -9,11 +9,12 @@ from operator import contains
 from typing import Any
 
 from assets.amemgym.episodes import EPISODES
-from assets.amemgym.tables import gate_record_rows, table_rows
+from assets.amemgym.tables import TABLES, gate_record_rows
 from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import Failure, GateRecord, Record
 from assets.records.common_tables import failure_row
+from assets.records.flat_tables import rows_of_tables
 from assets.reporting.gate_summary import votes_of
 from validation.expectations.validate import TableExpectations, Tables
 from validation.rules import RecordsByStage
@@ -101,12 +102,13 @@ def _state_facts(row: Any, refs: ReferencedRows) -> Facts:
 
 
 def _session_facts(row: Any, refs: ReferencedRows) -> Facts:
+    is_noise = row.kind != "tells"
     right: dict[str, str | None] = {}
     for name in row.exposed_states:
         right[name] = refs.states.get((row.user_id, row.period, name))
     return {
         "period exists": (row.user_id, row.period) in refs.periods,
-        "sessions of period 0 and no others lack an event": (row.event is None) == (row.period == 0),
+        "sessions of period 0 and noise lack an event, and no others": (row.event is None) == (is_noise or row.period == 0),
         "number of exposed states": len(row.exposed_states),
         "exposed values are those of the period": right == row.exposed_states,
     }
@@ -114,7 +116,7 @@ def _session_facts(row: Any, refs: ReferencedRows) -> Facts:
 
 def _question_facts(row: Any, refs: ReferencedRows) -> Facts:
     variables = {(row.user_id, name) for name in row.required_info}
-    golden = {(row.user_id, row.question_id, one) for one in row.golden}
+    golden = {(row.user_id, row.question_id, choice_id) for choice_id in row.golden}
     return {
         "user exists": row.user_id in refs.released,
         "number of variables": len(row.required_info),
@@ -179,7 +181,7 @@ def item_rows(records: RecordsByStage, user_id: str) -> Tables:
     for rows in records.values():
         if user_id in rows:
             votes += votes_of(rows[user_id])
-    return {**table_rows(episode), "gate_records": gate_record_rows(user_id, votes, released=True)}
+    return {**rows_of_tables(TABLES, episode), "gate_records": gate_record_rows(user_id, votes, released=True)}
 
 
 def failure_rows(failures: Sequence[Failure], released: frozenset[str]) -> Tables:

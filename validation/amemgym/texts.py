@@ -32,26 +32,25 @@ Texts = Callable[..., Iterable[tuple[str, TextInContext]]]  # of a record, those
 
 
 def question_texts(record: QuestionSet, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
-    for one in record.questions:
-        yield one.question_id, question_in_context(one.text, choices_of(one), recipe=recipe)
+    for question in record.questions:
+        yield question.question_id, question_in_context(question.text, choices_of(question), recipe=recipe)
 
 
 def profile_texts(record: UserProfile, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
     yield "the paragraph", profile_in_context(record.complementary_info, recipe=recipe)
 
 
-def summary_texts(record: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
+def summary_texts(record: StateTrajectory, profile: UserProfile, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
     for period in record.periods:
         if period.summary:
-            new = [update.new for update in period.updates]
-            yield f"the summary of period {period.index}", summary_in_context(period.summary, new, recipe=recipe)
+            text = summary_in_context(period.summary, period, profile=profile, recipe=recipe)
+            yield f"the summary of period {period.index}", text
 
 
-def event_texts(record: EventSet, trajectory: StateTrajectory, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
-    states = {period.index: period.state for period in trajectory.periods}
+def event_texts(record: EventSet, profile: UserProfile, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
     for period in record.periods:
         for event in period.events:
-            yield f"{event.text[:SHOWN]!r}", event_in_context(event, states.get(period.index, {}), recipe=recipe)
+            yield f"{event.text[:SHOWN]!r}", event_in_context(event, profile=profile, recipe=recipe)
 
 
 def query_texts(
@@ -59,8 +58,9 @@ def query_texts(
 ) -> Iterator[tuple[str, TextInContext]]:
     for period in record.periods:
         for session in period.sessions:
-            exposed = session.exposed_states
-            text = query_in_context(session.query, exposed, name=profile.name, choices=schema.choices, recipe=recipe)
+            spoken_of = session.exposed_states | session.mentions
+            day = session.session_time.date()
+            text = query_in_context(session.query, spoken_of, day=day, profile=profile, choices=schema.choices, recipe=recipe)
             yield f"{session.query[:SHOWN]!r}", text
 
 
@@ -92,15 +92,18 @@ def text_rules(noun: str, kind: TextKind, texts: Texts, *, reads: tuple[str, ...
 def prose_rules(noun: str, kind: TextKind, texts: Texts, *, reads: tuple[str, ...] = ()) -> tuple[Rule, ...]:
     """Return one rule of all checks that block, for a kind of text that no assistant is scored on."""
     checks = [check for check in CHECKS[kind] if check.blocking]
-    truth = f"{noun} are plain prose in the recipe's language, without values, identifiers, placeholders or contact data."
+    truth = (
+        f"{noun} are plain prose in the recipe's language, without identifiers, placeholders or contact data, and tell "
+        "nothing that lies after their day."
+    )
     return (Rule(PLAIN_PROSE, truth, _finder(texts, checks), reads=reads),)
 
 
 def _finder(texts: Texts, checks: Sequence[TextCheck]) -> Callable[..., Iterator[str]]:
     def find(*records: Any) -> Iterator[str]:
-        for where, one in texts(*records):
+        for where, text in texts(*records):
             for check in checks:
-                fault = check.fault(one)
+                fault = check.fault(text)
                 if fault:
                     yield f"{where} {fault}"
 
@@ -127,12 +130,12 @@ class TextCounter:
 
     def add(self, episode: Episode) -> None:
         seen = set[tuple[str, str]]()
-        for one in self._contexts(episode):
-            self._texts[one.kind] += 1
-            for check in CHECKS[one.kind]:
-                fault = check.fault(one)
+        for context in self._contexts(episode):
+            self._texts[context.kind] += 1
+            for check in CHECKS[context.kind]:
+                fault = check.fault(context)
                 if fault:
-                    self._count((one.kind, check.name), f"{episode.user_id}: {one.text[:SHOWN]!r} {fault}", seen)
+                    self._count((context.kind, check.name), f"{episode.user_id}: {context.text[:SHOWN]!r} {fault}", seen)
         for question in episode.questions:
             answers = [choice.answer for choice in question.answer_choices]
             self._count_alike(answers, "answer", episode.user_id, seen)
@@ -163,8 +166,8 @@ class TextCounter:
         for _, text in chain(
             profile_texts(profile, recipe),
             answer_texts(parts["answers"], schema, recipe),
-            summary_texts(trajectory, recipe),
-            event_texts(parts["events"], trajectory, recipe),
+            summary_texts(trajectory, profile, recipe),
+            event_texts(parts["events"], profile, recipe),
             query_texts(parts["session_queries"], profile, schema, recipe),
         ):
             yield text

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.sources import CodeSources
 from assets.isolation.boundary import run_isolated
-from assets.recipe.code_qa import CodeQaRecipe
+from assets.recipe.code_qa import PackageRecipe
 from assets.records.base import duplicates
 from assets.reporting.plurals import counted, is_or_are
 from validation.rules import Rule
@@ -20,44 +20,44 @@ PROGRAM = Path(__file__).with_name("recalling.py")
 SECONDS = 120  # for all calls of one package
 
 
-def behaviours_are_true(behaviours: CodeBehaviours, sources: CodeSources, _: CodeQaRecipe) -> Iterator[str]:
-    calls = [ToldCall(one.call, one.result.outcome, one.result.text) for one in behaviours.behaviours]
+def behaviours_are_true(behaviours: CodeBehaviours, sources: CodeSources, _: PackageRecipe) -> Iterator[str]:
+    calls = [ToldCall(behaviour.call, behaviour.result.outcome, behaviour.result.text) for behaviour in behaviours.behaviours]
     yield from false_calls(calls, {file.path: file.text for file in sources.files})
 
 
-def calls_are_of_targets(behaviours: CodeBehaviours, sources: CodeSources, _: CodeQaRecipe) -> Iterator[str]:
-    for one in behaviours.behaviours:
-        if one.symbol_id not in sources.targets:
-            yield f"{one.call} calls no function of the question's"
+def calls_are_of_targets(behaviours: CodeBehaviours, sources: CodeSources, _: PackageRecipe) -> Iterator[str]:
+    for behaviour in behaviours.behaviours:
+        if behaviour.symbol_id not in sources.targets:
+            yield f"{behaviour.call} calls no function of the question's"
 
 
-def calls_are_literal(behaviours: CodeBehaviours, _: CodeQaRecipe) -> Iterator[str]:
-    for call in duplicates([one.call for one in behaviours.behaviours]):
+def calls_are_literal(behaviours: CodeBehaviours, _: PackageRecipe) -> Iterator[str]:
+    for call in duplicates([behaviour.call for behaviour in behaviours.behaviours]):
         yield f"{call} is there twice"
-    for one in behaviours.behaviours:
-        texts = list(map(_value_of, one.arguments))
-        if one.result.outcome == "returns":
-            texts.append(one.result.text)
+    for behaviour in behaviours.behaviours:
+        texts = list(map(_value_of, behaviour.arguments))
+        if behaviour.result.outcome == "returns":
+            texts.append(behaviour.result.text)
         for text in texts:
             if not _is_literal(text):
-                yield f"{one.call} has {text}, which is no literal"
+                yield f"{behaviour.call} has {text}, which is no literal"
 
 
-def lengths_fit(behaviours: CodeBehaviours, recipe: CodeQaRecipe) -> Iterator[str]:
+def lengths_fit(behaviours: CodeBehaviours, recipe: PackageRecipe) -> Iterator[str]:
     policy = recipe.behaviours
     count = len(behaviours.behaviours)
     if count < policy.min_behaviours:
         yield f"there {is_or_are(count)} only {counted(count, 'behaviour')}"
-    for one in behaviours.behaviours:
-        if len(one.call) > policy.max_call_characters or len(one.result.text) > policy.max_result_characters:
-            yield f"{one.call} or its result is longer than the recipe allows"
+    for behaviour in behaviours.behaviours:
+        if len(behaviour.call) > policy.max_call_characters or len(behaviour.result.text) > policy.max_result_characters:
+            yield f"{behaviour.call} or its result is longer than the recipe allows"
 
 
-def near_misses_are_of_changes(behaviours: CodeBehaviours, _: CodeQaRecipe) -> Iterator[str]:
-    for one in behaviours.behaviours:
-        for near in one.near_misses:
+def near_misses_are_of_changes(behaviours: CodeBehaviours, _: PackageRecipe) -> Iterator[str]:
+    for behaviour in behaviours.behaviours:
+        for near in behaviour.near_misses:
             if " in line " not in near.change:
-                yield f"a near miss of {one.call} does not say what was changed"
+                yield f"a near miss of {behaviour.call} does not say what was changed"
 
 
 def _value_of(argument: str) -> str:
@@ -106,10 +106,10 @@ def _made_again(calls: Sequence[ToldCall], texts: Mapping[str, str]) -> list[str
         job = {"archive": str(archive), "calls": [call._asdict() for call in calls], "seconds": SECONDS}
         made = run_isolated(PROGRAM, job=job, folder=Path(folder), seconds=2 * SECONDS)
     # Code of the package may have written lines of its own, so there may be more than were asked for.
-    return [_decoded(line) for line in made.split(b"\n")[: len(calls)] if line]
+    return [_decode_line(line) for line in made.split(b"\n")[: len(calls)] if line]
 
 
-def _decoded(line: bytes) -> str:
+def _decode_line(line: bytes) -> str:
     """Return the text of a line, which code of the package may have forged."""
     try:
         return bytes.fromhex(line.removeprefix(b"=").decode("ascii")).decode()
@@ -122,11 +122,9 @@ RULES = (
         "behaviours_are_true",
         "Every call, made again, gives the result that is told.",
         behaviours_are_true,
-        reads=("code_sources",),
+        reads=("sources",),
     ),
-    Rule(
-        "calls_are_of_targets", "Every call is of a function of the question's.", calls_are_of_targets, reads=("code_sources",)
-    ),
+    Rule("calls_are_of_targets", "Every call is of a function of the question's.", calls_are_of_targets, reads=("sources",)),
     Rule("calls_are_literal", "Arguments and results are literals, and no call is there twice.", calls_are_literal),
     Rule("lengths_fit", "Calls and results are short, and there are enough.", lengths_fit),
     Rule("near_misses_are_of_changes", "A near miss says what was changed.", near_misses_are_of_changes),

@@ -6,23 +6,24 @@ from datetime import date
 
 from assets.code_qa.decisions import decisions_in_code
 from assets.code_qa.records.behaviours import CodeBehaviours
-from assets.code_qa.records.questions import CodeDecisions, CodeDocuments
+from assets.code_qa.records.questions import CodeDecisions
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.team.relations import EXECUTED
 from assets.code_qa.team.world import executed_values
 from assets.memory_items.facts import Fact, Hop, SourceDocument, Statement
+from assets.memory_items.tasks import TaskDocuments
 from assets.memory_items.world.relations import spoken
-from assets.recipe.code_qa import CodeQaRecipe
+from assets.recipe.code_qa import PackageRecipe
 from assets.reporting.plurals import counted
 from validation.memory_items.questions import broken_links
 from validation.rules import Rule
 
 
-def decisions_are_not_in_the_code(decisions: CodeDecisions, sources: CodeSources, recipe: CodeQaRecipe) -> Iterator[str]:
+def decisions_are_not_in_the_code(decisions: CodeDecisions, sources: CodeSources, recipe: PackageRecipe) -> Iterator[str]:
     yield from decisions_in_code(decisions, sources, recipe)
 
 
-def results_are_those_of_behaviours(decisions: CodeDecisions, behaviours: CodeBehaviours, _: CodeQaRecipe) -> Iterator[str]:
+def results_are_those_of_behaviours(decisions: CodeDecisions, behaviours: CodeBehaviours, _: PackageRecipe) -> Iterator[str]:
     said: list[Hop | Statement] = [*decisions.chain]
     for plan in decisions.plans:
         said += plan.statements
@@ -32,25 +33,25 @@ def results_are_those_of_behaviours(decisions: CodeDecisions, behaviours: CodeBe
 def false_results(said: Sequence[Hop | Fact | Statement], behaviours: CodeBehaviours) -> Iterator[str]:
     """Yield a sentence for each result or change of a function that was not executed."""
     executed = executed_values(behaviours.behaviours)
-    for one in said:
-        value = executed.get((one.subject, one.relation), "nothing that is known")
-        if one.relation in EXECUTED and value != one.value:
-            yield f"{one.relation} of {one.subject} is said to be {one.value}, and was {value}"
+    for note in said:
+        value = executed.get((note.subject, note.relation), "nothing that is known")
+        if note.relation in EXECUTED and value != note.value:
+            yield f"{note.relation} of {note.subject} is said to be {note.value}, and was {value}"
 
 
-def chain_hangs_together(decisions: CodeDecisions, recipe: CodeQaRecipe) -> Iterator[str]:
+def chain_hangs_together(decisions: CodeDecisions, recipe: PackageRecipe) -> Iterator[str]:
     if not recipe.min_hops <= decisions.hops <= recipe.max_hops or len(decisions.chain) != decisions.hops:
         yield f"it has {counted(decisions.hops, 'hop')}, and a chain of {len(decisions.chain)}"
     yield from broken_links(decisions.chain)
 
 
-def notes_tell_true_results(documents: CodeDocuments, behaviours: CodeBehaviours, _: CodeQaRecipe) -> Iterator[str]:
+def notes_tell_true_results(documents: TaskDocuments, behaviours: CodeBehaviours, _: PackageRecipe) -> Iterator[str]:
     """Every result in a note, filler too, is what the call returned when it was run, and is in the note's text."""
     for note in (*documents.documents, *documents.filler):
         yield from false_results([placed.statement for placed in note.statements], behaviours)
 
 
-def notes_are_signed_and_dated(documents: CodeDocuments, _: CodeQaRecipe) -> Iterator[str]:
+def notes_are_signed_and_dated(documents: TaskDocuments, _: PackageRecipe) -> Iterator[str]:
     for note in (*documents.documents, *documents.filler):
         if not any(map(str.isdigit, note.title)):
             yield f"{note.document_id} has no day in its title"
@@ -66,7 +67,7 @@ def _day_of(note: SourceDocument) -> str:
     return spoken(max((placed.statement.as_of for placed in note.statements), default=date.min))
 
 
-def every_fact_was_found_again(documents: CodeDocuments, _: CodeQaRecipe) -> Iterator[str]:
+def every_fact_was_found_again(documents: TaskDocuments, _: PackageRecipe) -> Iterator[str]:
     facts = Counter([fact.document_id for fact in documents.facts])
     found = Counter([vote.item_id for vote in documents.gate_records if vote.accepted])
     for fact in documents.facts:
@@ -79,13 +80,13 @@ RULES = (
         "decisions_not_in_code",
         "No decision is in the package's code, by text or syntax tree.",
         decisions_are_not_in_the_code,
-        reads=("code_sources",),
+        reads=("sources",),
     ),
     Rule(
         "planned_results_are_true",
         "A planned result is what the call returned.",
         results_are_those_of_behaviours,
-        reads=("code_behaviours",),
+        reads=("behaviours",),
     ),
     Rule("chain_hangs_together", "Each fact is about what the fact before leads to.", chain_hangs_together),
 )
@@ -94,7 +95,7 @@ NOTE_RULES = (
         "told_results_are_true",
         "A result in a note is what the call returned.",
         notes_tell_true_results,
-        reads=("code_behaviours",),
+        reads=("behaviours",),
     ),
     Rule("notes_are_dated", "Titles have a day, and do not tell what a note is about.", notes_are_signed_and_dated),
     Rule(

@@ -48,7 +48,7 @@ def came_to(line: dict[str, str]) -> str:
     assert isinstance(call, ast.Call)
     module, _, name = ast.unparse(call.func).rpartition(".")
     values = list(map(ast.literal_eval, call.args))
-    named = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     try:
         result = getattr(importlib.import_module(module), name)(*values, **named)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a call may raise anything, and that is its result
@@ -59,14 +59,14 @@ def came_to(line: dict[str, str]) -> str:
     return ""
 
 
-def same(one: Any, other: Any) -> bool:
+def same(first: Any, other: Any) -> bool:
     """Return True when two values are equal and of the same types, in all their parts."""
-    if type(one) is not type(other) or one != other:
+    if type(first) is not type(other) or first != other:
         return False
-    if isinstance(one, list | tuple):
-        return all(map(same, one, other))  # pyright: ignore
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(map(same, one.values(), other.values()))  # pyright: ignore
+    if isinstance(first, list | tuple):
+        return all(map(same, first, other))  # pyright: ignore
+    if isinstance(first, dict):
+        return list(first) == list(other) and all(map(same, first.values(), other.values()))  # pyright: ignore
     return True
 
 

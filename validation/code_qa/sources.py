@@ -6,16 +6,15 @@ import dagster as dg
 
 from assets.code_qa.packages.licenses import is_permissive
 from assets.code_qa.packages.reading import read_package, text_digest
-from assets.code_qa.pipeline import CODE_QA
 from assets.code_qa.records.sources import CodeSources
-from assets.recipe.code_qa import CodeQaRecipe
-from assets.recipe.loading import RecipeError
+from assets.engine.benchmark import Benchmark
+from assets.recipe.code_qa import PackageRecipe
 from assets.records.base import duplicates
-from assets.reporting.plurals import counted, is_or_are
+from validation.memory_items.benchmark import source_check
 from validation.rules import Rule, expect
 
 
-def packages_are_pinned(sources: CodeSources, recipe: CodeQaRecipe) -> Iterator[str]:
+def packages_are_pinned(sources: CodeSources, recipe: PackageRecipe) -> Iterator[str]:
     """The recipe names the package in this version, and where it was resolved, with these files."""
     package = sources.package
     for pin in recipe.packages:
@@ -27,12 +26,12 @@ def packages_are_pinned(sources: CodeSources, recipe: CodeQaRecipe) -> Iterator[
     yield f"the recipe does not pin {package.name} {package.version}"
 
 
-def licenses_are_permissive(sources: CodeSources, _: CodeQaRecipe) -> Iterator[str]:
+def licenses_are_permissive(sources: CodeSources, _: PackageRecipe) -> Iterator[str]:
     package = sources.package
     yield from expect(is_permissive(package.license), f"{package.name} is under {package.license}")
 
 
-def files_are_whole(sources: CodeSources, _: CodeQaRecipe) -> Iterator[str]:
+def files_are_whole(sources: CodeSources, _: PackageRecipe) -> Iterator[str]:
     for path in duplicates([file.path for file in sources.files]):
         yield f"{path} is there twice"
     for file in sources.files:
@@ -40,7 +39,7 @@ def files_are_whole(sources: CodeSources, _: CodeQaRecipe) -> Iterator[str]:
             yield f"{file.path} does not have its digest"
 
 
-def symbols_stand_in_files(sources: CodeSources, _: CodeQaRecipe) -> Iterator[str]:
+def symbols_stand_in_files(sources: CodeSources, _: PackageRecipe) -> Iterator[str]:
     texts: dict[str, list[str]] = {}
     for file in sources.files:
         texts[file.path] = list(map(str.strip, file.text.split("\n")))
@@ -58,36 +57,26 @@ def symbols_stand_in_files(sources: CodeSources, _: CodeQaRecipe) -> Iterator[st
             yield f"{target} is called, and is no function of the symbols"
 
 
+PACKAGES = "packages"  # the asset check of all these rules
 RULES = (
-    Rule("packages_are_pinned", "Every package is one that the recipe pins.", packages_are_pinned),
+    Rule("packages_are_pinned", "Every package is one that the recipe pins.", packages_are_pinned, check=PACKAGES),
     Rule(
-        "licenses_are_permissive", "Every package has a license that allows its code to be passed on.", licenses_are_permissive
+        "licenses_are_permissive",
+        "Every package has a license that allows its code to be passed on.",
+        licenses_are_permissive,
+        check=PACKAGES,
     ),
-    Rule("files_are_whole", "Every file has its digest.", files_are_whole),
-    Rule("symbols_stand_in_files", "Every symbol stands in its file.", symbols_stand_in_files),
+    Rule("files_are_whole", "Every file has its digest.", files_are_whole, check=PACKAGES),
+    Rule("symbols_stand_in_files", "Every symbol stands in its file.", symbols_stand_in_files, check=PACKAGES),
 )
 
 
-def read_again(recipe: CodeQaRecipe) -> dg.AssetCheckResult:
-    """Read the packages again. Of several that changed, the first is named."""
-    try:
-        files = {spec.name: len(read_package(spec).files) for spec in recipe.packages}
-    except RecipeError as error:
-        return dg.AssetCheckResult(passed=False, description=str(error))
-    return dg.AssetCheckResult(
-        passed=True,
-        description=f"{counted(len(files), 'package')} {is_or_are(len(files))} as the recipe says.",
-        metadata=dict(files),
-    )
+def packages_check(benchmark: Benchmark) -> dg.AssetChecksDefinition:
+    """Return the check that packages have the version, the license and the files that the recipe was resolved with."""
+    return source_check(benchmark, noun="package", read=_read_packages)
 
 
-@dg.asset_check(
-    asset=CODE_QA.key("recipe"),
-    name="packages_are_unchanged",
-    blocking=True,
-    partitions_def=CODE_QA.partitions.by_variant,
-    description="Every package has the version, the license and the files that the recipe was resolved with.",
-)
-def packages_are_unchanged(code_recipe: CodeQaRecipe) -> dg.AssetCheckResult:
-    """Read the packages again."""
-    return read_again(code_recipe)
+def _read_packages(recipe: PackageRecipe) -> int:
+    for spec in recipe.packages:
+        read_package(spec)
+    return len(recipe.packages)

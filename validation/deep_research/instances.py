@@ -2,7 +2,6 @@
 
 from assets.memory_items.operations import AskedFacts
 from assets.memory_items.tasks import MemoryTask
-from validation.memory_items.ablation import INSTANCE_RULES
 from validation.rules import NoTwoAlike, SetRule
 
 
@@ -18,10 +17,7 @@ def asks_the_same(task: MemoryTask, first: str) -> str:
 
 def questions_differ() -> NoTwoAlike:
     """Few documents may hold one chain for many tasks."""
-    return NoTwoAlike(key=asked_of, sentence=asks_the_same)
+    return NoTwoAlike(keys=lambda task: (asked_of(task),), sentence=asks_the_same)
 
 
-RULES = (
-    *INSTANCE_RULES,
-    SetRule("questions_differ", "No two tasks ask the same question from the same start.", questions_differ),
-)
+RULES = (SetRule("questions_differ", "No two tasks ask the same question from the same start.", questions_differ),)

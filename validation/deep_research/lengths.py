@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from assets.memory_items.documents import ItemDocument
 from assets.memory_items.tasks import TaskLengths, TaskTurns
 from assets.recipe.deep_research import DeepResearchRecipe
-from validation.memory_items.lengths import length_rules
 from validation.rules import Rule, expect
 
 
@@ -19,7 +18,4 @@ def own_documents_are_unchanged(task: TaskLengths, turns: TaskTurns, _: DeepRese
         yield from expect(present == own, f"at {sized.target_tokens} tokens the task's own documents are others")
 
 
-RULES = (
-    *length_rules(questions="dr_questions"),
-    Rule("own_documents_unchanged", "Lengths differ in filler alone.", own_documents_are_unchanged, reads=("dr_turns",)),
-)
+RULES = (Rule("own_documents_unchanged", "Lengths differ in filler alone.", own_documents_are_unchanged, reads=("turns",)),)

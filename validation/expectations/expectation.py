@@ -1,12 +1,11 @@
 """Expectations about the columns of released tables, those that follow from the classes of their rows included."""
 
-import types
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Union, cast, get_args, get_origin
+from typing import Literal, cast, get_args, get_origin
 
-from assets.engine.benchmark import Table
 from assets.records.base import Record
+from assets.records.flat_tables import Table
 
 
 @dataclass(frozen=True)
@@ -35,20 +34,6 @@ def of_column(column: str, statement: str, expectation: str, **options: object) 
     return ColumnExpectation(column, statement, expectation, {"column": column, **options})
 
 
-def never_missing(column: str) -> ColumnExpectation:
-    return of_column(column, "is never missing", "expect_column_values_to_not_be_null")
-
-
-# By type: its name in pandas, and the statement about a column of this type.
-COLUMN_TYPES = {str: ("str", "is text"), int: ("int64", "is a whole number"), bool: ("bool", "is true or false")}
-
-
-def of_type(column: str, kind: type) -> ColumnExpectation:
-    """The column has text, whole numbers, or true and false."""
-    name, statement = COLUMN_TYPES[kind]
-    return of_column(column, statement, "expect_column_values_to_be_of_type", type_=name)
-
-
 def among(column: str, values: Collection[object]) -> ColumnExpectation:
     names = ", ".join(map(str, values))
     statement = f"is {names}" if len(values) == 1 else f"is one of {names}"
@@ -72,23 +57,18 @@ def columns_are(names: Collection[str], *, derived: Collection[str]) -> ColumnEx
 
 
 def suite(table: Table, own: Sequence[ColumnExpectation] = ()) -> list[ColumnExpectation]:
-    """Return all expectations of a table: its columns, its key, those of its rows' annotations, and its `own`."""
+    """Return all expectations of a table: its columns, its key, the values that its rows' annotations name, and its `own`."""
     fields = table.row.model_fields
     derived: list[str] = []
-    for one in own:
-        column = str(one.options.get("column", ""))
+    for expectation in own:
+        column = str(expectation.options.get("column", ""))
         if column and column not in fields and column not in derived:
             derived.append(column)
-    return [columns_are(fields, derived=derived), unique(*table.key), *_of_annotations(table.row), *own]
+    return [columns_are(fields, derived=derived), unique(*table.key), *_named_values(table.row), *own]
 
 
-def _of_annotations(row: type[Record]) -> Iterator[ColumnExpectation]:
+def _named_values(row: type[Record]) -> Iterator[ColumnExpectation]:
+    """Of the annotations, these only: that no value is missing and each has its type, the rows' class sees to itself."""
     for name, annotated in row.model_fields.items():
-        annotation: Any = annotated.annotation
-        optional = get_origin(annotation) in (Union, types.UnionType) and type(None) in get_args(annotation)
-        if not optional:
-            yield never_missing(name)
-        if annotation in (str, int, bool):
-            yield of_type(name, annotation)
-        elif get_origin(annotation) is Literal:
-            yield among(name, get_args(annotation))
+        if get_origin(annotated.annotation) is Literal:
+            yield among(name, get_args(annotated.annotation))

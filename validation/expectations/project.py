@@ -14,8 +14,8 @@ from uuid import NAMESPACE_URL, uuid5
 import pyarrow as pa
 import yaml
 
-from assets.engine.benchmark import Table
 from assets.records.columnar import arrow_schema
+from assets.records.flat_tables import Table
 from assets.records.json_text import parse_json
 from validation.expectations.expectation import ColumnExpectation, suite
 
@@ -44,11 +44,11 @@ def read_suite(benchmark: str, table: str, parameters: Mapping[str, object]) -> 
     SuiteError.
     """
     path = PROJECT / "expectations" / benchmark / f"{table}.json"
-    return [_made_for(parameters, one, path=path) for one in _stored(path)]
+    return [_made_for(parameters, stored, path=path) for stored in _read_expectations(path)]
 
 
 @cache
-def _stored(path: Path) -> list[dict[str, Any]]:
+def _read_expectations(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     try:
@@ -59,7 +59,7 @@ def _stored(path: Path) -> list[dict[str, Any]]:
 
 def _made_for(parameters: Mapping[str, object], stored: Mapping[str, Any], *, path: Path) -> ColumnExpectation:
     try:
-        options = {name: _whole(_resolved(value, parameters)) for name, value in stored["kwargs"].items()}
+        options = {name: _as_integer(_resolve_parameters(value, parameters)) for name, value in stored["kwargs"].items()}
         description = stored.get("description") or _default_description(stored["type"], options)
         statement = description.format_map({**parameters, **options})
     except (LookupError, ValueError) as error:
@@ -69,13 +69,13 @@ def _made_for(parameters: Mapping[str, object], stored: Mapping[str, Any], *, pa
     return ColumnExpectation(str(column), statement, stored["type"], options)
 
 
-def _resolved(value: object, parameters: Mapping[str, object]) -> object:
+def _resolve_parameters(value: object, parameters: Mapping[str, object]) -> object:
     if isinstance(value, dict) and "$PARAMETER" in value:
         return parameters[str(cast(dict[str, object], value)["$PARAMETER"])]
     return cast(object, value)
 
 
-def _whole(value: object) -> object:
+def _as_integer(value: object) -> object:
     # The library saves limits as floats.
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -94,11 +94,11 @@ def release_project_files(tables: Mapping[str, Table], own: Suites, *, folder: s
     for name, table in tables.items():
         of_file: list[ColumnExpectation] = []
         left_out: list[str] = []
-        for one in own[name]:
-            if _file_is_enough(one, table):
-                of_file.append(one)
+        for expectation in own[name]:
+            if _file_is_enough(expectation, table):
+                of_file.append(expectation)
             else:
-                left_out.append(f"{one.column} {one.statement}")
+                left_out.append(f"{expectation.column} {expectation.statement}")
         suites[name] = suite(table, of_file)
         reason = "Checked before the release was made, because it takes lists or rows of other tables"
         notes[name] = f"{reason}: {'; '.join(left_out)}." if left_out else None
@@ -150,10 +150,14 @@ def project_files(
 
 def _suite(table: str, expectations: Sequence[ColumnExpectation], *, note: str | None) -> dict[str, Any]:
     stored: list[dict[str, Any]] = []
-    for number, one in enumerate(expectations):
+    for number, expectation in enumerate(expectations):
         # Data Docs show it under the column's name, if it is about one alone.
-        description = one.statement if "column" in one.options else f"{one.column} {one.statement}".strip()
-        identity = {"id": expectation_id(table, number), "type": one.type, "kwargs": dict(one.options)}
+        description = (
+            expectation.statement
+            if "column" in expectation.options
+            else f"{expectation.column} {expectation.statement}".strip()
+        )
+        identity = {"id": expectation_id(table, number), "type": expectation.type, "kwargs": dict(expectation.options)}
         stored.append({**identity, "description": description, "meta": {}, "severity": "critical"})
     return {"name": table, "id": expectation_id(table), "expectations": stored, "meta": {}, "notes": note}
 

@@ -14,9 +14,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from assets.engine.benchmark import Benchmark, Table
+from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, Record
+from assets.records.flat_tables import Table
 from assets.records.report import ColumnLine
 from validation.expectations.expectation import ColumnExpectation, suite
 from validation.expectations.project import Suites, expectation_id, project_files, read_suite, release_project_files
@@ -118,14 +119,14 @@ class ExpectationRun:
         # Tables without rows are validated too: a set of none would otherwise have no lines.
         if self._columns.rows or not self._lines:
             self._validate()
-        with _opened(self._project) as context:
+        with _open_project(self._project) as context:
             context.build_data_docs()
         # Statements name the number of items, which is only known now.
         suites = self._expectations.suites(self._benchmark, self._recipe, items=self._items)
         expectations = chain.from_iterable(suites.values())
         lines: list[ColumnLine] = []
-        for one, line in zip(expectations, self._lines.values(), strict=True):
-            lines.append(line.model_copy(update={"expectation": one.statement}))
+        for expectation, line in zip(expectations, self._lines.values(), strict=True):
+            lines.append(line.model_copy(update={"expectation": expectation.statement}))
         return lines
 
     def _validate(self) -> None:
@@ -164,7 +165,7 @@ class TableColumns:
             columns = self.tables[name]
             before = self.counts[name]
             for number, row in enumerate(rows, start=before):
-                for column, value in chain(row.__dict__.items(), _derived(derive, name, row).items()):
+                for column, value in chain(row.__dict__.items(), _derive_columns(derive, name, row).items()):
                     values = columns.setdefault(column, [])
                     values.extend([None] * (number - len(values)))
                     # A mapping only has to be present, so True stands for it; mappings would take most of the memory.
@@ -174,7 +175,7 @@ class TableColumns:
                 values.extend([None] * (self.counts[name] - len(values)))
 
 
-def _derived(derive: DerivedColumns, table: str, row: Record) -> Mapping[str, object]:
+def _derive_columns(derive: DerivedColumns, table: str, row: Record) -> Mapping[str, object]:
     try:
         return derive(table, row)
     except TypeError:
@@ -188,7 +189,7 @@ def validate_columns(columns: TableColumns, suites: Suites, tables: Mapping[str,
     for path, content in project_files(suites).items():
         (project / path).parent.mkdir(parents=True, exist_ok=True)
         (project / path).write_bytes(content)
-    with _opened(project) as context:
+    with _open_project(project) as context:
         for name, expectations in suites.items():
             values = columns.tables.pop(name)
             if columns.counts[name]:
@@ -199,7 +200,7 @@ def validate_columns(columns: TableColumns, suites: Suites, tables: Mapping[str,
 
 
 @contextmanager
-def _opened(project: Path) -> Generator[Any, None, None]:
+def _open_project(project: Path) -> Generator[Any, None, None]:
     import great_expectations
     from great_expectations.data_context.data_context.context_factory import set_context
 
@@ -231,8 +232,8 @@ def _table_lines(
     # Expectations that could not be computed come first, whatever their place in the suite.
     results = {result.expectation_config.id: result for result in validation.results}
     rows = len(next(iter(columns.values())))
-    for number, one in enumerate(expectations):
-        yield _line(table, one, results[expectation_id(table, number)], rows=rows)
+    for number, expectation in enumerate(expectations):
+        yield _line(table, expectation, results[expectation_id(table, number)], rows=rows)
 
 
 def _line(table: str, expectation: ColumnExpectation, outcome: Any, *, rows: int) -> ColumnLine:

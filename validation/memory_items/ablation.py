@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from assets.memory_items.ablation import Certificate, certificate_problems
-from assets.memory_items.final_ablation import certified_digest, required_conditions, uncertified
+from assets.memory_items.final_ablation import certified_digest, required_conditions, uncertified_lengths
 from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskLengths, TaskQuestion
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from validation.rules import OneRowPerItem, Rule, SetRule
@@ -25,7 +25,7 @@ def certificates_stand_for_the_bytes(
 
 
 def instances_are_certified(task: MemoryTask, _: DocumentTaskRecipe) -> Iterator[str]:
-    yield from uncertified(task)
+    yield from uncertified_lengths(task)
 
 
 def ablation_rules(*, lengths: str, questions: str) -> tuple[Rule, ...]:

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from assets.memory_items.documents import SizedItem
 from assets.memory_items.facts import Fact
 from assets.memory_items.operations import AskedFacts
 from assets.memory_items.report import ArrivalLine
@@ -30,9 +29,9 @@ class ArrivalCounter:
             return
         right = dict.fromkeys(RULES, 0)
         for sized in task.lengths:
-            order = _order(sized)
+            order = {document.document_id: place for place, document in enumerate(sized.documents)}
             for rule in RULES:
-                value = _followed(task, facts, order, last=rule == LAST)
+                value = _follow_facts(task, facts, order, last=rule == LAST)
                 right[rule] += value is not None and is_right(task.answer, value)
         for rule in RULES:
             self._right[rule].append(right[rule])
@@ -54,15 +53,15 @@ class ArrivalCounter:
             return None
         import numpy as np  # heavy, and nothing is measured where the graph is only shown
 
-        from assets.reporting.intervals import GAIN, Sample, Tallies
+        from assets.reporting.intervals import Tallies, metric_difference, share
 
         counts = {
             "first": np.asarray(self._right[FIRST], dtype=float)[:, None],
             "last": np.asarray(self._right[LAST], dtype=float)[:, None],
             "readings": np.asarray(self._readings, dtype=float)[:, None],
         }
-        sample = Sample.of(Tallies(tuple(map(str, range(len(self._readings)))), counts), seed=0)
-        return sample.estimate(lambda sums: (sums["first"] - sums["last"]) / sums["readings"], within=GAIN)
+        tallies = Tallies(tuple(map(str, range(len(self._readings)))), counts)
+        return tallies.estimate(metric_difference(share("first", "readings"), share("last", "readings")))
 
 
 def is_disputed(task: MemoryTask, facts: Sequence[Fact]) -> bool:
@@ -74,17 +73,12 @@ def is_disputed(task: MemoryTask, facts: Sequence[Fact]) -> bool:
     return False
 
 
-def _order(sized: SizedItem) -> dict[str, int]:
-    """Return the place of each document in the order of arrival."""
-    return {document.document_id: place for place, document in enumerate(sized.documents)}
-
-
-def _followed(task: MemoryTask, facts: Sequence[Fact], order: Mapping[str, int], *, last: bool) -> str | None:
+def _follow_facts(task: MemoryTask, facts: Sequence[Fact], order: Mapping[str, int], *, last: bool) -> str | None:
     """Return the answer to which the task's facts lead where the first, or last, document to arrive is believed."""
 
-    def believed(said: Sequence[Fact]) -> Fact | None:
+    def believe_fact(said: Sequence[Fact]) -> Fact | None:
         by_arrival = sorted(said, key=lambda fact: order[fact.document_id], reverse=last)
         return by_arrival[0] if by_arrival else None
 
     arrived = [fact for fact in facts if fact.document_id in order]
-    return AskedFacts(task.operation, task.hops).answer(arrived, settle=believed)
+    return AskedFacts(task.operation, task.hops).answer(arrived, settle=believe_fact)

@@ -26,7 +26,7 @@ def names_by_document(documents: Iterable[ItemDocument]) -> dict[str, frozenset[
     found: dict[str, set[str]] = {}
     documents_of = Counter[str]()
     for document in documents:
-        names = set(NAME.findall(DAY.sub(" ", document.perceived)))
+        names = set(NAME.findall(DAY.sub(" ", document.text_with_title)))
         found[document.document_id] = names
         documents_of.update(names)
     common = {name for name, count in documents_of.items() if count > MOST_SHARED}
@@ -55,14 +55,14 @@ def _steps(count: int) -> list[float]:
 def form_columns(turns: Sequence[Turn]) -> dict[str, Columns]:
     """Return by document its length, its days, its status words, its turn and its place in it, as its task has them."""
     documents = [document for turn in turns for document in turn.documents]
-    lengths = _standardized([float(document.tokens) for document in documents])
+    lengths = _standardize([float(document.tokens) for document in documents])
     days = [_days(document) for document in documents]
-    earliest = _standardized([float(one[0]) for one in days])
-    latest = _standardized([float(one[-1]) for one in days])
+    earliest = _standardize([float(day[0]) for day in days])
+    latest = _standardize([float(day[-1]) for day in days])
     places = _places(turns)
     columns: dict[str, Columns] = {}
     for number, document in enumerate(documents):
-        words = Counter(words_of(document.perceived))
+        words = Counter(words_of(document.text_with_title))
         statuses = [float(words[word]) for word in STATUS_WORDS]
         bent = (lengths[number] ** 2, latest[number] ** 2)
         own = (lengths[number], earliest[number], latest[number], *bent, float(len(days[number])))
@@ -73,14 +73,14 @@ def form_columns(turns: Sequence[Turn]) -> dict[str, Columns]:
 def _days(document: ItemDocument) -> list[int]:
     """Return the days that the document speaks of, in order; a day before all where it speaks of none."""
     found: list[int] = []
-    for spelled in DAY.findall(document.perceived):
+    for spelled in DAY.findall(document.text_with_title):
         day = read_date(spelled)
         if day is not None:
             found.append(day.toordinal())
     return sorted(found) or [date.min.toordinal()]
 
 
-def _standardized(values: Sequence[float]) -> list[float]:
+def _standardize(values: Sequence[float]) -> list[float]:
     mean = fmean(values)
     spread = pstdev(values) or 1.0
     return [(value - mean) / spread for value in values]

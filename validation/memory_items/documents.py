@@ -1,18 +1,18 @@
-"""Rules about the documents of a task as they were written."""
+"""Rules about the documents of a task as they were written, and about the facts in them."""
 
 from collections.abc import Iterator
 
 from assets.memory_items.documents import LABEL_WORDS
-from assets.memory_items.facts import SourceDocument
-from assets.memory_items.told_documents import WrittenDocuments
+from assets.memory_items.facts import Fact, SourceDocument, StatedFacts, WrittenDocuments
 from assets.recipe.document_tasks import DocumentTaskRecipe
+from assets.records.answers import normalize_answer
 from assets.records.base import duplicates
 from assets.text.words import words_of
 from validation.rules import Rule
 
 
 def ids_differ(sources: WrittenDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
-    for repeated in duplicates([one.document_id for one in (*sources.documents, *sources.filler)]):
+    for repeated in duplicates([document.document_id for document in (*sources.documents, *sources.filler)]):
         yield f"the id {repeated} is that of several documents"
 
 
@@ -49,3 +49,37 @@ DOCUMENT_RULES = (
     Rule("licenses_are_known", "Every real document has a license.", licenses_are_known),
     Rule("no_label_words", "No title or text of an invented document tells its role in the task.", no_label_words),
 )
+
+
+def spans_hold_values(facts: StatedFacts, sources: WrittenDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
+    documents = _by_id(sources)
+    for fact in facts.facts:
+        document = documents.get(fact.document_id)
+        text = document.text if document else ""  # so a fact of no document has no value there
+        if not span_holds(fact, text):
+            yield f"{fact.fact_id} has {text[fact.start : fact.end]!r} for {fact.value!r}"
+
+
+def _by_id(sources: WrittenDocuments) -> dict[str, SourceDocument]:
+    return {document.document_id: document for document in sources.documents}
+
+
+def span_holds(fact: Fact, text: str) -> bool:
+    """Return True when the text has the fact's value at the fact's span, however it is spelled."""
+    return normalize_answer(fact.kind, text[fact.start : fact.end]) == normalize_answer(fact.kind, fact.value)
+
+
+def subjects_are_named(facts: StatedFacts, sources: WrittenDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
+    documents = _by_id(sources)
+    for fact in facts.facts:
+        document = documents.get(fact.document_id)
+        if document is None or fact.subject not in f"{document.title}\n{document.text}":
+            yield f"{fact.fact_id} is about {fact.subject!r}, which its document does not name"
+
+
+def fact_rules(*, sources: str) -> tuple[Rule, ...]:
+    """Return the rules of the stage whose records have facts. `sources`: the stage whose records have the documents."""
+    return (
+        Rule("spans_hold_values", "A fact's span holds its value.", spans_hold_values, reads=(sources,)),
+        Rule("subjects_are_named", "A fact's document names its subject.", subjects_are_named, reads=(sources,)),
+    )

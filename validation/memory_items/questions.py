@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from assets.memory_items.facts import Fact, Hop
+from assets.memory_items.facts import Fact, Hop, StatedFacts
 from assets.memory_items.operations import AskedFacts
 from assets.memory_items.tasks import TaskQuestion
-from assets.memory_items.told_documents import StatedFacts
 from assets.recipe.document_tasks import DocumentTaskRecipe
-from assets.records.answers import is_right, normalized
+from assets.records.answers import is_right, normalize_answer
 from assets.text.words import folded, spells
 from validation.rules import Rule, expect
 
@@ -47,7 +46,7 @@ def answer_follows_from_the_hops(question: TaskQuestion, _: DocumentTaskRecipe) 
     found = AskedFacts(question.operation, question.hops).answer(question.hops)
     yield from expect(is_right(answer, found), f"the answer is {answer.value!r}, the hops come to {found!r}")
     for rival in answer.near_misses:
-        if normalized(answer.kind, rival) == normalized(answer.kind, answer.value):
+        if normalize_answer(answer.kind, rival) == normalize_answer(answer.kind, answer.value):
             yield f"the near miss {rival!r} is right"
     if answer.options and answer.value not in answer.options:
         yield f"the answer {answer.value!r} is none of the options"

@@ -11,10 +11,9 @@ from assets.engine.benchmark import Benchmark
 from assets.engine.ports import RunContext
 from assets.memory_items.ablation import FACT_IN_DOCUMENT, was_right
 from assets.memory_items.documents import TOKENIZER, SizedItem
-from assets.memory_items.facts import Fact
+from assets.memory_items.facts import Fact, StatedFacts
 from assets.memory_items.report import ConditionLine, LengthLine, MemoryItemsReport
 from assets.memory_items.tasks import MemoryTask
-from assets.memory_items.told_documents import StatedFacts
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
@@ -179,11 +178,11 @@ def document_metadata(report: MemoryItemsReport) -> dict[str, Any]:
     """Return numbers that Dagster plots over time, and the report's tables in short."""
     metadata: dict[str, Any] = {}
     conditions: list[Row] = []
-    for one in report.conditions:
-        row: Row = {"condition": one.condition, "expected": one.expected, "right": with_interval(one.right)}
-        conditions.append({**row, "tasks": one.tasks, "errors": one.errors})
-        if one.right.value is not None:
-            metadata[f"right_{one.condition.replace(' ', '_')}"] = one.right.value
+    for condition in report.conditions:
+        row: Row = {"condition": condition.condition, "expected": condition.expected, "right": with_interval(condition.right)}
+        conditions.append({**row, "tasks": condition.tasks, "errors": condition.errors})
+        if condition.right.value is not None:
+            metadata[f"right_{condition.condition.replace(' ', '_')}"] = condition.right.value
     areas = [area.value for area in report.told_apart.values() if area.value is not None]
     if areas:
         metadata["auroc"] = max(areas)

@@ -10,7 +10,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from assets.memory_items.documents import ItemDocument, SizedItem
-from assets.records.estimate import FEWEST_ITEMS, Estimate
+from assets.records.estimate import Estimate
 from assets.text.words import words_of
 from validation.cross_fitting import cross_fitted, without_copies, word_columns
 from validation.memory_items.document_form import FORM, form_columns, name_columns, names_by_document
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+FEWEST_ITEMS = 8  # of fewer nobody learns anything
 FOLDS = 5  # so four fifths of the items teach
 COLUMNS = 512  # words that share a column weigh the same; more columns take longer to fit
 # Those whose ids have the smallest digests. More would only make the fit slower.
@@ -75,14 +76,14 @@ class TellingApart:
             by_role[document.role].append(document)
         filler = sorted(by_role["filler"], key=lambda one: _digest(one.document_id))[:FILLER_PER_ITEM]
 
-        def seen(documents: Sequence[ItemDocument]) -> tuple[SeenDocument, ...]:
+        def as_seen(documents: Sequence[ItemDocument]) -> tuple[SeenDocument, ...]:
             found: list[SeenDocument] = []
-            for one in documents:
-                words = frozenset(words_of(one.perceived))
-                found.append(SeenDocument(words, name_columns(one.document_id, names), form[one.document_id]))
+            for document in documents:
+                words = frozenset(words_of(document.text_with_title))
+                found.append(SeenDocument(words, name_columns(document.document_id, names), form[document.document_id]))
             return tuple(found)
 
-        self._items[item_id] = SeenItem(seen(by_role["support"]), seen(filler))
+        self._items[item_id] = SeenItem(as_seen(by_role["support"]), as_seen(filler))
 
     def areas(self) -> dict[str, Estimate]:
         """Return by way of looking the chance that support scores above filler of its item; nothing of few items."""
@@ -109,7 +110,7 @@ def _area_over(items: Sequence[SeenItem], columns: Callable[[SeenDocument], Sequ
     """Return the mean area over these items, each scored by weights of other folds, with its interval."""
     import numpy as np  # heavy, and nothing is measured where the graph is only shown
 
-    from assets.reporting.intervals import Sample, Tallies, share
+    from assets.reporting.intervals import Tallies, quotient
 
     rows: list[Sequence[float]] = []
     labels: list[bool] = []
@@ -128,7 +129,7 @@ def _area_over(items: Sequence[SeenItem], columns: Callable[[SeenDocument], Sequ
         areas.append(_area(scores[start:middle].tolist(), scores[middle:end].tolist()))
         start = end
     counts = {"area": np.asarray(areas)[:, None], "items": np.ones((len(areas), 1))}
-    return Sample.of(Tallies(tuple(map(str, range(len(areas)))), counts), seed=0).estimate(share("area", "items"))
+    return Tallies(tuple(map(str, range(len(areas)))), counts).estimate(quotient("area", "items"))
 
 
 def _scores(rows: "NDArray[np.float64]", needed: "NDArray[np.float64]", folds: Sequence[int]) -> "NDArray[np.float64]":

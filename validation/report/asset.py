@@ -80,7 +80,7 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
         metadata: dict[str, Any] = {"page": page_link("reports", page.name)}
         metadata["release"] = "blocked" if blocking else "may be made"
         if blocking:
-            metadata["problems"] = dg.MetadataValue.md("\n".join([f"- {one}" for one in blocking]))
+            metadata["problems"] = dg.MetadataValue.md("\n".join([f"- {problem}" for problem in blocking]))
         details: dict[str, Any] = {**spec.metadata(report), "page_on_disk": str(page)}
         if benchmark.tables:
             details["data_docs"] = str(project / DATA_DOCS)
@@ -137,7 +137,7 @@ def _rules(finished: ReportedItems, validation: Validation, stage: str) -> list[
     applicable: list[Rule] = []
     for rule in validation.rules.get(stage, ()):
         has_records = set(rule.reads) <= set(finished.stages)
-        has_votes = stage in finished.voted or not rule.of_votes
+        has_votes = stage in finished.voted_stages or not rule.of_votes
         if has_records and has_votes:
             applicable.append(rule)
     return applicable
@@ -151,5 +151,5 @@ def _rule_line(stage: str, outcome: RuleOutcome) -> RuleLine:
         blocking=outcome.rule.blocking,
         users=outcome.items,
         violations=outcome.count,
-        examples=tuple([f"{one.item_id}: {one.message}" for one in outcome.violations[:RULE_EXAMPLES]]),
+        examples=tuple([f"{violation.item_id}: {violation.message}" for violation in outcome.violations[:RULE_EXAMPLES]]),
     )

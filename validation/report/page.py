@@ -6,12 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
-from jinja2.runtime import Context
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from assets.records.estimate import Estimate, percent, percents, rough_note
+from assets.records.estimate import interval_note, percent, percents
 from assets.records.report import BenchmarkReport
-from assets.reporting.page_style import NARROW_TABLES, page_style, scale, titled
+from assets.reporting.page_style import NARROW_TABLES, page_style, scale, with_title
 from assets.reporting.plurals import counted, is_or_are
 
 FOLDER = Path(__file__).parent
@@ -27,9 +26,9 @@ def render_minimal_page(report: BenchmarkReport) -> str:
 def render_template(report: BenchmarkReport, *, template: str, folder: Path = FOLDER, **values: object) -> str:
     """Return the page by a template of `folder`, which may extend `page.html.j2`. Texts of personas and models are escaped."""
     page = _environment(folder).get_template(template)
-    rough = rough_note(report.finished, report.noun)
+    intervals = interval_note(report.finished, report.noun)
     style = page_style(NARROW_TABLES, FOLDER / "page.css")
-    html = page.render(report=report, problems=problems(report), rough=rough, style=style, scale=scale, **values)
+    html = page.render(report=report, problems=problems(report), intervals=intervals, style=style, scale=scale, **values)
     links: list[str] = []
     for name, words in HEADING.findall(html):
         links.append(f'<a href="#{name}">{words.partition(":")[0]}</a>')
@@ -72,13 +71,6 @@ def broken_rules(report: BenchmarkReport) -> int:
     return len([line for line in report.rules if line.violations])
 
 
-@pass_context
-def percents_of_report(context: Context, estimate: Estimate | None) -> str:
-    """Format an estimate, as the filter `percents` of templates, with intervals over the items of the report there."""
-    report: BenchmarkReport | None = context["report"]
-    return percents(estimate, items=report.finished) if report else percents(estimate)
-
-
 @cache
 def _environment(folder: Path) -> Environment:
     environment = Environment(
@@ -88,6 +80,6 @@ def _environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Any] = {"percent": percent, "percents": percents_of_report, "titled": titled, "counted": counted}
+    filters: dict[str, Any] = {"percent": percent, "percents": percents, "titled": with_title, "counted": counted}
     environment.filters.update(filters)
     return environment

@@ -1,7 +1,7 @@
 """A benchmark's rules, expectations and report as one value, from which its checks and its quality report follow."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -78,13 +78,14 @@ def rules_by_stage(
 ) -> dict[str, tuple[Rule, ...]]:
     """Return each stage's rules: those shared with other benchmarks, then the `RULES` of its module in the package.
 
-    A stage's module has its name, without the benchmark's prefix.
+    A stage's module, its place in `shared` and what rules read have its name without the benchmark's prefix. `package` is ""
+    where a benchmark has no rules of its own.
     """
     rules: dict[str, tuple[Rule, ...]] = {}
     for stage in benchmark.stages:
-        own: tuple[Rule, ...] = ()
-        name = f"{package}.{stage.name.removeprefix(benchmark.prefix)}"
-        if find_spec(name) is not None:
-            own = import_module(name).RULES
-        rules[stage.name] = (*(shared or {}).get(stage.name, ()), *own)
+        name = stage.name.removeprefix(benchmark.prefix)
+        found = [*(shared or {}).get(name, ())]
+        if package and find_spec(f"{package}.{name}") is not None:
+            found += import_module(f"{package}.{name}").RULES
+        rules[stage.name] = tuple(replace(rule, reads=tuple(map(benchmark.key, rule.reads))) for rule in found)
     return rules

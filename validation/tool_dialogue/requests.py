@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.text.words import spells
-from assets.tool_dialogue.company import REFUSED, Company
+from assets.tool_dialogue.company import Company
 from assets.tool_dialogue.domains import domain_in
 from assets.tool_dialogue.errands import ErrandPlan
 from assets.tool_dialogue.records import ToolRequest
 from assets.tool_dialogue.requests import arguments_of, settled_values
+from assets.worlds.tools import REFUSED
 from validation.rules import Rule, expect
 
 
@@ -17,10 +18,10 @@ def calls_do_the_errand(request: ToolRequest, _: ToolDialogueRecipe) -> Iterator
     company = Company(domain, request.rows)
     done = [(call, company.call(call)) for call in request.calls]
     for call, reply in done:
-        yield from expect(not reply.startswith(REFUSED), f"{call.written} is refused: {reply}")
+        yield from expect(not reply.startswith(REFUSED), f"{call.text} is refused: {reply}")
     plan = ErrandPlan(domain, request.errand)
     yield from expect(plan.reference(done) == request.said, f"the reference is not {request.said!r}")
-    row = plan.written(done)
+    row = plan.written_row(done)
     columns = domain.tables[domain.tools[plan.spec.tool].table].columns
     for matter, value in arguments_of(request.errand, request.hops, domain).items():
         for name, column in columns.items():

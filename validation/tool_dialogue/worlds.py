@@ -1,13 +1,10 @@
-"""Rules about the companies, and the check that their files are those of the recipe."""
+"""Rules about the companies."""
 
 from collections.abc import Iterator
 
-import dagster as dg
-
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.tool_dialogue.company import owned_rows
-from assets.tool_dialogue.domains import digest_of_domains, domain_in
-from assets.tool_dialogue.pipeline import TOOL_DIALOGUE
+from assets.tool_dialogue.domains import domain_in
 from assets.tool_dialogue.records import ToolWorld
 from validation.rules import OneRowPerItem, Rule, SetRule, expect
 
@@ -28,23 +25,6 @@ def settled_matters_are_planned(world: ToolWorld, _: ToolDialogueRecipe) -> Iter
     yield from expect(chain == world.errand.settled, f"{chain} are planned, and {world.errand.settled} are settled")
     for hop in world.chain:
         yield from expect(hop.subject == world.errand.customer, f"{hop.relation} is settled with {hop.subject}")
-
-
-@dg.asset_check(
-    asset=TOOL_DIALOGUE.key("recipe"),
-    name="companies_are_unchanged",
-    blocking=True,
-    partitions_def=TOOL_DIALOGUE.partitions.by_variant,
-    description="The companies' files are those that the recipe was resolved with.",
-)
-def companies_are_unchanged(td_recipe: ToolDialogueRecipe) -> dg.AssetCheckResult:
-    """Read the companies' files again."""
-    found = digest_of_domains(td_recipe.domains)
-    unchanged = found == td_recipe.content
-    sentence = f"The companies {', '.join(td_recipe.domains)} are as the recipe says."
-    if not unchanged:
-        sentence = f"The companies have the digest {found[:16]}, and {td_recipe.content[:16]} when the recipe was resolved."
-    return dg.AssetCheckResult(passed=unchanged, description=sentence, metadata={"companies": len(td_recipe.domains)})
 
 
 RULES = (

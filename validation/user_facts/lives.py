@@ -16,7 +16,9 @@ def states_follow(life: FactLife, _: UserFactsRecipe) -> Iterator[str]:
 def rules_make_no_circle(life: FactLife, _: UserFactsRecipe) -> Iterator[str]:
     decides: dict[str, str] = {}
     for session in life.sessions:
-        decides.update({one.matter: one.other_matter for one in session.statements if one.shape == "rule"})
+        decides.update(
+            {statement.matter: statement.other_matter for statement in session.statements if statement.shape == "rule"}
+        )
     for matter in decides:
         seen = [matter]
         while seen[-1] in decides and decides[seen[-1]] not in seen:
@@ -27,21 +29,22 @@ def rules_make_no_circle(life: FactLife, _: UserFactsRecipe) -> Iterator[str]:
 def forgotten_is_not_spoken_of(life: FactLife, _: UserFactsRecipe) -> Iterator[str]:
     forgotten: set[str] = set()
     for number, session in enumerate(life.sessions):
-        for one in session.statements:
-            named = {one.matter, one.other_matter} - {""}
-            if one.shape not in ("forget", "refed", "other") and named & forgotten:
-                yield f"session {number} speaks of {one.label}, which was to be forgotten"
+        for statement in session.statements:
+            named = {statement.matter, statement.other_matter} - {""}
+            if statement.shape not in ("forget", "refed", "other") and named & forgotten:
+                yield f"session {number} speaks of {statement.label}, which was to be forgotten"
             yield from expect(
-                one.shape != "refed" or one.matter in forgotten, f"session {number} tells {one.label} again too early"
+                statement.shape != "refed" or statement.matter in forgotten,
+                f"session {number} tells {statement.label} again too early",
             )
-        forgotten.update(one.matter for one in session.statements if one.shape == "forget")
+        forgotten.update(statement.matter for statement in session.statements if statement.shape == "forget")
 
 
 def sessions_are_in_order(life: FactLife, recipe: UserFactsRecipe) -> Iterator[str]:
     times = [session.at for session in life.sessions]
     yield from expect(times == sorted(set(times)), "the sessions are not in order of time")
     yield from expect(len(times) == recipe.num_sessions, f"there are {len(times)} sessions")
-    own = [one.label for one in life.sessions[-1].statements if one.shape != "other"]
+    own = [statement.label for statement in life.sessions[-1].statements if statement.shape != "other"]
     yield from expect(not own, f"the last session speaks of {own}")
 
 

@@ -27,20 +27,20 @@ ALL_KINDS = "all"
 
 def _most_shared(question: FactQuestion) -> FactChoice:
     """Return the choice whose words stand in most others: a wrong answer is often a right one that was changed."""
-    words = {one.choice_id: set(one.text.split()) for one in question.choices}
+    words = {option.choice_id: set(option.text.split()) for option in question.choices}
 
     def shared(choice: FactChoice) -> int:
-        return sum(len(words[choice.choice_id] & words[one.choice_id]) for one in question.choices if one != choice)
+        return sum(len(words[choice.choice_id] & words[option.choice_id]) for option in question.choices if option != choice)
 
     return max(question.choices, key=shared)
 
 
 GUESSES: Mapping[str, Callable[[FactQuestion], FactChoice]] = {
-    "not known": lambda question: next(one for one in question.choices if not one.value),
+    "not known": lambda question: next(choice for choice in question.choices if not choice.value),
     "the first choice": lambda question: question.choices[0],
     "the last choice": lambda question: question.choices[-1],
-    "the longest choice": lambda question: max(question.choices, key=lambda one: len(one.text)),
-    "the shortest choice": lambda question: min(question.choices, key=lambda one: len(one.text)),
+    "the longest choice": lambda question: max(question.choices, key=lambda option: len(option.text)),
+    "the shortest choice": lambda question: min(question.choices, key=lambda option: len(option.text)),
     "the choice with most shared words": _most_shared,
 }
 
@@ -63,17 +63,17 @@ class UserFactsReportBuilder(MinimalReportBuilder):
 
     def _measure(self, user: FactUser) -> None:
         totals: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
-        for one in user.outcomes:
-            self._readers[one.reader, one.group].add(one.right, one.questions)
-            totals[one.reader][0] += one.right
-            totals[one.reader][1] += one.questions
+        for outcome in user.outcomes:
+            self._readers[outcome.reader, outcome.group].add(outcome.right, outcome.questions)
+            totals[outcome.reader][0] += outcome.right
+            totals[outcome.reader][1] += outcome.questions
         for reader, (right, questions) in totals.items():
             self._readers[reader, ALL_KINDS].add(right, questions)
         for name, guess in GUESSES.items():
-            right = sum(guess(one).outcome == "right" for one in user.questions)
+            right = sum(guess(question).outcome == "right" for question in user.questions)
             self._guesses[name].add(right, len(user.questions))
         for session in user.sessions:
-            self._shapes.update(one.shape for one in session.statements)
+            self._shapes.update(statement.shape for statement in session.statements)
 
     async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> UserFactsReport:
         minimal = await super().report(shared, run_context=run_context, problems=problems)
@@ -101,8 +101,10 @@ def facts_metadata(report: UserFactsReport) -> dict[str, Any]:
         if share.value is not None:
             metadata[f"right_by_{name.replace(' ', '_')}"] = share.value
     rows: list[Row] = []
-    for one in report.readers:
-        rows.append({"reader": one.reader, "kind": one.group, "questions": one.questions, "right": with_interval(one.right)})
+    for reader in report.readers:
+        rows.append(
+            {"reader": reader.reader, "kind": reader.group, "questions": reader.questions, "right": with_interval(reader.right)}
+        )
     metadata["readers"] = dg.MetadataValue.md(markdown_table(rows))
     return metadata
 

@@ -13,31 +13,31 @@ def texts_make_the_statements(told: FactSessions, life: FactLife, _: UserFactsRe
     planned = [session.statements for session in life.sessions]
     yield from expect([session.statements for session in told.sessions] == planned, "its statements are not those planned")
     for session in told.sessions:
-        for one in session.statements:
-            if one.shape == "refed":
+        for statement in session.statements:
+            if statement.shape == "refed":
                 continue
-            for problem in wording_problems(one, session.text_of(one)):
+            for problem in wording_problems(statement, session.text_of(statement)):
                 yield f"session {session.number}: {problem}"
 
 
 def requests_name_no_value(told: FactSessions, life: FactLife, _: UserFactsRecipe) -> Iterator[str]:
     for session in told.sessions:
         for planned in life.sessions:
-            for one in planned.statements:
-                if session.request and one.value and spells(session.request, one.value):
-                    yield f"the request of session {session.number} tells {one.value!r}"
+            for statement in planned.statements:
+                if session.request and statement.value and spells(session.request, statement.value):
+                    yield f"the request of session {session.number} tells {statement.value!r}"
 
 
 def mails_tell_what_was_forgotten(told: FactSessions, life: FactLife, recipe: UserFactsRecipe) -> Iterator[str]:
     for session in told.sessions:
-        refed = [one for one in session.statements if one.shape == "refed"]
+        refed = [statement for statement in session.statements if statement.shape == "refed"]
         yield from expect(bool(refed) == bool(session.mail), f"session {session.number} has a mail without need, or lacks one")
-        for one in refed:
-            for word in (life.name, one.label, one.value):
+        for refed_statement in refed:
+            for word in (life.name, refed_statement.label, refed_statement.value):
                 yield from expect(spells(session.mail, word), f"the mail of session {session.number} does not say {word!r}")
     wanted = recipe.dynamics.refeed
-    forgotten = [one for session in told.sessions for one in session.statements if one.shape == "forget"]
-    again = [one for session in told.sessions for one in session.statements if one.shape == "refed"]
+    forgotten = [statement for session in told.sessions for statement in session.statements if statement.shape == "forget"]
+    again = [statement for session in told.sessions for statement in session.statements if statement.shape == "refed"]
     yield from expect(len(again) == len(forgotten) * wanted, f"{len(again)} of {len(forgotten)} facts are told again")
 
 
@@ -45,7 +45,11 @@ def judges_read_them_back(told: FactSessions, recipe: UserFactsRecipe) -> Iterat
     votes = AcceptingVotes(told.gate_records)
     for session in told.sessions:
         for text in (session.message, session.request):
-            said = [one for one in session.statements if one.shape != "refed" and text and session.text_of(one) == text]
+            said = [
+                statement
+                for statement in session.statements
+                if statement.shape != "refed" and text and session.text_of(statement) == text
+            ]
             target = reading_of(said)
             if not target:
                 continue
@@ -58,14 +62,14 @@ RULES = (
         "texts_make_the_statements",
         "Every statement is said in its session's words.",
         texts_make_the_statements,
-        reads=("facts_lives",),
+        reads=("lives",),
     ),
-    Rule("requests_name_no_value", "A request to forget tells no value.", requests_name_no_value, reads=("facts_lives",)),
+    Rule("requests_name_no_value", "A request to forget tells no value.", requests_name_no_value, reads=("lives",)),
     Rule(
         "mails_tell_what_was_forgotten",
         "A mail tells the whole fact that was to be forgotten, where the recipe says so.",
         mails_tell_what_was_forgotten,
-        reads=("facts_lives",),
+        reads=("lives",),
     ),
     Rule(
         "judges_read_them_back",

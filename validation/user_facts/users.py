@@ -16,10 +16,11 @@ def certificate_is_of_these_bytes(user: FactUser, _: UserFactsRecipe) -> Iterato
 def readers_answer_as_certified(user: FactUser, _: UserFactsRecipe) -> Iterator[str]:
     found = outcomes_of(user.sessions, user.questions)
     yield from expect(found == user.outcomes, "readers answer otherwise than it says")
-    for one in found:
-        if one.reader == EVERYTHING:
+    for outcome in found:
+        if outcome.reader == EVERYTHING:
             yield from expect(
-                one.right == one.questions, f"a reader of everything has {one.right} of {one.questions} {one.group}"
+                outcome.right == outcome.questions,
+                f"a reader of everything has {outcome.right} of {outcome.questions} {outcome.group}",
             )
 
 

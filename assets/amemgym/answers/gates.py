@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from assets.amemgym.answers.variants import QuestionVariants, Variant
-from assets.amemgym.records.state import selected
+from assets.amemgym.records.state import select_values
 from assets.amemgym.rewriting import rewrite_text
 from assets.llm.gate import Gate, ReadingTask
 from assets.llm.structured_output import (
@@ -179,7 +179,7 @@ async def draft_answers(asked: QuestionVariants, variants: Sequence[Variant], *,
     variant_of: dict[str, dict[str, str]] = {}
     for number, variant in enumerate(variants, start=1):
         variant_of[f"variant_{number}"] = variant.assignment
-    required_info = selected(asked.schema.choices, asked.question.required_info)
+    required_info = select_values(asked.schema.choices, asked.question.required_info)
     if len(variants) == 1:
         # A writer who does not know what holds for others cannot bring it up.
         required_info = {name: [value] for name, value in variants[0].assignment.items()}

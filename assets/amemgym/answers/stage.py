@@ -1,6 +1,6 @@
 """Stage 8: from the questions and the trajectory, one distinguishable answer per variant (section 3.1; App. C.3)."""
 
-from collections.abc import Collection, Coroutine, Iterator, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from operator import attrgetter
@@ -27,13 +27,12 @@ from assets.llm.gate import Gate, GateAttempt, pass_gates, rewrite, take_votes
 from assets.llm.ports import LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import GateRecord, ItemFailed
-from assets.reporting.asset_description import AssetDescription, Metadata, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription, Metadata
 from assets.reporting.histogram import histogram, rounded_mean
 from assets.text.text_checks import blocking_faults, near_duplicates
 from assets.text.words import count_tokens
 
-# Times as many options as without, where values are held: in `base` 7.4 a question in place of 4.5.
-OPTIONS_WHERE_HELD = 1.6
 GatedAnswer = tuple[Gate[AnswerSubject], GateAttempt]
 
 
@@ -72,9 +71,9 @@ async def write_answers(
         await _settle_choices(written, recipe=recipe)
     questions: list[QuestionAnswers] = []
     records: list[GateRecord] = []
-    for one in written:
-        questions.append(_finished_answers(one, trajectory))
-        for attempt in one.attempts.values():
+    for draft in written:
+        questions.append(_finished_answers(draft, trajectory))
+        for attempt in draft.attempts.values():
             records.extend(attempt.records)
     return AnswerSet(user_id=schema.user_id, questions=tuple(questions), gate_records=tuple(records))
 
@@ -110,10 +109,10 @@ async def _pass_recovery(
     written: Sequence[WrittenQuestion], *, recipe: AMemGymRecipe, item_ids: Collection[str] | None = None
 ) -> None:
     gated: list[list[GatedAnswer]] = []
-    for one in written:
+    for draft in written:
         gates: list[GatedAnswer] = []
-        for variant, attempt in one.answers_of(item_ids):
-            gates.append((recovery_gate(one.asked, variant), attempt))
+        for variant, attempt in draft.answers_of(item_ids):
+            gates.append((recovery_gate(draft.asked, variant), attempt))
         gated.append(gates)
     await pass_gates(gated, recover_variants, size=recipe.gates.texts_per_call, recipe=recipe)
 
@@ -127,10 +126,10 @@ async def _settle_choices(written: Sequence[WrittenQuestion], *, recipe: AMemGym
     refused_ids: set[str] | None = None  # None in the first round, which judges all
     while refused_ids is None or refused_ids:
         gated: list[list[GatedAnswer]] = []
-        for one in written:
+        for draft in written:
             gates: list[GatedAnswer] = []
-            for variant, attempt in one.answers_of(refused_ids):
-                gates.append((choice_gate(one.asked, variant, one.answers), attempt))
+            for variant, attempt in draft.answers_of(refused_ids):
+                gates.append((choice_gate(draft.asked, variant, draft.answers), attempt))
             gated.append(gates)
         decided = await take_votes(gated, choose_answers, size=recipe.gates.texts_per_call, recipe=recipe)
         rewrites: list[Coroutine[Any, Any, None]] = []
@@ -175,8 +174,8 @@ def summarize_answers(sets: Sequence[AnswerSet]) -> Metadata:
     tokens: list[int] = []
     lived: list[bool] = []
     options: list[int] = []
-    for one in sets:
-        for question in one.questions:
+    for answer_set in sets:
+        for question in answer_set.questions:
             options.append(len(question.choices))
             for choice in question.choices:
                 tokens.append(count_tokens(choice.answer))
@@ -190,18 +189,10 @@ def summarize_answers(sets: Sequence[AnswerSet]) -> Metadata:
     }
 
 
-def _rows(record: AnswerSet) -> Iterator[Row]:
-    for answers in record.questions:
-        for choice in answers.choices:
-            yield {"question": answers.question_id, "variant": choice.state, "type": choice.type, "answer": choice.answer}
-
-
 def _readings(recipe: AMemGymRecipe, gate: str) -> float:
     """Return the calls in which the gate's judges read every answer; answers to different questions share them."""
     shared = min(recipe.gates.texts_per_call, recipe.num_questions)
-    options = recipe.min_variants_per_question
-    if recipe.min_periods_held is not None:
-        options *= OPTIONS_WHERE_HELD
+    options = recipe.balanced_options or recipe.min_variants_per_question
     return recipe.gates.votes_for(gate)[1] * recipe.num_questions * options / shared
 
 
@@ -230,7 +221,7 @@ ANSWERS = Stage(
         group="answers",
         description="One personalized answer per state variant of each question, kept when judges recovered the variant from "
         "it and chose it for the variant (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",
-        rows=_rows,
+        rows=preview_rows("questions.choices", "question=question_id variant=state type answer"),
         summary=summarize_answers,
     ),
 )

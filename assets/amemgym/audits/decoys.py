@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import attrgetter
 from typing import Any
 
 from assets.amemgym.answers.gates import choice_gate, choose_answers, recover_variants, recovery_gate
 from assets.amemgym.audits.labelled_probes import (
+    TAKEN_OUT,
     AnyProbe,
     LabelledAnswer,
     LabelledProbe,
@@ -122,7 +123,7 @@ def _decoy(trial: ProbeTrial) -> Decoy:
         readings[vote.gate] += 1
         first_readings.setdefault(vote.gate, vote.accepted)
     return Decoy(
-        gate=" and ".join(one.gate.name for one in trial.gates),
+        gate=" and ".join(gate.gate.name for gate in trial.gates),
         item=trial.item,
         place=trial.place,
         item_id=probe.item_id,
@@ -150,12 +151,20 @@ def _event_gate(user: AuditedUser, probe: LabelledProbe) -> ProbeGate:
 
 
 def _answer_gates(user: AuditedUser, probe: LabelledAnswer) -> list[ProbeGate]:
-    """Return the gates of a variant whose option has the probe's text; where another variant has it, the two swap texts."""
+    """Return the gates of a variant whose option has the probe's text; where another variant has it, the two swap texts.
+
+    Where the probe says that what is right is taken out, the judge is offered neither the situation of the text nor the answer
+    to the variant.
+    """
     asked = probe.question.context
+    own = probe.question.texts[asked.variants.index(probe.variant)]
+    swapped = {own: probe.text, probe.text: own}
+    texts = [swapped.get(text, text) for text in probe.question.texts]
+    if probe.kind == TAKEN_OUT:
+        kept = [place for place, text in enumerate(texts) if text != own]
+        asked = replace(asked, variants=[asked.variants[place] for place in kept])
+        texts = [texts[place] for place in kept]
     gates = [ProbeGate(recovery_gate(asked, probe.variant), recover_variants)]
     if user.recipe.gates.reverse:
-        own = probe.question.texts[asked.variants.index(probe.variant)]
-        swapped = {own: probe.text, probe.text: own}
-        texts = [swapped.get(text, text) for text in probe.question.texts]
         gates.append(ProbeGate(choice_gate(asked, probe.variant, texts), choose_answers))
     return gates

@@ -24,7 +24,7 @@ async def judge_profile_and_schema(
     profile: UserProfile, schema: StateSchema, *, recipe: AMemGymRecipe, model: LanguageModel
 ) -> JudgedSchema:
     """Return the schema with the votes on its choices and questions and on the profile, and what these found."""
-    reader = SchemaReader(profile, schema, recipe, model)
+    reader = SchemaReader(profile, recipe, model)
     text = judged_text(schema)
     gated = (Gate("schema", {}, None, never_written, never_written), GateAttempt("schema", text))
     votes = await _votes([[gated]], reader.read, size=1, recipe=recipe)

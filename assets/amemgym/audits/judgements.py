@@ -19,7 +19,7 @@ from assets.amemgym.audits.user_parts import (
 )
 from assets.amemgym.records.audit import Guess, Judgement, QueryReading, Recovery
 from assets.amemgym.records.question import AnswerChoice
-from assets.amemgym.records.state import selected, without
+from assets.amemgym.records.state import select_values, without
 from assets.amemgym.session_queries.exposure_gate import QUERIES_OF_ONE_PERIOD, Choices, queries_per_call
 from assets.llm.async_calls import gather_all
 from assets.llm.gate import ReadingTask, VoteContext, independent_groups
@@ -102,7 +102,7 @@ async def recover_pairs(user: AuditedUser) -> list[Judgement]:
     by_direction = dict(zip(DIRECTIONS, found, strict=True))
     readings = list(_pair_readings(pairs, by_direction))
     _check_ceiling(user, pairs, by_direction["answer_from_state"], readings)
-    return [one.judgement() for one in readings]
+    return [reading.judgement() for reading in readings]
 
 
 def draw_pairs(user: AuditedUser) -> list[DrawnPair]:
@@ -170,7 +170,7 @@ def _check_ceiling(user: AuditedUser, pairs: Sequence[DrawnPair], chosen: Readin
         f"Perfect memory would score {fmean(shares):.2f} on {len(pairs)} questions drawn, and audit.min_ceiling "
         f"is {least}; the worst is {worst.question_id} for {worst.assignment}.",
         last_reply=worst.choice.answer,
-        gate_records=[one.record(user) for one in readings],
+        gate_records=[judged.record(user) for judged in readings],
     )
 
 
@@ -202,7 +202,7 @@ async def guess_answers(user: AuditedUser) -> list[Judgement]:
     The prompts do not change from period to period, so one guess counts against the right option of every period.
     Questions with a variable in common have options that fit together, so they share no call.
     """
-    groups = independent_groups(_related(user.questions), size=user.recipe.gates.texts_per_call)
+    groups = independent_groups(_group_unrelated(user.questions), size=user.recipe.gates.texts_per_call)
     calls: list[Coroutine[Any, Any, list[Judgement]]] = []
     for probe in GUESSES:
         for sample in range(user.recipe.audit.guesses):
@@ -210,17 +210,17 @@ async def guess_answers(user: AuditedUser) -> list[Judgement]:
     return list(chain.from_iterable(await gather_all(*calls)))
 
 
-def _related(questions: Sequence[AuditedQuestion]) -> list[list[AuditedQuestion]]:
+def _group_unrelated(questions: Sequence[AuditedQuestion]) -> list[list[AuditedQuestion]]:
     """Return the questions in sets of which none has a variable in common with another."""
     sets: list[list[AuditedQuestion]] = []
     for question in questions:
         joined: list[AuditedQuestion] = []
         apart: list[list[AuditedQuestion]] = []
-        for one in sets:
-            if any(not question.variables.isdisjoint(other.variables) for other in one):
-                joined.extend(one)
+        for group in sets:
+            if any(not question.variables.isdisjoint(other.variables) for other in group):
+                joined.extend(group)
             else:
-                apart.append(one)
+                apart.append(group)
         sets = [*apart, [*joined, question]]
     return sets
 
@@ -255,10 +255,10 @@ async def _guess(user: AuditedUser, group: Sequence[AuditedQuestion], *, probe: 
 
     # Each prompt declares what it lets the guesser know, and is refused anything else.
     prompt = load_prompt(f"audits/{probe}")
-    known = {"cases": numbered(shown), "user_profile": user.profile.formatted_str}
+    known = {"cases": numbered(shown), "user_profile": user.profile.in_prompt}
     chosen = await ask_structured(
         user.model,
-        prompt=prompt.render(**selected(known, prompt.variables)),
+        prompt=prompt.render(**select_values(known, prompt.variables)),
         reply=choices_schema(options, cannot_tell=False),
         convert=convert,
         sample=sample,

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from assets.amemgym.answers.variants import Variant
 from assets.amemgym.audits.user_parts import AuditedQuestion, AuditedSession, AuditedUser
-from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
 
 ACCEPTED = "accepted"
+TAKEN_OUT = "taken_out"  # nothing that a judge is offered is right
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,24 @@ AnyProbe = TypeVar("AnyProbe", bound=LabelledProbe)
 def query_items(user: AuditedUser) -> list[list[LabelledProbe]]:
     """Return the drawn items, each a list of probes.
 
-    A wrong item mixes three kinds: an old value in the label, another value in the label, the query of another session. A
-    right item is one query under its own label.
-
-    A query under the label of a session of other variables counts as wrong: the exposure gate has seen to it that a query
-    tells no more than its own values.
+    A wrong item mixes what a real fault would look like: the value before in the label, another value in the label, and
+    messages on what is so for somebody else, or at another time, under the label that it is so for the user now. A right item
+    is one query under its own label, which is empty where it is noise that restates nothing.
     """
     queries: dict[str, str] = {}
+    of_others: list[LabelledProbe] = []
     for item in user.session_items:
-        queries[item.item_id] = item.session.query
-    return _session_items(user, "exposure", queries)
+        session = item.session
+        queries[item.item_id] = session.query
+        if session.mentions:
+            of_others.append(LabelledProbe(item.item_id, session.kind, session.query, session.mentions))
+    return _session_items(user, "exposure", queries, of_others)
 
 
 def event_items(user: AuditedUser) -> list[list[LabelledProbe]]:
     """Return events under labels as those of queries; each is read in its own place, so that the story stays true."""
     events = {item_id: event.text for item_id, event in user.events.items()}
-    return _session_items(user, "event", events)
+    return _session_items(user, "event", events, [])
 
 
 def summary_items(user: AuditedUser) -> list[list[LabelledProbe]]:
@@ -90,23 +92,23 @@ def _denies(item: AuditedSession, state: Mapping[str, str]) -> bool:
     return not item.session.exposed_states.items() <= state.items()
 
 
-def _session_items(user: AuditedUser, gate: str, texts: Mapping[str, str]) -> list[list[LabelledProbe]]:
-    """Return probes of `texts`, which are given by the id of their session."""
+def _session_items(
+    user: AuditedUser, gate: str, texts: Mapping[str, str], of_others: Sequence[LabelledProbe]
+) -> list[list[LabelledProbe]]:
+    """Return probes of `texts`, which are given by the id of their session; `of_others` are wrong ones beside them."""
     rng = user.rng("decoys", gate)
-    items = [item for item in user.session_items if item.item_id in texts]
     right: list[LabelledProbe] = []
     old_values: list[LabelledProbe] = []
     other_values: list[LabelledProbe] = []
-    other_texts: list[LabelledProbe] = []
-    for item in items:
+    for item in user.session_items:
+        if item.item_id not in texts:
+            continue
         text = texts[item.item_id]
         right.append(LabelledProbe(item.item_id, ACCEPTED, text, item.session.exposed_states, right=True))
-        old_values.extend(_old_values(user, item, text))
-        other_values.append(_other_value(user, item, text, rng=rng))
-    # In a loop of its own, because draws come from one sequence: another order would draw other probes.
-    for item in items:
-        other_texts.extend(_other_text(item, items, texts, rng))
-    return _draw_items([old_values, other_values, other_texts], right, rng, user=user)
+        if item.session.exposed_states:
+            old_values.extend(_old_values(user, item, text))
+            other_values.append(_other_value(user, item, text, rng=rng))
+    return _draw_items([old_values, other_values, of_others], right, rng, user=user)
 
 
 def _old_values(user: AuditedUser, item: AuditedSession, text: str) -> Iterator[LabelledProbe]:
@@ -127,54 +129,31 @@ def _other_value(user: AuditedUser, item: AuditedSession, text: str, *, rng: See
     return LabelledProbe(item.item_id, "other_value", text, {**exposed, name: other})
 
 
-def _other_text(
-    item: AuditedSession, items: Sequence[AuditedSession], texts: Mapping[str, str], rng: SeededRandom
-) -> Iterator[LabelledProbe]:
-    """Yield the text of a session that has no variable in common with this one, where there is such a session."""
-    label = item.session.exposed_states
-    others = [other for other in items if label.keys().isdisjoint(other.session.exposed_states)]
-    if others:
-        other = rng.choice(others).item_id
-        yield LabelledProbe(other, "other_query", texts[other], label)
-
-
 def answer_items(user: AuditedUser) -> list[list[LabelledAnswer]]:
-    """Return answers under the variant that differs least from their own, answers to other questions, and right ones."""
+    """Return answers under the variant that differs least from their own, listed or taken out, and right ones."""
     rng = user.rng("decoys", "answers")
     right: list[LabelledAnswer] = []
-    nearest: list[LabelledAnswer] = []
-    to_others: list[LabelledAnswer] = []
+    value_changed: list[LabelledAnswer] = []
+    taken_out: list[LabelledAnswer] = []
     for question in user.questions:
         for choice in question.answers.choices:
-            right.append(_labelled(question, question.variant(choice), choice.answer, ACCEPTED))
-            nearest.append(_under_the_nearest(question, choice, rng))
-    # In a loop of its own, because draws come from one sequence: another order would draw other probes.
-    for question in user.questions:
-        for choice in question.answers.choices:
-            to_others.extend(_from_other_question(user, question, choice, rng))
-    return _draw_items([nearest, to_others], right, rng, user=user)
+            own = question.variant(choice)
+            nearest = _nearest_variant(question, own, rng)
+            right.append(_label_answer(question, own, choice.answer, ACCEPTED))
+            value_changed.append(_label_answer(question, nearest, choice.answer, "value_changed"))
+            # A judge that may not say "none" would have no right reply.
+            if user.recipe.gates.cannot_tell and len(question.context.variants) > 2:
+                taken_out.append(_label_answer(question, nearest, choice.answer, TAKEN_OUT))
+    return _draw_items([value_changed, taken_out], right, rng, user=user)
 
 
-def _under_the_nearest(question: AuditedQuestion, choice: AnswerChoice, rng: SeededRandom) -> LabelledAnswer:
+def _nearest_variant(question: AuditedQuestion, own: Variant, rng: SeededRandom) -> Variant:
     # Shuffled, because the first of several that are equally near is taken.
-    others = [variant for variant in rng.shuffled(question.context.variants) if variant.values != choice.state]
-    nearest = min(others, key=lambda other: other.distance(choice.state))
-    return _labelled(question, nearest, choice.answer, "nearest_variant")
+    others = [variant for variant in rng.shuffled(question.context.variants) if variant != own]
+    return min(others, key=lambda other: other.distance(own.values))
 
 
-def _from_other_question(
-    user: AuditedUser, question: AuditedQuestion, choice: AnswerChoice, rng: SeededRandom
-) -> Iterator[LabelledAnswer]:
-    """Yield an answer to a question of other variables under this choice's variant, where there is such a question."""
-    others: list[str] = []
-    for another in user.questions:
-        if question.variables.isdisjoint(another.variables):
-            others.extend(other.answer for other in another.answers.choices)
-    if others:
-        yield _labelled(question, question.variant(choice), rng.choice(others), "other_question")
-
-
-def _labelled(question: AuditedQuestion, variant: Variant, text: str, kind: str) -> LabelledAnswer:
+def _label_answer(question: AuditedQuestion, variant: Variant, text: str, kind: str) -> LabelledAnswer:
     item_id = question.context.item_id(variant)
     right = kind == ACCEPTED
     return LabelledAnswer(item_id, kind, text, variant.assignment, right, question=question, variant=variant)
@@ -189,7 +168,7 @@ def _draw_items(
     fewest wrong ones, so that the texts fit into few calls.
     """
     count = user.recipe.num_decoys
-    mixed = _mixed(wrong, rng)
+    mixed = _mix_probes(wrong, rng)
     items: list[list[AnyProbe]] = []
     taken = Counter[str]()
     if mixed:
@@ -201,14 +180,14 @@ def _draw_items(
     wanted = -(-count // 2)
     pool = rng.shuffled(right)
     for _ in range(min(wanted, len(pool))):
-        probe = min(pool, key=lambda one: taken[one.source])
+        probe = min(pool, key=lambda candidate: taken[candidate.source])
         pool.remove(probe)
         taken[probe.source] += 1
         items.append([probe])
     return items
 
 
-def _mixed(kinds: Sequence[Sequence[AnyProbe]], rng: SeededRandom) -> list[AnyProbe]:
+def _mix_probes(kinds: Sequence[Sequence[AnyProbe]], rng: SeededRandom) -> list[AnyProbe]:
     """Return all probes so that kinds take turns, above that periods or questions do, and above that texts.
 
     Kinds have an order of their own for each user, so that a few probes per user are of all kinds over the users. A text

@@ -14,9 +14,9 @@ from assets.amemgym.records.audit import (
 )
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import GateRecord
-from assets.records.estimate import percent
+from assets.records.estimate import FEWEST_USERS, percent
 from assets.reporting.plurals import counted
-from assets.reporting.user_share import Outcome, UserShare, share_by_user
+from assets.reporting.user_share import UserShare
 
 DIGITS = 6
 DIRECTIONS: tuple[Recovery, ...] = ("state_from_answer", "answer_from_state")
@@ -98,7 +98,7 @@ def decoys_sentence(recipe: AMemGymRecipe) -> str:
     bound = share.estimate().high
     drawn = f"Each user has {counted(decoys, 'wrong item')} at every gate"
     if bound is None:
-        return f"{drawn}; a single user cannot show how often such items are accepted."
+        return f"{drawn}; fewer than {FEWEST_USERS} users cannot show how often such items are accepted."
     return (
         f"{drawn}, {users * decoys} in all: if none is accepted, that shows a rate below {percent(bound)} (95 % confidence). "
         "More users show less."
@@ -114,14 +114,10 @@ def gate_error_rates(audits: Iterable[UserAudit]) -> list[GateErrorRate]:
 
 @dataclass
 class RecoveryCount:
-    """First readings of some items: their outcomes, and those among them in which the judge could not tell."""
+    """First readings of some items: how many users' were recovered, and those among them in which the judge could not tell."""
 
-    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    recovered: UserShare = field(default_factory=UserShare)
     cannot_tell: int = 0
-
-    @property
-    def recovered(self) -> int:
-        return len([outcome for outcome in self.outcomes if outcome.hit])
 
 
 def recovery_rates(audits: Iterable[UserAudit]) -> list[RecoveryRate]:
@@ -130,15 +126,18 @@ def recovery_rates(audits: Iterable[UserAudit]) -> list[RecoveryRate]:
         direction: defaultdict(RecoveryCount) for direction in DIRECTIONS
     }
     for audit in audits:
+        found: defaultdict[tuple[Recovery, str], list[bool]] = defaultdict(list)
         for judgement in audit.judgements:
             # Only items that a judge missed are read again, so later samples would bias the rate.
             if judgement.probe not in counts or judgement.sample > 0:
                 continue
-            outcome = Outcome(audit.user_id, judgement.chosen == judgement.expected)
-            for key in (("", ""), (audit.user_id, judgement.question_id)):
-                count = counts[judgement.probe][key]
-                count.outcomes.append(outcome)
-                count.cannot_tell += judgement.chosen is None
+            for question in ("", judgement.question_id):
+                found[judgement.probe, question].append(judgement.chosen == judgement.expected)
+                key = (audit.user_id if question else "", question)
+                counts[judgement.probe][key].cannot_tell += judgement.chosen is None
+        for (direction, question), hits in found.items():
+            key = (audit.user_id if question else "", question)
+            counts[direction][key].recovered.add(sum(hits), len(hits))
     rates: list[RecoveryRate] = []
     for direction, by_question in counts.items():
         for (user_id, question_id), count in by_question.items():
@@ -146,10 +145,10 @@ def recovery_rates(audits: Iterable[UserAudit]) -> list[RecoveryRate]:
                 probe=direction,
                 user_id=user_id,
                 question_id=question_id,
-                items=len(count.outcomes),
-                recovered=count.recovered,
+                items=count.recovered.items,
+                recovered=count.recovered.hits,
                 cannot_tell=count.cannot_tell,
-                share=share_by_user(count.outcomes),
+                share=count.recovered.estimate(),
             )
             rates.append(rate)
     return rates

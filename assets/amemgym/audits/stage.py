@@ -1,6 +1,6 @@
 """Stage 9: from the finished user, judgements of its items in calls of their own: decoys, ambiguity, guesses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 import dagster as dg
@@ -23,6 +23,7 @@ from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.estimate import with_interval
+from assets.records.flat_tables import preview_rows
 from assets.reporting.asset_description import AssetDescription, Metadata, Row, markdown_table
 
 
@@ -72,18 +73,6 @@ def summarize_audits(audits: Sequence[UserAudit]) -> Metadata:
     return {"rates": dg.MetadataValue.md(markdown_table(rows)), **shares}
 
 
-def _rows(audit: UserAudit) -> Iterator[Row]:
-    for decoy in audit.decoys:
-        wrong = f"wrong ({decoy.kind.replace('_', ' ')})"
-        yield {
-            "gate": decoy.gate,
-            "shown": decoy.text,
-            "under the label": decoy.label,
-            "which is": "right" if decoy.right else wrong,
-            "accepted": "yes" if decoy.accepted else "no",
-        }
-
-
 def _guesses(recipe: AMemGymRecipe) -> float:
     shared = min(recipe.gates.texts_per_call, recipe.num_questions)
     return recipe.num_questions * recipe.audit.guesses * recipe.audit.enabled / shared
@@ -110,7 +99,7 @@ AUDITS = Stage(
         description="What judges say of the finished user, in calls of their own: the check of paper section 3.1 asked again, "
         "decoys that measure the gates' errors, guesses without the state. A user on whom perfect memory would score little is "
         "replaced.",
-        rows=_rows,
+        rows=preview_rows("decoys", "gate text label made=kind right accepted"),
         summary=summarize_audits,
     ),
 )

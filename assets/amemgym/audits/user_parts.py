@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import TypeVar
 
 from assets.amemgym.answers.variants import QuestionVariants, Variant, variants_of
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerChoice, AnswerSet, QuestionAnswers
-from assets.amemgym.records.state import SchemaQuestion, Session, SessionSet, StateSchema, StateTrajectory
-from assets.amemgym.session_queries.drafts import QueryDraft, UserContext, session_id
+from assets.amemgym.records.state import SchemaQuestion, Session, SessionSet, StateSchema, StateTrajectory, shared_day, without
+from assets.amemgym.session_queries.drafts import QueryDraft, UserContext, session_ids
 from assets.amemgym.session_queries.exposure_gate import Choices, exposure_gate, read_exposure
 from assets.amemgym.state_trajectory.story_reading import StoryReader, StoryText, changes_of, read_story, summary_story
 from assets.engine.seeded_random import SeededRandom
@@ -110,8 +111,9 @@ class AuditedUser:
         """The sessions of all periods in order of time."""
         items: list[AuditedSession] = []
         for period in self.sessions.periods:
-            for number, session in enumerate(period.sessions, start=1):
-                items.append(AuditedSession(session_id(period.index, number), period.index, session))
+            item_ids = session_ids(period.index, [session.kind for session in period.sessions])
+            for item_id, session in zip(item_ids, period.sessions, strict=True):
+                items.append(AuditedSession(item_id, period.index, session))
         return tuple(items)
 
     def rng(self, *path: object) -> SeededRandom:
@@ -134,20 +136,32 @@ class AuditedUser:
 
     def query_gate(self, item_id: str, query: str, *, label: dict[str, str]) -> Gate[Choices]:
         """The exposure gate of a query under this label."""
-        draft = QueryDraft(item_id, query, label, {})
+        draft = QueryDraft(item_id, query, label, {}, self.trajectory.periods[-1].end)
         return exposure_gate(self._context, draft, never_written)
 
     def summary_gate(self, period: int) -> Gate[StoryText]:
         """The gate of the summary of this period, which counts from 1."""
         periods = self.trajectory.periods
-        subject = StoryText(self.summaries, period - 1, periods[period].state, changes_of(periods[1:]))
+        days = [period.end for period in periods[1:]]
+        subject = StoryText(self.summaries, period - 1, days, periods[period].state, changes_of(periods[1:]))
         return Gate("summary", {}, subject, never_written, never_written)
 
     def event_gate(self, item_id: str, *, label: dict[str, str]) -> Gate[StoryText]:
         """The gate of the event that this session tells of, under this label."""
         position = list(self.events).index(item_id)
-        subject = StoryText(list(self.events.values()), position)
+        period = self.trajectory.periods[next(item.period for item in self.session_items if item.item_id == item_id)]
+        unchanged = without(period.state, period.changed)
+        subject = StoryText(list(self.events.values()), position, self._event_days, unchanged)
         return Gate("event", label, subject, never_written, never_written)
+
+    @cached_property
+    def _event_days(self) -> list[date | None]:
+        """The days of the events, in their order."""
+        days: list[date | None] = []
+        for item in self.session_items:
+            if item.session.event:
+                days.append(shared_day(self.trajectory.periods[item.period].days, item.session.exposed_states))
+        return days
 
     @cached_property
     def _context(self) -> UserContext:

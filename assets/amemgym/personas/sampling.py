@@ -62,7 +62,7 @@ def with_pool_digest(recipe: AMemGymRecipe) -> AMemGymRecipe:
     """Return the recipe with the digest of its pool. Raises RecipeError if it cannot be read or is too small."""
     files = pool_files(recipe.pool)
     # Drawn first, so that a pool that is too small is refused before all of its bytes are read.
-    with _sampled(recipe, files, count=recipe.num_users + recipe.num_reserve):
+    with _open_sample(recipe, files, count=recipe.num_users + recipe.num_reserve):
         content = pool_digest(files)
     return recipe.model_copy(update={"pool": recipe.pool.model_copy(update={"content": content})})
 
@@ -75,7 +75,7 @@ def sample_personas(
     Few are held at a time, and their wide text columns are read for them only, so that neither a large pool nor a large
     sample needs much memory. Raises RecipeError when the pool cannot give them.
     """
-    with _sampled(recipe, files, count=count) as connection:
+    with _open_sample(recipe, files, count=count) as connection:
         wanted = iter(range(count) if positions is None else positions)
         while True:
             portion = list(islice(wanted, PERSONAS_AT_ONCE))
@@ -89,7 +89,7 @@ def sample_personas(
 
 
 @contextmanager
-def _sampled(recipe: AMemGymRecipe, files: Sequence[Path], *, count: int) -> Generator[duckdb.DuckDBPyConnection]:
+def _open_sample(recipe: AMemGymRecipe, files: Sequence[Path], *, count: int) -> Generator[duckdb.DuckDBPyConnection]:
     """Open the pool, with the table `sample` of so many personas. Raises RecipeError when it does not offer them."""
     with duckdb.connect(config={"memory_limit": MEMORY, "autoinstall_known_extensions": "false"}) as connection:
         _open_pool(connection, files)
@@ -97,7 +97,8 @@ def _sampled(recipe: AMemGymRecipe, files: Sequence[Path], *, count: int) -> Gen
         if drawn < count:
             raise RecipeError(
                 f"The recipe asks for {recipe.num_users} users and a reserve of {recipe.num_reserve}, but the persona "
-                f"pool offers only {drawn}; lower num_users or num_reserve, or give a larger pool."
+                f"pool offers only {drawn}; lower num_users or num_reserve, or name a larger pool in pool.paths, "
+                "such as the files of Nemotron-Personas-USA."
             )
         yield connection
 
@@ -106,19 +107,6 @@ def _uuids(connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> d
     """Return the uuids drawn at these positions of the sample, by position."""
     query = "SELECT rowid, uuid FROM sample WHERE rowid IN (SELECT unnest(?))"
     return dict(connection.execute(query, [list(positions)]).fetchall())
-
-
-def pool_counts(files: Sequence[Path], columns: Sequence[str]) -> dict[str, list[tuple[object, int]]]:
-    """Return by column its values, each with the number of personas; null and "" are both "". Raises RecipeError."""
-    by_column: dict[str, list[tuple[object, int]]] = {}
-    with duckdb.connect(config={"memory_limit": MEMORY, "autoinstall_known_extensions": "false"}) as connection:
-        _open_pool(connection, files)
-        for column in columns:
-            with _pool_errors(files):
-                counts = connection.execute(f"SELECT {quoted(column)}, count(*) FROM pool GROUP BY ALL").fetchall()
-            # By text, because a column may hold values of several types, which do not compare.
-            by_column[column] = sorted(((value or "", count) for value, count in counts), key=str)
-    return by_column
 
 
 def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
@@ -179,7 +167,7 @@ def _fetch(connection: duckdb.DuckDBPyConnection, uuids: list[str], *, wide: boo
     """Return the drawn personas' columns, by uuid."""
     if not wide:
         query = f"SELECT uuid, {', '.join(PERSONA_COLUMNS)} FROM pool WHERE uuid IN (SELECT unnest(?))"
-        return _merged([(PERSONA_COLUMNS, connection.execute(query, [uuids]).fetchall())])
+        return _merge_rows([(PERSONA_COLUMNS, connection.execute(query, [uuids]).fetchall())])
     query = "SELECT filename, list(file_row_number) FROM pool WHERE uuid IN (SELECT unnest(?)) GROUP BY ALL"
     parts: list[tuple[Sequence[str], list[tuple[object, ...]]]] = []
     for filename, numbers in connection.execute(query, [uuids]).fetchall():
@@ -188,10 +176,10 @@ def _fetch(connection: duckdb.DuckDBPyConnection, uuids: list[str], *, wide: boo
             columns = PERSONA_COLUMNS[start : start + COLUMNS_AT_ONCE]
             rows = connection.execute(f"SELECT uuid, {', '.join(columns)} FROM pool WHERE {where}").fetchall()
             parts.append((columns, rows))
-    return _merged(parts)
+    return _merge_rows(parts)
 
 
-def _merged(parts: Sequence[tuple[Sequence[str], list[tuple[object, ...]]]]) -> dict[str, dict[str, object]]:
+def _merge_rows(parts: Sequence[tuple[Sequence[str], list[tuple[object, ...]]]]) -> dict[str, dict[str, object]]:
     merged: dict[str, dict[str, object]] = {}
     for columns, rows in parts:
         for uuid, *values in rows:
@@ -252,7 +240,7 @@ def draw_sample(connection: duckdb.DuckDBPyConnection, recipe: AMemGymRecipe, *,
     """Make the table `sample`, whose rows are the uuids in order of rank. Return their number."""
     pool = recipe.pool
     if pool.strategy == "stratified":
-        query = STRATIFIED.format(strata=", ".join(map(quoted, pool.columns)))
+        query = STRATIFIED.format(strata=", ".join(map(quote_column, pool.columns)))
     else:
         query = UNIFORM.format(source="pool" if pool.strategy == "uniform" else _eligible(connection, pool.query))
     values = {"excluded": list(recipe.exclude_ids), "seed": str(recipe.world_seed), "count": count}
@@ -289,7 +277,7 @@ def _columns_named(connection: duckdb.DuckDBPyConnection, query: str) -> str:
     return ", ".join(columns)
 
 
-def quoted(column: str) -> str:
+def quote_column(column: str) -> str:
     """Return the column in SQL. Raises RecipeError when personas have none of that name."""
     if column not in PERSONA_COLUMNS:
         raise RecipeError(f"pool.columns names {column!r}, which is no persona column.")

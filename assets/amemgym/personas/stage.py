@@ -7,7 +7,8 @@ from assets.amemgym.records.persona import Persona
 from assets.engine.stage import Stage
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import Unit
-from assets.reporting.asset_description import AssetDescription, Metadata, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription, Metadata
 from assets.reporting.histogram import histogram, rounded_mean
 
 
@@ -27,28 +28,14 @@ def summarize_personas(personas: Sequence[Persona]) -> Metadata:
     """Return the ages, and how many occupations there are."""
     ages: list[int] = []
     occupations: set[str] = set()
-    for one in personas:
-        ages.append(one.age)
-        occupations.add(one.occupation)
+    for persona in personas:
+        ages.append(persona.age)
+        occupations.add(persona.occupation)
     return {
         "ages": histogram(ages, unit="years"),
         "mean_age": rounded_mean(ages),
         "occupations": len(occupations),
     }
-
-
-def _rows(persona: Persona) -> list[Row]:
-    return [
-        {
-            "uuid": persona.user_id,
-            "age": persona.age,
-            "sex": persona.sex,
-            "occupation": persona.occupation,
-            "city": persona.city,
-            "hobbies": persona.hobbies_and_interests_list,
-            "persona": persona.persona,
-        }
-    ]
 
 
 PERSONAS = Stage(
@@ -59,7 +46,7 @@ PERSONAS = Stage(
         group="sampling",
         description="Personas sampled from the pool by seeded rank: the variant's users and a reserve that replaces users who "
         "cannot be finished (paper section 3.1). The sample is the same whatever the order of the pool's files.",
-        rows=_rows,
+        rows=preview_rows("", "age sex occupation city hobbies=hobbies_and_interests_list persona"),
         kinds=("duckdb",),
         summary=summarize_personas,
     ),

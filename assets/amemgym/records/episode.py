@@ -1,5 +1,6 @@
 """Everything about one user: one row of the dataset. A wrong episode cannot be built."""
 
+from collections.abc import Mapping
 from datetime import date
 from itertools import count
 from typing import Self
@@ -24,6 +25,11 @@ class EpisodePeriod(Record):
     updates: tuple[StateUpdate, ...] = Field(description="what changed since the period before")
     update_counts: dict[str, int] = Field(description="how often each variable has changed so far")
 
+    @property
+    def days(self) -> dict[str, date | None]:
+        """The day of each change, by variable."""
+        return {update.variable: update.day for update in self.updates}
+
 
 class EpisodeQuestion(Record):
     """A question with its options; `golden[t]` is the choice id that is right at the end of period t."""
@@ -37,7 +43,8 @@ class EpisodeQuestion(Record):
 
 class Episode(UserRecord):
     """Invariants: references resolve, states follow from updates, exactly one option of each question matches each
-    period's state, and it is the golden one; every update is exposed by a session of its period, and nothing else is.
+    period's state, and it is the golden one; every update is exposed by a session of its period, and nothing else is; noise
+    restates what holds, or mentions what does not.
     """
 
     start_date: date = Field(description="day of the initial state")
@@ -49,6 +56,10 @@ class Episode(UserRecord):
     @property
     def display_name(self) -> str:
         return self.user_profile.name
+
+    @property
+    def own_texts(self) -> tuple[str, ...]:
+        return tuple(question.query for question in self.questions)
 
     @model_validator(mode="after")
     def is_consistent(self) -> Self:
@@ -100,7 +111,12 @@ def _check_values(schema: StateSchema, period: EpisodePeriod, index: int) -> Non
 def _check_exposure(period: EpisodePeriod, index: int) -> None:
     exposed: dict[str, str] = {}
     for session in period.sessions:
-        exposed.update(session.exposed_states)
+        if not session.is_noise:
+            exposed.update(session.exposed_states)
+        elif not session.exposed_states.items() <= period.state.items():
+            raise ValueError(f"A session of period {index} restates {session.exposed_states}, which does not hold.")
+        elif session.mentions.items() & period.state.items():
+            raise ValueError(f"A session of period {index} mentions {session.mentions} as what does not hold, and it does.")
     # Initial sessions expose the whole state, later ones the updates alone.
     due = period.state
     if index > 0:
@@ -170,10 +186,15 @@ def options_left(episode: Episode, question: EpisodeQuestion, *, window: int = 1
         for period in episode.periods[max(0, number - window) : number]:
             for session in period.sessions:
                 exposed.update(session.exposed_states)
-        # Values that the sessions keep silent on rule out no option.
-        known = list(map(exposed.get, question.required_info))
-        fitting = 0
-        for choice in question.answer_choices:
-            fitting += all(value in (None, own) for value, own in zip(known, choice.state, strict=True))
-        counts.append(fitting)
+        counts.append(len(fitting_options(question, exposed)))
     return counts
+
+
+def fitting_options(question: EpisodeQuestion, known: Mapping[str, str]) -> list[str]:
+    """Return the choice ids of the options that fit the known values; of the others any will do."""
+    values = list(map(known.get, question.required_info))
+    fitting: list[str] = []
+    for choice in question.answer_choices:
+        if all(value in (None, own) for value, own in zip(values, choice.state, strict=True)):
+            fitting.append(choice.choice_id)
+    return fitting

@@ -1,13 +1,14 @@
 """A user's persona: one row of the pool, in the columns of Nemotron-Personas-USA, and the profile made from it."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pydantic import Field
 
 from assets.amemgym.records.user import UserRecord
-from assets.records.base import Text
+from assets.records.base import Name, Record, Text
 from assets.records.json_text import JsonError, parse_json
 
 LIST_COLUMNS = frozenset({"skills_and_expertise_list", "hobbies_and_interests_list"})
@@ -61,22 +62,22 @@ def parse_list(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, (list, tuple)):
-        return _cleaned(map(str, cast(Sequence[object], value)))
+        return _clean_items(map(str, cast(Sequence[object], value)))
     text = str(value).strip()
     if not text.startswith("["):
-        return _cleaned(text.split(","))
+        return _clean_items(text.split(","))
     try:
-        return _cleaned(map(str, parse_json(text)))
+        return _clean_items(map(str, parse_json(text)))
     except JsonError:
         # A Python literal, which is read by pattern: to evaluate a stranger's text would run it.
-        return _cleaned(_unescaped(single or double) for single, double in QUOTED.findall(text))
+        return _clean_items(_unescape_text(single or double) for single, double in QUOTED.findall(text))
 
 
-def _cleaned(items: Iterable[str]) -> tuple[str, ...]:
+def _clean_items(items: Iterable[str]) -> tuple[str, ...]:
     return tuple(filter(None, dict.fromkeys(map(str.strip, items))))
 
 
-def _unescaped(text: str) -> str:
+def _unescape_text(text: str) -> str:
     return ESCAPE.sub(lambda found: CONTROLS.get(found[4], found[4]) or chr(int(found[1] or found[2] or found[3], 16)), text)
 
 
@@ -86,8 +87,55 @@ def _plain(value: object) -> object:
     return value.strip() if isinstance(value, str) else value
 
 
+class Companion(Record):
+    """Somebody in the user's life, who keeps name, sex and relation throughout."""
+
+    name: Name = Field(description="the name by which the user speaks of the person")
+    sex: Literal["female", "male"] = Field(description="of the person")
+    relation: Name = Field(description="to the user, such as wife, sister or neighbor")
+
+
+class Animal(Record):
+    """An animal of the user."""
+
+    name: Name = Field(description="its name")
+    kind: Name = Field(description="such as dog or cat")
+
+
+class Cast(Record):
+    """The people and the setting of a user's life that no state variable tracks; empty where the recipe has none settled."""
+
+    people: tuple[Companion, ...] = Field(default=(), description="people who may turn up again")
+    animals: tuple[Animal, ...] = Field(default=(), description="the user's animals")
+    home: str = Field(default="", description="where the user lives")
+    work: str = Field(default="", description="what fills the user's working days")
+    getting_about: str = Field(default="", description="how the user gets from place to place")
+
+    @property
+    def lines(self) -> list[str]:
+        """One `label: value` line for each part that there is, as prompts show it after the profile."""
+        people = [f"{person.name} ({person.relation}, {person.sex})" for person in self.people]
+        animals = [f"{animal.name} ({animal.kind})" for animal in self.animals]
+        parts = {
+            "People": "; ".join(people),
+            "Animals": "; ".join(animals),
+            "Home": self.home,
+            "Work": self.work,
+            "Gets about": self.getting_about,
+        }
+        return [f"{label}: {value}" for label, value in parts.items() if value]
+
+    @property
+    def names_by_role(self) -> dict[str, str]:
+        """The name of whoever is the only one of a relation, or of a kind of animal."""
+        roles = [(person.relation.lower(), person.name) for person in self.people]
+        roles += [(animal.kind.lower(), animal.name) for animal in self.animals]
+        counts = Counter(role for role, _ in roles)
+        return {role: name for role, name in roles if counts[role] == 1}
+
+
 class UserProfile(UserRecord):
-    """The fields of the reference's `user_profile`; `formatted_str` is what the models read."""
+    """The fields of the reference's `user_profile`, and the cast; `in_prompt` is what the models read."""
 
     name: Text = Field(description="found in the persona's texts")
     age: int = Field(description="in years")
@@ -98,4 +146,10 @@ class UserProfile(UserRecord):
     hobbies_and_interests: str = Field(description="separated by commas")
     skills_and_expertise: str = Field(description="separated by commas")
     complementary_info: Text = Field(description="the persona's texts as one paragraph of fewer than 500 words")
-    formatted_str: Text = Field(description="the whole profile as every later prompt shows it")
+    formatted_str: Text = Field(description="the whole profile without the cast")
+    cast: Cast = Field(default=Cast(), description="the people and the setting of the user's life")
+
+    @property
+    def in_prompt(self) -> str:
+        """The whole profile as every later prompt shows it."""
+        return "\n".join([self.formatted_str, *self.cast.lines])

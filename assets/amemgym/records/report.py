@@ -6,12 +6,14 @@ from typing import Literal, Self
 from pydantic import Field
 
 from assets.amemgym.records.audit import GateErrorRate, JudgeErrorRate
+from assets.amemgym.records.user import LeftOut
 from assets.records.base import Record
-from assets.records.estimate import LEAST_ROOM, Estimate, percent, percents
+from assets.records.estimate import FEWEST_USERS, LEAST_ROOM, Estimate, percent, percents
 from assets.records.report import ColumnLine, GateLine, RuleLine
 from assets.reporting.plurals import counted
 from assets.text.text_checks import TextKind
 
+FEW_USERS = 8  # of whom one life that is out of the ordinary weighs much
 # Below its limit; beyond it, which blocks a release; below, though the interval's end is not; without a limit.
 Verdict = Literal["holds", "crossed", "unproven", "unlimited"]
 
@@ -85,10 +87,32 @@ class ShortcutLine(Record):
         if not self.is_allowed:
             return "below its limit" if self.verdict == "holds" else "below; too few users to prove it"
         if low is None:
-            return f"{above} a single user shows nothing"
+            return f"{above} fewer than {FEWEST_USERS} users show nothing"
         if low <= self.limit:
             return f"{above} its interval begins below, at {percent(low)}"
         return f"{above} chance alone reaches {percent(self.luck)}"
+
+
+class DifficultyLine(Record):
+    """A figure of how much of a set a memory needs, over (question, period) pairs; `limit` None: it is only told."""
+
+    figure: str
+    meaning: str
+    users: int
+    pairs: int
+    value: Estimate
+    limit: float | None = None
+
+    @property
+    def is_crossed(self) -> bool:
+        """True where it is beyond its limit; of few users, where the whole interval is.
+
+        Values of one life may exclude each other, and then its options are no full table: among few users that weighs much.
+        """
+        if self.limit is None:
+            return False
+        reached = self.value.low if self.users < FEW_USERS else self.value.value
+        return (reached or 0.0) > self.limit
 
 
 class TextLine(Record):
@@ -116,14 +140,6 @@ class RecoveryLine(Record):
     recovered: Estimate
     cannot_tell: float
     worst: tuple[WorstItem, ...] = ()
-
-
-class LeftOut(Record):
-    """A user of a file, or one of its questions, that cannot be used, and where in the item what is wrong."""
-
-    user_id: str
-    question_id: str = ""
-    reason: str
 
 
 # Whether the model that read for the ceiling wrote the set, judged at its gates, or did neither.
@@ -173,30 +189,11 @@ class StateMovement(Record):
 
     `choice_shares[t][k]`: the share of variables that hold the k-th of their listed choices at the end of period t.
     `evenness`: entropy of a variable's time over its choices, 1 where each has the same; mean over all variables.
-    `changes`: by number of changes, how many variables. `returns`: updates back to a value left in the period before.
-    `held[k]`: the share of (question, period) pairs whose answer needs a value that was told k or more periods before.
-    `held_as_asked`: of the pairs before which enough periods lie, the share that keeps the recipe's `min_periods_held`.
     """
 
     choice_shares: tuple[tuple[float, ...], ...]
     choices_reached: float
     evenness: float
-    changes: dict[str, int]
-    returns: float
-    golden_changes: tuple[float, ...]
-    held: tuple[float, ...] = ()
-    min_periods_held: int | None = None
-    held_as_asked: float | None = None
-
-
-class OptionPosition(Record):
-    """The options shown at one position: how often they are right, and mean lengths in characters, of right ones and others."""
-
-    position: int
-    options: int
-    right: float
-    right_length: float | None
-    other_length: float | None
 
 
 class SimilarQuestions(Record):
@@ -212,8 +209,7 @@ class SimilarQuestions(Record):
 class Diversity(Record):
     """Near-duplicate questions. `near_within` and `near_across` are shares of questions that have a near twin.
 
-    `meaning`: the embedding model that compared meanings, or why none did. `likeness`: how many questions have their
-    nearest twin at a likeness of up to 0.1, 0.2, ... 1.
+    `meaning`: the embedding model that compared meanings, or why none did.
     """
 
     questions: int
@@ -221,28 +217,7 @@ class Diversity(Record):
     meaning: str
     near_within: float
     near_across: float
-    likeness: tuple[int, ...]
     similar: tuple[SimilarQuestions, ...] = ()
-
-
-class GroupShare(Record):
-    """A group's share of the users and of the pool."""
-
-    group: str
-    users: float
-    pool: float
-
-
-class CoverageLine(Record):
-    """A demographic column: `distance` is the share of users who would have to be of another group to match the pool.
-
-    `by_chance`: the distance that a uniform sample of as many users stays below in 19 of 20 draws.
-    """
-
-    column: str
-    distance: float
-    by_chance: float
-    groups: tuple[GroupShare, ...]
 
 
 class QualityReport(Record):
@@ -277,9 +252,6 @@ class QualityReport(Record):
         default_factory=dict[str, float],
         description="false accepts of an item, by its gates, if readings erred independently and as often as on decoys",
     )
-    max_false_accept: float | None = Field(
-        default=None, description="the most that calibrated votes may accept of wrong items; none for another policy"
-    )
     guessing: dict[str, float] = Field(
         default_factory=dict[str, float], description="false accepts of an item if the judge guessed, by its gates"
     )
@@ -288,14 +260,13 @@ class QualityReport(Record):
         default_factory=dict[str, float], description="readings and rewritings per accepted item, by gate"
     )
     shortcuts: tuple[ShortcutLine, ...] = ()
+    difficulty: tuple[DifficultyLine, ...] = Field(default=(), description="how much of the set a memory needs")
     texts: tuple[TextLine, ...] = Field(default=(), description="how many texts fail each check of their words and form")
     recovery: tuple[RecoveryLine, ...] = ()
     ceiling: Estimate | None = Field(default=None, description="what perfect memory scores, by the judges of the audit")
     ceiling_sample: CeilingSample | None = Field(default=None, description="the readings that the ceiling rests on")
     movement: StateMovement | None = None
-    positions: tuple[OptionPosition, ...] = ()
     diversity: Diversity | None = None
-    coverage: tuple[CoverageLine, ...] = ()
     left_out: tuple[LeftOut, ...] = Field(default=(), description="users and questions of a file that cannot be used")
     user_names: dict[str, str] = Field(
         default_factory=dict[str, str], description="the names of users whom the report mentions, by id"
@@ -304,8 +275,8 @@ class QualityReport(Record):
     def with_names(self, names: Mapping[str, str]) -> Self:
         """Return the report with the names of the users whom it mentions; `names` may hold others, too."""
         mentioned: set[str] = set()
-        for one in self.left_out:
-            mentioned.add(one.user_id)
+        for left_out in self.left_out:
+            mentioned.add(left_out.user_id)
         for line in (*self.shortcuts, *self.recovery):
             for item in line.worst:
                 mentioned.add(item.user_id)
@@ -371,30 +342,20 @@ class QualityReport(Record):
         return tuple(line for line in self.shortcuts if line.verdict == "crossed")
 
     @property
+    def too_easy(self) -> tuple[DifficultyLine, ...]:
+        """The figures of difficulty beyond their limit, which block a release."""
+        return tuple(line for line in self.difficulty if line.is_crossed)
+
+    @property
     def unproven(self) -> tuple[ShortcutLine, ...]:
         """The shortcut baselines over form that stay below their limit, as far as so few users can show."""
         return tuple(line for line in self.shortcuts if line.verdict == "unproven")
 
     @property
-    def denied_promises(self) -> list[str]:
-        """A sentence for each gate that accepted more wrong decoys than calibrated votes may, beyond chance."""
-        sentences: list[str] = []
-        for line in self.gate_errors:
-            is_of_items = line.error == "false_accept" and not line.kind
-            if self.max_false_accept is not None and is_of_items and (line.share.low or 0) > self.max_false_accept:
-                may = percent(self.max_false_accept)
-                did = f"{percents(line.share)} of {counted(line.decoys, 'decoy')}"
-                sentences.append(
-                    f"Calibrated votes may accept {may} of wrong items, and {line.gate} accepted {did}: its readings err more "
-                    "often than gates.judge_error says, or together. Ask other judges, or more votes by another policy."
-                )
-        return sentences
-
-    @property
     def exceeded_limits(self) -> tuple[str, ...]:
         sentences: list[str] = []
         if self.left_out:
-            questions = len([one for one in self.left_out if one.question_id])
+            questions = len([item for item in self.left_out if item.question_id])
             users = len(self.left_out) - questions
             sentences.append(f"Left out of the file, since they cannot be used: users {users}, questions {questions}.")
         for line in self.texts:
@@ -405,7 +366,10 @@ class QualityReport(Record):
                 )
         if self.no_memory_score:
             sentences.append(self.no_memory_score)
-        sentences += self.denied_promises
+        for figure in self.too_easy:
+            sentences.append(
+                f"{figure.figure!r} ({figure.meaning}) is {percents(figure.value)}; its limit is {percent(figure.limit)}."
+            )
         for line in self.crossed:
             accuracy = percents(line.accuracy)
             limit = percent(line.limit)

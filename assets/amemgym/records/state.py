@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
 from itertools import pairwise
-from typing import Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,12 @@ from assets.amemgym.records.user import UserRecord
 from assets.records.base import GateRecord, Name, Record, Text, duplicates
 
 T = TypeVar("T")
+# What a session tells of the user's state: a value that is new, nothing, a value that holds already, a value of somebody
+# else, or one that the user plans, wishes for or once had. All but the first are noise.
+SessionKind = Literal["tells", "unrelated", "restates", "of_another", "not_now"]
+TELLS: SessionKind = "tells"
+UNRELATED: SessionKind = "unrelated"
+NOISE_KINDS: tuple[SessionKind, ...] = (UNRELATED, "restates", "of_another", "not_now")
 
 
 class StateVariable(Record):
@@ -70,7 +76,7 @@ class StateSchema(UserRecord):
         """Return the pairs of values that exclude each other of which the state, which may lack variables, holds both."""
         return [pair for pair in self.never_together if pair.items() <= state.items()]
 
-    def unjudged(self) -> "StateSchema":
+    def without_judgements(self) -> "StateSchema":
         """Return the schema without its judges' findings."""
         return StateSchema(user_id=self.user_id, variables=self.variables, questions=self.questions)
 
@@ -119,7 +125,7 @@ class JudgedSchema(StateSchema):
         return self.stated
 
 
-def selected(values: Mapping[str, T], names: Iterable[str]) -> dict[str, T]:
+def select_values(values: Mapping[str, T], names: Iterable[str]) -> dict[str, T]:
     """Return the values of these names, in the names' order."""
     return {name: values[name] for name in names}
 
@@ -136,12 +142,18 @@ class StateUpdate(Record):
     variable: Name = Field(description="the variable that changes")
     old: Name = Field(description="its value before")
     new: Name = Field(description="its value from this period on")
+    day: date | None = Field(default=None, description="the day on which it changes; none in data from elsewhere")
 
     @model_validator(mode="after")
     def really_changes(self) -> Self:
         if self.old == self.new:
             raise ValueError(f"{self.variable!r} is updated from {self.old!r} to the same value.")
         return self
+
+
+def shared_day(days: Mapping[str, date | None], variables: Iterable[str]) -> date | None:
+    """Return the day of these changes, which share an event and so its day; None where it is not known."""
+    return next(map(days.get, variables), None)
 
 
 def variables_of(updates: Iterable[StateUpdate]) -> list[str]:
@@ -164,9 +176,14 @@ class TrajectoryPeriod(Record):
         """The variables that the period changes."""
         return variables_of(self.updates)
 
+    @property
+    def days(self) -> dict[str, date | None]:
+        """The day of each change, by variable."""
+        return {update.variable: update.day for update in self.updates}
+
     def values_of(self, names: Iterable[str]) -> dict[str, str]:
         """Return the values that these variables have at the end of the period."""
-        return selected(self.state, names)
+        return select_values(self.state, names)
 
 
 class StateTrajectory(UserRecord):
@@ -195,6 +212,9 @@ def check_periods(periods: Sequence[TrajectoryPeriod]) -> None:
 def _check_link(before: TrajectoryPeriod, period: TrajectoryPeriod) -> None:
     if period.index != before.index + 1 or period.start != before.end or period.end <= before.end:
         raise ValueError(f"Period {period.index} does not begin where period {before.index} ends.")
+    for variable, day in period.days.items():
+        if day is not None and not before.end < day < period.end:
+            raise ValueError(f"{variable!r} changes on {day}, which lies outside period {period.index}.")
     repeated = duplicates(period.changed)
     if repeated:
         raise ValueError(f"Period {period.index} updates {repeated} twice.")
@@ -212,13 +232,14 @@ class Event(Record):
 
     states: tuple[Name, ...] = Field(description="the variables whose updates it caused")
     text: Text = Field(description="what happened")
+    day: date | None = Field(default=None, description="the day of its updates; none in data from elsewhere")
 
 
 class PeriodEvents(Record):
     """The events of one period; together they cause each of its updates once."""
 
     index: int = Field(description="the period, from 1")
-    events: tuple[Event, ...] = Field(description="together they cause each update of the period once")
+    events: tuple[Event, ...] = Field(description="in order of their days; together they cause each update of the period once")
 
 
 class EventSet(UserRecord):
@@ -244,13 +265,30 @@ class ChatMessage(Record):
 
 
 class Session(Record):
-    """One session's first utterance, its time, and the state values it exposes. Initial sessions have no event."""
+    """One session's first utterance, its time, and the state values it exposes. Initial sessions and noise have no event."""
 
     session_time: datetime = Field(description="when the session begins; within its period, increasing")
-    event: str | None = Field(description="what the user tells of; none of the initial period")
-    exposed_states: dict[str, str] = Field(min_length=1, description="the values that the query lets an assistant know")
+    event: str | None = Field(description="what the user tells of; none of the initial period, and none of noise")
+    exposed_states: dict[str, str] = Field(description="the values that the query lets an assistant know of the user")
+    kind: SessionKind = Field(default=TELLS, description="what it tells of the user's state: something new, or noise")
+    mentions: dict[str, str] = Field(
+        default_factory=dict[str, str], description="values that are spoken of and do not hold of the user"
+    )
+    mentioned_as: str = Field(default="", description="whose those values are, or: plan_or_wish, past")
     query: Text = Field(description="the first utterance of the session")
     messages: tuple[ChatMessage, ...] = Field(default=(), description="a recorded dialogue; generation leaves it empty")
+
+    @property
+    def is_noise(self) -> bool:
+        return self.kind != TELLS
+
+    @model_validator(mode="after")
+    def kind_fits_the_values(self) -> Self:
+        if bool(self.exposed_states) != (self.kind in ("tells", "restates")):
+            raise ValueError(f"A session of the kind {self.kind!r} does not expose {list(self.exposed_states)}.")
+        if bool(self.mentions) != (self.kind in ("of_another", "not_now")):
+            raise ValueError(f"A session of the kind {self.kind!r} does not mention {list(self.mentions)}.")
+        return self
 
 
 class PeriodSessions(Record):
@@ -266,7 +304,8 @@ class PeriodSessions(Record):
                 raise ValueError(f"The sessions of period {self.index} are not in strictly increasing order of time.")
         exposed: list[str] = []
         for session in self.sessions:
-            exposed.extend(session.exposed_states)
+            if not session.is_noise:
+                exposed.extend(session.exposed_states)
         if duplicates(exposed):
             raise ValueError(f"Period {self.index} exposes {duplicates(exposed)} in more than one session.")
         return self

@@ -1,15 +1,18 @@
 """Drafts of the queries that begin sessions, and the check of their style (section 3.1; App. C.3, query generation).
 
-Initial queries together reveal all values of the initial state; each later query reveals the updates of one event.
+Initial queries together reveal all values of the initial state; each later query reveals the updates of one event. Noise,
+whose drafts are in `noise.py`, reveals nothing new.
 """
 
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from itertools import chain
 from typing import Any
 
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.state import Event, StateSchema, TrajectoryPeriod, selected, without
+from assets.amemgym.records.state import TELLS, Event, SessionKind, StateSchema, TrajectoryPeriod, select_values, without
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, list_of, object_of, object_of_enums
@@ -30,7 +33,7 @@ class UserContext:
     def common_variables(self) -> dict[str, object]:
         """Return the prompt variables that the drafting prompts share."""
         return {
-            "user_profile": self.profile.formatted_str,
+            "user_profile": self.profile.in_prompt,
             "start_date": self.recipe.start_date.isoformat(),
             "language": self.recipe.language_name,
         }
@@ -39,35 +42,85 @@ class UserContext:
         """Return a check for the replies of one call, for one query `alone` or several."""
         return StyleCheck.of_texts(self.recipe.gates.max_reasks, alone=alone)
 
-    def in_context(self, query: str, exposed: Mapping[str, str]) -> TextInContext:
-        """Return a query as the style check sees it."""
-        return query_in_context(query, exposed, name=self.profile.name, choices=self.schema.choices, recipe=self.recipe)
+    def in_context(self, query: str, exposed: Mapping[str, str], *, day: date) -> TextInContext:
+        """Return a query of this day as the style check sees it."""
+        return query_in_context(query, exposed, day=day, profile=self.profile, choices=self.schema.choices, recipe=self.recipe)
 
 
 def query_in_context(
-    query: str, exposed: Mapping[str, str], *, name: str, choices: Mapping[str, Sequence[str]], recipe: AMemGymRecipe
+    query: str,
+    exposed: Mapping[str, str],
+    *,
+    day: date,
+    profile: UserProfile,
+    choices: Mapping[str, Sequence[str]],
+    recipe: AMemGymRecipe,
 ) -> TextInContext:
-    """Return a query of the user of this name, with the values that it exposes among all choices of the schema."""
-    others = list(chain.from_iterable(choices.values()))
+    """Return a query that the user types on this day, with the values that it exposes or mentions, and their alternatives."""
+    others: list[str] = []
+    for variable, value in exposed.items():
+        others += [choice for choice in choices.get(variable, ()) if choice != value]
     return TextInContext(
-        "query", query, recipe.language, tuple(exposed.values()), others, name=name, finder=recipe.gates.contact_data
+        "query",
+        query,
+        recipe.language,
+        tuple(exposed.values()),
+        others,
+        name=profile.name,
+        day=day,
+        roles=profile.cast.names_by_role,
     )
 
 
 @dataclass(frozen=True)
+class NoiseKey:
+    """What one session of noise is about, and its day. `mentioned_as`: whose `mentions` are, or the time in which they hold."""
+
+    kind: SessionKind
+    day: date
+    subject: str = ""
+    exposed: dict[str, str] = field(default_factory=dict[str, str])
+    mentions: dict[str, str] = field(default_factory=dict[str, str])
+    mentioned_as: str = ""
+
+    def in_prompt(self, state: Mapping[str, str], choices: Mapping[str, Sequence[str]]) -> dict[str, object]:
+        """Return the assignment as the writer gets it, with the keys of its kind alone."""
+        shown: dict[str, object] = {"kind": self.kind, "typed_on": str(self.day)}
+        if self.subject:
+            shown["subject"] = self.subject
+        if self.mentioned_as:
+            shown["person" if self.kind == "of_another" else "as"] = self.mentioned_as
+        for name, value in self.exposed.items():
+            shown["fact"] = {name: {"holds": value, "not": [choice for choice in choices[name] if choice != value]}}
+        for name, value in self.mentions.items():
+            shown["fact"] = {name: {"spoken_of": value, "holds_for_me": state[name]}}
+        return shown
+
+
+@dataclass(frozen=True)
 class QueryDraft:
-    """A query before its gate, the values that it should reveal, and those that hold beside; an initial one has no event."""
+    """A query before its gate, the values that it should reveal, and those that hold beside.
+
+    An initial one has no event, and only noise has a key. `day`: on which the user types it, or before which no initial one is
+    typed.
+    """
 
     item_id: str
     query: str
     exposed: dict[str, str]
     other_states: dict[str, str]
+    day: date
     event: Event | None = None
+    key: NoiseKey | None = None
 
 
-def session_id(period: int, number: int) -> str:
-    """Return the name of a session's query in the gate records; the sessions of a period count from 1."""
-    return f"s{period:02d}-{number:02d}"
+def session_ids(period: int, kinds: Iterable[str]) -> Iterator[str]:
+    """Yield the names of a period's queries in the gate records; noise and the others count from 1, each by themselves."""
+    counts = Counter[str]()
+    for kind in kinds:
+        letter = "s" if kind == TELLS else "n"
+        counts[letter] += 1
+        yield f"{letter}{period:02d}-{counts[letter]:02d}"
 
 
 @dataclass(frozen=True)
@@ -78,7 +131,7 @@ class InitialQuery:
     query: str
 
 
-async def initial_queries(user: UserContext, state: Mapping[str, str]) -> list[InitialQuery]:
+async def initial_queries(user: UserContext, state: Mapping[str, str], *, day: date) -> list[InitialQuery]:
     """Return first drafts, which reveal all of the state. Raises ItemFailed like `ask_structured`.
 
     The writer groups the values as it likes, as the paper's does. Where the recipe wants fewer in a query than the prompt
@@ -86,24 +139,24 @@ async def initial_queries(user: UserContext, state: Mapping[str, str]) -> list[I
     """
     most = user.recipe.max_states_per_query
     if not values_apart(user.recipe):
-        return await draft_initial(user, state, others={}, sample=0)
+        return await draft_initial(user, state, others={}, day=day, sample=0)
     calls: list[Coroutine[Any, Any, list[InitialQuery]]] = []
     values = list(state.items())
     for start in range(0, len(values), most):
         group = dict(values[start : start + most])
-        calls.append(draft_initial(user, group, others=without(state, group), sample=0, whole=True))
+        calls.append(draft_initial(user, group, others=without(state, group), day=day, sample=0, whole=True))
     return list(chain.from_iterable(await gather_all(*calls)))
 
 
 async def draft_initial(
-    user: UserContext, state: Mapping[str, str], *, others: Mapping[str, str], sample: int, whole: bool = False
+    user: UserContext, state: Mapping[str, str], *, others: Mapping[str, str], day: date, sample: int, whole: bool = False
 ) -> list[InitialQuery]:
     """Return queries that reveal this state, or a single one that reveals the `whole` of it. Raises ItemFailed.
 
-    `others` are values that hold as well and stay open.
+    `others` are values that hold as well and stay open. `day`: before which none is typed.
     """
     prompt = load_prompt("session_queries/initial").render(
-        **user.common_variables(),
+        **{**user.common_variables(), "start_date": day.isoformat()},
         state_schema=user.schema.choices,
         initial_state=dict(state),
         other_states=dict(others),
@@ -114,7 +167,7 @@ async def draft_initial(
     def convert(reply: dict[str, list[dict[str, Any]]]) -> list[InitialQuery]:
         queries = list(_each_value_once(reply["queries"]))
         _check_coverage(queries, state)
-        style.check(user.in_context(query.query, query.exposed_states) for query in queries)
+        style.check(user.in_context(query.query, query.exposed_states, day=day) for query in queries)
         return queries
 
     return await ask_structured(
@@ -165,16 +218,20 @@ def _check_coverage(queries: Sequence[InitialQuery], state: Mapping[str, str]) -
         raise ValueError(f"Every query reveals one to {most} values, not {sizes}; groups like these would do: {pairs}.")
 
 
-async def draft_updates(user: UserContext, period: TrajectoryPeriod, events: tuple[Event, ...], *, sample: int) -> list[str]:
-    """Return one query for each of the events of a period, in their order. Raises ItemFailed."""
+async def draft_updates(
+    user: UserContext, period: TrajectoryPeriod, told: Sequence[tuple[Event, date]], *, sample: int
+) -> list[str]:
+    """Return one query for each event of a period, given with the day on which the user types it. Raises ItemFailed."""
     changes: dict[str, dict[str, str]] = {}
     for update in period.updates:
         changes[update.variable] = {"old": update.old, "new": update.new}
-    states = [event.states for event in events]
+    states = [event.states for event, _ in told]
     revealed = set(chain.from_iterable(states))
     context: list[dict[str, object]] = []
-    for event in events:
-        context.append({"background": event.text, "state_transition": selected(changes, event.states)})
+    for event, day in told:
+        transition = select_values(changes, event.states)
+        days = {"happened_on": str(event.day), "typed_on": str(day)}
+        context.append({**days, "background": event.text, "state_transition": transition})
     prompt = load_prompt("session_queries/update").render(
         **user.common_variables(),
         state_schema={name: choices for name, choices in user.schema.choices.items() if name in revealed},
@@ -182,15 +239,17 @@ async def draft_updates(user: UserContext, period: TrajectoryPeriod, events: tup
         period={"from": str(period.start), "to": str(period.end)},
         context=context,
     )
-    style = user.style_check(alone=len(events) == 1)
+    style = user.style_check(alone=len(told) == 1)
+
+    def in_context(query: str, event: tuple[Event, date]) -> TextInContext:
+        return user.in_context(query, period.values_of(event[0].states), day=event[1])
 
     def convert(reply: dict[str, list[str]]) -> list[str]:
-        exposed = map(period.values_of, states)
-        style.check(map(user.in_context, reply["queries"], exposed))
+        style.check(map(in_context, reply["queries"], told))
         return reply["queries"]
 
     reply_schema: ReplySchema[dict[str, list[str]]] = ReplySchema(
-        object_of({"queries": list_of(PROSE, min_items=len(events), max_items=len(events))})
+        object_of({"queries": list_of(PROSE, min_items=len(told), max_items=len(told))})
     )
     return await ask_structured(
         user.model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, settings=user.recipe.asking

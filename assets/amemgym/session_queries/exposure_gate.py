@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from assets.amemgym.numbered_choices import NumberedChoices
-from assets.amemgym.records.state import selected, without
+from assets.amemgym.records.state import select_values, without
 from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.session_queries.drafts import QueryDraft, UserContext
 from assets.engine.seeded_random import SeededRandom
@@ -38,7 +38,7 @@ def exposure_gate(user: UserContext, draft: QueryDraft, redraft: Redraft) -> Gat
 
     In the same call judges are asked for the values to be exposed and for all other variables, which must stay open.
     """
-    own_choices = selected(user.schema.choices, draft.exposed)
+    own_choices = select_values(user.schema.choices, draft.exposed)
     asked = user.schema.choices if user.recipe.gates.unexposed else own_choices
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
@@ -52,7 +52,7 @@ def exposure_gate(user: UserContext, draft: QueryDraft, redraft: Redraft) -> Gat
             other_states=draft.other_states,
             language=user.recipe.language_name,
         )
-        in_context = partial(user.in_context, exposed=draft.exposed)
+        in_context = partial(user.in_context, exposed=draft.exposed, day=draft.day)
         return await rewrite_text(
             prompt, "query", in_context, noun="Query", sample=sample, recipe=user.recipe, model=user.model
         )

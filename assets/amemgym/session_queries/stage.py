@@ -1,14 +1,17 @@
 """Stage 7: from states and events, the first utterance of every session, with its exposure gate (section 3.1; App. C.3)."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby, repeat
+from operator import itemgetter
 
 from assets.amemgym.events import EVENTS
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import (
+    TELLS,
     EventSet,
     PeriodEvents,
     PeriodSessions,
@@ -20,12 +23,13 @@ from assets.amemgym.records.state import (
     without,
 )
 from assets.amemgym.session_queries.drafts import (
+    NoiseKey,
     QueryDraft,
     UserContext,
     draft_initial,
     draft_updates,
     initial_queries,
-    session_id,
+    session_ids,
 )
 from assets.amemgym.session_queries.exposure_gate import (
     QUERIES_OF_ONE_PERIOD,
@@ -35,7 +39,9 @@ from assets.amemgym.session_queries.exposure_gate import (
     queries_per_call,
     read_exposure,
 )
+from assets.amemgym.session_queries.noise import draft_noise, draw_noise
 from assets.amemgym.state_schema import STATE_SCHEMA
+from assets.amemgym.state_trajectory.days import first_day_of_sessions, message_days
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.seeded_random import SeededRandom
@@ -45,12 +51,12 @@ from assets.llm.gate import Gate, GateAttempt, pass_gates
 from assets.llm.ports import LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe, calls_for_changes, values_apart
 from assets.records.base import GateRecord
-from assets.reporting.asset_description import AssetDescription, Metadata, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription, Metadata
 from assets.reporting.histogram import histogram, rounded_mean
 from assets.text.text_checks import blocking_faults
 from assets.text.words import count_tokens
 
-WEEKS_BEFORE_START = 3  # in which the initial sessions lie, for that period has no start
 REWRITTEN_QUERIES = 0.1  # of all: 6.2 of a base user's 60, as measured in planning's defaults
 FIRST_HOUR = 7
 LAST_HOUR = 22
@@ -60,7 +66,7 @@ SLOTS_PER_DAY = (LAST_HOUR - FIRST_HOUR) * 60 // SLOT_MINUTES
 
 @dataclass(frozen=True)
 class PeriodQueries:
-    """The drafted queries of one period, each with its way through the gate."""
+    """The drafted queries of one period, each with its way through the gate; noise stands last."""
 
     period: TrajectoryPeriod
     queries: list[tuple[QueryDraft, GateAttempt]]
@@ -75,7 +81,7 @@ async def write_sessions(
     recipe: AMemGymRecipe,
     model: LanguageModel,
 ) -> SessionSet:
-    """Draft the queries of all periods at once, let them pass the exposure gate, and give the sessions their times.
+    """Draft the queries of all periods at once, then noise, let all pass the exposure gate, and give the sessions their times.
 
     At the gate queries of different periods share calls.
     """
@@ -84,12 +90,16 @@ async def write_sessions(
     for period, own_events in zip(trajectory.periods[1:], events.periods, strict=True):
         calls.append(_draft_period(user, period, own_events))
     drafted = await gather_all(*calls)
+    keys = draw_noise(user, trajectory, [len(period.queries) for period in drafted])
+    noise = await gather_all(*map(partial(_draft_noise, user), trajectory.periods, keys))
+    for period, own_noise in zip(drafted, noise, strict=True):
+        period.queries.extend(own_noise)
     await _pass_exposure_gates(user, drafted)
     periods: list[PeriodSessions] = []
     records: list[GateRecord] = []
-    for one in drafted:
-        periods.append(_sessions(user, one))
-        for _, attempt in one.queries:
+    for draft in drafted:
+        periods.append(_sessions(user, draft))
+        for _, attempt in draft.queries:
             records.extend(attempt.records)
     return SessionSet(user_id=profile.user_id, periods=tuple(periods), gate_records=tuple(records))
 
@@ -102,33 +112,58 @@ async def _draft_period(user: UserContext, period: TrajectoryPeriod, events: Per
 
 
 async def _initial_drafts(user: UserContext, period: TrajectoryPeriod) -> list[QueryDraft]:
+    # Their number, and so their times, are not known before they are written: nothing in them lies after the first day.
+    day = first_day_of_sessions(user.recipe, 0)
     drafts: list[QueryDraft] = []
-    for number, query in enumerate(await initial_queries(user, period.state), start=1):
+    queries = await initial_queries(user, period.state, day=day)
+    for item_id, query in zip(session_ids(0, repeat(TELLS, len(queries))), queries, strict=True):
         exposed = query.exposed_states
-        drafts.append(QueryDraft(session_id(0, number), query.query, exposed, without(period.state, exposed)))
+        drafts.append(QueryDraft(item_id, query.query, exposed, without(period.state, exposed), day))
     return drafts
 
 
 async def _update_drafts(user: UserContext, period: TrajectoryPeriod, events: PeriodEvents) -> list[QueryDraft]:
+    rng = SeededRandom(user.recipe.world_seed, user.profile.user_id, "message_days", period.index)
+    days = message_days([event.day or period.end for event in events.events], end=period.end, rng=rng)
+    told = list(zip(events.events, days, strict=True))
     # Together in one call, or each by itself where a query is to be as easy as can be.
-    groups = [(event,) for event in events.events] if values_apart(user.recipe) else [events.events]
+    groups = [[event] for event in told] if values_apart(user.recipe) else [told]
     drafted = await gather_all(*(draft_updates(user, period, group, sample=0) for group in groups))
     queries = chain.from_iterable(drafted)
     drafts: list[QueryDraft] = []
-    for number, (event, query) in enumerate(zip(events.events, queries, strict=True), start=1):
+    item_ids = session_ids(period.index, repeat(TELLS, len(told)))
+    for item_id, (event, day), query in zip(item_ids, told, queries, strict=True):
         exposed = period.values_of(event.states)
         others = without(period.state, exposed)
-        drafts.append(QueryDraft(session_id(period.index, number), query, exposed, others, event))
+        drafts.append(QueryDraft(item_id, query, exposed, others, day, event))
     return drafts
+
+
+async def _draft_noise(
+    user: UserContext, period: TrajectoryPeriod, keys: Sequence[NoiseKey]
+) -> list[tuple[QueryDraft, GateAttempt]]:
+    """Draft the noise of a period, which may have none."""
+    if not keys:
+        return []
+    queries = await draft_noise(user, period, keys, sample=0)
+    item_ids = session_ids(period.index, [key.kind for key in keys])
+    drafts: list[QueryDraft] = []
+    for item_id, key, query in zip(item_ids, keys, queries, strict=True):
+        drafts.append(QueryDraft(item_id, query, key.exposed, without(period.state, key.exposed), key.day, key=key))
+    attempts = await gather_all(*map(partial(_in_style, user, redraft=_redraft(user, period)), drafts))
+    return list(zip(drafts, attempts, strict=True))
 
 
 async def _pass_exposure_gates(user: UserContext, drafted: Sequence[PeriodQueries]) -> None:
     gated: list[list[tuple[Gate[Choices], GateAttempt]]] = []
-    for one in drafted:
-        redraft = _redraft(user, one.period)
+    for period_draft in drafted:
+        redraft = _redraft(user, period_draft.period)
         gates: list[tuple[Gate[Choices], GateAttempt]] = []
-        for draft, attempt in one.queries:
-            gates.append((exposure_gate(user, draft, redraft), attempt))
+        for draft, attempt in period_draft.queries:
+            gate = exposure_gate(user, draft, redraft)
+            if draft.key is not None:
+                gate = replace(gate, refine=_refine_noise(user, period_draft.period, draft.key))
+            gates.append((gate, attempt))
         gated.append(gates)
     size = queries_per_call(user.recipe.gates)
     await pass_gates(gated, partial(read_exposure, user), size=size, of_one=QUERIES_OF_ONE_PERIOD, recipe=user.recipe)
@@ -138,30 +173,77 @@ def _redraft(user: UserContext, period: TrajectoryPeriod) -> Redraft:
     """Return the function that writes a query of this period anew, by the draft's number."""
 
     async def redraft(draft: QueryDraft, number: int) -> str:
-        if draft.event is not None:
-            (query,) = await draft_updates(user, period, (draft.event,), sample=number)
+        if draft.key is not None:
+            (query,) = await draft_noise(user, period, (draft.key,), sample=number)
             return query
-        drafted = await draft_initial(user, draft.exposed, others=draft.other_states, sample=number, whole=True)
+        if draft.event is not None:
+            (query,) = await draft_updates(user, period, [(draft.event, draft.day)], sample=number)
+            return query
+        drafted = await draft_initial(user, draft.exposed, others=draft.other_states, day=draft.day, sample=number, whole=True)
         return drafted[0].query
 
     return redraft
 
 
+def _refine_noise(
+    user: UserContext, period: TrajectoryPeriod, key: NoiseKey
+) -> Callable[[str, dict[str, str], int], Awaitable[str]]:
+    async def refine(text: str, reading: dict[str, str], sample: int) -> str:
+        refused = {"message": text, "read": reading}
+        (query,) = await draft_noise(user, period, (key,), sample=sample, refused=refused)
+        return query
+
+    return refine
+
+
 def _sessions(user: UserContext, drafted: PeriodQueries) -> PeriodSessions:
+    """Return the period's sessions in order of time; noise lies among the others."""
     period = drafted.period
-    times = session_times(user.recipe, period, count=len(drafted.queries), user_id=user.profile.user_id)
+    user_id = user.profile.user_id
+    days = [draft.day for draft, _ in drafted.queries]
+    if period.index == 0:
+        telling = len([draft for draft, _ in drafted.queries if draft.key is None])
+        days[:telling] = [when.date() for when in session_times(user.recipe, period, count=telling, user_id=user_id)]
+    in_order = sorted(zip(days, drafted.queries, strict=True), key=itemgetter(0))
+    times = times_on(sorted(days), recipe=user.recipe, user_id=user_id)
     sessions: list[Session] = []
-    for when, (draft, attempt) in zip(times, drafted.queries, strict=True):
-        event = draft.event.text if draft.event else None
-        sessions.append(Session(session_time=when, event=event, exposed_states=draft.exposed, query=attempt.text))
+    for when, (_, (draft, attempt)) in zip(times, in_order, strict=True):
+        key = draft.key
+        session = Session(
+            session_time=when,
+            event=draft.event.text if draft.event else None,
+            exposed_states=draft.exposed,
+            kind=key.kind if key else TELLS,
+            mentions=key.mentions if key else {},
+            mentioned_as=key.mentioned_as if key else "",
+            query=attempt.text,
+        )
+        sessions.append(session)
     return PeriodSessions(index=period.index, sessions=tuple(sessions))
 
 
 async def _in_style(user: UserContext, draft: QueryDraft, *, redraft: Redraft) -> GateAttempt:
     """Return the draft, or one written by itself where a call of several left a fault in it that a rule would block."""
-    if not blocking_faults(user.in_context(draft.query, draft.exposed)):
+    mentions = draft.key.mentions if draft.key else {}
+    if not blocking_faults(user.in_context(draft.query, draft.exposed | mentions, day=draft.day)):
         return GateAttempt(draft.item_id, draft.query)
     return GateAttempt(draft.item_id, await redraft(draft, 1), draft=1)
+
+
+def times_on(days: Sequence[date], *, recipe: AMemGymRecipe, user_id: str) -> list[datetime]:
+    """Return a time between 7:00 and 22:00 on each of these days, which are in order; on one day they follow each other."""
+    rng = SeededRandom(recipe.world_seed, user_id, "times_on", days[0])
+    times: list[datetime] = []
+    for day, on_day in groupby(days):
+        # Slots are drawn without repetition, so times differ whatever minute is drawn within them.
+        for slot in sorted(rng.sample(range(SLOTS_PER_DAY), len(list(on_day)))):
+            times.append(_time_in_slot(day, slot, rng))
+    return times
+
+
+def _time_in_slot(day: date, slot: int, rng: SeededRandom) -> datetime:
+    minutes = slot * SLOT_MINUTES + rng.integer_below(SLOT_MINUTES)
+    return datetime.combine(day, time(FIRST_HOUR)) + timedelta(minutes=minutes, seconds=rng.integer_below(60))
 
 
 def session_times(recipe: AMemGymRecipe, period: TrajectoryPeriod, *, count: int, user_id: str) -> list[datetime]:
@@ -170,40 +252,36 @@ def session_times(recipe: AMemGymRecipe, period: TrajectoryPeriod, *, count: int
     A session falls on any day after the period's start and before its end, between 7:00 and 22:00.
     """
     rng = SeededRandom(recipe.world_seed, user_id, "session_times", period.index)
-    start = period.start or recipe.start_date - timedelta(weeks=WEEKS_BEFORE_START)
-    first = start + timedelta(days=1)
+    first = first_day_of_sessions(recipe, period.index)
     # Slots are drawn without repetition, so times differ whatever minute is drawn within them.
     slots = (period.end - first).days * SLOTS_PER_DAY
     times: list[datetime] = []
     for slot in sorted(rng.sample(range(slots), count)):
         day, slot_of_day = divmod(slot, SLOTS_PER_DAY)
-        minutes = slot_of_day * SLOT_MINUTES + rng.integer_below(SLOT_MINUTES)
-        morning = datetime.combine(first + timedelta(days=day), time(FIRST_HOUR))
-        times.append(morning + timedelta(minutes=minutes, seconds=rng.integer_below(60)))
+        times.append(_time_in_slot(first + timedelta(days=day), slot_of_day, rng))
     return times
 
 
 def summarize_sessions(sets: Sequence[SessionSet]) -> Metadata:
-    """Return how many sessions, how long their queries are (13 to 32 tokens in the paper), and how many values one exposes."""
+    """Return how many sessions, of which kinds, how long their queries are (13 to 32 tokens in the paper), and how many values
+    one exposes.
+    """
     tokens: list[int] = []
     values: list[int] = []
-    for one in sets:
-        for session in one.sessions:
+    kinds = Counter[str]()
+    for session_set in sets:
+        for session in session_set.sessions:
             tokens.append(count_tokens(session.query))
-            values.append(len(session.exposed_states))
+            kinds[session.kind] += 1
+            if not session.is_noise:
+                values.append(len(session.exposed_states))
     return {
         "sessions": len(tokens),
+        **{f"noise_{kind}": count for kind, count in sorted(kinds.items()) if kind != "tells"},
         "lengths": histogram(tokens, unit="tokens"),
         "mean_tokens": rounded_mean(tokens),
         "values_per_session": rounded_mean(values),
     }
-
-
-def _rows(record: SessionSet) -> Iterator[Row]:
-    for period in record.periods:
-        for session in period.sessions:
-            exposed = session.exposed_states
-            yield {"period": period.index, "time": session.session_time, "query": session.query, "exposes": exposed}
 
 
 def _initial_calls(recipe: AMemGymRecipe) -> float:
@@ -214,8 +292,13 @@ def _initial_calls(recipe: AMemGymRecipe) -> float:
 
 
 def _session_count(recipe: AMemGymRecipe) -> float:
-    """Return the number of events of all periods, and of initial sessions that cover all states."""
-    return float(recipe.num_periods * recipe.num_changes_per_period + recipe.num_questions * recipe.num_states_per_question)
+    """Return the number of events of all periods, of initial sessions that cover all states, and of noise."""
+    telling = recipe.num_periods * recipe.num_changes_per_period + recipe.num_questions * recipe.num_states_per_question
+    return telling / (1 - recipe.noise_share)
+
+
+def _noise_calls(recipe: AMemGymRecipe) -> float:
+    return float(recipe.num_periods + 1 if recipe.noise_share else 0)
 
 
 def _votes(recipe: AMemGymRecipe) -> float:
@@ -240,6 +323,7 @@ SESSION_QUERIES = Stage(
     prompts=(
         "session_queries/initial",
         "session_queries/update",
+        "session_queries/noise",
         "session_queries/probe",
         "session_queries/check_exposure",
         "session_queries/refine",
@@ -247,16 +331,17 @@ SESSION_QUERIES = Stage(
     calls={
         "session_queries/initial": PromptCalls(_initial_calls),
         "session_queries/update": PromptCalls(calls_for_changes),
+        "session_queries/noise": PromptCalls(_noise_calls, always=False),
         "session_queries/probe": PromptCalls(_probes, always=False),
         "session_queries/check_exposure": PromptCalls(_own_readings, reading=290, writing=30, always=False),
         "session_queries/refine": PromptCalls(_session_count, always=False),
     },
-    version=5,
+    version=6,
     description=AssetDescription(
         group="sessions",
         description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "
         "App. C.3). Each passed a gate in which a judge read the values back out of it.",
-        rows=_rows,
+        rows=preview_rows("periods.sessions", "period=index time=session_time kind query exposes=exposed_states"),
         summary=summarize_sessions,
     ),
 )

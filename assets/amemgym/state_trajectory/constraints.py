@@ -6,15 +6,15 @@ from functools import cached_property
 from itertools import combinations
 
 from assets.amemgym.records.state import StateSchema, TrajectoryPeriod
-from assets.amemgym.state_trajectory.held_values import SPARE, variables_to_change
 from assets.amemgym.state_trajectory.quality import (
     all_can_move,
     change_counts,
     count_golden_changes,
     questions_touched,
     recently_left_values,
-    unmoved,
+    unmoved_variables,
 )
+from assets.amemgym.state_trajectory.value_ranges import value_ranges
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.amemgym import AMemGymRecipe
 
@@ -28,7 +28,6 @@ class TrajectoryConstraints:
     schema: StateSchema
     recipe: AMemGymRecipe
     periods: list[TrajectoryPeriod] = field(default_factory=list[TrajectoryPeriod])
-    _to_change: dict[int, list[str]] = field(default_factory=dict[int, list[str]])  # by period, as they take long to find
 
     @property
     def state(self) -> dict[str, str]:
@@ -39,6 +38,11 @@ class TrajectoryConstraints:
     def counts(self) -> dict[str, int]:
         """Variable to the number of its changes."""
         return change_counts(self.periods)
+
+    @cached_property
+    def ranges(self) -> dict[str, list[str]]:
+        """The values that each variable may take in this life."""
+        return value_ranges(self.schema, self.periods[0].state, recipe=self.recipe)
 
     @property
     def periods_after_next(self) -> int:
@@ -69,33 +73,26 @@ class TrajectoryConstraints:
     def offered_choices(self) -> dict[str, list[str]]:
         """Return the variables that may still change, each with the values it may take, those that it never had first.
 
-        The value that a variable left in the last two periods is held back, unless no other is left. Where the recipe has
-        values held (`min_periods_held`), the variables whose turn it is not are left out.
+        The value that a variable left in the last two periods is held back, unless the period would lack changes.
         """
-        free = self._free_to_change()
         recent = recently_left_values(self.periods)
         counts = self.counts
         offered: dict[str, list[str]] = {}
-        for name, choices in self.schema.choices.items():
-            if name not in free or counts[name] >= self.recipe.max_changes_per_state:
+        returning: dict[str, list[str]] = {}
+        for name, values in self.ranges.items():
+            if counts[name] >= self.recipe.max_changes_per_state:
                 continue
             had = {period.state[name] for period in self.periods}
-            others = [value for value in choices if value != self.state[name]]
-            # A value just left would be a return; a variable of two choices has no other.
-            fresh = [value for value in others if value != recent.get(name)] or others
-            offered[name] = sorted(fresh, key=had.__contains__)
+            others = [value for value in values if value != self.state[name]]
+            fresh = [value for value in others if value != recent.get(name)]
+            if fresh:
+                offered[name] = sorted(fresh, key=had.__contains__)
+            else:
+                returning[name] = others
+        for name, values in returning.items():
+            if len(offered) <= self.recipe.num_changes_per_period:
+                offered[name] = values
         return offered
-
-    def _free_to_change(self) -> Collection[str]:
-        """Return the variables that the coming period may change without ending a hold too early."""
-        if self.recipe.min_periods_held is None:
-            return self.schema.choices
-        index = len(self.periods)
-        if index not in self._to_change:
-            rng = SeededRandom(self.recipe.world_seed, self.schema.user_id, "held", index)
-            questions = list(self.questions.values())
-            self._to_change[index] = variables_to_change(questions, self.periods, recipe=self.recipe, rng=rng)
-        return self._to_change[index]
 
     def exclusive_in_reach(self) -> list[dict[str, str]]:
         """Return the pairs of values that exclude each other and that the coming period could bring together."""
@@ -120,11 +117,7 @@ class PeriodConstraints:
     def bounds(self) -> tuple[int, int]:
         """The least and the greatest number of updates that leave enough room for later periods."""
         recipe = self.trajectory.recipe
-        possible = len(self.offered_variables)
-        # Where holds leave few variables, other values or the profile may keep some of them from changing.
-        if recipe.min_periods_held is not None:
-            possible = max(1, possible - SPARE)
-        least = min(recipe.fewest_changes, possible)
+        least = min(recipe.fewest_changes, len(self.offered_variables))
         most = min(recipe.num_changes_per_period + 1, len(self.offered_variables))
         # Fewer at a time, until the variables that are left can carry the periods that are left.
         while most > least and self.trajectory.leaves_too_few_updates(self.offered_variables[:most]):
@@ -135,7 +128,7 @@ class PeriodConstraints:
     def never_changed(self) -> list[str]:
         """The variables on offer that have never changed, where the recipe has room for all to change."""
         movable = all_can_move(len(self.trajectory.schema.choices), self.trajectory.recipe)
-        return [name for name in unmoved(self.trajectory.periods) if movable and name in self.offered_variables]
+        return [name for name in unmoved_variables(self.trajectory.periods) if movable and name in self.offered_variables]
 
     @cached_property
     def due_changes(self) -> int:
@@ -188,9 +181,9 @@ class PeriodConstraints:
         greatest = min(len(self.trajectory.questions), self.wanted_answer_changes + tolerance)
         return max(0, self.wanted_answer_changes - tolerance), greatest
 
-    def _problem(self, names: Collection[str]) -> str:
+    def _problem(self, names: Collection[str], *, last: bool = False) -> str:
         """Return the reason why these variables may not change together, "" where they may."""
-        if len(set(names) & set(self.never_changed)) < self.due_changes:
+        if not last and len(set(names) & set(self.never_changed)) < self.due_changes:
             return f"Of {self.never_changed}, which have never changed, at least {self.due_changes} must change now"
         if self.trajectory.leaves_too_few_updates(names):
             return "Later periods would lack variables that may still change"
@@ -199,12 +192,13 @@ class PeriodConstraints:
     def check(self, names: Collection[str], *, last: bool) -> None:
         """Raise ValueError, with a sentence for the model, unless these variables may change together.
 
-        The wanted number of changed answers is a wish: it is not insisted on when this is the `last` try.
+        The wanted number of changed answers is a wish, and so is that each variable changes, which the only value left to it
+        may not allow: neither is insisted on when this is the `last` try.
         """
         least, most = self.bounds
         if not least <= len(names) <= most:
             raise ValueError(f"{len(names)} variables change; let at least {least} and at most {most} change.")
-        problem = self._problem(names)
+        problem = self._problem(names, last=last)
         count = questions_touched(names, self.trajectory.questions.values())
         if self.answer_change_bounds is not None and not (problem or last):
             fewest, greatest = self.answer_change_bounds
@@ -214,11 +208,15 @@ class PeriodConstraints:
             raise ValueError(f"{problem}; for instance, change {self.example} instead.")
 
     def most_that_may_change(self, names: Collection[str]) -> list[str]:
-        """Return as many of these variables as may change together, those that changed least before others; empty for none."""
+        """Return as many of these variables as may change together at the last try; empty for none.
+
+        Those that are due come first, then those that changed least.
+        """
         least, most = self.bounds
         in_order = [name for name in self.offered_variables if name in names]
-        for count in range(min(most, len(in_order)), least - 1, -1):
-            for fewer in combinations(in_order, count):
-                if not self._problem(fewer):
-                    return list(fewer)
+        for last in (False, True):
+            for count in range(min(most, len(in_order)), least - 1, -1):
+                for fewer in combinations(in_order, count):
+                    if not self._problem(fewer, last=last):
+                        return list(fewer)
         return []

@@ -5,11 +5,11 @@ All take periods in order, the initial one first: those of a trajectory or of an
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from assets.amemgym.records.state import StateUpdate, selected, variables_of
+from assets.amemgym.records.state import StateUpdate, select_values, variables_of
 from assets.recipe.amemgym import AMemGymRecipe
 
 PING_PONG_PERIODS = 2  # later than that, a return is a change like any other
@@ -57,15 +57,24 @@ def recently_left_values(periods: Sequence[Period]) -> dict[str, str]:
     return left
 
 
+def earlier_values(periods: Sequence[Period]) -> dict[str, list[str]]:
+    """Return for each variable the values that it had before its present one, in order: one for each of its changes."""
+    earlier: dict[str, list[str]] = {name: [] for name in periods[0].state}
+    for period in periods:
+        for update in period.updates:
+            earlier[update.variable].append(update.old)
+    return earlier
+
+
 def change_counts(periods: Sequence[Period]) -> dict[str, int]:
     """Return the number of changes of each variable, 0 included."""
     changes = Counter[str]()
     for period in periods:
         changes.update(variables_of(period.updates))
-    return selected(changes, periods[0].state)
+    return select_values(changes, periods[0].state)
 
 
-def unmoved(periods: Sequence[Period]) -> list[str]:
+def unmoved_variables(periods: Sequence[Period]) -> list[str]:
     """Return the variables that keep their first value throughout."""
     return [name for name, count in change_counts(periods).items() if not count]
 
@@ -75,7 +84,7 @@ def all_can_move(variables: int, recipe: AMemGymRecipe) -> bool:
     return variables <= recipe.num_periods * recipe.num_changes_per_period
 
 
-def unvisited(periods: Sequence[Period], choices: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def unvisited_choices(periods: Sequence[Period], choices: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return for each variable the choices that it never takes; variables that take all of them are left out."""
     missing: dict[str, list[str]] = {}
     for name, values in choices.items():
@@ -131,16 +140,3 @@ def golden_change_share(periods: Sequence[Period], required: Sequence[Collection
     if not pairs:
         return 0.0
     return sum(count_golden_changes(periods, required)) / pairs
-
-
-def periods_held(periods: Sequence[Period], required: Iterable[Collection[str]]) -> Iterator[tuple[int, int]]:
-    """Yield for each period and question the period's index, and for how many periods its oldest needed value has been held.
-
-    A value is told when it comes about, the first ones in period 0. `required`: the variables of each question.
-    """
-    questions = list(required)
-    last = dict.fromkeys(periods[0].state, 0)
-    for index, period in enumerate(periods):
-        last.update(dict.fromkeys(variables_of(period.updates), index))
-        for names in questions:
-            yield index, index - min(map(last.__getitem__, names))

@@ -1,21 +1,20 @@
 """Stage 5: from the schema, an initial state, then a few updates per period (section 3.1; App. C.3)."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
-from functools import lru_cache, partial
+from collections.abc import Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
 import dagster as dg
-from dateutil.relativedelta import relativedelta
 
 from assets.amemgym.records.persona import UserProfile
-from assets.amemgym.records.state import StateSchema, StateTrajectory, StateUpdate, TrajectoryPeriod, selected
+from assets.amemgym.records.state import StateSchema, StateTrajectory, StateUpdate, TrajectoryPeriod, select_values
 from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.constraints import TrajectoryConstraints
-from assets.amemgym.state_trajectory.quality import change_counts, ping_pongs
+from assets.amemgym.state_trajectory.days import change_days, period_dates
+from assets.amemgym.state_trajectory.quality import change_counts, earlier_values, ping_pongs
 from assets.amemgym.state_trajectory.story_reading import (
     StoryReader,
     StoryText,
@@ -32,7 +31,8 @@ from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, object_of, object_of_enums
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import GateRecord
-from assets.reporting.asset_description import AssetDescription, Metadata, Row
+from assets.records.flat_tables import preview_rows
+from assets.reporting.asset_description import AssetDescription, Metadata
 from assets.reporting.histogram import histogram, rounded_mean
 from assets.text.text_checks import TextInContext, faults
 from prompts.catalogue import load_prompt
@@ -69,7 +69,7 @@ async def _initial_state(
     # A value that the profile states is the only one on offer.
     offered = {**schema.choices, **{name: [value] for name, value in schema.known_at_first.items()}}
     prompt = load_prompt("state_trajectory/initial").render(
-        user_profile=profile.formatted_str,
+        user_profile=profile.in_prompt,
         start_date=recipe.start_date.isoformat(),
         state_schema=offered,
         exclusive=schema.never_together,
@@ -78,7 +78,7 @@ async def _initial_state(
 
     def convert(reply: dict[str, str]) -> dict[str, str]:
         _check_excluded(schema, reply)
-        return selected(reply, schema.choices)
+        return select_values(reply, schema.choices)
 
     reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(offered))
     return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, settings=recipe.asking)
@@ -91,24 +91,11 @@ def _check_excluded(schema: StateSchema, state: Mapping[str, str]) -> None:
         raise ValueError(f"The state would hold {excluded[0]} at the same time, which exclude each other; choose otherwise.")
 
 
-def period_dates(recipe: AMemGymRecipe, index: int) -> tuple[date, date]:
-    """Return start and end of period `index` (1 to N_p); each starts where the one before ends.
-
-    Period 0, of the initial sessions, ends at the start date.
-    """
-    months = recipe.num_months_per_period
-    start = _months_after(recipe.start_date, months=months * (index - 1))
-    return start, _months_after(recipe.start_date, months=months * index)
-
-
-@lru_cache(maxsize=256)  # all users have the same periods
-def _months_after(day: date, *, months: int) -> date:
-    return day + relativedelta(months=months)
-
-
 async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, *, model: LanguageModel) -> TrajectoryPeriod:
     index = len(trajectory.periods)
+    before = story_so_far(trajectory.periods[1:], summary_story(trajectory.periods[1:]))
     start, end = period_dates(trajectory.recipe, index)
+    days = change_days(trajectory.schema, trajectory.recipe, index)
     constraints = trajectory.next_period()
     offered = trajectory.offered_choices()
     least, most = constraints.bounds
@@ -120,12 +107,13 @@ async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, 
         fewest, greatest = constraints.answer_change_bounds
         answers = {"at_least": fewest, "at_most": greatest}
     prompt = load_prompt("state_trajectory/update").render(
-        user_profile=profile.formatted_str,
+        user_profile=profile.in_prompt,
         start_date=trajectory.recipe.start_date.isoformat(),
+        story=before,
         state_schema=offered,
         current_state=trajectory.state,
-        prior_updates=[period.values_of(period.changed) for period in trajectory.periods[1:]],
-        update_counts=trajectory.counts,
+        earlier_values=earlier_values(trajectory.periods),
+        change_days={name: f"{days[name]:%m-%d}" for name in offered},
         period={"step": index, "steps": trajectory.recipe.num_periods, "from": str(start), "to": str(end)},
         num_changes=max(least, min(trajectory.recipe.num_changes_per_period, most)),
         max_changes_per_state=trajectory.recipe.max_changes_per_state,
@@ -143,30 +131,43 @@ async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, 
         # A model that cannot count would lose the user: some of its changes do as well, and its summary is then told anew.
         kept = constraints.most_that_may_change(changed) if last else list(changed)
         constraints.check(kept or changed, last=last)
-        state = {**trajectory.state, **selected(changed, kept)}
+        state = {**trajectory.state, **select_values(changed, kept)}
         _check_excluded(trajectory.schema, state)
         updates: list[StateUpdate] = []
         # In the schema's order, whatever the reply's: equal updates are equal bytes.
         for name in trajectory.schema.choices:
             if name in kept:
-                updates.append(StateUpdate(variable=name, old=trajectory.state[name], new=changed[name]))
+                updates.append(StateUpdate(variable=name, old=trajectory.state[name], new=changed[name], day=days[name]))
         summary = reply["period_summary"] if len(kept) == len(changed) else None
         return TrajectoryPeriod(index=index, start=start, end=end, summary=summary, updates=tuple(updates), state=state)
 
     period = await ask_structured(
         model, prompt=prompt, reply=_update_schema(offered), convert=convert, settings=trajectory.recipe.asking
     )
-    new = period.values_of(period.changed).values()
-    if period.summary and not any(faults(summary_in_context(period.summary, new, recipe=trajectory.recipe))):
+    if period.summary and not any(
+        faults(summary_in_context(period.summary, period, profile=profile, recipe=trajectory.recipe))
+    ):
         return period
     # The summary by itself: a call for it is shorter than one for all of the update.
     reader = StoryReader(profile, trajectory.schema, trajectory.recipe, model)
-    return period.model_copy(update={"summary": await _rewrite(reader, period, sample=0)})
+    return period.model_copy(update={"summary": await _rewrite(reader, period, story=before, sample=0)})
 
 
-def summary_in_context(summary: str, new: Iterable[str], *, recipe: AMemGymRecipe) -> TextInContext:
-    """Return a period's summary as the style check sees it; `new`: the values that its updates bring."""
-    return TextInContext("summary", summary, recipe.language, others=tuple(new), finder=recipe.gates.contact_data)
+def story_so_far(periods: Sequence[TrajectoryPeriod], summaries: Sequence[GateAttempt]) -> dict[str, str]:
+    """Return the summaries of these periods, each by its last day: what a writer of the next one has to go on from."""
+    return {str(period.end): own.text for period, own in zip(periods, summaries, strict=True)}
+
+
+def summary_in_context(summary: str, period: TrajectoryPeriod, *, profile: UserProfile, recipe: AMemGymRecipe) -> TextInContext:
+    """Return a period's summary as the style check sees it, which it is written for at the period's end."""
+    return TextInContext(
+        "summary",
+        summary,
+        recipe.language,
+        name=profile.name,
+        day=period.end,
+        roles=profile.cast.names_by_role,
+    )
 
 
 async def _pass_summary_gates(reader: StoryReader, periods: Sequence[TrajectoryPeriod], story: Sequence[GateAttempt]) -> None:
@@ -187,35 +188,47 @@ def summary_gate(
     period = periods[position]
 
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
-        return await _rewrite(reader, period, sample=sample, refused=text, reading=reading)
+        before = story_so_far(periods[:position], story[:position])
+        return await _rewrite(reader, period, story=before, sample=sample, refused=text, reading=reading)
 
-    subject = StoryText(story, position, period.state, changes_of(periods))
-    return Gate("summary", {}, subject, refine, lambda draft: _rewrite(reader, period, sample=first_vote_number(draft, 0)))
+    async def redraft(number: int) -> str:
+        before = story_so_far(periods[:position], story[:position])
+        return await _rewrite(reader, period, story=before, sample=first_vote_number(number, 0))
+
+    subject = StoryText(story, position, [period.end for period in periods], period.state, changes_of(periods))
+    return Gate("summary", {}, subject, refine, redraft)
 
 
 async def _rewrite(
-    reader: StoryReader, period: TrajectoryPeriod, *, sample: int, refused: str = "", reading: Mapping[str, str] | None = None
+    reader: StoryReader,
+    period: TrajectoryPeriod,
+    *,
+    story: Mapping[str, str],
+    sample: int,
+    refused: str = "",
+    reading: Mapping[str, str] | None = None,
 ) -> str:
     prompt = load_prompt("state_trajectory/retell").render(
-        user_profile=reader.profile.formatted_str,
+        user_profile=reader.profile.in_prompt,
+        story=story,
         period={"from": str(period.start), "to": str(period.end)},
         state_changes=changes_in_prompt(period, reader.schema),
         summary=refused,
         reading=reading or {},
         language=reader.recipe.language_name,
     )
-    new = period.values_of(period.changed).values()
-    in_context = partial(summary_in_context, new=new, recipe=reader.recipe)
+    in_context = partial(summary_in_context, period=period, profile=reader.profile, recipe=reader.recipe)
     return await rewrite_text(
         prompt, "period_summary", in_context, noun="Summary", sample=sample, recipe=reader.recipe, model=reader.model
     )
 
 
 def changes_in_prompt(period: TrajectoryPeriod, schema: StateSchema) -> dict[str, dict[str, object]]:
-    """Return each of the period's changes, with the choices from which a text has to set the new value apart."""
+    """Return each of the period's changes, with its day and the choices from which a text has to set the new value apart."""
     changes: dict[str, dict[str, object]] = {}
     for update in period.updates:
-        changes[update.variable] = {"old": update.old, "new": update.new, "choices": schema.choices[update.variable]}
+        choices = schema.choices[update.variable]
+        changes[update.variable] = {"day": str(update.day), "old": update.old, "new": update.new, "choices": choices}
     return changes
 
 
@@ -228,10 +241,10 @@ def summarize_trajectories(trajectories: Sequence[StateTrajectory]) -> Metadata:
     counts: list[int] = []
     per_period: list[int] = []
     returns = 0
-    for one in trajectories:
-        counts.extend(change_counts(one.periods).values())
-        per_period.extend(len(period.updates) for period in one.periods[1:])
-        returns += len(ping_pongs(one.periods))
+    for trajectory in trajectories:
+        counts.extend(change_counts(trajectory.periods).values())
+        per_period.extend(len(period.updates) for period in trajectory.periods[1:])
+        returns += len(ping_pongs(trajectory.periods))
     numbers: dict[str, int | float | str] = {
         "updates": sum(counts),
         "updates_per_period": rounded_mean(per_period),
@@ -242,12 +255,6 @@ def summarize_trajectories(trajectories: Sequence[StateTrajectory]) -> Metadata:
     if not trajectories:
         return numbers
     return {**numbers, "life": dg.MetadataValue.md(trajectory_markdown(trajectories[0]))}
-
-
-def _rows(trajectory: StateTrajectory) -> Iterator[Row]:
-    for period in trajectory.periods:
-        updates = {update.variable: f"{update.old} → {update.new}" for update in period.updates}
-        yield {"period": period.index, "ends": period.end, "summary": period.summary or "", "updates": updates}
 
 
 def _story_votes(recipe: AMemGymRecipe) -> float:
@@ -277,13 +284,13 @@ STATE_TRAJECTORY = Stage(
         "state_trajectory/check": PromptCalls(_story_votes, always=False),
         "state_trajectory/retell": PromptCalls(attrgetter("num_periods"), always=False),
     },
-    version=6,
+    version=7,
     description=AssetDescription(
         group="trajectory",
         description="The state at the start and its changes period by period, with a cap per variable (paper section 3.1, App. "
-        "C.3): the truth that sessions reveal and answers depend on. No state holds two values that exclude each "
-        "other.",
-        rows=_rows,
+        "C.3): the truth that sessions reveal and answers need. Each change has its day. No state holds two values that "
+        "exclude each other.",
+        rows=preview_rows("periods.updates", "period=index day variable old new summary"),
         summary=summarize_trajectories,
     ),
 )

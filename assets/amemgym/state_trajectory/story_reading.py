@@ -5,8 +5,10 @@ own values, nothing against the state, and nothing that profile or earlier texts
 period's changes: the judge gets those of all periods, in an order of the vote's own.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from itertools import zip_longest
 from typing import Any
 
 from assets.amemgym.numbered_choices import NumberedChoices
@@ -46,12 +48,14 @@ class StoryReader:
 class StoryText:
     """A text by its position in the story, whose texts are as they stand when they are read.
 
-    `may_tell`: values that it may tell and need not. `changes`: by position, the new values of the period that each text has to
-    tell of; empty where no text is read for that.
+    `days`: the day of each text, as far as days are known; the story is in their order. `may_tell`: values that it may tell and
+    need not. `changes`: by position, the new values of the period that each text has to tell of; empty where no text is read
+    for that.
     """
 
     story: Sequence[GateAttempt]
     position: int
+    days: Sequence[date | None] = ()
     may_tell: Mapping[str, str] = field(default_factory=dict[str, str])
     changes: Sequence[Mapping[str, str]] = ()
 
@@ -95,9 +99,9 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
     changes = first.subject.changes
     order = rng.shuffled(range(len(changes)))
     prompt = load_prompt("state_trajectory/check").render(
-        user_profile=reader.profile.formatted_str,
+        user_profile=reader.profile.in_prompt,
         state_choices=options.in_prompt(),
-        texts=numbered(texts),
+        texts=numbered(_with_days(texts, first.subject.days)),
         judged=positions,
         periods=numbered(options.numbers_of(changes[position]) for position in order),
         reworded=first.vote.reworded,
@@ -130,6 +134,11 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
         reading = readings[task.subject.position + 1]
         results.append({name: value for name, value in reading.items() if known.get(name) != value})
     return results
+
+
+def _with_days(texts: Sequence[str], days: Sequence[date | None]) -> Iterator[str]:
+    for text, day in zip_longest(texts, days[: len(texts)]):
+        yield text if day is None else f"{day}: {text}"
 
 
 def _reply_schema(

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from assets.code_qa.execution.meanings import PLAIN, fitting, kind_of, meanings_of, words_in
+from assets.code_qa.execution.meanings import PLAIN, kind_of, meanings_of, values_of_kinds, words_in
 from assets.code_qa.packages.examples import Arguments, keyword_and_literal
 from assets.code_qa.packages.symbols import Function, parameters_to_give, parameters_with_default
 from assets.engine.seeded_random import SeededRandom
@@ -68,11 +68,11 @@ class _Values:
         shown = list(self._shown_for(parameter.arg, place))
         kinds = _kinds(parameter, default, self._function) or list(dict.fromkeys(map(kind_of, shown)))
         values: list[Any] = list(shown)
-        for one in shown:
-            values += self._variations(one)
+        for argument in shown:
+            values += self._variations(argument)
         if shown or kinds:
             values += self._own_constants(parameter.arg, kinds)
-        values += self._meant(parameter.arg, kinds) or self._plain(kinds, values)
+        values += self._values_of_meanings(parameter.arg, kinds) or self._plain_values(kinds, values)
         return list(dict.fromkeys(map(repr, values)))
 
     def _shown_for(self, name: str, place: int) -> Iterator[Any]:
@@ -83,17 +83,17 @@ class _Values:
                 if keyword == name or (not keyword and number == place):
                     yield ast.literal_eval(literal)
 
-    def _meant(self, name: str, kinds: Sequence[str]) -> list[Any]:
+    def _values_of_meanings(self, name: str, kinds: Sequence[str]) -> list[Any]:
         """Return values of the likeliest meanings that have some of the right kind."""
         for meanings in meanings_of(name, function=self._function, module=self._module):
             values: list[Any] = []
             for meaning in meanings:
-                values += fitting(meaning.values, kinds)
+                values += values_of_kinds(meaning.values, kinds)
             if values:
                 return values
         return []
 
-    def _plain(self, kinds: Sequence[str], known: Sequence[Any]) -> list[Any]:
+    def _plain_values(self, kinds: Sequence[str], known: Sequence[Any]) -> list[Any]:
         """Return plain values of the kinds where too little is known of the parameter."""
         values: list[Any] = []
         if len(known) <= MOST_VARIED:
@@ -131,7 +131,7 @@ class _Values:
                     found += [value - 1, value, value + 1]
                 elif isinstance(value, str) and 0 < len(value) <= MOST_LETTERS and "\n" not in value:
                     found.append(value)
-        return fitting(found, kinds)
+        return values_of_kinds(found, kinds)
 
 
 def _names_of_comparison(node: ast.Compare) -> list[str]:
@@ -147,7 +147,7 @@ def _kinds(parameter: ast.arg, default: ast.expr | None, function: Function) -> 
         # In the order of SIMPLE_TYPES, on which the drawn values depend.
         simple = sorted(set(words) & set(SIMPLE_TYPES), key=SIMPLE_TYPES.index)
         if not LISTS.isdisjoint(words):
-            return [f"list {one}" for one in simple or ["str"]]
+            return [f"list {element}" for element in simple or ["str"]]
         if not DICTS.isdisjoint(words):
             return ["dict"]
         if simple:

@@ -215,7 +215,7 @@ def _first_line(function: Function) -> str:
     return (ast.get_docstring(function) or "").partition("\n")[0]
 
 
-def fitting(values: Iterable[Any], kinds: Sequence[str]) -> list[Any]:
+def values_of_kinds(values: Iterable[Any], kinds: Sequence[str]) -> list[Any]:
     """Return the values of these kinds, as `PLAIN` names them; all of them where no kind is known."""
     return [value for value in values if not kinds or kind_of(value) in kinds]
 

@@ -30,17 +30,6 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 LARGE = 10**9  # an integer that bounds something, which one more does not change
 # Texts that join or part others.
 TEXTS = {" ": "_", "": "-", "-": "_", "_": "-", ",": ";", ", ": "; ", ".": ",", "/": "|", ":": "=", "0": "1", "s": "es"}
-# Methods and functions that one takes for each other.
-METHOD_PAIRS = (
-    ("lower", "upper"),
-    ("startswith", "endswith"),
-    ("find", "rfind"),
-    ("partition", "rpartition"),
-    ("strip", "lstrip"),
-)
-FUNCTION_PAIRS = (("min", "max"), ("any", "all"), ("floor", "ceil"))
-METHODS = {**dict(METHOD_PAIRS), **{second: first for first, second in METHOD_PAIRS}, "rstrip": "lstrip", "split": "rsplit"}
-FUNCTIONS = {**dict(FUNCTION_PAIRS), **{second: first for first, second in FUNCTION_PAIRS}, "sorted": "list", "round": "int"}
 COMPARISON_SIGNS = ("<", "<=", ">", ">=", "==", "!=", "in", "not in", "is", "is not")
 OPERATOR_SIGNS = ("+", "-", "*", "/", "//", "%")
 SIGNS: dict[type[ast.AST], str] = {
@@ -57,16 +46,13 @@ class Mutant(NamedTuple):
     change: str
 
 
-def mutants_of(function: Function, *, calls: bool = False) -> list[Mutant]:
-    """Return all functions that differ from this one in one place, in order of places. Docstring and defaults stay.
-
-    `calls`: places where the function calls others are changed as well. Code questions leave them: their releases did.
-    """
+def mutants_of(function: Function) -> list[Mutant]:
+    """Return all functions that differ from this one in one place, in order of places. Docstring and defaults stay."""
     mutants: list[Mutant] = []
-    for number in range(len(list(_places(function, calls=calls)))):
+    for number in range(len(list(_places(function)))):
         changed = copy.deepcopy(function)
         changed.decorator_list = []
-        node, change = list(_places(changed, calls=calls))[number]
+        node, change = list(_places(changed))[number]
         for name, value in change.fields.items():
             setattr(node, name, value)
         line: int = getattr(node, "lineno", function.lineno)
@@ -81,7 +67,7 @@ class _Change(NamedTuple):
     fields: dict[str, object]
 
 
-def _places(function: Function, *, calls: bool) -> Iterator[tuple[ast.AST, _Change]]:
+def _places(function: Function) -> Iterator[tuple[ast.AST, _Change]]:
     """Yield the nodes of the body that can be changed."""
     body = function.body
     if ast.get_docstring(function) is not None:
@@ -89,8 +75,6 @@ def _places(function: Function, *, calls: bool) -> Iterator[tuple[ast.AST, _Chan
     for statement in body:
         for node in ast.walk(statement):
             change = _change_of(node)
-            if change is None and calls:
-                change = _change_of_call(node)
             if change is not None:
                 yield node, change
 
@@ -125,27 +109,3 @@ def _change_of(node: ast.AST) -> _Change | None:
             return _Change(f"{value!r} to {TEXTS[value]!r}", {"value": TEXTS[value]})
         case _:
             return None
-
-
-def _change_of_call(node: ast.AST) -> _Change | None:
-    """Return a change of a call or a slice: another method or function, arguments turned, a step left out."""
-    match node:
-        case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as value) if _takes(value, target):
-            return _Change(f"left out a step of {target}", {"value": ast.Name(id=target, ctx=ast.Load())})
-        case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in METHODS:
-            other = METHODS[name]
-            return _Change(f"{name} to {other}", {"func": ast.Attribute(value=value, attr=other, ctx=ast.Load())})
-        case ast.Call(func=ast.Name(id=name)) if name in FUNCTIONS:
-            return _Change(f"{name} to {FUNCTIONS[name]}", {"func": ast.Name(id=FUNCTIONS[name], ctx=ast.Load())})
-        case ast.Call(args=[first, second]) if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
-            return _Change("turned arguments", {"args": [second, first]})
-        case ast.Slice(lower=lower, upper=upper) if (lower is None) != (upper is None):
-            return _Change("turned slice", {"lower": upper, "upper": lower})
-        case _:
-            return None
-
-
-def _takes(call: ast.Call, name: str) -> bool:
-    """Return True where the call is given this name itself, or is a method of it."""
-    given = [*call.args, call.func.value] if isinstance(call.func, ast.Attribute) else call.args
-    return any(isinstance(one, ast.Name) and one.id == name for one in given)

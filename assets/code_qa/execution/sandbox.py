@@ -1,6 +1,5 @@
 """Calls of a package's functions, made inside the boundary of the system; the package is never imported in our process."""
 
-import ast
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -11,9 +10,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from assets.code_qa.records.behaviours import is_literal
 from assets.code_qa.records.sources import CodeFile
 from assets.isolation.boundary import Kind, run_isolated
 from assets.recipe.code_qa import SandboxLimits
+from assets.records.paths import path_inside
 
 WORKER = Path(__file__).with_name("worker.py")
 MOST_CHARACTERS = 2000  # of a result
@@ -24,17 +25,12 @@ Status = Literal["returns", "raises", "no_literal", "too_long", "too_slow", "ref
 
 
 class CalledFunction(BaseModel):
-    """A function of a module and the calls to make: lists of literals, keywords as name=literal. `source` replaces it.
-
-    `own_globals`: it is replaced where it was defined, which is elsewhere where an object stands in for its module. Code
-    questions do without: their releases were made so.
-    """
+    """A function of a module and the calls to make: lists of literals, keywords as name=literal. `source` replaces it."""
 
     module: str
     name: str
     calls: tuple[tuple[str, ...], ...]
     source: str = ""
-    own_globals: bool = False
 
 
 class CallReport(BaseModel):
@@ -53,7 +49,7 @@ class CallReport(BaseModel):
     def text_is_of_its_status(self) -> Self:
         """Foreign code may have told it."""
         if self.status == "returns":
-            if not _is_literal(self.text):
+            if not is_literal(self.text):
                 raise ValueError("A result is a literal.")
         elif self.text and not self.text.isidentifier():
             raise ValueError("An exception has a name.")
@@ -77,21 +73,21 @@ def run_calls(
 
     `kind`: another boundary than the first that this machine has. Raises NoBoundary.
     """
-    count = sum(len(one.calls) for one in functions)
+    count = sum(len(function.calls) for function in functions)
     if not count:
         return [[] for _ in functions]
     with tempfile.TemporaryDirectory(prefix="code-") as folder:
         for file in files:
-            path = Path(folder) / file.path
+            path = path_inside(Path(folder), file.path)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file.text, encoding="utf-8")
-        job = {"root": folder, "limits": limits.model_dump(), "functions": [one.model_dump() for one in functions]}
+        job = {"root": folder, "limits": limits.model_dump(), "functions": [function.model_dump() for function in functions]}
         # For each call ten calls' time to import, and five to be made, on a machine that has other things to do.
         seconds = limits.seconds * (10 + 15 * count)
         told = run_isolated(WORKER, job=job, folder=Path(folder), seconds=seconds, hash_seed=hash_seed, kind=kind)
     # Calls of which the process told nothing before it ended are lost.
     reports = chain(_reports(told), repeat(LOST))
-    return [list(islice(reports, len(one.calls))) for one in functions]
+    return [list(islice(reports, len(function.calls))) for function in functions]
 
 
 def _reports(told: bytes) -> Iterator[CallReport]:
@@ -100,11 +96,3 @@ def _reports(told: bytes) -> Iterator[CallReport]:
             yield CallReport.model_validate_json(line)
         except ValidationError:
             yield LOST
-
-
-def _is_literal(text: str) -> bool:
-    try:
-        ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True

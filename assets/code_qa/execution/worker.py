@@ -96,7 +96,7 @@ def main(boundary: "Boundary") -> None:
     guard = Guard(tuple(map(os.path.realpath, readable)))
     _no_new_programs(guard)
     sys.addaudithook(guard)
-    _prepare(root, guard)
+    _prepare(root, _files_that_compile(root, boundary, job["limits"]), guard)
     os.chdir(root)
     sys.path.insert(0, root)
     gc.freeze()
@@ -106,24 +106,49 @@ def main(boundary: "Boundary") -> None:
             boundary.answer(json.dumps(report).encode())
 
 
-def _prepare(root: str, guard: Guard) -> None:
-    """Compile the package once, and import what it takes of the standard library, for all children. Nothing of it is run."""
+def _files_that_compile(root: str, boundary: "Boundary", limits: dict[str, Any]) -> list[str]:
+    """Return the files that a sealed child could compile within its limits: a few lines may take gigabytes to compile."""
+    due = [os.path.join(folder, file) for folder, _, files in os.walk(root) for file in sorted(files)]  # noqa: PTH118
+    found: list[str] = []
+
+    def compile_files(tell: "Tell") -> None:
+        for path in due:
+            tell(b"1" if _compile_file(path) else b"0")
+
+    silent = (limits["seconds"] * SLOW_IMPORT, limits["seconds"] * SLOW_IMPORT)
+    while due:
+        seconds = silent[0] * len(due)
+        memory = limits["memory_mb"]
+        told = boundary.run(compile_files, most_lines=len(due), memory_mb=memory, silent=silent, seconds=seconds).lines
+        found += [path for path, line in zip(due, told, strict=False) if line == b"1"]
+        # One that ended the child is left out; whoever imports it is told.
+        due = due[len(told) + 1 :]
+    return found
+
+
+def _compile_file(path: str) -> tuple[ast.Module, CodeType] | None:
+    """Return a file of the package as a tree and as code; None for one that is no Python, or takes too much."""
+    try:
+        with open(path, encoding="utf-8") as opened:  # noqa: PTH123 - pathlib takes a while to import
+            tree = ast.parse(opened.read())
+        return tree, compile(tree, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _prepare(root: str, files: list[str], guard: Guard) -> None:
+    """Compile these files once, and import what they take of the standard library, for all children. None of them is run."""
     compiled: dict[str, CodeType] = {}
     wanted: dict[str, None] = {}
-    for folder, _, files in os.walk(root):
-        for file in sorted(files):
-            path = os.path.join(folder, file)  # noqa: PTH118 - pathlib takes a while to import
-            try:
-                with open(path, encoding="utf-8") as opened:  # noqa: PTH123
-                    tree = ast.parse(opened.read())
-                compiled[path] = compile(tree, path, "exec", dont_inherit=True)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                continue  # whoever imports it is told
-            wanted.update(dict.fromkeys(_imported_names(tree)))
+    for path in files:
+        both = _compile_file(path)
+        if both is not None:
+            compiled[path] = both[1]
+            wanted.update(dict.fromkeys(_imported_names(both[0])))
     for name in wanted:
         top, dot, _ = name.partition(".")
         if top in (WARMED_PACKAGES if dot else sys.stdlib_module_names - {"antigravity"}):
-            _imported(name, guard)
+            _import_module(name, guard)
 
     class Loader(importlib.machinery.SourceFileLoader):
         def get_code(self, fullname: str) -> CodeType | None:
@@ -199,7 +224,7 @@ def _report(line: bytes) -> dict[str, Any]:
     try:
         status, own, text, trace, *lines = line.decode("ascii").split(",")
         report = {"status": status, "own": own == "1", "text": bytes.fromhex(text).decode()}
-        return {**report, "traceback": bytes.fromhex(trace).decode(), "lines": [int(one) for one in lines]}
+        return {**report, "traceback": bytes.fromhex(trace).decode(), "lines": [int(number) for number in lines]}
     except ValueError:
         return {"status": "died"}
 
@@ -215,7 +240,7 @@ def _no_new_programs(guard: Guard) -> None:
     _posixsubprocess.fork_exec = refuse  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _imported(name: str, guard: Guard) -> Any:
+def _import_module(name: str, guard: Guard) -> Any:
     """The module; the name of what was raised where it cannot be imported."""
     guard.armed = True
     try:
@@ -229,18 +254,17 @@ def _imported(name: str, guard: Guard) -> Any:
 def _tell_calls(function: dict[str, Any], calls: list[list[str]], limits: dict[str, Any], guard: Guard, tell: "Tell") -> None:
     """Import the module, make the calls, and tell what came of each."""
     prepared = [_arguments(literals) for literals in calls]  # before foreign code can change how literals are read
-    module = _imported(function["module"], guard)
+    module = _import_module(function["module"], guard)
     if isinstance(module, str):
         tell(module.encode())
         return
     tell(IMPORTED)
     if function["source"]:
         # A changed function takes the place of the one in its module, in this child alone.
-        names = getattr(module, function["name"]).__globals__ if function["own_globals"] else module.__dict__
-        exec(compile(function["source"], module.__file__, "exec"), names)  # noqa: S102
+        exec(compile(function["source"], module.__file__, "exec"), module.__dict__)  # noqa: S102
     for arguments in prepared:
         signal.setitimer(signal.ITIMER_PROF, limits["seconds"])
-        report = _called(module, function["name"], arguments, limits["lines"], guard)
+        report = _make_call(module, function["name"], arguments, limits["lines"], guard)
         signal.setitimer(signal.ITIMER_PROF, 0)
         # Methods of plain values and no function of a module, which foreign code may have changed.
         texts = (report.get(name, "").encode(errors="replace").hex() for name in ("text", "traceback"))
@@ -261,7 +285,7 @@ def _arguments(literals: list[str]) -> tuple[list[Any], dict[str, Any]]:
     return values, named
 
 
-def _called(module: Any, name: str, arguments: tuple[list[Any], dict[str, Any]], lines: int, guard: Guard) -> dict[str, Any]:
+def _make_call(module: Any, name: str, arguments: tuple[list[Any], dict[str, Any]], lines: int, guard: Guard) -> dict[str, Any]:
     values, named = arguments
     function = getattr(module, name)
     counter = _LineCounter(lines, module.__file__)
@@ -269,7 +293,7 @@ def _called(module: Any, name: str, arguments: tuple[list[Any], dict[str, Any]],
     guard.armed = True
     guard.refused = False
     try:
-        report = _described(function(*values, **named))
+        report = _describe_result(function(*values, **named))
     except BaseException as error:  # noqa: BLE001 - anything may come out of foreign code
         guard.armed = False
         sys.settrace(None)  # or lines of the standard library that looks for a raise statement count
@@ -337,7 +361,7 @@ class _LineCounter:
         return self._line
 
 
-def _described(result: object) -> dict[str, Any]:
+def _describe_result(result: object) -> dict[str, Any]:
     if not _is_literal(result, depth=6):
         return {"status": "no_literal"}
     try:
@@ -356,7 +380,7 @@ def _is_literal(value: object, *, depth: int) -> bool:
     if type(value) is float:
         return value - value == 0  # neither infinite nor no number
     if depth and type(value) in (list, tuple) and len(value) <= MOST_CHARACTERS:  # pyright: ignore
-        return all(_is_literal(one, depth=depth - 1) for one in value)  # pyright: ignore
+        return all(_is_literal(item, depth=depth - 1) for item in value)  # pyright: ignore
     if depth and type(value) is dict and len(value) <= MOST_CHARACTERS:  # pyright: ignore
-        return all(_is_literal(one, depth=depth - 1) for one in (*value.keys(), *value.values()))  # pyright: ignore
+        return all(_is_literal(item, depth=depth - 1) for item in (*value.keys(), *value.values()))  # pyright: ignore
     return False

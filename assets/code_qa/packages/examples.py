@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assets.code_qa.packages.imports import parsed
+from assets.code_qa.packages.imports import parse_file
 from assets.code_qa.records.sources import CallExample, CodeFile
 
 PROMPT = re.compile(r"^[ \t]*>>> ?(.+(?:\n[ \t]*\.\.\.(?: .*)?$)*)", re.MULTILINE)
@@ -55,7 +55,7 @@ def _sessions(text: str) -> Iterator[str]:
 
 
 def _calls_in(source: str) -> Iterator[ast.Call]:
-    for node in ast.walk(parsed(source)):
+    for node in ast.walk(parse_file(source)):
         if isinstance(node, ast.Call):
             yield node
 

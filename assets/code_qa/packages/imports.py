@@ -32,7 +32,7 @@ def _with_packages(module: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=512)
-def parsed(text: str) -> ast.Module:
+def parse_file(text: str) -> ast.Module:
     """Return the syntax tree of a file, empty where this Python cannot parse it. Whoever changes a tree has to copy it."""
     try:
         return ast.parse(text)
@@ -45,7 +45,7 @@ def imported_names(module: str, path: str, text: str) -> tuple[str, ...]:
     """Return all names that a file may import, each `from a import b` as a and as a.b; those for type checkers are left out."""
     package = module if path.endswith("__init__.py") else module.rpartition(".")[0]
     found: dict[str, None] = {}
-    for node in _run_nodes(parsed(text)):
+    for node in _run_nodes(parse_file(text)):
         if isinstance(node, ast.Import):
             found.update(dict.fromkeys(alias.name for alias in node.names))
         elif isinstance(node, ast.ImportFrom):

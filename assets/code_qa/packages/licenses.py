@@ -24,7 +24,7 @@ WORDS = re.compile(r"[A-Za-z0-9.+-]+|[()]")
 
 def license_of(metadata: Message, *, name: str, declared: str) -> str:
     """Return the package's license as SPDX expression; `declared`: the recipe's. Raises RecipeError unless it is permissive."""
-    said = metadata.get("License-Expression") or _classified(metadata) or (metadata.get("License") or "").strip()
+    said = metadata.get("License-Expression") or _license_of_classifiers(metadata) or (metadata.get("License") or "").strip()
     known = said if said and is_expression(said) else ""
     if declared and known and declared != known:
         raise RecipeError(f"packages.license of {name} is {declared!r}, but the package says {known!r}; leave the field out.")
@@ -52,7 +52,7 @@ def is_permissive(expression: str) -> bool:
     return any(PERMISSIVE.issuperset(map(str.strip, part.split(" AND "))) for part in expression.split(" OR "))
 
 
-def _classified(metadata: Message) -> str:
+def _license_of_classifiers(metadata: Message) -> str:
     """Return the license of the package's classifiers, where they name one alone."""
     named: set[str] = set()
     for line in metadata.get_all("Classifier", []):

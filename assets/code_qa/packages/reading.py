@@ -17,6 +17,7 @@ from assets.code_qa.packages.licenses import license_of
 from assets.code_qa.records.sources import CodeFile, CodePackage, Origin
 from assets.recipe.code_qa import PackageSpec
 from assets.recipe.loading import RecipeError
+from assets.records.paths import PathRefused, files_inside, is_relative_path, read_python_path
 
 MOST_BYTES = 64_000_000  # of an archive's Python files: what unpacks to more is no package
 NOT_THE_PACKAGE = frozenset(("test", "tests", "testing", "docs", "examples", "benchmarks", "setup", "conftest"))
@@ -52,7 +53,7 @@ def read_package(spec: PackageSpec) -> PackageFiles:
 @lru_cache(maxsize=32)
 def _read_package(spec_json: str) -> PackageFiles:
     spec = PackageSpec.model_validate_json(spec_json)
-    found = _at_path(spec) if spec.path else _installed(spec)
+    found = _at_path(spec) if spec.path else _find_installed(spec)
     if found.version and found.version != spec.version:
         where = "installed" if found.origin == "installed" else f"at {spec.path}"
         raise RecipeError(
@@ -94,7 +95,7 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _installed(spec: PackageSpec) -> _Found:
+def _find_installed(spec: PackageSpec) -> _Found:
     try:
         distribution = installed.distribution(spec.name)
     except installed.PackageNotFoundError as error:
@@ -115,8 +116,9 @@ def _at_path(spec: PackageSpec) -> _Found:
     if path.is_dir():
         source = path / "src" if (path / "src").is_dir() else path
         # Code alone: what else lies in a folder is pinned by nothing.
-        files = {one.relative_to(source).as_posix(): one.read_bytes() for one in sorted(source.rglob("*.py"))}
-        return _Found("path", "", Message(), files)
+        return _Found("path", "", Message(), dict(_python_files(spec, source)))
+    if path.exists() and not path.is_file():
+        raise RecipeError(f"packages.path of {spec.name}: {path} is neither a file nor a folder.")
     try:
         archive = path.read_bytes()
     except OSError as error:
@@ -139,10 +141,19 @@ def _at_path(spec: PackageSpec) -> _Found:
     return _Found("path", metadata.get("Version") or "", metadata, members)
 
 
+def _python_files(spec: PackageSpec, folder: Path) -> Iterator[tuple[str, bytes]]:
+    try:
+        for path in files_inside(folder):
+            if path.suffix == ".py":
+                yield path.relative_to(folder).as_posix(), path.read_bytes()
+    except PathRefused as error:
+        raise RecipeError(f"packages.path of {spec.name}: {error}; take it out.") from error
+
+
 def _wheel(archive: bytes) -> Iterator[tuple[str, bytes]]:
     with zipfile.ZipFile(io.BytesIO(archive)) as wheel:
-        wanted = [one for one in wheel.infolist() if _is_wanted(one.filename)]
-        _expect_small(sum(one.file_size for one in wanted))
+        wanted = [member for member in wheel.infolist() if _is_wanted(member.filename)]
+        _expect_small(sum(member.file_size for member in wanted))
         for one in wanted:
             yield one.filename, wheel.read(one)
 
@@ -150,8 +161,8 @@ def _wheel(archive: bytes) -> Iterator[tuple[str, bytes]]:
 def _sdist(archive: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield members without the folder that they all lie in, nor `src`."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as sdist:
-        wanted = [one for one in sdist.getmembers() if one.isfile() and _is_wanted(one.name)]
-        _expect_small(sum(one.size for one in wanted))
+        wanted = [member for member in sdist.getmembers() if member.isfile() and _is_wanted(member.name)]
+        _expect_small(sum(member.size for member in wanted))
         for member in wanted:
             opened = sdist.extractfile(member)
             parts = PurePosixPath(member.name).parts[1:]
@@ -174,13 +185,12 @@ def _expect_small(size: int) -> None:
 def _code_files(found: Mapping[str, bytes]) -> Iterator[CodeFile]:
     """Yield the files of the package that are text, in order of paths."""
     for path, data in sorted(found.items()):
-        names = _names_of(path)
-        if not _is_code(path) or not all(map(str.isidentifier, names)):
+        if not _is_code(path) or not is_relative_path(path, kind=read_python_path):
             continue
-        text = _decoded(data)
+        text = _decode_file(data)
         if text is None:
             continue
-        yield CodeFile(path=path, module=_module_name(names), text=text, content=text_digest(text))
+        yield CodeFile(path=path, module=_module_name(_names_of(path)), text=text, content=text_digest(text))
 
 
 def _texts_beside(found: _Found) -> dict[str, str]:
@@ -193,7 +203,7 @@ def _texts_beside(found: _Found) -> dict[str, str]:
         return texts
     for path, data in sorted(found.files.items()):
         is_read = PurePosixPath(path).suffix in (".py", *DOC_SUFFIXES) and not _is_code(path)
-        text = _decoded(data) if is_read else None
+        text = _decode_file(data) if is_read else None
         if text is not None:
             texts[path] = text
     description = found.metadata.get_payload()
@@ -211,7 +221,7 @@ def _is_code(path: str) -> bool:
     return path.endswith(".py") and NOT_THE_PACKAGE.isdisjoint(_names_of(path))
 
 
-def _decoded(data: bytes) -> str | None:
+def _decode_file(data: bytes) -> str | None:
     """Return a file's text with line feeds alone; None for one that is no text."""
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")

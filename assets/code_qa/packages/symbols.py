@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from assets.code_qa.packages.imports import parsed
+from assets.code_qa.packages.imports import parse_file
 from assets.code_qa.records.sources import CodeFile, CodeSymbol, SymbolKind
 
 MOST_LINES = 60  # of a symbol's source
@@ -32,7 +32,7 @@ def symbols_of(file: CodeFile) -> Iterator[CodeSymbol]:
     if not _is_public(file):
         return
     lines = file.text.split("\n")
-    for node in parsed(file.text).body:
+    for node in parse_file(file.text).body:
         kind, name = _kind_and_name(node)
         if kind is None or name.startswith("_"):
             continue
@@ -56,7 +56,7 @@ def _is_public(file: CodeFile) -> bool:
 
 def functions_in(file: CodeFile) -> list[Function]:
     """Return the functions at the file's top level."""
-    return [node for node in parsed(file.text).body if isinstance(node, ast.FunctionDef)]
+    return [node for node in parse_file(file.text).body if isinstance(node, ast.FunctionDef)]
 
 
 def function_in(file: CodeFile, name: str) -> Function:
@@ -133,12 +133,12 @@ def _takes_literals(function: Function) -> bool:
         return False
     if not needed and not parameters_with_default(function):
         return False
-    return all(one.annotation is None or _names_in(one.annotation) <= LITERAL_NAMES for one in needed)
+    return all(parameter.annotation is None or _names_in(parameter.annotation) <= LITERAL_NAMES for parameter in needed)
 
 
 def _is_wrapped(function: Function) -> bool:
     """Return True where it has a decorator other than a cache."""
-    return any(CACHES.isdisjoint(_names_in(one)) for one in function.decorator_list)
+    return any(CACHES.isdisjoint(_names_in(decorator)) for decorator in function.decorator_list)
 
 
 def _names_in(annotation: ast.expr) -> set[str]:

@@ -4,7 +4,7 @@ import ast
 from functools import lru_cache
 from typing import NamedTuple
 
-from assets.code_qa.packages.imports import parsed
+from assets.code_qa.packages.imports import parse_file
 from assets.code_qa.packages.reading import read_package
 from assets.code_qa.records.sources import CodeSources
 from assets.recipe.code_qa import PackageSpec
@@ -42,7 +42,7 @@ def _vocabulary(spec_json: str) -> CodeVocabulary:
     names: set[str] = set()
     for file in read_package(PackageSpec.model_validate_json(spec_json)).files:
         words.update(words_of(file.text))
-        for node in ast.walk(parsed(file.text)):
+        for node in ast.walk(parse_file(file.text)):
             match node:
                 case ast.Constant(value=value):
                     constants.update((str(value), repr(value)))

@@ -6,10 +6,19 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from assets.memory_items.tasks import TaskRecord
-from assets.records.answers import normalized
+from assets.records.answers import normalize_answer
 from assets.records.base import Name, Record, Text
 
 CallOutcome = Literal["returns", "raises"]
+
+
+def is_literal(text: str) -> bool:
+    """Return True for a literal of Python, which is read and never run."""
+    try:
+        ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 class CallResult(Record):
@@ -26,7 +35,9 @@ class CallResult(Record):
         return value if isinstance(value, str) and value.strip() == value and value else self.text
 
     @model_validator(mode="after")
-    def traceback_ends_in_the_exception(self) -> Self:
+    def text_is_of_the_outcome(self) -> Self:
+        if self.outcome == "returns" and not is_literal(self.text):
+            raise ValueError(f"{self.text[:60]!r} is no literal that a call returns.")
         last = self.traceback.rpartition("\n")[2]
         if self.traceback and last.partition(":")[0] != self.text:
             raise ValueError(f"The traceback ends in {last!r}, and the exception is {self.text}.")
@@ -59,8 +70,8 @@ class Behaviour(Record):
 
     @model_validator(mode="after")
     def near_misses_miss(self) -> Self:
-        answers = {normalized("code", self.result.answer)}
-        answers.update(normalized("code", near.result.answer) for near in self.near_misses)
+        answers = {normalize_answer("code", self.result.answer)}
+        answers.update(normalize_answer("code", near.result.answer) for near in self.near_misses)
         if len(answers) <= len(self.near_misses):
             raise ValueError(f"A near miss of {self.call} is the same answer as its result, or is there twice.")
         return self

@@ -1,13 +1,12 @@
-"""Records of code questions: decisions around a package, the notes that tell them, the question, and the accepted task."""
+"""Records of code questions: decisions around a package, the question, and the accepted task."""
 
 from pydantic import Field
 
 from assets.code_qa.records.behaviours import Behaviour
 from assets.code_qa.records.sources import CodeFile, CodePackage
 from assets.memory_items.documents import ItemDocument
-from assets.memory_items.facts import DocumentPlan, Fact, Hop, SourceDocument
+from assets.memory_items.facts import DocumentPlan, Hop
 from assets.memory_items.tasks import MemoryTask, TaskQuestion, TaskRecord
-from assets.records.base import GateRecord
 
 
 class CodeDecisions(TaskRecord):
@@ -21,15 +20,6 @@ class CodeDecisions(TaskRecord):
     plans: tuple[DocumentPlan, ...] = Field(description="the notes before they are written")
 
 
-class CodeDocuments(TaskRecord):
-    """The notes that a question is about, those beside them, and the facts that a reader found again in the former."""
-
-    documents: tuple[SourceDocument, ...] = Field(description="the question's own notes")
-    filler: tuple[SourceDocument, ...] = Field(description="notes on other agreements around the same package")
-    facts: tuple[Fact, ...] = Field(description="what the question's own notes state, with their places")
-    gate_records: tuple[GateRecord, ...] = Field(description="what readers found in each note")
-
-
 class CodeQuestion(TaskQuestion):
     """One question; `code`: what of the package is shown with it."""
 
@@ -40,12 +30,17 @@ class CodeQuestion(TaskQuestion):
         return self.code
 
 
-class CodeTask(MemoryTask):
+class PackageTask(MemoryTask):
     """An accepted question, with all that it takes to run its calls again: the package's files and the behaviours told."""
 
     package: CodePackage = Field(description="the package, pinned")
     files: tuple[CodeFile, ...] = Field(description="the files that the calls take")
     behaviours: tuple[Behaviour, ...] = Field(description="the calls that the notes tell, with their results")
+
+
+class CodeTask(PackageTask):
+    """An accepted question with what of the package is shown with it."""
+
     code: tuple[ItemDocument, ...] = Field(description="what of the package is shown with the question")
 
     @property

@@ -5,7 +5,9 @@ from typing import Literal
 from pydantic import Field
 
 from assets.memory_items.tasks import TaskRecord
+from assets.recipe.document_tasks import Operation
 from assets.records.base import Name, Record, Text
+from assets.records.paths import PythonPath
 
 SymbolKind = Literal["function", "class", "constant"]
 Origin = Literal["installed", "path"]
@@ -24,7 +26,7 @@ class CodePackage(Record):
 class CodeFile(Record):
     """One Python file of a package. Paths are relative to the folder from which the package is imported."""
 
-    path: Name = Field(description="its path, such as packaging/version.py")
+    path: PythonPath = Field(description="its path, such as packaging/version.py")
     module: Name = Field(description="the name by which it is imported")
     text: str = Field(description="its text, with line feeds alone")
     content: Name = Field(description="sha256 of its text")
@@ -35,7 +37,7 @@ class CodeSymbol(Record):
 
     symbol_id: Name = Field(description="module and name, as in packaging.version.parse")
     kind: SymbolKind = Field(description="function, class or constant")
-    path: Name = Field(description="the file in which it is defined")
+    path: PythonPath = Field(description="the file in which it is defined")
     line: int = Field(description="its first line, from 1, decorators included")
     signature: Text = Field(description="its first line of code without a body, such as def parse(version: str) -> Version")
     source: Text = Field(description="its lines; of a long one the first ones")
@@ -69,6 +71,7 @@ class CodeSources(TaskRecord):
     examples: tuple[CallExample, ...] = Field(
         default=(), description="calls that the package shows of functions of these modules"
     )
+    operation: Operation = Field(default="follow", description="what is asked of the facts")
     rival_first: bool = Field(default=False, description="whether what does not count comes first where notes disagree")
 
     def symbol(self, symbol_id: str) -> CodeSymbol:

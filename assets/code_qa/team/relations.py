@@ -136,7 +136,7 @@ RELATIONS: tuple[Relation, ...] = (
     ),
     Relation(OUTCOME, "call", "code", "`{subject}` ends in `{value}`", "the outcome of {x}", disputed=False),
 )
-# What a repair takes: the rule that a ticket settled, as an assertion of one call. It is no relation of code questions.
+# The rule that a ticket settled, as an assertion of one call. Session questions ask for it, and code questions do not.
 RULING = Relation("ruling", "ticket", "code", "{subject} settles that `{value}` holds", "the assertion that {x} settles")
 # The kinds of notes that are written about each kind of subject; each has a prompt of its own.
 NOTES_ABOUT: Mapping[str, tuple[str, ...]] = {

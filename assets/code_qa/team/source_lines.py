@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from assets.code_qa.packages.symbols import Function, function_in
 from assets.code_qa.records.sources import CodeFile, CodeSources
-from prompts.fence import neutralized
+from prompts.fence import neutralize_brackets
 
 MOST_LETTERS = 80  # of a line that is quoted
 NO_DOC = "nothing at all"
@@ -24,7 +24,7 @@ class SourceWords(NamedTuple):
 def source_words(sources: CodeSources, symbol_id: str) -> SourceWords:
     """Return what may be quoted of a function of the sources. Raises LookupError."""
     symbol = sources.symbol(symbol_id)
-    file = next(one for one in sources.files if one.path == symbol.path)
+    file = next(candidate for candidate in sources.files if candidate.path == symbol.path)
     function = function_in(file, symbol.name)
     name = f"`{symbol.name}`"
     # Marks of code would read as code of the note.
@@ -33,7 +33,7 @@ def source_words(sources: CodeSources, symbol_id: str) -> SourceWords:
     return SourceWords(
         name=name,
         signature=f"`{symbol.signature}`" if _is_plain(symbol.signature) else name,
-        doc=f'"{neutralized(doc)}"' if doc else NO_DOC,
+        doc=f'"{neutralize_brackets(doc)}"' if doc else NO_DOC,
         lines=lines or (f"{name} ({file.path}, line {function.lineno})",),
     )
 
@@ -52,4 +52,4 @@ def _deciding_lines(function: Function, file: CodeFile) -> Iterator[str]:
 
 
 def _is_plain(text: str) -> bool:
-    return "`" not in text and "{" not in text and neutralized(text) == text
+    return "`" not in text and "{" not in text and neutralize_brackets(text) == text

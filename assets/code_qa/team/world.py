@@ -3,10 +3,10 @@
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
-from assets.code_qa.packages.vocabulary import CodeVocabulary
-from assets.code_qa.records.behaviours import Behaviour, CallResult, NearMiss
+from assets.code_qa.packages.vocabulary import CodeVocabulary, code_vocabulary
+from assets.code_qa.records.behaviours import Behaviour, CallResult, CodeBehaviours, NearMiss
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.team.relations import (
     AS_OF,
@@ -27,9 +27,10 @@ from assets.code_qa.team.relations import (
 from assets.code_qa.team.source_lines import SourceWords, source_words
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
-from assets.memory_items.world.relations import NameKind, NameMaker, Relation, World, spoken
+from assets.memory_items.world.relations import FactWorld, NameKind, NameMaker, Relation, spoken
+from assets.recipe.code_qa import PackageRecipe
 from assets.text.words import folded, words_of
-from prompts.fence import neutralized
+from prompts.fence import neutralize_brackets
 
 GIVEN_NAMES = """
 Ada Adaeze Amir Anouk Bastian Bianca Bogdan Camila Cem Chiara Dalia Dario Deepa Eamon Elif Emeka Enzo Farah Fiona Gita Goran
@@ -101,16 +102,12 @@ def _wrapper(rng: SeededRandom) -> str:
     return f"{rng.choice(SERVICES)}_{rng.choice(WRAPPED)}_{rng.choice(WRAPPER_ENDS)}"
 
 
-def _number(rng: SeededRandom) -> int:
-    return NUMBERS[0] + rng.integer_below(NUMBERS[1] - NUMBERS[0])
-
-
 def name_kinds(package: str) -> Mapping[str, NameKind]:
     """Return the kinds of names of a team around this package; its tickets begin with letters of the package's name."""
     prefix = "".join(filter(str.isalpha, package))[:3].upper()
 
     def ticket(rng: SeededRandom) -> str:
-        return f"{prefix}-{_number(rng)}"
+        return f"{prefix}-{NUMBERS[0] + rng.integer_below(NUMBERS[1] - NUMBERS[0])}"
 
     def near_ticket(name: str, rng: SeededRandom) -> str:
         return f"{name[:-1]}{rng.integer_below(10)}"
@@ -139,13 +136,13 @@ class FunctionPatch(NamedTuple):
 def patches_of(behaviours: Iterable[Behaviour]) -> dict[str, FunctionPatch]:
     """Return by name a patch for each behaviour that has a changed result which nothing else reads like."""
     patches: dict[str, FunctionPatch] = {}
-    for one in behaviours:
-        for miss in one.near_misses:
-            if is_awkward(miss.change) or not _is_told(one.call, miss.result):
+    for behaviour in behaviours:
+        for miss in behaviour.near_misses:
+            if is_awkward(miss.change) or not _is_told(behaviour.call, miss.result):
                 continue
-            digest = hashlib.sha256(f"{one.call}\x1f{miss.change}".encode()).digest()
+            digest = hashlib.sha256(f"{behaviour.call}\x1f{miss.change}".encode()).digest()
             name = f"patch-{NUMBERS[0] + int.from_bytes(digest[:4]) % (NUMBERS[1] - NUMBERS[0])}"
-            patches.setdefault(name, FunctionPatch(name, one, miss))
+            patches.setdefault(name, FunctionPatch(name, behaviour, miss))
             break
     return patches
 
@@ -153,9 +150,9 @@ def patches_of(behaviours: Iterable[Behaviour]) -> dict[str, FunctionPatch]:
 def executed_values(behaviours: Sequence[Behaviour]) -> dict[tuple[str, str], str]:
     """Return what was executed, by subject and relation: outcomes of calls, and what patches do."""
     values: dict[tuple[str, str], str] = {}
-    for one in behaviours:
-        values[one.call, OUTCOME] = one.result.text
-    for patch in patches_of(tellable(behaviours)).values():
+    for behaviour in behaviours:
+        values[behaviour.call, OUTCOME] = behaviour.result.text
+    for patch in patches_of(keep_tellable(behaviours)).values():
         for relation, value in patch.values.items():
             values[patch.name, relation] = value
     return values
@@ -163,15 +160,15 @@ def executed_values(behaviours: Sequence[Behaviour]) -> dict[tuple[str, str], st
 
 def is_awkward(text: str) -> bool:
     """Return True for a text that would not stand in a note as it is, or not reach a reader as it is."""
-    return AWKWARD.search(text) is not None or neutralized(text) != text
+    return AWKWARD.search(text) is not None or neutralize_brackets(text) != text
 
 
-def tellable(behaviours: Sequence[Behaviour]) -> list[Behaviour]:
+def keep_tellable(behaviours: Sequence[Behaviour]) -> list[Behaviour]:
     """Return behaviours that notes can tell and questions ask for: results that nothing else reads like, no two calls alike."""
     found: dict[str, Behaviour] = {}
-    for one in behaviours:
-        if _is_told(one.call, one.result):
-            found.setdefault(folded(one.call), one)
+    for behaviour in behaviours:
+        if _is_told(behaviour.call, behaviour.result):
+            found.setdefault(folded(behaviour.call), behaviour)
     return list(found.values())
 
 
@@ -199,13 +196,13 @@ class TeamNames(NameMaker):
         super().__init__(rng, name_kinds(world.package), taken)
         self._vocabulary = world.vocabulary
         self._values = world.executed
-        self._functions = rng.shuffled([one for one in world.functions if one not in taken])
+        self._functions = rng.shuffled([function for function in world.functions if function not in taken])
         # A call in which a taken name stands would tell it as well.
         told = tuple(name.strip("'\"") for name in taken)
         free: list[Behaviour] = []
-        for one in world.behaviours:
-            if one.result.text not in taken and not any(name in one.call for name in told):
-                free.append(one)
+        for behaviour in world.behaviours:
+            if behaviour.result.text not in taken and not any(name in behaviour.call for name in told):
+                free.append(behaviour)
         self._behaviours = rng.shuffled(free)
         unused: list[FunctionPatch] = []
         for patch in world.patches.values():
@@ -221,11 +218,11 @@ class TeamNames(NameMaker):
         return words[-1 if words[-1].isdigit() else 0] not in self._vocabulary.words
 
     def new(self, kind: str) -> str:
-        return self._real(kind, "") if kind in CODE_KINDS else super().new(kind)
+        return self._draw_real(kind, "") if kind in CODE_KINDS else super().new(kind)
 
-    def alike(self, kind: str, name: str) -> str:
+    def similar_name(self, kind: str, name: str) -> str:
         """Return a call of the same function, a function of the same module, where there is one."""
-        return self._real(kind, name) if kind in CODE_KINDS else super().alike(kind, name)
+        return self._draw_real(kind, name) if kind in CODE_KINDS else super().similar_name(kind, name)
 
     def value(self, relation: Relation, *, subject: str, other_than: Set[str], rng: SeededRandom) -> str:
         if relation.name in EXECUTED:
@@ -238,21 +235,25 @@ class TeamNames(NameMaker):
             if relation.value != "number" or not self._vocabulary.has(value):
                 return value
 
-    def _real(self, kind: str, like: str) -> str:
+    def _draw_real(self, kind: str, like: str) -> str:
         """Return a function, a call or a patch that was not there before. Raises LookupError where there is none left."""
         function = like.partition("(")[0]
         if kind == "function":
             module = like.rpartition(".")[0]
-            name = _first([one for one in self._functions if one.rpartition(".")[0] == module] or self._functions, kind)
+            name = _first(
+                [symbol_id for symbol_id in self._functions if symbol_id.rpartition(".")[0] == module] or self._functions, kind
+            )
             self._functions.remove(name)
             return name
         if kind == "patch":
             patch = _first(self._patches, kind)
             self._forget(patch.behaviour.call)
             self._forget(patch.miss.result.text)
-            self._patches = [one for one in self._patches if one.name != patch.name]
+            self._patches = [other for other in self._patches if other.name != patch.name]
             return patch.name
-        taken = _first([one for one in self._behaviours if one.symbol_id == function] or self._behaviours, kind)
+        taken = _first(
+            [behaviour for behaviour in self._behaviours if behaviour.symbol_id == function] or self._behaviours, kind
+        )
         self._forget(taken.call)
         self._forget(taken.result.text)
         return taken.call
@@ -260,7 +261,9 @@ class TeamNames(NameMaker):
     def _forget(self, text: str) -> None:
         """Take out calls that are this one or come to this, and patches that break such a call, come to this or turn this."""
         same = folded(text)
-        self._behaviours = [one for one in self._behaviours if same not in (folded(one.call), folded(one.result.text))]
+        self._behaviours = [
+            behaviour for behaviour in self._behaviours if same not in (folded(behaviour.call), folded(behaviour.result.text))
+        ]
         kept: list[FunctionPatch] = []
         for patch in self._patches:
             texts = (patch.behaviour.call, patch.behaviour.result.text, patch.miss.result.text, patch.miss.change)
@@ -278,7 +281,7 @@ def _first(pool: Sequence[T], kind: str) -> T:
     return pool[0]
 
 
-class TeamWorld(World):
+class TeamWorld(FactWorld):
     """A team's notes on a package. `behaviours` are those that notes may tell."""
 
     tell_prompts = tuple(f"code_documents/{kind.replace(' ', '_')}" for kind in NOTE_KINDS)
@@ -296,42 +299,47 @@ class TeamWorld(World):
     def __init__(self, sources: CodeSources, behaviours: Sequence[Behaviour], vocabulary: CodeVocabulary) -> None:
         self._sources = sources
         self.package = sources.package.name
-        self.functions = [one.symbol_id for one in sources.symbols if one.kind == "function"]
-        self.behaviours = tellable(behaviours)
+        self.functions = [symbol.symbol_id for symbol in sources.symbols if symbol.kind == "function"]
+        self.behaviours = keep_tellable(behaviours)
         self.patches = patches_of(self.behaviours)
         self.executed = executed_values(behaviours)
         self.vocabulary = vocabulary
-        self._calls = {one.call: one for one in self.behaviours}
+        self._calls = {behaviour.call: behaviour for behaviour in self.behaviours}
         unknown: set[str] = set()
-        if len({folded(one.result.text) for one in self.behaviours}) < FEWEST_CALLS:
+        if len({folded(behaviour.result.text) for behaviour in self.behaviours}) < FEWEST_CALLS:
             unknown.update(("call", "patch"))
         if len(self.patches) < FEWEST_PATCHES:
             unknown.add("patch")
-        self.relations = [one for one in RELATIONS if unknown.isdisjoint((one.subject, one.value))]
+        self.relations = [relation for relation in RELATIONS if unknown.isdisjoint((relation.subject, relation.value))]
+
+    @classmethod
+    def of(cls, sources: CodeSources, behaviours: CodeBehaviours, recipe: PackageRecipe) -> Self:
+        """Return the team of a question."""
+        return cls(sources, behaviours.behaviours, code_vocabulary(sources, recipe.packages))
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> TeamNames:
         return TeamNames(self, SeededRandom(*path), taken)
 
     def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
         """Return relations of which one is about code; the first may be disputed, and longer paths end as `ENDS` says."""
-        starts = [one for one in self.relations if one.disputed]
-        known = {one.name for one in self.relations}
-        end = rng.choice([one for one in ENDS if one in known or not one]) if hops > 1 else ""
+        starts = [relation for relation in self.relations if relation.disputed]
+        known = {relation.name for relation in self.relations}
+        end = rng.choice([known_end for known_end in ENDS if known_end in known or not known_end]) if hops > 1 else ""
         while True:
             path = [rng.choice(starts)]
             while len(path) < hops:
-                fitting = [one for one in self.relations_of(path[-1].value) if one not in path]
+                fitting = [relation for relation in self.relations_of(path[-1].value) if relation not in path]
                 if not fitting:
                     break
                 path.append(rng.choice(fitting))
-            about_code = any(CODE_KINDS & {one.subject, one.value} for one in path)
+            about_code = any(CODE_KINDS & {relation.subject, relation.value} for relation in path)
             if len(path) == hops and about_code and end == _end(path[-1]):
                 return path
 
     def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str]:
         """Return the outcome of a call that a note shows beside, of the function that it is about where there is one."""
         function = self._function_of(hop.subject) or self._function_of(hop.value)
-        return self.relation(OUTCOME), names.alike("call", function)
+        return self.relation(OUTCOME), names.similar_name("call", function)
 
     def _function_of(self, name: str) -> str:
         """Return the function that a function, a call or a patch is about; empty for another name."""
@@ -369,7 +377,7 @@ class TeamWorld(World):
         return {
             "author": names.new("person"),
             "colleague": names.new("person"),
-            "date": spoken(max(one.as_of for one in plan.statements)),
+            "date": spoken(max(statement.as_of for statement in plan.statements)),
             "weekday": rng.choice(WEEKDAYS),
             "few": rng.choice(FEW),
             "function": words.name,
@@ -380,7 +388,7 @@ class TeamWorld(World):
 
     def _words_of_function(self, plan: DocumentPlan, rng: SeededRandom) -> SourceWords:
         """Return words of the function whose call the note shows; else of one that it names, else of any one."""
-        shown = [one for one in plan.statements if one.relation in SHOWN]
+        shown = [statement for statement in plan.statements if statement.relation in SHOWN]
         for statement in (*shown, *plan.statements):
             function = self._function_of(statement.subject) or self._function_of(statement.value)
             if function:
@@ -400,7 +408,7 @@ def stands_in_code(statement: Statement, sources: CodeSources, vocabulary: CodeV
 
     A function is no decision; that one function takes another's place is, and then neither may name the other.
     """
-    functions = {one.symbol_id: one for one in sources.symbols}
+    functions = {symbol.symbol_id: symbol for symbol in sources.symbols}
     for text in (statement.subject, statement.value):
         if text in functions or "(" in text:
             continue

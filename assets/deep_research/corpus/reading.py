@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from pyarrow import ArrowException
 
 from assets.recipe.loading import RecipeError
+from assets.records.paths import PathRefused, files_inside
 
 MARKDOWN = (".md", ".markdown")
 PARQUET = ".parquet"
@@ -47,8 +48,8 @@ def read_documents(paths: tuple[str, ...], license_name: str) -> tuple[RealDocum
     """Return all documents in order of their ids. Raises RecipeError where there is none, or a license is not known."""
     documents: list[RealDocument] = []
     for path in paths:
-        documents += [one for one in _read(Path(path), license_name) if one.lines]
-    documents.sort(key=lambda one: one.document_id)
+        documents += [document for document in _read(Path(path), license_name) if document.lines]
+    documents.sort(key=lambda document: document.document_id)
     if not documents:
         raise RecipeError(f"source.paths has no HTML, Markdown, text or Parquet document: {', '.join(paths)}.")
     for before, after in pairwise(documents):
@@ -72,9 +73,12 @@ def corpus_digest(documents: tuple[RealDocument, ...]) -> str:
 
 def _read(path: Path, license_name: str) -> Iterator[RealDocument]:
     if path.is_dir():
-        for file in sorted(path.rglob("*")):
-            if file.suffix.lower() in SUFFIXES:
-                yield from _read_file(file, file.relative_to(path).as_posix(), license_name)
+        try:
+            for file in files_inside(path):
+                if file.suffix.lower() in SUFFIXES:
+                    yield from _read_file(file, file.relative_to(path).as_posix(), license_name)
+        except PathRefused as error:
+            raise RecipeError(f"source.paths: {error}; take it out, or name the file that it leads to.") from error
     elif path.is_file():
         yield from _read_file(path, path.name, license_name)
     else:

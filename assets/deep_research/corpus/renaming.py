@@ -30,8 +30,8 @@ def renamed_sources(world: TaskWorld, *, recipe: DeepResearchRecipe) -> TaskSour
     for section in world.sections:
         document = SourceDocument(
             document_id=section.document_id,
-            title=renamed(section.title, registry),
-            text=renamed(section.text, registry),
+            title=rename_all(section.title, registry),
+            text=rename_all(section.text, registry),
             role="filler",
             source=section.source,
             license=section.license,
@@ -40,7 +40,7 @@ def renamed_sources(world: TaskWorld, *, recipe: DeepResearchRecipe) -> TaskSour
     return TaskSources(task_id=world.task_id, documents=tuple(documents), filler=(), renamed=len(registry))
 
 
-def renamed(text: str, registry: Mapping[str, str]) -> str:
+def rename_all(text: str, registry: Mapping[str, str]) -> str:
     """Return the text with every name of the registry replaced, all in one pass."""
     return WORD.sub(lambda word: registry.get(word[0], word[0]), text)
 

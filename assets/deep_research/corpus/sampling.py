@@ -49,7 +49,7 @@ def corpus_worlds(recipe: DeepResearchRecipe, unit: Unit) -> Iterator[tuple[int,
             f"A task of {recipe.lengths[-1]} tokens takes documents of {wanted}, and source.paths has {sum(corpus.tokens)}."
         )
     for position in unit.positions:
-        places = _connected(corpus, wanted, SeededRandom(recipe.world_seed, "sections", position))
+        places = _draw_connected(corpus, wanted, SeededRandom(recipe.world_seed, "sections", position))
         sections = tuple(corpus.sections[place] for place in places)
         hops = num_hops_at(position, recipe)
         yield position, TaskWorld(task_id=task_id_at(position, recipe), hops=hops, sections=sections)
@@ -80,7 +80,7 @@ def read_corpus(paths: tuple[str, ...], license_name: str) -> Corpus:
     return Corpus(tuple(sections), tokens, {place: list(others) for place, others in linked.items()})
 
 
-def _connected(corpus: Corpus, wanted: int, rng: SeededRandom) -> list[int]:
+def _draw_connected(corpus: Corpus, wanted: int, rng: SeededRandom) -> list[int]:
     """Return places of sections around one drawn at random, until they have as many tokens as wanted; then in order."""
     found: set[int] = set()
     tokens = 0

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import Role
 from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
-from assets.memory_items.world.relations import Relation, World, comparable, nearby_values, random_date
+from assets.memory_items.world.relations import FactWorld, Relation, comparable, nearby_values, random_date
 from assets.recipe.document_tasks import Operation
 
 PARALLEL_CHAINS = 2
@@ -30,7 +30,7 @@ class FactCluster:
 
 
 def make_cluster(
-    world: World,
+    world: FactWorld,
     hops: int,
     *,
     path: Sequence[object],
@@ -58,7 +58,7 @@ def _ranks(chain: Sequence[Hop], operation: Operation) -> list[str]:
 class _ClusterMaker:
     def __init__(
         self,
-        world: World,
+        world: FactWorld,
         hops: int,
         path: Sequence[object],
         taken: frozenset[str],
@@ -79,7 +79,7 @@ class _ClusterMaker:
     def cluster(self) -> FactCluster:
         """Plan all documents; their order tells nothing."""
         chain, *parallel = self._chains()
-        if self._operation == "act":
+        if self._world.settles_with_several:
             return self._settled_with_several([chain, *parallel])
         weighed: list[Hop] = []
         if self._operation == "weigh":
@@ -105,16 +105,16 @@ class _ClusterMaker:
             self._plan_near_miss(hop, self._world.relation(hop.relation))
         return FactCluster(tuple(asked), tuple(sorted(self._plans, key=lambda plan: plan.document_id)))
 
-    def _settled_with_several(self, customers: Sequence[Sequence[Hop]]) -> FactCluster:
-        """Plan the same documents for each customer. The first is asked about; the last one has a name like the first's.
+    def _settled_with_several(self, subjects: Sequence[Sequence[Hop]]) -> FactCluster:
+        """Plan the same documents for each subject. The first is asked about; the last one has a name like the first's.
 
-        A customer whom more documents speak of than of any other would be known as the one who is asked about.
+        A subject that more documents speak of than of any other would be known as the one that is asked about.
         """
-        chain = customers[0]
+        chain = subjects[0]
         superseded = self._rng.sample(range(len(chain)), 1 + len(chain) // 4)
-        for place, hops in enumerate(customers):
+        for place, hops in enumerate(subjects):
             role: Role = "near_miss" if place == PARALLEL_CHAINS else "sibling"
-            rivals = customers[(place + 1) % len(customers)]
+            rivals = subjects[(place + 1) % len(subjects)]
             for number, hop in enumerate(hops):
                 if number not in superseded:
                     self._plan_undisputed(role if place else "support", hop)
@@ -131,11 +131,11 @@ class _ClusterMaker:
         ends: set[str] = set()
         for number in range(1 + self._parallel_chains):
             if self._operation == "count":
-                chains.append(self._counted(more=COUNTED_BESIDE[number]))
+                chains.append(self._draw_counted(more=COUNTED_BESIDE[number]))
             elif self._operation == "most":
-                chains.append(self._compared(ends))
-            elif self._operation == "act":
-                chains.append(self._settled(ends, like=chains[0][0].subject if number == PARALLEL_CHAINS else ""))
+                chains.append(self._draw_compared(ends))
+            elif self._world.settles_with_several:
+                chains.append(self._draw_settled(ends, like=chains[0][0].subject if number == PARALLEL_CHAINS else ""))
             else:
                 hops: list[Hop] = []
                 for relations in self._paths:
@@ -154,7 +154,7 @@ class _ClusterMaker:
         ends.add(subject)
         return chain
 
-    def _counted(self, *, more: int) -> list[Hop]:
+    def _draw_counted(self, *, more: int) -> list[Hop]:
         """Return a chain to a value, if there is one, and several subjects that have this value, so many more than planned."""
         *leading, members = self._paths
         chain = self._chain(leading[0], set()) if leading else []
@@ -164,13 +164,13 @@ class _ClusterMaker:
             chain.append(Hop(subject=self._names.new(relation.subject), relation=relation.name, value=value))
         return chain
 
-    def _settled(self, ends: set[str], *, like: str) -> list[Hop]:
+    def _draw_settled(self, ends: set[str], *, like: str) -> list[Hop]:
         """Return what was settled of several matters with one new subject; no value is among those at the ends so far.
 
         The subject's name is easily taken for the one that is given, if any.
         """
         kind = self._relations[0].subject
-        subject = self._names.alike(kind, like) if like else self._names.new(kind)
+        subject = self._names.similar_name(kind, like) if like else self._names.new(kind)
         hops: list[Hop] = []
         for relation in self._relations:
             value = self._value(relation, subject, ends)
@@ -178,7 +178,7 @@ class _ClusterMaker:
             hops.append(Hop(subject=subject, relation=relation.name, value=value))
         return hops
 
-    def _compared(self, ends: set[str]) -> list[Hop]:
+    def _draw_compared(self, ends: set[str]) -> list[Hop]:
         """Return a number or date of several subjects, and another value of the one with the greatest."""
         *compared, then = self._paths
         hops: list[Hop] = []
@@ -260,7 +260,7 @@ class _ClusterMaker:
 
     def _plan_near_miss(self, hop: Hop, relation: Relation) -> None:
         """The same said of a subject whose name is easily taken for the chain's."""
-        subject = self._names.alike(relation.subject, hop.subject)
+        subject = self._names.similar_name(relation.subject, hop.subject)
         value = self._value(relation, subject, {hop.value})
         self._plan_undisputed("near_miss", hop.model_copy(update={"subject": subject, "value": value}))
 

@@ -143,7 +143,7 @@ class NameMaker:
         """Return an entity that was not there before. Raises LookupError where there is none left."""
         return self._unlike_others(lambda: self._kinds[kind].new(self._rng))
 
-    def alike(self, kind: str, name: str) -> str:
+    def similar_name(self, kind: str, name: str) -> str:
         """Return a new entity of the same kind that is easily taken for this one. Raises LookupError where none is left."""
         return self._unlike_others(lambda: self._kinds[kind].alike(name, self._rng))
 
@@ -182,7 +182,7 @@ class StatementForm:
     between: str = " "
 
 
-class World(ABC):
+class FactWorld(ABC):
     """An invented world: its relations, its kinds of documents, and the prompts that ask a writer for words.
 
     `title_slots` are what titles have to have, `text_slots` what texts may have, and `needed_slots` those of them that they
@@ -190,6 +190,7 @@ class World(ABC):
     listed, and `aside_statuses` those of what is said beside. `asides_elsewhere`: statements about others, at most, in each
     document; `days_apart`: how long before its main statement the others are of, at most, where 0 is any time.
     `shown_relations` are shown and not said. `shares_values`: whether a value of one subject may be said of another.
+    `settles_with_several`: whether the subjects beside the one that is asked about have as many documents as that one.
     """
 
     tell_prompt: str
@@ -205,6 +206,7 @@ class World(ABC):
     days_apart: int = 0
     shown_relations: frozenset[str] = frozenset()
     shares_values: bool = True
+    settles_with_several: bool = False
 
     @abstractmethod
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
@@ -265,4 +267,4 @@ class World(ABC):
         raise LookupError(f"the relation {name}")
 
     def relations_of(self, kind: str) -> Sequence[Relation]:
-        return [one for one in self.relations if one.subject == kind]
+        return [relation for relation in self.relations if relation.subject == kind]

@@ -26,10 +26,9 @@ from assets.memory_items.documents import LABEL_WORDS, Role
 from assets.memory_items.facts import DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement
 from assets.memory_items.lengths import tokens_to_draw
 from assets.memory_items.world.clusters import PARALLEL_CHAINS, make_cluster
-from assets.memory_items.world.relations import Relation, SlotWords, World, spoken
+from assets.memory_items.world.relations import FactWorld, Relation, SlotWords, spoken
 from assets.recipe.document_tasks import DocumentTaskRecipe, Operation
 from assets.records.answers import read_date
-from assets.reporting.asset_description import Row
 from assets.text.words import count_tokens, words_of
 from prompts.catalogue import load_prompt
 
@@ -63,7 +62,7 @@ class Telling(BaseModel):
 class Tellings:
     """Ways to tell documents of each kind, and statements of each relation."""
 
-    world: World
+    world: FactWorld
     documents: Mapping[str, Sequence[Telling]]
     sentences: Mapping[str, Sequence[str]]
 
@@ -80,11 +79,11 @@ class Tellings:
         placed: list[PlacedStatement] = []
         for stated, following in zip(self._in_places(plan.statements, len(others)), others, strict=True):
             for statement in stated:
-                stated_as, start = self._stated(statement, frames, rng)
-                text = _appended(text, form.between, stated_as)
+                stated_as, start = self._state_in_frame(statement, frames, rng)
+                text = _append_text(text, form.between, stated_as)
                 value = len(text) - len(stated_as) + start
                 placed.append(PlacedStatement(statement=statement, start=value, end=value + len(statement.value)))
-            text = _appended(text, "\n\n", _with_slots(following, slots))
+            text = _append_text(text, "\n\n", _with_slots(following, slots))
         return SourceDocument(
             document_id=plan.document_id,
             title=_with_slots(telling.title, slots).strip(),
@@ -101,15 +100,15 @@ class Tellings:
 
     def _in_places(self, statements: Sequence[Statement], count: int) -> list[Sequence[Statement]]:
         """Return the statements of each place: those that are shown in the first, the others in equal shares, in order."""
-        shown = [one for one in statements if one.relation in self.world.shown_relations]
+        shown = [statement for statement in statements if statement.relation in self.world.shown_relations]
         places: list[Sequence[Statement]] = [shown] if shown and count > 1 else []
-        rest = [one for one in statements if one not in shown] if places else statements
+        rest = [statement for statement in statements if statement not in shown] if places else statements
         left = count - len(places)
         for number in range(left):
             places.append(rest[number * len(rest) // left : (number + 1) * len(rest) // left])
         return places
 
-    def _stated(self, statement: Statement, frames: Iterator[str], rng: SeededRandom) -> tuple[str, int]:
+    def _state_in_frame(self, statement: Statement, frames: Iterator[str], rng: SeededRandom) -> tuple[str, int]:
         """Return a sentence or a transcript that states it, and the place in it where its value begins."""
         words = self.world.source_words(statement.relation, statement.status)
         as_of = rng.choice(words).format(day=spoken(statement.as_of))
@@ -128,7 +127,7 @@ class Tellings:
         return sentence, len(before)
 
 
-def _appended(text: str, between: str, more: str) -> str:
+def _append_text(text: str, between: str, more: str) -> str:
     """Return the text with more behind it; `between` goes where neither has white space. A transcript is a paragraph."""
     if more.startswith("\n"):
         text = text.rstrip()
@@ -145,7 +144,7 @@ def _with_slots(template: str, slots: Mapping[str, SlotWords]) -> str:
     return SLOT.sub(words, template)
 
 
-async def ask_tellings(world: World, *, task_id: str, recipe: DocumentTaskRecipe, model: LanguageModel) -> Tellings:
+async def ask_tellings(world: FactWorld, *, task_id: str, recipe: DocumentTaskRecipe, model: LanguageModel) -> Tellings:
     """Ask the writer for a set of tellings; tasks of one style ask for the same, which is paid once."""
     style = SeededRandom(recipe.world_seed, task_id, "style").integer_below(recipe.num_styles)
     writer = _Writer(world, recipe, style, model)
@@ -160,7 +159,7 @@ async def ask_tellings(world: World, *, task_id: str, recipe: DocumentTaskRecipe
 
 @dataclass(frozen=True)
 class _Writer:
-    world: World
+    world: FactWorld
     recipe: DocumentTaskRecipe
     style: int
     model: LanguageModel
@@ -204,7 +203,7 @@ def _usable(items: Sequence[T], problems: Callable[[T], Iterable[str]]) -> list[
     return usable
 
 
-def _telling_schema(world: World, kind: str) -> SchemaPart:
+def _telling_schema(world: FactWorld, kind: str) -> SchemaPart:
     """Return the schema of a template of a document of this kind; servers that enforce it forget no slot."""
     fields = {
         "title": _line_with(world.title_slots, between=f"({PLAIN}|{ANY_SLOT})"),
@@ -224,7 +223,7 @@ def _line_with(slots: Sequence[str], *, between: str = PLAIN, end: str = "") -> 
     return SchemaPart(TEXT.core, {**TEXT.json_schema, "pattern": f"^({'|'.join(orders)}){re.escape(end)}$"})
 
 
-def telling_problems(telling: Telling, world: World, *, kind: str) -> Iterator[str]:
+def telling_problems(telling: Telling, world: FactWorld, *, kind: str) -> Iterator[str]:
     """Yield a sentence for each reason why a template of a document of this kind cannot be used."""
     title_slots = set(SLOT.findall(telling.title))
     if not set(world.title_slots) <= title_slots <= world.text_slots:
@@ -274,7 +273,7 @@ def _label_problems(template: str) -> Iterator[str]:
         yield f"the word {word!r} would tell what the document is there for; write without it."
 
 
-def placed_facts(document: SourceDocument, world: World) -> list[Fact]:
+def placed_facts(document: SourceDocument, world: FactWorld) -> list[Fact]:
     """Return the statements of an invented document as facts; dates in ISO form."""
     facts: list[Fact] = []
     for number, placed in enumerate(document.statements):
@@ -334,9 +333,8 @@ def told_filler(
     for hops, parallel_chains in SMALL_CLUSTERS:
         if hops > recipe.max_hops:
             continue
-        operation: Operation = "act" if "act" in recipe.operations_of(hops) else "follow"
         with suppress(LookupError):  # where entities are used up, lengths are met by fewer clusters, or not at all
-            yield from filler.cluster(number, hops=hops, parallel_chains=parallel_chains, operation=operation)
+            yield from filler.cluster(number, hops=hops, parallel_chains=parallel_chains)
         number += 1
 
 
@@ -357,8 +355,3 @@ class _Filler:
         for plan in SeededRandom(*path, "order").shuffled(cluster.plans):
             documents.append(self.tellings.document(plan, role="filler", path=path, cluster=f"filler {number}"))
         return documents
-
-
-def document_rows(documents: Iterable[SourceDocument]) -> list[Row]:
-    """Return documents as an asset's preview shows them."""
-    return [{"role": one.role, "title": one.title, "text": one.text} for one in documents]

@@ -37,7 +37,8 @@ def to_reference(episode: Episode) -> dict[str, Any]:
 
     Raises ReferenceError for what the shape cannot hold, such as fractions of a second.
     """
-    profile = episode.user_profile.model_dump(exclude={"user_id"})
+    # The cast is ours: the reference's shape has no place for it.
+    profile = episode.user_profile.model_dump(exclude={"user_id", "cast"})
     content = {
         "id": episode.user_id,
         "start_time": episode.start_date.isoformat(),
@@ -46,7 +47,7 @@ def to_reference(episode: Episode) -> dict[str, Any]:
         "periods": [_initial_period_out(episode.periods[0]), *map(_period_out, episode.periods[1:])],
         "qas": list(map(_question_out, episode.questions)),
     }
-    with _named(repr(episode.user_id)), errors_at(""):
+    with _naming_item(repr(episode.user_id)), errors_at(""):
         return ItemSchema.model_validate(content).model_dump()
 
 
@@ -56,7 +57,7 @@ def episode_from_reference(item: object, *, position: int | None = None) -> Epis
     Raises ReferenceError with one sentence when writing the episode again would not give the same item.
     `position`, the item's index in its array, only serves that sentence.
     """
-    with _named(_name(item, position)):
+    with _naming_item(_name(item, position)):
         with errors_at(""):
             parsed = ItemSchema.model_validate(item)
         # The format is defined by programs, so only writing it again shows that all was read.
@@ -72,7 +73,7 @@ def lossless(item: object, episode: Episode) -> Episode:
 
 
 @contextmanager
-def _named(item: str) -> Generator[None, None, None]:
+def _naming_item(item: str) -> Generator[None, None, None]:
     try:
         yield
     except SchemaError as error:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Union, cast, get_args, get_origin
 from pydantic import BaseModel
 
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
-from assets.amemgym.records.report import LeftOut
+from assets.amemgym.records.user import LeftOut
 from assets.reporting.plurals import counted, is_or_are
 from dataset_card.amemgym.reference.data_json import json_items, lossless
 from dataset_card.amemgym.reference.read import episode_of, question_id, question_of
@@ -69,8 +69,8 @@ class ImportedData:
         """Yield what is not as in the file; nothing of a file that is read as it is."""
         for mended, count in self.mended.items():
             yield f"{mended}: {counted(count, 'time')}."
-        users = [one for one in self.left_out if not one.question_id]
-        questions = [one for one in self.left_out if one.question_id]
+        users = [item for item in self.left_out if not item.question_id]
+        questions = [item for item in self.left_out if item.question_id]
         if users:
             yield _left_out_sentence(users, counted(self.users, "user"))
         if questions:
@@ -79,9 +79,9 @@ class ImportedData:
 
 def _left_out_sentence(left_out: list[LeftOut], whole: str) -> str:
     reasons: list[str] = []
-    for one in left_out[:REASONS]:
-        name = f"{one.user_id} {one.question_id}" if one.question_id else one.user_id
-        reasons.append(f"{name}: {one.reason}")
+    for item in left_out[:REASONS]:
+        name = f"{item.user_id} {item.question_id}" if item.question_id else item.user_id
+        reasons.append(f"{name}: {item.reason}")
     if len(left_out) > REASONS:
         reasons.append(f"{len(left_out) - REASONS} more")
     return f"{len(left_out)} of {whole} cannot be used and {is_or_are(len(left_out))} left out: {'; '.join(reasons)}."
@@ -172,7 +172,7 @@ def _objects(content: Any, name: str) -> list[dict[str, Any]]:
     """Return the objects in the list under a key; none where there is no such list."""
     found: object = cast(dict[str, Any], content).get(name) if isinstance(content, dict) else None
     values = cast(list[Any], found) if isinstance(found, list) else []
-    return [cast(dict[str, Any], one) for one in values if isinstance(one, dict)]
+    return [cast(dict[str, Any], value) for value in values if isinstance(value, dict)]
 
 
 def _add_starts(item: Any, mended: Counter[str]) -> None:
@@ -233,15 +233,15 @@ def mend(value: Any, shape: Any, mended: Counter[str]) -> Any:
     origin = get_origin(shape)
     inner = get_args(shape)
     if origin is list and isinstance(value, list):
-        return [mend(one, inner[0], mended) for one in cast(list[Any], value)]
+        return [mend(item, inner[0], mended) for item in cast(list[Any], value)]
     if origin is dict and isinstance(value, dict):
         fields: dict[Any, Any] = {}
-        for key, one in cast(dict[Any, Any], value).items():
-            fields[mend(key, inner[0], mended)] = mend(one, inner[1], mended)
+        for key, inner_value in cast(dict[Any, Any], value).items():
+            fields[mend(key, inner[0], mended)] = mend(inner_value, inner[1], mended)
         return fields
     if origin in (Union, types.UnionType) and value is not None:
         # Only "or None" occurs in the schema.
-        return mend(value, next(one for one in inner if one is not type(None)), mended)
+        return mend(value, next(option for option in inner if option is not type(None)), mended)
     if isinstance(shape, type) and issubclass(shape, BaseModel) and isinstance(value, dict):
         return _mended_object(cast(dict[str, Any], value), shape, mended)
     return value
@@ -254,14 +254,14 @@ def _mended_object(value: dict[str, Any], shape: type[BaseModel], mended: Counte
     for name in value.keys() - fields.keys():
         mended[f"The shape has no field {name!r}; its value is not read"] += 1
     found: dict[str, Any] = {}
-    for name, one in fields.items():
+    for name, declared in fields.items():
         default = DEFAULTS.get((shape, name), ...)
         if value.get(name) is None and default is not ... and (name not in value or default is not None):
             mended[f"A field {name!r} is missing; it is taken as {default!r}"] += 1
             found[name] = default
         elif name in value:
             # pydantic keeps an Annotated's first part and its validators apart.
-            annotated = Annotated[one.annotation, *one.metadata] if one.metadata else one.annotation
+            annotated = Annotated[declared.annotation, *declared.metadata] if declared.metadata else declared.annotation
             found[name] = mend(value[name], annotated, mended)
     return found
 
@@ -286,7 +286,7 @@ def _moment(value: Any, mended: Counter[str]) -> Any:
     found = _read(_in_utc, value)
     if found is None:
         return value
-    return _respelled(value, found.replace(microsecond=0).isoformat(sep=" "), mended)
+    return _respell_value(value, found.replace(microsecond=0).isoformat(sep=" "), mended)
 
 
 def _in_utc(value: str) -> datetime:
@@ -298,7 +298,7 @@ def _day(value: Any, mended: Counter[str]) -> Any:
     found = _read(datetime.fromisoformat, value)
     if found is None:
         return value
-    return _respelled(value, found.date().isoformat(), mended)
+    return _respell_value(value, found.date().isoformat(), mended)
 
 
 def _number(value: Any, mended: Counter[str]) -> Any:
@@ -318,7 +318,7 @@ def _read(parse: Any, value: Any) -> Any:
         return None
 
 
-def _respelled(value: str, spelled: str, mended: Counter[str]) -> str:
+def _respell_value(value: str, spelled: str, mended: Counter[str]) -> str:
     if spelled != value:
         mended["A date or time was written in another form"] += 1
     return spelled

@@ -1,13 +1,22 @@
 """From the reference's item to an episode: ids by position, golden options by their unique match."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime
+from functools import partial
 from typing import cast
 
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerChoice
-from assets.amemgym.records.state import ChatMessage, SchemaQuestion, Session, StateSchema, StateUpdate, StateVariable
+from assets.amemgym.records.state import (
+    ChatMessage,
+    SchemaQuestion,
+    Session,
+    SessionKind,
+    StateSchema,
+    StateUpdate,
+    StateVariable,
+)
 from dataset_card.amemgym.reference.schema import (
     ItemSchema,
     PeriodSchema,
@@ -73,11 +82,12 @@ def _period_in(period: PeriodSchema, *, index: int, item: ItemSchema) -> Episode
             # The initial period of a file lists its values as updates, and an episode's has none.
             if index > 0:
                 updates.append(StateUpdate(variable=name, old=cast(str, update.old), new=update.new))
+        changed = period.updates if index else period.state
         return EpisodePeriod(
             period_start=date.fromisoformat(period.period_start) if period.period_start else None,
             period_end=date.fromisoformat(period.period_end),
             period_summary=period.period_summary,
-            sessions=tuple(map(_session_in, period.sessions)),
+            sessions=tuple(map(partial(_session_in, changed=changed), period.sessions)),
             state=_in_order(period.state, item.state_schema),
             updates=tuple(updates),
             update_counts=period.update_cnts,
@@ -89,8 +99,19 @@ def _in_order(state: dict[str, str], schema: dict[str, list[str]]) -> dict[str, 
     return {name: state[name] for name in schema if name in state} | state
 
 
-def _session_in(session: SessionSchema) -> Session:
+def _session_in(session: SessionSchema, *, changed: Collection[str]) -> Session:
+    """Return the session; `changed`: the variables that its period changes, of the initial one all.
+
+    The file has no kinds of noise. What exposes nothing counts as `unrelated`, whatever it mentions.
+    """
+    exposed = session.exposed_states
+    kind: SessionKind = "tells"
+    if not exposed:
+        kind = "unrelated"
+    elif exposed.keys().isdisjoint(changed):
+        kind = "restates"
     return Session(
+        kind=kind,
         session_time=datetime.fromisoformat(session.session_time),
         event=session.event,
         exposed_states=session.exposed_states,

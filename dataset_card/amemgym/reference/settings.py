@@ -61,7 +61,7 @@ def read_settings(data_json: Path, overrides: Mapping[str, object]) -> tuple[Dat
     Raises SettingsError, OSError where the file beside it cannot be read.
     """
     path = Path(settings_path(str(data_json)))
-    beside = _parsed(path.read_bytes(), path.name) if path.is_file() else None
+    beside = _parse_settings(path.read_bytes(), path.name) if path.is_file() else None
     fields = {**(beside or DataSettings()).model_dump(), **overrides}
     try:
         settings = DataSettings.model_validate(fields)
@@ -75,15 +75,15 @@ def read_settings(data_json: Path, overrides: Mapping[str, object]) -> tuple[Dat
         source = f"{data_json.name} does not say rounds, language and dates; those of the paper's base are taken"
     else:
         source = f"By {path.name} beside it, {data_json.name} is in"
-    return settings, f"{source}: {settings.in_words}.{_given(overrides)}"
+    return settings, f"{source}: {settings.in_words}.{_list_overrides(overrides)}"
 
 
-def _parsed(content: bytes, name: str) -> DataSettings:
+def _parse_settings(content: bytes, name: str) -> DataSettings:
     try:
         return DataSettings.model_validate_json(content)
     except ValidationError as error:
         raise SettingsError(f"{name} cannot be read: {error.errors()[0]['msg']}; correct it, or remove it.") from error
 
 
-def _given(overrides: Mapping[str, object]) -> str:
+def _list_overrides(overrides: Mapping[str, object]) -> str:
     return f" Given here: {', '.join(overrides)}." if overrides else " --set FIELD=VALUE sets another."

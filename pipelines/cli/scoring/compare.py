@@ -11,27 +11,29 @@ from pipelines.cli.options import json_option
 from pipelines.cli.scoring.evaluate import RUN, run_record
 from pipelines.cli.terminal import TextConsole, print_json, print_markdown, print_plain
 from pipelines.errors import Problem
-from pipelines.evaluation.folder import read_run, runs_folder
+from pipelines.evaluation.folder import runs_folder
+from pipelines.evaluation.verifying.verdict import read_judged_run
 from pipelines.experiments.scoring.all_datasets import TITLE, all_datasets_table
+from pipelines.experiments.scoring.board_tables import leaderboard_table
 from pipelines.experiments.scoring.compare import compare_runs, comparison_report
 from pipelines.experiments.scoring.leaderboard import runs_by_dataset, write_leaderboard
-from pipelines.experiments.scoring.ranking import best_first, leaderboard_table
+from pipelines.experiments.scoring.ranking import best_first
 from pipelines.experiments.scoring.twins import twin_gaps, twin_report
 from pipelines.home import home
 
 
 def compare(
     runs: Annotated[list[str], typer.Argument(help=RUN)],
-    as_json: Annotated[bool, json_option("runs", "users", "pairs", "policies", "page", "twins instead, of twins")] = False,
+    as_json: Annotated[bool, json_option("runs", "users", "pairs", "page", "twins instead, of twins")] = False,
 ) -> None:
-    """Compare runs over the same users, in the terminal and as a page: differences with intervals, ranks on- and off-policy.
+    """Compare runs over the same users, in the terminal and as a page: differences with intervals.
 
     For runs on a release and on its twin, print each memory's gap between the two.
     """
     if len(runs) < 2:
         raise Problem("Give two or more runs to compare, by their folders or ids, as in: amemgym compare RUN RUN")
     folder = runs_folder(home())
-    found = list(map(partial(read_run, runs=folder), runs))
+    found = list(map(partial(read_judged_run, runs=folder), runs))
     twice = duplicates([run.manifest.run_id for run in found])
     if twice:
         raise Problem(f"{twice[0]} is named twice; name two different runs.")
@@ -45,7 +47,7 @@ def compare(
     results = compare_runs(found)
     page = write_leaderboard(results, runs=folder)
     if as_json:
-        parts = {"users": results.users, "pairs": results.pairs, "policies": results.policies, "page": str(page)}
+        parts = {"users": results.users, "pairs": results.pairs, "page": str(page)}
         print_json({"runs": list(map(run_record, results.runs)), **parts})
         return
     print_markdown(comparison_report(results))

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Literal, Optional
+from typing import Annotated, Optional
 
 import typer
 from rich.console import Console
@@ -15,13 +14,10 @@ from assets.llm.ports import BudgetReached
 from assets.reporting.plurals import counted
 from pipelines.cli.options import (
     DatasetArgument,
-    DataSettingsOption,
     QuietOption,
     json_option,
-    option,
-    options_of,
-    parse_overrides,
 )
+from pipelines.cli.scoring.run_options import evaluation_options
 from pipelines.cli.terminal import (
     LiveProgress,
     print_json,
@@ -34,98 +30,23 @@ from pipelines.errors import Problem
 from pipelines.evaluation.command import (
     EvaluationProgress,
     EvaluationRequest,
-    budget_of,
     check_memories,
     plan_evaluation,
     run_evaluation,
 )
 from pipelines.evaluation.folder import PAGE, FinishedRun, runs_folder
 from pipelines.evaluation.forecast import EvaluationForecast
-from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.records import RecallAt
-from pipelines.evaluation.report.formatting import format_estimate
 from pipelines.evaluation.report.markdown import run_report
+from pipelines.evaluation.report.numbers import format_estimate
 from pipelines.evaluation.run import Run
 from pipelines.experiments.scoring.all_datasets import share_fired
-from pipelines.experiments.scoring.compare import compare_runs
-from pipelines.experiments.scoring.leaderboard import write_leaderboard
-from pipelines.experiments.scoring.ranking import (
-    leaderboard_section,
-    run_warnings,
-    summary,
-)
+from pipelines.experiments.scoring.ranking import run_warnings, summary
 from pipelines.home import home
-from pipelines.memories.contract import MAX_REPLY_TOKENS
 from pipelines.memories.settings import swept_memories
-from pipelines.reward.fine_tuned import load_scorer
-from pipelines.reward.scoring import score_lines, score_run
 
 SCORING = "scores and report"
 RUN = "Folder or id of a finished run; the beginning of an id is enough."
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluateOptions:
-    """Options of an evaluation, in addition to its dataset and memories."""
-
-    model: str = option("One model for every chat role that has no option of its own.")
-    memory_model: str = option("Model for the memory's own work.")
-    embedding_model: str = option("Model for the memory's embeddings.")
-    user_model: str = option("Model that plays the user, and checks what it says.")
-    judge_model: str = option("Model that checks what the user says; by default the user's model.")
-    extra_body: Optional[list[str]] = option(  # noqa: RUF009 (its default is None)
-        "Further fields of requests to all chat models, or to one role's model: assistant, memory, embedding, user or judge.",
-        None,
-        metavar="[ROLE=]JSON",
-    )
-    tokens: Optional[int] = option(
-        "Most tokens that a memory may return; by default 100,000 in dialogues, 6,000 with documents.", None
-    )
-    reply_tokens: int = option("Most tokens of a reply, including a model's reasoning.", MAX_REPLY_TOKENS, least=1)
-    curve: str = option(
-        "Further token budgets at which all questions are asked too, as in 500,1000,4000.", metavar="TOKENS,..."
-    )
-    conditions: str = option(
-        "Conditions of isolated scores in addition to the memory itself; '' for none.", ",".join(CONDITIONS[1:])
-    )
-    arms: bool = option("Ask also with chance, stale, foreign and buried texts, as controls of gain and harm.", False)
-    probes: Literal["question", "none"] = option(
-        "Whether states are probed: for each question (as in the reference code), or not at all.", "question"
-    )
-    wording: Literal["own", "paper"] = option(
-        "Form of the questions: own, or the paper's, with its order of options and its prompt for notes.", "own"
-    )
-    recall_query: Literal["question-and-options", "question"] = option(
-        "The text of a memory's query in dialogues; the reasoner always sees the options.", "question-and-options"
-    )
-    recall_at: Optional[RecallAt] = option(  # noqa: RUF009 (its default is None)
-        "When an acting agent asks its memory: start (once), step (before each action), write (also before a call that "
-        "changes something) or tool (when the agent calls it). By default start; on tau2, swe and webarena step.",
-        None,
-    )
-    native_tools: bool = option("An acting agent uses tool calls of the model's API, not replies in JSON.", False)
-    window: Optional[int] = option(
-        "Tokens of an episode that stay in the agent's window; by default 2,000 on tau2, 8,000 on swe and webarena.",
-        None,
-        least=1,
-    )
-    users: Optional[int] = option("Number of users, or of tasks at all their lengths; by default all.", None, least=1)
-    replay: str = option(
-        "Off-policy: replay the dialogues of this run; on swe and webarena the first half of each of its episodes.",
-        metavar="RUN",
-    )
-    seed: int = option("Seed of the order of options, and of all calls.", 42, most=2**63 - 1)
-    again: bool = option("Evaluate again, even if there is a finished run of this plan.", False)
-    concurrency: int = option("Users, or tasks, evaluated at the same time.", 32, least=1)
-    deadline: int = option("Timeout in seconds of one call to a memory that is not built in.", 300, least=1)
-    settle: float = option("Seconds until a memory's writes can be recalled; a canary checks that they can.", 0.0, least=0)
-    in_process: bool = option(
-        "Run a memory's own code in this process, for debugging. The code could read the answers, so the run is marked.", False
-    )
-    max_cost: Optional[float] = option("US dollars that each run may spend, over all its starts; at the limit it pauses.", None)
-    max_tokens: Optional[int] = option("Tokens that each run may spend, over all its starts; at the limit it pauses.", None)
-    offline: bool = option("Ask no model; use recorded replies only.", False)
 
 
 MemoryOption = Annotated[
@@ -141,33 +62,27 @@ AssistantOption = Annotated[
 ]
 
 
-@options_of(EvaluateOptions, keyword="options")
+@evaluation_options()
 def evaluate(
     dataset: DatasetArgument,
     memory: MemoryOption = None,
     assistant: AssistantOption = None,
-    set_: DataSettingsOption = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Print models, calls, tokens and price of each run, and ask no model.")
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="Print all tables of the report, not just the scores.")] = False,
     quiet: QuietOption = False,
-    reward: Annotated[
-        Optional[Path], typer.Option(help="Model of `amemgym reward train`; prints its predicted score beside the true one.")
-    ] = None,
     as_json: Annotated[bool, json_option("runs", "page; with --plan: runs")] = False,
     *,
-    options: EvaluateOptions,
+    options: EvaluationOptions,
+    settings: Mapping[str, object],
 ) -> None:
     """Evaluate memories on a release of any benchmark, each with the same reasoner. Run it again to continue."""
-    request = evaluation_request(dataset, options, settings=parse_overrides(set_ or ()))
-    requests = [replace(request, memory=name) for name in each_once(memory)]
-    requests += [replace(request, memory=name, whole=True) for name in each_once(assistant)]
+    request = partial(EvaluationRequest, dataset, options=options, budget=options.budget, settings=settings)
+    requests = [request(name) for name in each_once(memory)]
+    requests += [request(name, whole=True) for name in each_once(assistant)]
     if not requests:
         raise Problem("Name what to evaluate with --memory, as in: amemgym evaluate demo --memory bm25 --memory full-history")
-    if reward and assistant:
-        raise Problem("--reward scores what a memory recalls, and --assistant recalls nothing; leave one of them out.")
-    model = load_scorer(reward) if reward else None  # refuse a bad file before the first call
     console = stderr_console()
     notice = cache(partial(print_plain, console))  # print each notice once for all memories
     if plan:
@@ -183,18 +98,18 @@ def evaluate(
             requests = run_to_end(check_memories(requests, home=home(), notice=notice))
         runs = [_evaluate(request, console, notice, quiet=quiet) for request in requests]
         if len(runs) > 1:
+            # Imported late, as in `_report`: a single run, which is what most evaluate, stands on no board.
+            from pipelines.experiments.scoring.compare import compare_runs
+            from pipelines.experiments.scoring.leaderboard import write_leaderboard
+
             page = write_leaderboard(compare_runs(runs), runs=folder)
-    scores = [score_run(folder / run.manifest.run_id, *model, name=run.manifest.memory.name) for run in runs] if model else []
     if as_json:
-        records = list(map(run_record, runs))
-        for record, score in zip(records, scores, strict=False):  # empty without a reward model
-            record["reward"] = score
-        print_json({"runs": records, "page": page and str(page)})
+        print_json({"runs": list(map(run_record, runs)), "page": page and str(page)})
         for warning in run_warnings(runs):
             print_plain(console, warning)
     else:
         print_markdown(_report(runs) if full else summary(runs))
-        for line in score_lines(scores, model[0]) if model else ():
+        for line in next(filter(None, (run.failed_question for run in runs)), ()):
             print_plain(console, line)
         _print_pages(runs, page, console=console)
         if not full:
@@ -219,7 +134,12 @@ def _refuse_errors(runs: Sequence[FinishedRun]) -> None:
 
 def _report(runs: Sequence[FinishedRun]) -> str:
     """Return all tables as Markdown: one run's report, or several runs' leaderboard followed by their tables."""
-    parts = [run_report(runs[0])] if len(runs) == 1 else [leaderboard_section(runs), *run_warnings(runs)]
+    if len(runs) == 1:
+        parts = [run_report(runs[0])]
+    else:
+        from pipelines.experiments.scoring.board_tables import leaderboard_section
+
+        parts = [leaderboard_section(runs), *run_warnings(runs)]
     parts += [f"{run.manifest.run_id}: {_latency(run)}" for run in runs]
     return "\n\n".join(parts)
 
@@ -239,66 +159,10 @@ def run_record(run: FinishedRun) -> dict[str, object]:
     return {"page": str(folder / PAGE), "fired": share_fired(run), **parts}
 
 
-def evaluation_request(
-    dataset: str, options: EvaluateOptions, *, memory: str = "", settings: Mapping[str, object] | None = None
-) -> EvaluationRequest:
-    """Return the request that the options describe. Raises Problem for a budget of zero or a malformed curve."""
-    budget = budget_of(max_cost_usd=options.max_cost, max_tokens=options.max_tokens)
-    chosen = EvaluationOptions(
-        model=options.model,
-        memory_model=options.memory_model,
-        embedding_model=options.embedding_model,
-        user_model=options.user_model,
-        judge_model=options.judge_model,
-        extra_body=tuple(options.extra_body or ()),
-        tokens=options.tokens,
-        reply_tokens=options.reply_tokens,
-        curve=_numbers("--curve", options.curve),
-        conditions=tuple(_words(options.conditions)),
-        arms=options.arms,
-        seed=options.seed,
-        probes=options.probes,
-        wording=options.wording,
-        settle=options.settle,
-        recall_query=options.recall_query,
-        recall_at=options.recall_at,
-        window=options.window,
-        native_tools=options.native_tools,
-        in_process=options.in_process,
-    )
-    return EvaluationRequest(
-        dataset,
-        memory,
-        chosen,
-        settings=settings or {},
-        users=options.users,
-        replayed=options.replay,
-        budget=budget,
-        items_at_once=options.concurrency,
-        cache="replay" if options.offline else "use",
-        again=options.again,
-        deadline=options.deadline,
-    )
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def _numbers(option: str, text: str) -> tuple[int, ...]:
-    words = _words(text)
-    for word in words:
-        if not word.isdecimal():
-            raise Problem(
-                f"{option} {word!r} is not a whole number; give whole numbers separated by commas, as in {option} 500,1000."
-            )
-    return tuple(map(int, words))
-
-
 def _latency(run: FinishedRun) -> str:
     """Return sentences on the time of answers and of the memory's own calls."""
     latency = run.latency
-    calls = ", ".join(f"{call} {one.quantiles} s" for call, one in latency.memory.items())
+    calls = ", ".join(f"{call} {seconds.quantiles} s" for call, seconds in latency.memory.items())
     memory = f" Of the memory, at p50 / p95 / p99: {calls}." if calls else ""
     if not latency.timed:
         return f"The time of answers was not measured: they came from the reply cache.{memory}"
@@ -314,7 +178,7 @@ def evaluation_errors() -> Generator[None, None, None]:
     try:
         yield
     except BudgetReached as error:
-        raise Problem(f"{error} For an evaluation these are --max-cost and --max-tokens.") from error
+        raise Problem(f"{error} For an evaluation these are --max-cost and --set max_tokens=NUMBER.") from error
 
 
 def print_run(run: Run, size: str, *, console: Console, notice: Callable[[str], None]) -> None:
@@ -339,19 +203,19 @@ async def _plan(request: EvaluationRequest, console: Console, notice: Callable[[
     """Print the plan of a run, and return it for JSON."""
     told = dict[str, object]()
 
-    def begun(run: Run, size: EvaluationForecast) -> None:
+    def announce(run: Run, size: EvaluationForecast) -> None:
         print_run(run, _size(size, request), console=console, notice=notice)
         told.update(manifest=run.manifest, finished=run.folder.finished, calls=size.calls, tokens=size.tokens, usd=size.usd)
         told.update(by_purpose=size.sizes, warning=size.warning(request.budget))
 
-    await plan_evaluation(request, home=home(), progress=EvaluationProgress(begun, notice=notice))
+    await plan_evaluation(request, home=home(), progress=EvaluationProgress(announce, notice=notice))
     return told
 
 
 def _evaluate(request: EvaluationRequest, console: Console, notice: Callable[[str], None], *, quiet: bool) -> FinishedRun:
     with LiveProgress(console, quiet=quiet, after=SCORING) as live:
 
-        def begun(run: Run, size: EvaluationForecast) -> None:
+        def announce(run: Run, size: EvaluationForecast) -> None:
             print_run(run, "" if run.folder.finished else _size(size, request), console=console, notice=notice)
 
-        return run_to_end(run_evaluation(request, home=home(), progress=EvaluationProgress(begun, live.show, notice)))
+        return run_to_end(run_evaluation(request, home=home(), progress=EvaluationProgress(announce, live.show, notice)))

@@ -12,6 +12,7 @@ from pipelines.export.formats import OF_RELEASES, OF_RUNS, RunExport, release_wr
 from pipelines.home import home
 from pipelines.resources.storage.open_stores import open_release_store
 
+PANEL = "Score memories"
 FORMATS = f"Of a release: {', '.join(OF_RELEASES)}. Of a run: {', '.join(OF_RUNS)}. The first by default."
 
 
@@ -28,7 +29,7 @@ def export(
         Optional[int], typer.Option(min=1, help="Number of users, or of tasks, of a release; by default all.")
     ] = None,
 ) -> None:
-    """Write a release or a run in another project's format. pipelines/guide/formats.md lists the formats."""
+    """Write a release or a run in another project's format. pipelines/guide/score/formats.md lists the formats."""
     folder = run_folder_of(source, home=home())
     if folder is None:
         write = release_writer(form)

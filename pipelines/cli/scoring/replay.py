@@ -11,17 +11,17 @@ import typer
 from assets.llm.async_calls import run_to_end
 from assets.records.estimate import with_interval
 from assets.reporting.plurals import counted
+from assets.reporting.text_table import print_table
 from pipelines.cli.options import json_option, option, options_of
 from pipelines.cli.scoring.evaluate import MemoryOption, each_once, evaluation_errors
-from pipelines.cli.terminal import TextConsole, print_json, print_plain, print_table, prints_of_others_apart, stdout_console
+from pipelines.cli.terminal import TextConsole, print_json, print_plain, prints_of_others_apart, stdout_console
 from pipelines.errors import Problem
-from pipelines.evaluation.command import budget_of
 from pipelines.evaluation.folder import write_table
-from pipelines.evaluation.options import EvaluationOptions
+from pipelines.evaluation.options import EvaluationOptions, budget_of
 from pipelines.evaluation.plan import RunAccount
 from pipelines.home import home
-from pipelines.memories.contract import MemoryTools
 from pipelines.memories.registry import Confinement, find_memory, host_memory
+from pipelines.memories.tools import MemoryTools
 from pipelines.opening.models import open_models
 from pipelines.recorded_sessions.replay import RecallRow, Replay, ReplayFigures, ReplaySettings, replay, replay_figures
 from pipelines.recorded_sessions.sessions import RecordedSession, read_sessions, sessions_sentence
@@ -51,8 +51,8 @@ class ReplayOptions:
     embedding_model: str = option("Model for its embeddings.")
     deadline: int = option("Timeout in seconds of one call to a memory that is not built in.", 300, least=1)
     seed: int = option("Seed of the intervals, and of all calls.", 42, most=2**63 - 1)
-    max_cost: Optional[float] = option("US dollars that the replay may spend, over all its starts.", None)
-    max_tokens: Optional[int] = option("Tokens that the replay may spend, over all its starts.", None)
+    max_cost: Optional[float] = option("US dollars that the replay may spend, over all its starts.", None, least=None)
+    max_tokens: Optional[int] = option("Tokens that the replay may spend, over all its starts.", None, least=None)
 
 
 @options_of(ReplayOptions, keyword="options")
@@ -73,7 +73,7 @@ def replay_sessions(
     print_plain(console, sessions_sentence(sessions))
     with evaluation_errors(), prints_of_others_apart():
         results = run_to_end(replay_with(memories, sessions, options))
-    figures = [replay_figures(result, sessions, seed=options.seed) for result in results]
+    figures = [replay_figures(result, sessions) for result in results]
     if out:
         out.parent.mkdir(parents=True, exist_ok=True)
         write_table(out, [row for result in results for row in result.rows], kind=RecallRow)

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assets.engine.seeded_random import SeededRandom
-from pipelines.embedded.amemgym.phrases import TargetValue, as_words, choose_unclear, closing_sentences, find_variable
+from pipelines.embedded.amemgym.phrases import TargetValue, choose_unclear, find_variable
+from pipelines.embedded.assistant.closings import closing_sentences
 from pipelines.embedded.bank import Topic, load_bank
+from pipelines.embedded.reader import as_words
 from pipelines.embedded.task import PromptTask
 from validation.amemgym.shortcuts.programs import shared_words, words
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
-from pipelines.embedded.amemgym.phrases import TargetValue, as_words, choose_phrase, join_events, lower_first
+from pipelines.embedded.amemgym.phrases import TargetValue, choose_phrase, join_events, lower_first
 from pipelines.embedded.amemgym.state_trajectory import share_topic
 from pipelines.embedded.bank import Topic, distinct_topics, load_bank
-from pipelines.embedded.reader import read_values
+from pipelines.embedded.reader import as_words, read_values
 from pipelines.embedded.task import PromptTask
 
 SHARED_EVENT_RATE = 0.1  # how often two changes of the same topic come from one event
@@ -36,7 +36,7 @@ def write_events(task: PromptTask) -> dict[str, Any]:
     # After an objection every change has an event of its own: what is refused is mostly two in one.
     groups = [[name] for name in changes]
     if not task.objection:
-        groups = group_changes(list(changes), rng=rng)
+        groups = group_changes(changes, rng=rng)
     events: list[dict[str, Any]] = []
     for group in groups:
         events.append({"states": group, "event": _event(group, request)})
@@ -94,11 +94,12 @@ def _plain_event(name: str, value: str) -> str:
     return f"Went through something that left {as_words(name)} at {as_words(value)}"
 
 
-def group_changes(names: Sequence[str], *, rng: SeededRandom) -> list[list[str]]:
-    """Group changed variables by shared events; most stay alone."""
+def group_changes(changes: Mapping[str, Mapping[str, Any]], *, rng: SeededRandom) -> list[list[str]]:
+    """Group the variables that change on one day by shared events; most stay alone."""
     groups: list[list[str]] = []
-    for name in names:
-        group = _group_of_topic(name, groups)
+    for name, change in changes.items():
+        same_day = [group for group in groups if changes[group[0]]["day"] == change["day"]]
+        group = _group_of_topic(name, same_day)
         if group is not None and rng.bernoulli(SHARED_EVENT_RATE):
             group.append(name)
         else:

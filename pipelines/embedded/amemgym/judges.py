@@ -5,6 +5,7 @@ They see what their prompt shows and nothing of the state.
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +18,11 @@ from pipelines.embedded.reader import evidence, find_topic, log_share, read_valu
 from pipelines.embedded.task import PromptTask
 
 NONE_FITS = 0
-ZERO_ALLOWED = "choose 0"  # instructions with these words allow for `NONE_FITS`
+ZERO_ALLOWED = "give 0"  # instructions with these words allow for `NONE_FITS`
 EVERY_VARIABLE = "Name every variable; where"  # instructions with these words allow for no variable that is left out
 MIN_SITUATION_LEAD = 3.0  # log likelihood ratio between the best and the next situation
 MIN_LOG_SHARE = math.log(0.5)  # of every value: an answer that speaks of none has the share of a guess
+DAY = re.compile(r"^\d{4}-\d\d-\d\d: ")  # before each text of a story
 ONCE_ONLY = "the same has happened before"
 
 
@@ -78,7 +80,7 @@ def judge_story(task: PromptTask) -> dict[str, Any]:
     What a text contradicts is an earlier one that has the same event.
     """
     options = NumberedOptions.of(task)
-    texts: dict[str, str] = task.data("texts")
+    texts: dict[str, str] = {number: DAY.sub("", dated) for number, dated in task.data("texts").items()}
     readings: dict[str, list[int]] = {}
     contradictions: dict[str, str] = {}
     for judged in task.data("judged"):
@@ -106,8 +108,8 @@ def _happened_before(number: int, texts: Mapping[str, str]) -> bool:
     return any(events.intersection(split_event(texts[str(earlier)])) for earlier in range(1, number))
 
 
-def judge_schema(task: PromptTask) -> dict[str, Any]:
-    """Name choices that do not fit the person or are told, pairs that exclude each other, and the sets that decide questions.
+def compare_profile(task: PromptTask) -> dict[str, Any]:
+    """Name choices that do not fit the person, and those that the person's interests tell.
 
     It denies nothing for which it would have no choice to put in its place.
     """
@@ -126,17 +128,40 @@ def judge_schema(task: PromptTask) -> dict[str, Any]:
     for name, value in fitting_values(person).items():
         if value in choices.get(name, ()) and value not in unfit_of.get(name, {}):
             stated[name] = value
+    return {"denied": denied, "announced": [], "stated": options.numbers_of(stated)}
+
+
+def judge_choices(task: PromptTask) -> dict[str, list[dict[str, Any]]]:
+    """Name choices that stand beside choices of another variable of the bank: these may go together."""
+    options = NumberedOptions.of(task)
+    failing: list[dict[str, Any]] = []
+    for name, own in options.choices.items():
+        first = load_bank().values_around(name, own[0])
+        for value in own[1:]:
+            if first and value not in first and load_bank().resolve_name(name, frozenset({value})):
+                failing.append({"choice": options.numbers[name, value], "because": f"it goes together with {own[0]}"})
+    return {"failing": failing}
+
+
+def find_pairs(task: PromptTask) -> dict[str, list[list[int]]]:
+    """Name pairs that exclude each other."""
+    options = NumberedOptions.of(task)
+    return {"exclusive": [options.numbers_of(pair) for pair in exclusive_pairs(options.choices)]}
+
+
+def judge_profile(task: PromptTask) -> dict[str, list[str]]:
+    """Name what the profile contradicts in itself."""
+    return {"contradictions": contradictions(parse_profile(task.text("user_profile")))}
+
+
+def judge_questions(task: PromptTask) -> dict[str, list[int]]:
+    """Name the sets of variables that decide each question."""
+    choices = NumberedOptions.of(task).choices
     sets: dict[str, list[str]] = task.data("variable_sets")
     decided_by: dict[str, list[int]] = {}
     for number, question in task.data("questions").items():
         decided_by[number] = _deciding_sets(question, sets, choices)
-    return {
-        "denied": denied,
-        "exclusive": [options.numbers_of(pair) for pair in exclusive_pairs(choices)],
-        "stated": options.numbers_of(stated),
-        "profile": contradictions(person),
-        "decided_by": decided_by,
-    }
+    return decided_by
 
 
 def _deciding_sets(question: str, sets: Mapping[str, Sequence[str]], choices: Mapping[str, Sequence[str]]) -> list[int]:
@@ -196,7 +221,7 @@ def rank_situations(text: str, situations: Mapping[str, Mapping[str, str]]) -> l
         for name, value in assignment.items():
             total += scores[name][value]
         ranked.append(RankedSituation(key, total))
-    return sorted(ranked, key=lambda one: (-one.score, one.key))
+    return sorted(ranked, key=lambda candidate: (-candidate.score, candidate.key))
 
 
 def pick_answers(task: PromptTask) -> dict[str, int]:

@@ -7,47 +7,13 @@ from dataclasses import dataclass
 
 from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.bank import Topic, Variable, load_bank
-from pipelines.embedded.reader import read_value, read_values, word_set
+from pipelines.embedded.reader import read_value, read_values
 
 # How events are joined in a list, and the same joint in the first person.
 EVENT_JOINTS = {"; around the same time, ": ". Around the same time I ", "; a little later, ": ". A little later I "}
 # How a message may begin that tells of an event.
 EVENT_OPENINGS = (*("{event}",) * 9, "Recently {event}", "A little while ago {event}", "Not long ago {event}")
 REQUEST_FIRST_RATE = 0.2  # of messages begin with what they ask
-# Closing sentences of answers, by the kind of topic. They suit any situation and say nothing about anybody's.
-ACTIVE_TOPICS = word_set("birdwatching camping recreational_team_sport running swimming")
-CRAFT_TOPICS = word_set(
-    "bread_baking decluttering home_repairs houseplant_care knitting_and_crafts photography vegetable_garden"
-)
-LEARNING_TOPICS = word_set("household_budgeting online_courses saving_for_a_goal time_management")
-ACTIVE_CLOSINGS = (
-    "Pay attention to how it feels, and adjust from there.",
-    "Repeat what worked, and drop the rest without regret.",
-    "Small steps add up sooner than you might expect.",
-    "Do it twice before you judge it.",
-    "Note down briefly how it went.",
-)
-CRAFT_CLOSINGS = (
-    "Change one detail at a time, so you can see what helped.",
-    "Write down what you did, and the second attempt will be easier.",
-    "See how it turns out before you change anything else.",
-    "Mistakes are cheap here, so experiment.",
-    "Good enough is fine for a start.",
-)
-LEARNING_CLOSINGS = (
-    "Review in a month what has improved.",
-    "Steady effort will show before long.",
-    "Judge it by the results after some weeks.",
-    "Be patient with yourself while it becomes a habit.",
-    "Once that feels natural, add the next step.",
-)
-OTHER_CLOSINGS = (
-    "See what difference it makes, and build on that.",
-    "Begin small, and let it grow.",
-    "If it feels right, make it a habit.",
-    "Nothing has to be perfect for this to help.",
-    "Adjust it until it suits you.",
-)
 
 
 @dataclass(frozen=True)
@@ -90,11 +56,6 @@ def find_variable(name: str, topic: Topic | None) -> Variable | None:
     return topics[0].variable(name)
 
 
-def as_words(name: str) -> str:
-    """Return a snake_case name with spaces for its underscores."""
-    return name.replace("_", " ")
-
-
 def lower_first(sentence: str) -> str:
     """Return the sentence without its capital, for use after a comma or colon; "I" keeps its own."""
     first = sentence.split(" ", 1)[0]
@@ -132,16 +93,3 @@ def compose_message(event: str, circumstances: Sequence[str], request: str, *, r
     if rng.bernoulli(REQUEST_FIRST_RATE):
         return " ".join([request, *told])
     return " ".join([*told, request])
-
-
-def closing_sentences(topic: Topic | None, *, rng: SeededRandom) -> list[str]:
-    """Return sentences for the ends of answers to one question, in random order."""
-    name = topic.topic if topic else ""
-    closings = OTHER_CLOSINGS
-    if name in ACTIVE_TOPICS:
-        closings = ACTIVE_CLOSINGS
-    elif name in CRAFT_TOPICS:
-        closings = CRAFT_CLOSINGS
-    elif name in LEARNING_TOPICS:
-        closings = LEARNING_CLOSINGS
-    return rng.shuffled(closings)

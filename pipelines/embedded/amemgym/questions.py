@@ -1,16 +1,17 @@
-"""Writes the reply to `questions/draft`: questions on topics that suit the person, with the variables their answers need."""
+"""Writes the replies to `questions/*`: questions on topics that suit the person, with the variables their answers need."""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from assets.amemgym.questions import is_told
 from assets.engine.seeded_random import SeededRandom
-from pipelines.embedded.amemgym.plausibility import ProfileFields, fitting_values, parse_profile, unfit_values
+from pipelines.embedded.amemgym.plausibility import ProfileFields, exclusive_pairs, fitting_values, parse_profile, unfit_values
 from pipelines.embedded.bank import QUESTION_FRAMES, Topic, Variable, distinct_topics, load_bank
-from pipelines.embedded.reader import word_set
+from pipelines.embedded.reader import find_topic, word_set
 from pipelines.embedded.task import PromptTask
 
 MAX_QUESTIONS_PER_CONCEPT = 2  # while there are other topics
@@ -29,27 +30,37 @@ FRAMED_SHARE = 0.8  # of the questions are one of the frames with the topic in i
 def write_questions(task: PromptTask) -> dict[str, Any]:
     """Write as many questions as asked: distinct topics first, then other phrasings of the same."""
     count = task.number(r"exactly (\d+) different questions", default=10)
-    rng = task.rng("questions")
-    person = parse_profile(task.text("user_profile"))
-    topics = spread_concepts(ranked_topics(person, count=count, rng=rng), count=count)
-    writer = QuestionWriter(
-        person,
-        topics,
-        num_states=task.number(r"exactly (\d+) pieces", default=2),
-        num_choices=task.number(r"exactly (\d+) values", default=3),
-        rng=rng,
-    )
+    writer = QuestionWriter.of(task, count=count)
     for pass_number in range(MAX_PASSES):
-        for topic in topics:
+        for topic in writer.topics:
             if len(writer.questions) < count:
                 writer.add(topic, pass_number=pass_number)
-    return {"questions": rng.shuffled(writer.questions)}
+    return {"questions": writer.rng.shuffled(writer.questions)}
+
+
+def redraft_questions(task: PromptTask) -> dict[str, Any]:
+    """Write a question on another topic in place of each; information that the other questions need keeps its choices."""
+    refused: dict[str, dict[str, Any]] = task.data("questions")
+    others: dict[str, dict[str, list[str]]] = task.data("other_questions")
+    asked = [*others, *(question["question"] for question in refused.values())]
+    writer = QuestionWriter.of(task, count=len(asked) + len(refused))
+    for infos in others.values():
+        writer.known.update(infos)
+    used = {topic.topic for topic in map(find_topic, asked) if topic is not None}
+    for topic in [topic for topic in writer.topics if topic.topic not in used] + writer.topics:
+        if len(writer.questions) < len(refused):
+            writer.add(topic, pass_number=0, named=True)
+    return dict(zip(refused, writer.questions, strict=False))
 
 
 @dataclass
 class QuestionWriter:
-    """Writes questions one by one; `questions` are those so far. The sizes are those that the instructions ask for."""
+    """Writes questions one by one; `questions` are those so far. The sizes are those that the instructions ask for.
 
+    `known`: the choices of information that questions elsewhere need.
+    """
+
+    profile: str
     person: ProfileFields
     topics: list[Topic]
     num_states: int
@@ -57,12 +68,36 @@ class QuestionWriter:
     rng: SeededRandom
     questions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     frames: list[str] = field(default_factory=list[str])
+    known: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
-    def add(self, topic: Topic, *, pass_number: int) -> None:
-        """Ask about a topic; each further pass takes another phrasing and begins with another variable."""
+    @classmethod
+    def of(cls, task: PromptTask, *, count: int) -> "QuestionWriter":
+        """Return a writer with as many topics for the task's person as `count` questions may need."""
+        rng = task.rng("questions")
+        profile = task.text("user_profile")
+        person = parse_profile(profile)
+        return cls(
+            profile,
+            person,
+            spread_concepts(ranked_topics(person, count=count, rng=rng), count=count),
+            num_states=task.number(r"exactly (\d+) pieces", default=2),
+            num_choices=task.number(r"exactly (\d+) values", default=3),
+            rng=rng,
+        )
+
+    def add(self, topic: Topic, *, pass_number: int, named: bool = False) -> None:
+        """Ask about a topic; each further pass takes another phrasing and begins with another variable.
+
+        `named`: information has the name of its variable, not one that other questions may have, too.
+        """
         text = self._new_text(topic)
         if text is not None:
-            info = list(map(self._info, self._variables(topic, pass_number)))
+            info: list[dict[str, Any]] = []
+            chosen: dict[str, list[str]] = {}
+            for variable in self._variables(topic, pass_number):
+                name = variable.name if named else self.rng.choice(variable.asked_as)
+                chosen[variable.name] = self.known.get(name) or self._choices(variable, beside=chosen)
+                info.append({"info_type": name, "info_choices": chosen[variable.name]})
             self.questions.append({"question": text, "required_info": _distinguish_names(info)})
 
     def _new_text(self, topic: Topic) -> str | None:
@@ -70,7 +105,7 @@ class QuestionWriter:
         used = [question["question"] for question in self.questions]
         if self.rng.bernoulli(FRAMED_SHARE):
             self.frames = self.frames or self.rng.shuffled(QUESTION_FRAMES)
-            framed = topic.framed(self.frames.pop())
+            framed = topic.fill_frame(self.frames.pop())
             if framed not in used:
                 return framed
         for phrasings in (topic.questions, topic.phrasings):
@@ -95,32 +130,22 @@ class QuestionWriter:
         return list(chosen.values()) or list(topic.variables)[: self.num_states]
 
     def _has_enough_choices(self, variable: Variable) -> bool:
-        return len(variable.choices) >= self.num_choices
+        return len(self._untold(variable)) >= self.num_choices
 
-    def _info(self, variable: Variable) -> dict[str, Any]:
+    def _untold(self, variable: Variable) -> list[str]:
+        """Return the choices that do not stand in the profile."""
+        return [value for value in variable.choices if not is_told(value, self.profile, language="en")]
+
+    def _choices(self, variable: Variable, *, beside: Mapping[str, list[str]]) -> list[str]:
         unfit = unfit_values({variable.name: tuple(variable.choices)}, self.person).get(variable.name, {})
-        told = fitting_values(self.person).get(variable.name)
-        # Values that do not fit come last: the sizes asked for may leave no other.
-        ranked = sorted(self.rng.shuffled(list(variable.choices)), key=lambda value: (value != told, value in unfit))
+        fitting = fitting_values(self.person).get(variable.name)
+        pairs = exclusive_pairs({**beside, variable.name: tuple(variable.choices)})
+        clashes = Counter(pair[variable.name] for pair in pairs if variable.name in pair)
+        # Values that do not fit the person or the question's other values come last: the sizes asked for may leave no other.
+        untold = self._untold(variable) or list(variable.choices)
+        ranked = sorted(self.rng.shuffled(untold), key=lambda value: (value != fitting, value in unfit, clashes[value]))
         sampled = ranked[: self.num_choices]
-        return {
-            "info_type": self.rng.choice(variable.asked_as),
-            "info_choices": [value for value in variable.choices if value in sampled],
-        }
-
-
-def reword_questions(task: PromptTask) -> dict[str, str]:
-    """Write each question anew on the topic that has most of its variables; without one it keeps its words."""
-    rng = task.rng("reword")
-    reworded: dict[str, str] = {}
-    for question_id, asked in task.data("questions").items():
-        names: list[str] = []
-        for name, choices in asked["variables"].items():
-            names.append(load_bank().resolve_name(name, frozenset(choices)) or name)
-        counts = Counter(topic.topic for topic in load_bank().topics_for(names))
-        best = [topic for topic in load_bank().topics if counts[topic.topic] == max(counts.values(), default=0)]
-        reworded[question_id] = rng.choice(best[0].phrasings) if counts else asked["question"]
-    return reworded
+        return [value for value in variable.choices if value in sampled]
 
 
 def _distinguish_names(info: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from assets.amemgym.records.state import selected, without
+from assets.amemgym.records.state import select_values, without
 from assets.engine.seeded_random import SeededRandom
-from assets.text.words import is_distinctive, spells
 from pipelines.embedded.amemgym.events import all_choices, topics_of
 from pipelines.embedded.amemgym.phrases import (
     TargetValue,
-    as_words,
     choose_phrase,
     choose_unclear,
     compose_message,
@@ -21,12 +19,15 @@ from pipelines.embedded.amemgym.phrases import (
     split_event,
 )
 from pipelines.embedded.bank import Topic, distinct_topics, load_bank
-from pipelines.embedded.reader import read_values
+from pipelines.embedded.reader import as_words, read_values
 from pipelines.embedded.task import PromptTask
 
 PAIR_RATE = 0.1
 TRIPLE_RATE = 0.05
 EVENT_RATE = 0.5  # of the queries on a change say what happened; the others, how things are since
+# So many messages name what they are about, as people do: a search by a question on it finds them.
+NAMED_TOPIC_RATE = 0.6
+TOPIC_FRAMES = ("This is about {title}. ", "It concerns {title}. ", "My question is on {title}. ")
 UNCLEAR_DRAFT_RATE = 0.06
 UNCLEAR_REFINEMENT_RATE = 0.15
 MAX_REWRITES = 8  # a refined text is read again before it is sent
@@ -52,16 +53,13 @@ class SessionQueryRequest:
         """The topics that the person asks about, as far as all these variables show."""
         return topics_of([*self.schema, *self.others])
 
+    def exposes(self, text: str) -> dict[str, str]:
+        """Return what the text conveys of all these variables."""
+        return read_values(text, {**self.schema, **self.others})
+
     def says_too_much(self, text: str, exposed: Collection[str]) -> bool:
-        """Return True when the text conveys or spells a value of a variable that is not to be exposed."""
-        silent = without({**self.schema, **self.others}, exposed)
-        if read_values(text, silent):
-            return True
-        for values in silent.values():
-            for value in values:
-                if is_distinctive(value) and spells(text, value):
-                    return True
-        return False
+        """Return True when the text conveys a value of a variable that is not to be exposed."""
+        return not self.exposes(text).keys() <= set(exposed)
 
 
 def write_first_queries(task: PromptTask) -> dict[str, Any]:
@@ -74,7 +72,7 @@ def write_first_queries(task: PromptTask) -> dict[str, Any]:
         groups = group_variables(list(state), shared)
     queries: list[dict[str, Any]] = []
     for group in groups:
-        exposed = selected(state, group)
+        exposed = select_values(state, group)
         queries.append({"exposed_states": exposed, "query": _write(exposed, shared)})
     return {"queries": queries}
 
@@ -183,7 +181,6 @@ def _write(exposed: Mapping[str, str], shared: SessionQueryRequest, *, backgroun
     """Write a query that says what happened, or how things are by now, and asks for help on a topic of the person."""
     topic = choose_subject(list(exposed), shared.topics, profile=shared.profile)
     request = choose_request(topic, exposed, shared)
-    shared.asked.append(request)
     unclear = choose_unclear(exposed, rate=UNCLEAR_DRAFT_RATE, rng=shared.rng)
     event = first_person(background) if _is_bank_event(background) else ""
     if unclear or shared.says_too_much(event, exposed) or not shared.rng.bernoulli(EVENT_RATE):
@@ -250,10 +247,11 @@ def choose_request(topic: Topic | None, exposed: Mapping[str, str], shared: Sess
     order = SeededRandom("request", shared.profile, *sorted(exposed.items())).shuffled(topic.requests)
     turn = shared.month % len(order)
     order = [*order[turn:], *order[:turn]]
-    for request in order:
-        if request not in shared.asked:
-            return request
-    return order[0]
+    fresh = [request for request in order if request not in shared.asked] or order
+    shared.asked.append(fresh[0])
+    rng = SeededRandom("named topic", shared.profile, shared.month, *sorted(exposed.items()))
+    named = rng.choice(TOPIC_FRAMES).format(title=topic.title) if rng.bernoulli(NAMED_TOPIC_RATE) else ""
+    return f"{named}{fresh[0]}"
 
 
 def find_request(text: str, subject: Topic | None, names: Sequence[str]) -> tuple[Topic | None, str]:

@@ -2,10 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
+from assets.amemgym.questions import is_told
 from pipelines.embedded.amemgym.plausibility import parse_profile, unfit_values
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import WORD, stems
@@ -81,22 +80,16 @@ def _split_variables(merged: dict[str, list[DraftedInfoType]], *, at_least: int)
 def unify_choices(task: PromptTask) -> dict[str, list[str]]:
     """Choose for each variable as many choices as asked: those that most drafts have, in the bank's order."""
     count = task.number(r"exactly (\d+) choices", default=3)
-    denied = task.optional_data("denied")
-    unfit = unfit_values(load_bank().values, parse_profile(task.text("user_profile")))
+    profile = task.text("user_profile")
+    unfit = unfit_values(load_bank().values, parse_profile(profile))
     unified: dict[str, list[str]] = {}
     for name, items in task.data("conflicts").items():
-        unified[name] = _unified(name, items, count, denied=denied.get(name, {}), unfit=unfit.get(name, {}))
+        drafted: Counter[str] = Counter()
+        for item in items:
+            drafted.update(item["info_choices"])
+        bank_name = load_bank().resolve_name(name, frozenset(drafted))
+        order = list(load_bank().values[bank_name]) if bank_name else list(drafted)
+        avoided = {value for value in order if value in unfit.get(name, {}) or is_told(value, profile, language="en")}
+        chosen = sorted(order, key=lambda value, avoided=avoided, drafted=drafted: (value in avoided, -drafted[value]))
+        unified[name] = sorted(chosen[:count], key=order.index)
     return unified
-
-
-def _unified(
-    name: str, items: list[dict[str, Any]], count: int, *, denied: Collection[str], unfit: Collection[str]
-) -> list[str]:
-    drafted: Counter[str] = Counter()
-    for item in items:
-        drafted.update(item["info_choices"])
-    bank_name = load_bank().resolve_name(name, frozenset(drafted))
-    order = list(load_bank().values[bank_name]) if bank_name else list(drafted)
-    fit = [value for value in order if value not in denied]
-    chosen = sorted(fit, key=lambda value: (value in unfit, -drafted[value]))[:count]
-    return sorted(chosen, key=order.index)

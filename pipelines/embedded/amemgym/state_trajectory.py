@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import chain, combinations, product, repeat
 from typing import Any
 
-from assets.amemgym.records.state import selected
+from assets.amemgym.records.state import select_values
 from assets.engine.seeded_random import SeededRandom
 from pipelines.embedded.amemgym.plausibility import fitting_values, parse_profile, unfit_values
 from pipelines.embedded.bank import load_bank
@@ -71,7 +71,7 @@ def choose_first_state(task: PromptTask) -> dict[str, str]:
             state[name] = told if told in allowed else _initial_value(name, schema[name], allowed, rng)
         if not holds_exclusive(state, pairs):
             break
-    return selected(state, schema)
+    return select_values(state, schema)
 
 
 def _exclusive_pairs(task: PromptTask) -> list[dict[str, str]]:
@@ -145,11 +145,13 @@ class UpdateRequest:
 
     @cached_property
     def variables(self) -> dict[str, dict[str, Any]]:
-        """The prompt's table: each variable's entries by column; columns that say nothing may be missing."""
+        """The prompt's table: the entries of each variable that may change, by column, and the value of each that stays."""
         table: dict[str, Any] = self.task.data("state")
         variables: dict[str, dict[str, Any]] = {}
-        for name, row in table["variables"].items():
-            variables[name] = dict(zip(table["columns"], row, strict=False))
+        for name, row in table["may_change"].items():
+            variables[name] = dict(zip(table["columns"], row, strict=True))
+        for name, value in table["stay"].items():
+            variables[name] = {"now": value, "may_become": [], "earlier": []}
         return variables
 
     @property
@@ -162,7 +164,7 @@ class UpdateRequest:
         """The number of changes that each variable has made so far."""
         counts: dict[str, int] = {}
         for name, column in self.variables.items():
-            counts[name] = int(column.get("changes", 0))
+            counts[name] = len(column["earlier"])
         return counts
 
     @cached_property
@@ -184,9 +186,8 @@ class UpdateRequest:
         column = self.variables[name]
         now = str(column["now"])
         fresh = list(values)
-        if "changes" in column:
-            earlier = [*column.get("had", ()), now]
-            fresh = [value for value in values if value not in earlier] or fresh
+        if column["earlier"]:
+            fresh = [value for value in values if value not in column["earlier"]] or fresh
             fresh = fresh[:1]
         scale: Sequence[str] = ()
         if name in SCALE_CONCEPTS:

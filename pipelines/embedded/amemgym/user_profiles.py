@@ -1,10 +1,14 @@
-"""Writes the reply to `user_profiles/complete`: the name as the texts spell it, and a paragraph of their sentences."""
+"""Writes the reply to `user_profiles/complete`: the name as the texts spell it, a paragraph of their sentences, and a cast."""
 
 import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any
 
+from assets.engine.seeded_random import SeededRandom
+from assets.text.kinship import sex_of_relation
+from pipelines.embedded.amemgym.plausibility import parse_profile
 from pipelines.embedded.reader import stems, word_set
 from pipelines.embedded.task import PromptTask
 
@@ -20,12 +24,58 @@ NOT_IN_NAMES = word_set(
 )
 
 
-def write_profile(task: PromptTask) -> dict[str, str]:
-    """Write the person's name, and whole sentences that say what the basic profile does not."""
+# Names that anybody may have, for people of whom the texts say nothing.
+WOMEN = sorted(word_set("Alice Bella Carla Dora Edith Flora Greta Hilda Irene Julia Klara Lydia Marta Nadia Olive Paula Rosa"))
+MEN = sorted(word_set("Adam Boris Conrad Derek Emil Felix Gus Hugo Ivan Jonas Karl Leon Marco Nils Otto Peter Simon Victor"))
+RELATIONS: Sequence[str] = ("sister", "brother", "cousin", "old friend", "neighbor")
+SPOUSE = re.compile(r"\b(?:her|his) (husband|wife)\b")
+ANIMAL = re.compile(r"\b(?:dog|hound|beagle|cat|parrot|horse)s?\b", re.IGNORECASE)
+NUM_OTHERS = 3  # people beside a husband or wife
+ANIMAL_RATE = 0.3
+ANIMALS = (("Biscuit", "dog"), ("Pepper", "dog"), ("Mitzi", "cat"), ("Smokey", "cat"))
+
+
+def write_profile(task: PromptTask) -> dict[str, Any]:
+    """Write the person's name, whole sentences that say what the basic profile does not, and a cast where one is asked for."""
     basic = task.text("basic_profile")
     info = task.text("complementary_info")
     name = full_name(info, basic=basic)
-    return {"name": name, "profile": condense(info, basic=basic, name=name)}
+    reply: dict[str, Any] = {"name": name, "profile": condense(info, basic=basic, name=name)}
+    if '"cast"' in task.system:
+        reply["cast"] = settle_cast(basic, info, rng=task.rng("cast"))
+    return reply
+
+
+def settle_cast(basic: str, info: str, *, rng: SeededRandom) -> dict[str, Any]:
+    """Invent people and at most one animal; of home, work and ways only what no state variable of the bank speaks of."""
+    person = parse_profile(basic)
+    names = {
+        "female": [name for name in rng.shuffled(WOMEN) if name not in info],
+        "male": [name for name in rng.shuffled(MEN) if name not in info],
+    }
+    relations = rng.sample([*RELATIONS, "colleague"] if person.employed else RELATIONS, NUM_OTHERS)
+    if person.marital_status == "married":
+        told = SPOUSE.search(info)
+        usual = "wife" if person.gender == "male" else "husband"
+        relations.insert(0, told[1] if told else usual)
+    people: list[dict[str, str]] = []
+    for relation in relations:
+        sex = sex_of_relation(relation) or rng.choice(["female", "male"])
+        people.append({"name": names[sex].pop(), "sex": sex, "relation": relation})
+    animals: list[dict[str, str]] = []
+    # An animal that the texts speak of has a name there, or goes without.
+    if rng.bernoulli(ANIMAL_RATE) and not ANIMAL.search(info):
+        name, kind = rng.choice(ANIMALS)
+        animals.append({"name": name, "kind": kind})
+    home = re.search(r"^Lives in: ([^,\n]+)", basic, re.MULTILINE)
+    place = home[1] if home else "town"
+    return {
+        "people": people,
+        "animals": animals,
+        "home": f"in {place}",
+        "work": person.occupation or "no paid work",
+        "getting_about": f"knows the ways around {place}",
+    }
 
 
 def full_name(info: str, *, basic: str) -> str:

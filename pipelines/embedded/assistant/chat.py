@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from pipelines.embedded.amemgym.phrases import closing_sentences
+from pipelines.embedded.assistant.closings import closing_sentences
 from pipelines.embedded.assistant.memory_tasks import extract_for_mem0, is_mem0_extraction
 from pipelines.embedded.bank import Topic, Variable, load_bank
 from pipelines.embedded.reader import evidence, find_topic, log_share, read_value, read_values

@@ -5,19 +5,18 @@ A policy is the list of kinds of information that notes are taken of.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
-from pipelines.embedded.amemgym.phrases import as_words
 from pipelines.embedded.bank import load_bank
-from pipelines.embedded.reader import find_topic, rarity, read_value, read_values, stems
+from pipelines.embedded.reader import as_words, find_topic, rarity, read_value, read_values, stems
 from pipelines.embedded.task import PromptTask
-from pipelines.embedded.user_facts.sentences import SENTENCE_END, read_line, read_statements
 
 USER_LINE = re.compile(r"^(?:\[[^\]]*\] )?user: (?:\[Current Time: [^\]]*\]\s*)?(?P<text>.*)$", re.MULTILINE)
 KINDS = re.compile(r"<kinds>\n(?P<lines>.*?)\n</kinds>", re.DOTALL)
 SENTENCE = re.compile(r"[^.?!]+[.?!]*")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 MIN_NAME_SHARE = 1 / 3  # a line that has so much of a variable's name, by rarity, names the variable
 MEM0_SECTION = re.compile(r"^## (?P<title>[A-Z][A-Za-z ]+)\n(?P<body>.*?)(?=^## |^# Output:|\Z)", re.MULTILINE | re.DOTALL)
 MAX_LINES_ADDED = 4  # in one rewriting: a careful editor changes a few things at a time
@@ -103,30 +102,23 @@ def update_summary(task: PromptTask) -> dict[str, str]:
 
 
 def leave_out_forgotten(task: PromptTask) -> dict[str, list[dict[str, str]]]:
-    """Drop each sentence of the user about a matter that the request names, or that shares its rare words."""
-    request = task.text("request")
-    forgotten = {one.matter for one in read_statements(request) if one.shape == "forget"}
-    words = stems(request) - REQUEST_WORDS
+    """Drop each sentence of the user that shares rare words of the request."""
+    words = stems(task.text("request")) - REQUEST_WORDS
+    return drop_sentences(task, lambda sentence: bool(words & stems(sentence)))
+
+
+def drop_sentences(task: PromptTask, tells: Callable[[str], bool]) -> dict[str, list[dict[str, str]]]:
+    """Return the texts of the task that change when each sentence that `tells` what is forgotten is dropped."""
     found: list[dict[str, str]] = []
     for number, text in task.data("texts").items():
-        kept: list[str] = []
         sentences = SENTENCE_END.split(text)
-        for sentence in sentences:
-            if not _tells_forgotten(sentence, forgotten, words):
-                kept.append(sentence)
+        kept = [sentence for sentence in sentences if not tells(sentence)]
         if len(kept) < len(sentences):
             head = LINE_HEAD.match(text)
             if head and kept and not kept[0].startswith(head[0]):
                 kept.insert(0, head[0].strip())
             found.append({"id": number, "text": " ".join(kept)})
     return {"texts": found}
-
-
-def _tells_forgotten(sentence: str, forgotten: Set[str], words: Set[str]) -> bool:
-    _, statements = read_line(sentence)
-    if forgotten:
-        return any(one.matter in forgotten and one.shape != "other" for one in statements)
-    return bool(words & stems(sentence))
 
 
 def describe_note(task: PromptTask) -> dict[str, Any]:
@@ -176,10 +168,13 @@ def distill_knowledge(task: PromptTask) -> dict[str, list[str]]:
 
 
 def check_turn(task: PromptTask) -> dict[str, list[dict[str, str]]]:
-    """Name the tracked values that can be read out of the message."""
+    """Name the tracked values that can be read out of the message, and could not be read out of the opening one."""
+    choices = task.data("tracked_variables")
+    opening = read_values(task.text("opening_message"), choices)
     told: list[dict[str, str]] = []
-    for name, value in read_values(task.text("message"), task.data("state_choices")).items():
-        told.append({"variable": name, "value": value})
+    for name, value in read_values(task.text("message"), choices).items():
+        if opening.get(name) != value:
+            told.append({"variable": name, "value": value})
     return {"told": told}
 
 

@@ -5,12 +5,13 @@ That shows that the tasks work: whoever cannot read what left the window repeats
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
-from pipelines.agents.actions import written_call
+from assets.worlds.steps import written_call
 from pipelines.agents.tau2_world import CASE, GoldCall, Tau2Task, argument_text, leaf_texts, task_named
+from pipelines.embedded.memory_items.calls import recall_once, recalled_texts
 from pipelines.embedded.task import PromptTask
-from pipelines.embedded.tool_dialogue.acting import recall_once, recalled_texts
 
 LONGEST_READ = 60  # characters of a value; longer ones an agent words itself
 DONE = "That is done."
@@ -19,7 +20,7 @@ PLEASE_USE = re.compile(r"Please use (?P<tool>\w+) with (?P<arguments>\{.*?\})\.
 SKIPPED = ("calculate",)  # calls that change nothing, and whose arguments nobody says
 
 
-def case_in(task: PromptTask) -> Tau2Task | None:
+def _case_in(task: PromptTask) -> Tau2Task | None:
     """Return the task of the case that the agent was told; None where there is none."""
     for text in task.user_texts:
         _, found, rest = text.partition(CASE)
@@ -28,21 +29,24 @@ def case_in(task: PromptTask) -> Tau2Task | None:
     return None
 
 
-def act_in_case(task: PromptTask, case: Tau2Task) -> dict[str, Any]:
-    """Return the next of the right calls, as far as the messages and what was recalled show what was done."""
-    done = _done(task)
+def act_in_case(task: PromptTask) -> dict[str, Any] | None:
+    """Return the next of the right calls, as far as what was said and recalled shows what was done; None without a case."""
+    case = _case_in(task)
+    if case is None:
+        return None
+    done = _done_so_far(task)
     read = _readable(task)
     for call in case.gold:
-        if call.tool in SKIPPED or call.written in done:
+        if call.tool in SKIPPED or call.text in done:
             continue
-        unread = _unread(call, read)
+        unread = _first_unread_argument(call, read)
         if unread:
             return recall_once(f"What is {unread}?", task) or _say(f"{CANNOT} I do not know {unread}.")
         if call.by_user:
             return _say(f"Please use {call.tool} with {json.dumps(dict(call.arguments))}.")
         arguments = [{"name": name, "value": argument_text(value)} for name, value in call.arguments.items()]
         return {"action": "call", "tool": call.tool, "arguments": arguments, "text": None}
-    told = [text for text in case.communicated if text.casefold() in read]
+    told = [text for text in case.values_to_tell if text.casefold() in read]
     words = " ".join([DONE, *told])
     return _finish() if words in done else _say(words)
 
@@ -62,7 +66,7 @@ def play_user(task: PromptTask) -> dict[str, Any]:
     return _say("I have done that." if asked else "Yes, please go on.")
 
 
-def _done(task: PromptTask) -> str:
+def _done_so_far(task: PromptTask) -> str:
     """Return all that shows what was done: calls and words of the agent in sight, and what was recalled."""
     shown = [recalled_texts(task)]
     for turn in task.turns:
@@ -73,7 +77,9 @@ def _done(task: PromptTask) -> str:
         except ValueError:
             continue
         if action.get("tool"):
-            shown.append(written_call(action["tool"], {one["name"]: one["value"] for one in action["arguments"]}))
+            shown.append(
+                written_call(action["tool"], {argument["name"]: argument["value"] for argument in action["arguments"]})
+            )
         shown.append(action.get("text") or "")
     text = "\n".join(shown)
     for asked in PLEASE_USE.finditer(text):
@@ -88,7 +94,7 @@ def _readable(task: PromptTask) -> str:
     return "\n".join([task.system, *said]).casefold()
 
 
-def _unread(call: GoldCall, read: str) -> str:
+def _first_unread_argument(call: GoldCall, read: str) -> str:
     """Return the name of the first argument with a value that stands nowhere."""
     for name, value in call.arguments.items():
         for text in leaf_texts(value):
@@ -103,3 +109,6 @@ def _say(text: str) -> dict[str, Any]:
 
 def _finish() -> dict[str, Any]:
     return {"action": "finish", "tool": None, "arguments": [], "text": None}
+
+
+WRITERS: dict[str, Callable[[PromptTask], Any]] = {"evaluation/act": act_in_case, "evaluation/act_user": play_user}

@@ -5,40 +5,43 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from assets.code_qa.team.relations import RELATIONS, RULING
 from assets.code_qa.team.world import TeamWorld
+from pipelines.embedded.code_qa import sentences
 from pipelines.embedded.code_qa.sentences import CLAUSES, FRAMES
 from pipelines.embedded.memory_items import questions
-from pipelines.embedded.memory_items.documents import DocumentWordings, clauses_of, documents_of
+from pipelines.embedded.memory_items.documents import (
+    DocumentWordings,
+    clauses_by_meaning,
+    document_writers,
+    read_wordings,
+)
 from pipelines.embedded.task import PromptTask
-
-NOTES = Path(__file__).with_name("notes.yaml")
 
 
 @cache
 def note_wordings() -> Mapping[str, DocumentWordings]:
     """Return the wordings by kind of note."""
-    kinds = yaml.load(NOTES.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    return {kind: DocumentWordings.model_validate(wordings) for kind, wordings in kinds.items()}
+    return read_wordings(Path(__file__).with_name("notes.yaml"))
 
 
-def tell_notes(task: PromptTask) -> dict[str, Any]:
-    """Write as many notes of the kind as asked for, each with some of its frames."""
-    kind = task.text("kind")
-    return documents_of(task, note_wordings()[kind], frames=FRAMES[kind])
-
-
-def phrase_decisions(task: PromptTask) -> dict[str, Any]:
-    """Write as many clauses for a relation of the team as asked for; where there are fewer, they come again."""
-    relation = next(one for one in (*RELATIONS, RULING) if one.meaning == task.text("meaning"))
-    return clauses_of(task, [relation.meaning, *CLAUSES[relation.name]])
+def word_about_code(task: PromptTask) -> dict[str, Any]:
+    """Word a developer's question for what or who is wanted."""
+    frames = sentences.QUESTION_FRAMES
+    wanted = task.text("wanted")
+    if wanted.startswith("the person "):
+        frames = sentences.WHO_FRAMES
+    return questions.word_question(task, wanted, frames, sentences.OPTIONS_FRAMES)
 
 
 WRITERS: dict[str, Callable[[PromptTask], Any]] = {
-    **dict.fromkeys(TeamWorld.tell_prompts, tell_notes),
-    "code_documents/phrase": phrase_decisions,
-    "code_questions/word": questions.word_about_code,
+    **document_writers(
+        TeamWorld.tell_prompts,
+        TeamWorld.phrase_prompt,
+        wordings=note_wordings,
+        frames=FRAMES.__getitem__,
+        clauses=clauses_by_meaning((*RELATIONS, RULING), CLAUSES),
+    ),
+    "code_questions/word": word_about_code,
     "code_questions/check": questions.check_questions,
 }

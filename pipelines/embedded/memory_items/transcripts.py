@@ -12,15 +12,15 @@ STRING = r"b?'(?:[^'\\\n]|\\.)*'|b?\"(?:[^\"\\\n]|\\.)*\""
 DEEPEST = 5  # brackets within brackets
 
 
-def _bracketed(depth: int) -> str:
+def _bracket_pattern(depth: int) -> str:
     """Return the pattern of what stands in brackets, texts and other brackets included."""
     within = rf"{STRING}|[^\[\](){{}}'\"\n]"
     if depth:
-        within += f"|{_bracketed(depth - 1)}"
+        within += f"|{_bracket_pattern(depth - 1)}"
     return rf"[\[({{](?:{within})*+[\])}}]"
 
 
-BRACKETED = _bracketed(DEEPEST)
+BRACKETED = _bracket_pattern(DEEPEST)
 ERROR = r"Traceback \(most recent call last\):.*?raise (?:\w+\.)*(?P<error>\w+)\b.*?\s(?P=error)(?=:|\s|$)"
 TRANSCRIPT = re.compile(
     rf"(?P<day>{DAY})(?:, with (?P<patch>\S+) applied)?:\s+>>> (?P<call>[\w.]+{BRACKETED})\s+"

@@ -20,7 +20,7 @@ def known_matters() -> Mapping[str, FactMatter]:
     """Return the matters by label."""
     content = yaml.load(PATH.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     matters = [FactMatter.model_validate(fields) for fields in content]
-    return {one.label: one for one in matters}
+    return {matter.label: matter for matter in matters}
 
 
 def draft_list(task: PromptTask) -> dict[str, Any]:
@@ -28,25 +28,27 @@ def draft_list(task: PromptTask) -> dict[str, Any]:
     wanted: dict[str, int] = task.data("wanted")
     rng = task.rng("matters")
     known = known_matters()
-    drafted = _following(rng, wanted)
-    for one in rng.sample([one for one in known.values() if one.like], wanted["like"]):
-        drafted += [known[one.like], one]
-    taken = {one.label for one in drafted}
+    drafted = _following_matters(rng, wanted)
+    for matter in rng.sample([matter for matter in known.values() if matter.like], wanted["like"]):
+        drafted += [known[matter.like], matter]
+    taken = {matter.label for matter in drafted}
     # Bus stops and the like are left for lists in which something decides them.
-    free = rng.shuffled([one for one in known.values() if one.label not in taken and not one.follows and not one.like])
-    coarse = [one for one in free if one.coarse][: wanted["coarse"]]
-    others = [one.model_copy(update={"coarse": ""}) for one in free if one not in coarse]
+    free = rng.shuffled(
+        [matter for matter in known.values() if matter.label not in taken and not matter.follows and not matter.like]
+    )
+    coarse = [matter for matter in free if matter.coarse][: wanted["coarse"]]
+    others = [matter.model_copy(update={"coarse": ""}) for matter in free if matter not in coarse]
     drafted += [*coarse, *others[: wanted["matters"] - len(drafted) - len(coarse)]]
-    return {"matters": [one.model_dump(exclude_defaults=True) for one in drafted]}
+    return {"matters": [matter.model_dump(exclude_defaults=True) for matter in drafted]}
 
 
-def _following(rng: SeededRandom, wanted: Mapping[str, int]) -> list[FactMatter]:
+def _following_matters(rng: SeededRandom, wanted: Mapping[str, int]) -> list[FactMatter]:
     """Return the matters that decide others, each before those that follow from it."""
     known = known_matters()
     roots: dict[str, list[FactMatter]] = {}
-    for one in known.values():
-        if one.follows:
-            roots.setdefault(root_of(one.label, known), []).append(one)
+    for matter in known.values():
+        if matter.follows:
+            roots.setdefault(root_of(matter.label, known), []).append(matter)
     found: list[FactMatter] = []
     left = wanted["follows"]
     for root in rng.shuffled(list(roots))[: wanted["decide"]]:

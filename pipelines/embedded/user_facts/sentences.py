@@ -6,6 +6,7 @@ from datetime import date
 
 from assets.records.answers import read_date
 from assets.user_facts.records import FactStatement, RuleCase, Shape
+from pipelines.embedded.assistant.memory_tasks import SENTENCE_END
 from pipelines.embedded.user_facts.matters import known_matters
 
 # What is read first stands first: the words of later ones may fit it too.
@@ -37,7 +38,6 @@ SMALL_TALK = (
     "There is little to say today, we were out in the wind.",
     "I am a bit tired, and tea would be fine.",
 )
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 TIME = re.compile(r"^\[(?P<day>\d{4}-\d\d-\d\d)[^\]]*\] ")
 SPEAKER = re.compile(r"^(?:user|assistant|document|tool)(?: \([^)]*\))?: ")
 REMARK = re.compile(r" \([^()]*\)$")  # what a memory adds to a line
@@ -53,7 +53,7 @@ def _pattern(sentence: str) -> re.Pattern[str]:
 
 
 PATTERNS: dict[Shape, list[re.Pattern[str]]] = {
-    shape: [_pattern(one) for one in sentences] for shape, sentences in SENTENCES.items()
+    shape: [_pattern(sentence) for sentence in sentences] for shape, sentences in SENTENCES.items()
 }
 CASE_PATTERN = _pattern(CASE)
 

@@ -10,6 +10,7 @@ from assets.user_facts.questions import WORDINGS, Reader, choice_text
 from assets.user_facts.records import QuestionForm
 from assets.user_facts.sessions import reading_of
 from assets.user_facts.states import Dated
+from pipelines.embedded.assistant.memory_tasks import drop_sentences
 from pipelines.embedded.task import PromptTask
 from pipelines.embedded.user_facts.matters import draft_list, known_matters, read_pairs
 from pipelines.embedded.user_facts.sentences import (
@@ -30,17 +31,17 @@ def tell_session(task: PromptTask) -> dict[str, str]:
     """Make a sentence of each statement; without any, small talk."""
     rng = task.rng("session")
     said: list[str] = []
-    for one in task.data("statements"):
-        cases = "; ".join(case_words(case["if"], case["then"]) for case in one.get("cases", ()))
-        other = one.get("other matter") or one.get("whose", "")
+    for statement in task.data("statements"):
+        cases = "; ".join(case_words(case["if"], case["then"]) for case in statement.get("cases", ()))
+        other = statement.get("other matter") or statement.get("whose", "")
         words = {
-            "label": one["matter"],
-            "value": one.get("value", ""),
-            "until": one.get("day", ""),
+            "label": statement["matter"],
+            "value": statement.get("value", ""),
+            "until": statement.get("day", ""),
             "other": other,
             "cases": cases,
         }
-        said.append(rng.choice(SENTENCES[one["what"]]).format(**words))
+        said.append(rng.choice(SENTENCES[statement["what"]]).format(**words))
     return {"message": " ".join(said) or rng.choice(SMALL_TALK)}
 
 
@@ -64,12 +65,12 @@ def answer_question(task: PromptTask) -> dict[str, int]:
     matter = known_matters()[found["label"]].name
     premise = found.get("premise", "")
     day = read_date(found["day"]) if "day" in found else None
-    value = Reader(_recalled(task), LAST).known(matter, form, day)
+    value = Reader(_read_recalled(task), LAST).known_value(matter, form, day)
     unknown = options[choice_text("", form, premise=premise)]
     return {"answer": options.get(choice_text(value, form, premise=premise), unknown)}
 
 
-def _recalled(task: PromptTask) -> list[Dated]:
+def _read_recalled(task: PromptTask) -> list[Dated]:
     memories = MEMORIES.search(task.system)
     lines = memories["lines"].replace("&lt;", "<").replace("&#91;", "[").splitlines() if memories else []
     found: list[Dated] = []
@@ -91,6 +92,17 @@ def _read_question(text: str) -> tuple[QuestionForm, Mapping[str, str]]:
     raise ValueError(f"{text!r} is no question about a fact")
 
 
+def leave_out_forgotten(task: PromptTask) -> dict[str, list[dict[str, str]]] | None:
+    """Drop each sentence of the user about a matter that the request names; None where it names none."""
+    forgotten = {statement.matter for statement in read_statements(task.text("request")) if statement.shape == "forget"}
+
+    def tells(sentence: str) -> bool:
+        _, statements = read_line(sentence)
+        return any(statement.matter in forgotten and statement.shape != "other" for statement in statements)
+
+    return drop_sentences(task, tells) if forgotten else None
+
+
 WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     "facts_matters/draft": draft_list,
     "facts_matters/read": read_pairs,
@@ -98,4 +110,5 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     "facts_sessions/mail": write_mail,
     "facts_sessions/read": read_session,
     "facts_questions/ask": answer_question,
+    "memories/leave_out_forgotten": leave_out_forgotten,
 }

@@ -1,16 +1,18 @@
 """The reasoner as an agent: it chooses one action at a time, with what a memory recalled in its instructions."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from assets.llm.actions import ACTION_SCHEMA, RECALL, read_action
 from assets.text.words import count_tokens
-from assets.tool_dialogue.company import ToolDescription
-from pipelines.agents.actions import ACTION_SCHEMA, EpisodeStep, GivenByMemory, named_speaker, read_action
-from pipelines.agents.episode import NOTHING, RECALL, EpisodeWorld
-from pipelines.evaluation.options import EvaluationOptions
+from assets.worlds.steps import EpisodeStep, GivenByMemory, named_speaker, written_episode
+from assets.worlds.world import World
+from pipelines.agents.episode import MOST_STEPS, NOTHING, WINDOW_TOKENS, Hear, run_episode
+from pipelines.evaluation.isolated import ReasonerWithMemory
 from pipelines.evaluation.reasoning import joined_text
-from pipelines.evaluation.records import RecallAt
+from pipelines.evaluation.records import RunManifest
 from pipelines.memories.contract import Task
 from prompts.catalogue import load_prompt
 from prompts.template import Message
@@ -26,38 +28,6 @@ RECALL_TOOL: dict[str, Any] = {
         "required": ["query"],
     },
 }
-Answers = Callable[[Sequence[str], Task], Awaitable[str]]
-
-
-def acting_settings(options: EvaluationOptions) -> dict[str, object]:
-    """Return the fields of a manifest that are of every world in which an agent acts."""
-    return {"native_tools": options.native_tools}
-
-
-class ActedWorld(EpisodeWorld, Protocol):
-    """A world of a task of ours: what an agent is told of it, and how it ended."""
-
-    @property
-    def rules(self) -> str:
-        """Whom the agent works for, and by which rules."""
-        ...
-
-    @property
-    def tools(self) -> list[ToolDescription]: ...
-
-    @property
-    def written(self) -> str:
-        """What was done of what the grade looks at first, as an answer."""
-        ...
-
-    @property
-    def failed_by(self) -> str:
-        """Why the end is not what was asked for; "" where it is."""
-        ...
-
-    def close(self) -> None:
-        """Let go of whatever the world holds open."""
-        ...
 
 
 class RecallSource(Protocol):
@@ -68,7 +38,7 @@ class RecallSource(Protocol):
         """Return True where there is anything that it could give."""
         ...
 
-    async def leave(self, gone: Sequence[Message]) -> None:
+    async def observe_gone(self, gone: Sequence[Message]) -> None:
         """Learn of all messages of this episode that are out of sight, the oldest first."""
         ...
 
@@ -77,56 +47,77 @@ class RecallSource(Protocol):
 
 @dataclass
 class Agent:
-    """Chooses actions. `known`: texts that the source gave before the first; None: it was not asked then.
+    """The reasoner in a world: it chooses actions. `query`: what it is to do, in words.
 
-    `source` None: the agent is given nothing else; `tokens`: what a source may give at once, and `recall_at`: when it is asked.
-    `native`: actions are tool calls of the model's API. `recalled`: all that the source gave, each text once. `given`: what it
-    gave for each action.
+    `source`: what it is given beside the messages in sight; None: nothing. `tokens`: what a source may give at once. `known`:
+    texts that it gave before the first action; None: it was not asked then. `recalled`: all that it gave, each text once.
+    `given`: what it gave for each action. `steps`: those of the episode.
     """
 
-    answers: Answers
-    world: EpisodeWorld
-    rules: str
-    tools: Sequence[Mapping[str, Any]]
+    reasoner: ReasonerWithMemory
+    world: World
+    manifest: RunManifest
     query: str
     source: RecallSource | None
-    recall_at: RecallAt
     tokens: int
-    native: bool = False
     known: Sequence[str] | None = None
     recalled: dict[str, None] = field(default_factory=dict[str, None])
     given: list[GivenByMemory] = field(default_factory=list[GivenByMemory])
+    steps: Sequence[EpisodeStep] = ()
+
+    async def act(
+        self,
+        *,
+        hear: Hear | None = None,
+        window: int = WINDOW_TOKENS,
+        most_steps: int = MOST_STEPS,
+        begun_with: Sequence[str] = (),
+    ) -> str:
+        """Lead an episode (`run_episode`), and return all steps as text; what the world left is what the last one saw."""
+        recall = self.recall_as_tool if self.recalls_by_tool else None
+        world = self.world
+        steps = await run_episode(
+            world, self.ask, hear=hear, recall=recall, window=window, most_steps=most_steps, begun_with=begun_with
+        )
+        # For recorded steps the source was not asked.
+        recorded = len(steps) - len(self.given)
+        noted = [step.model_copy(update={"memory": given}) for step, given in zip(steps[recorded:], self.given, strict=True)]
+        self.steps = [*steps[:recorded], *noted]
+        left = await asyncio.to_thread(lambda: world.final_state)
+        if not left or not steps:
+            return written_episode(self.steps)
+        return written_episode([*self.steps[:-1], self.steps[-1].model_copy(update={"seen": left})])
 
     async def ask(self, gone: Sequence[Message], sight: Sequence[Message]) -> str:
         """Return the reply with the next action."""
         *before, last = sight
-        tools = [*self.tools, RECALL_TOOL] if self.recalls_by_tool else [*self.tools]
-        if self.native:
-            prompt = load_prompt(ACT_NATIVELY).render(rules=self.rules)
+        tools = [*self.world.tools, RECALL_TOOL] if self.recalls_by_tool else [*self.world.tools]
+        if self.manifest.native_tools:
+            prompt = load_prompt(ACT_NATIVELY).render(rules=self.world.rules)
             form = Task(text=last.content, query=self.query, tools=tuple(tools))
         else:
-            prompt = load_prompt(ACT).render(rules=self.rules, tools=tools)
+            prompt = load_prompt(ACT).render(rules=self.world.rules, tools=tools)
             # A small model takes a customer's words without a name for its own.
             *before, last = map(named_speaker, sight)
             form = Task(last.content, self.query, schema_name=ACT.replace("/", "_"), json_schema=ACTION_SCHEMA)
         action = replace(form, window=(Message("user", joined_text(prompt.messages)), *before))
         known = self.known or ()
         asked_before = self.source is not None and self.known is not None and not self.given
-        self.given.append(self._given(known) if asked_before else "")
+        self.given.append(self._take_given(known) if asked_before else "")
         if self.source is not None:
-            await self.source.leave(gone)
-            if self.recall_at == "step" and self.source.holds and (before or not self.known):
+            await self.source.observe_gone(gone)
+            if self.manifest.recall_at == "step" and self.source.holds and (before or not self.known):
                 known = await self._recall(f"{self.query}\n{last.content}")
-        reply = await self.answers(known, action)
-        if self.source is not None and self.source.holds and self.recall_at == "write" and self._is_write(reply):
+        reply = await self.reasoner.answer(known, action)
+        if self.source is not None and self.source.holds and self.manifest.recall_at == "write" and self._is_write(reply):
             known = await self._recall(f"{self.query}\n{reply}")
-            reply = await self.answers(known, action)
+            reply = await self.reasoner.answer(known, action)
         return reply
 
     @property
     def recalls_by_tool(self) -> bool:
         """Return True where the agent asks the memory itself."""
-        return self.source is not None and self.recall_at == "tool"
+        return self.source is not None and self.manifest.recall_at == "tool"
 
     async def recall_as_tool(self, query: str) -> str:
         """Return what the memory has for the agent's query, as a tool's result."""
@@ -136,19 +127,13 @@ class Agent:
         assert self.source is not None
         texts = await self.source.recall(query)
         self.recalled |= dict.fromkeys(texts)
-        self.given[-1] = self._given(texts)
+        self.given[-1] = self._take_given(texts)
         return texts
 
-    def _given(self, texts: Sequence[str]) -> GivenByMemory:
+    def _take_given(self, texts: Sequence[str]) -> GivenByMemory:
         if not texts:
             return "nothing"
         return "filled" if sum(map(count_tokens, texts)) >= self.tokens else "text"
-
-    def noted(self, steps: Sequence[EpisodeStep]) -> list[EpisodeStep]:
-        """Return an episode's steps, each with what the source gave for it. For recorded steps it was not asked."""
-        recorded = len(steps) - len(self.given)
-        noted = [step.model_copy(update={"memory": given}) for step, given in zip(steps[recorded:], self.given, strict=True)]
-        return [*steps[:recorded], *noted]
 
     def _is_write(self, reply: str) -> bool:
         try:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assets.engine.seeded_random import SeededRandom
-from pipelines.agents.actions import call_with_result, read_action
+from assets.llm.actions import read_action
+from assets.worlds.steps import call_with_result
 from pipelines.evaluation.isolated import ROOM_FOR_TASK, ReasonerWithMemory
 from pipelines.evaluation.reasoning import CONTEXT_TOKENS
 from pipelines.evaluation.records import AskKind
@@ -56,7 +57,7 @@ def _events_of(reply: str, seen: str) -> list[MemoryEvent]:
     except ValueError:
         return []
     if action.action == "call" and action.tool:
-        return [MemoryEvent(call_with_result(action.tool, action.given, seen), "tool", source=action.tool)]
+        return [MemoryEvent(call_with_result(action.tool, action.arguments_by_name, seen), "tool", source=action.tool)]
     return [MemoryEvent(action.text or "", "assistant"), MemoryEvent(seen, "user")]
 
 
@@ -69,7 +70,7 @@ class MemorySource:
     gone: OutOfSight
     tokens: int
 
-    async def leave(self, gone: Sequence[Message]) -> None:
+    async def observe_gone(self, gone: Sequence[Message]) -> None:
         new = self.gone.add(gone)
         if new:
             with memory_call("write"):
@@ -97,7 +98,7 @@ class ConditionSource:
     def holds(self) -> bool:
         return self.gone.any
 
-    async def leave(self, gone: Sequence[Message]) -> None:
+    async def observe_gone(self, gone: Sequence[Message]) -> None:
         self.gone.add(gone)
 
     async def recall(self, query: str) -> Sequence[str]:

@@ -6,8 +6,10 @@ A row is scored only where its own patch passes its tests here, and no patch doe
 import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,9 +18,11 @@ import pyarrow.parquet as pq
 
 from assets.records.base import ItemFailed, duplicates
 from assets.records.json_text import JsonError, parse_json
+from assets.records.paths import PathRefused, path_inside, read_relative_path
+from assets.worlds.steps import EpisodeStep
 from dataset_card.release.digests import canonical_digest
-from pipelines.agents.actions import EpisodeStep
 from pipelines.agents.swe_world import (
+    LEFT,
     SweRow,
     SweUnusable,
     SweWorld,
@@ -29,13 +33,13 @@ from pipelines.agents.swe_world import (
 )
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.world_tasks import PASSES, PROMPTS, REPLAY, BegunEpisode, Chain, WorldTasks
-from pipelines.evaluation.run import DatasetInfo, Run
+from pipelines.evaluation.run import DatasetInfo
+from pipelines.evaluation.timeline.context import EvaluationContext
 
 PREFIX = "swe:"
 REPOSITORIES = "repositories"  # beside the rows: git repositories as OWNER/NAME
 WINDOW = 8_000
 BUDGET = 2_000
-LEFT = "Changes:\n"  # how the end of an episode tells them
 LEAST_LENGTH = 12  # characters of a line of code that a text would not hold by chance
 NEEDED = ("instance_id", "repo", "base_commit", "problem_statement", "patch", "test_patch", "FAIL_TO_PASS", "PASS_TO_PASS")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,150}")
@@ -132,7 +136,16 @@ def _row(content: dict[str, Any], *, where: str, folder: Path) -> SweRow:
     image = str(content.get("image_name") or content.get("docker_image") or usual)
     if not IMAGE.fullmatch(image):
         raise EvaluationError(f"{where} has the image {image!r}; give a name that Docker knows, such as {usual}.")
-    repository = folder / repo
+    tests = (_tests(content["FAIL_TO_PASS"], where=where), _tests(content["PASS_TO_PASS"], where=where))
+    try:
+        for test in chain.from_iterable(tests):
+            if "::" in test:
+                read_relative_path(test.partition("::")[0])
+        for path in changed_paths(str(content["test_patch"])):
+            read_relative_path(path)
+        repository = path_inside(folder, repo)
+    except PathRefused as problem:
+        raise EvaluationError(f"{where} cannot be used: {problem}.") from problem
     return SweRow(
         instance_id=instance_id,
         repo=repo,
@@ -140,8 +153,8 @@ def _row(content: dict[str, Any], *, where: str, folder: Path) -> SweRow:
         problem=str(content["problem_statement"]),
         patch=str(content["patch"]),
         test_patch=str(content["test_patch"]),
-        fail_to_pass=_tests(content["FAIL_TO_PASS"], where=where),
-        pass_to_pass=_tests(content["PASS_TO_PASS"], where=where),
+        fail_to_pass=tests[0],
+        pass_to_pass=tests[1],
         image=image,
         repository=repository if repository.is_dir() else None,
     )
@@ -179,7 +192,7 @@ class RepositoryTask:
         return self.row.problem
 
     @property
-    def needed(self) -> list[str]:
+    def needed_values(self) -> list[str]:
         """The files of the right patch, and the lines that it changes or stands beside, as a shell shows them."""
         values = dict.fromkeys(changed_paths(self.row.patch))
         for line in self.row.patch.splitlines():
@@ -187,15 +200,16 @@ class RepositoryTask:
                 values[line[1:].strip()] = None
         return list(values)
 
-    async def begin(self, run: Run) -> BegunEpisode:
+    def turn(self) -> "AbstractAsyncContextManager[object]":
+        return nullcontext()
+
+    async def begin(self, context: EvaluationContext) -> BegunEpisode:
         """Return the repository as it was. Raises ItemFailed, also for a row whose tests say nothing here."""
         problem = await asyncio.to_thread(lambda: self.says_nothing)
         if problem:
             raise ItemFailed("call_failed", f"{self.task_id} is not scored: {problem}.")
         workspace = await asyncio.to_thread(Workspace, self.row)
-        return BegunEpisode(
-            SweWorld(workspace), self.row.problem, left=lambda: f"{LEFT}{workspace.changes}", close=workspace.close
-        )
+        return BegunEpisode(SweWorld(workspace), self.row.problem)
 
     @cached_property
     def says_nothing(self) -> str:
@@ -205,7 +219,7 @@ class RepositoryTask:
             return f"with its own patch {failed} failed"
         return "" if failed_tests(self.row, "") else "its tests pass without any patch"
 
-    def graded(self, asked: str, steps: Sequence[EpisodeStep]) -> str:
+    def grade_steps(self, asked: str, steps: Sequence[EpisodeStep]) -> str:
         """Run the tests on what the agent changed, in a new copy."""
         if not steps or not steps[-1].seen.startswith(LEFT):
             return "it did not begin"

@@ -5,14 +5,16 @@ Tasks that the package's own grader passes for doing nothing are left out and na
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from assets.llm.actions import Action
 from assets.llm.structured_output import ask_structured
 from assets.reporting.plurals import counted
+from assets.worlds.steps import EpisodeStep
 from dataset_card.release.digests import canonical_digest
-from pipelines.agents.actions import Action
-from pipelines.agents.episode import EpisodeStep, taken
+from pipelines.agents.episode import take_step
 from pipelines.agents.tau2_world import (
     DOMAINS,
     MOST_USER_CALLS,
@@ -27,7 +29,8 @@ from pipelines.agents.tau2_world import (
 )
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.world_tasks import PASSES, PROMPTS, BegunEpisode, Chain, WorldTasks
-from pipelines.evaluation.run import DatasetInfo, Run
+from pipelines.evaluation.run import DatasetInfo
+from pipelines.evaluation.timeline.context import EvaluationContext
 from prompts.catalogue import load_prompt
 
 PREFIX = "tau2:"
@@ -84,7 +87,7 @@ def read_tau2_tasks(source: str) -> WorldTasks:
     found_chains: list[Chain] = []
     for name, those in chains.items():
         found_chains.append(Chain(name, tuple(map(DialogueTask, those))))
-    return WorldTasks(info, tuple(found_chains), WINDOW, but="--user-model")
+    return WorldTasks(info, tuple(found_chains), WINDOW, but="user_model")
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class DialogueTask:
         return self.task.scenario
 
     @property
-    def needed(self) -> list[str]:
+    def needed_values(self) -> list[str]:
         """The values of the right calls that a text would not hold by chance, each once."""
         values: dict[str, None] = {}
         for call in self.task.gold:
@@ -112,9 +115,12 @@ class DialogueTask:
                         values[text] = None
         return list(values)
 
-    async def begin(self, run: Run) -> BegunEpisode:
+    def turn(self) -> "AbstractAsyncContextManager[object]":
+        return nullcontext()
+
+    async def begin(self, context: EvaluationContext) -> BegunEpisode:
         """Return the world with the user's first words."""
-        dialogue = Tau2User(run, Tau2World(self.task))
+        dialogue = Tau2User(context, Tau2World(self.task))
         opening = await dialogue.reply()
         while opening.action != "say":  # nothing was asked yet, so that there is nothing to do or to end
             opening = Action(action="say", text=self.scenario)
@@ -122,17 +128,17 @@ class DialogueTask:
         dialogue.world.begin(words)
         return BegunEpisode(dialogue.world, words, hear=dialogue.hear)
 
-    def graded(self, asked: str, steps: Sequence[EpisodeStep]) -> str:
+    def grade_steps(self, asked: str, steps: Sequence[EpisodeStep]) -> str:
         """Do the same in a new world, and ask its graders."""
         world = Tau2World(self.task)
         world.begin(asked)
         for step in steps:
-            taken(world, step.reply)
+            take_step(world, step.reply)
             for reply in step.user:
                 world.user_acts(reply)
         if not steps or (steps[-1].did != "finished" and not world.ended):
             return "it did not end"
-        failed = world.failed_by()
+        failed = world.failed_by
         return f"{failed} failed" if failed else PASSES
 
 
@@ -140,7 +146,7 @@ class DialogueTask:
 class Tau2User:
     """The user of a dialogue, whom a model plays."""
 
-    run: Run
+    context: EvaluationContext
     world: Tau2World
 
     async def hear(self, words: str) -> tuple[str, tuple[str, ...]]:
@@ -159,8 +165,8 @@ class Tau2User:
         prompt = load_prompt("evaluation/act_user").render(
             scenario=task.scenario, tools=self.world.user_tools, dialogue=self.world.transcript
         )
-        model = self.run.model("simulator", item_id=task.task_id)
-        return await ask_structured(model, prompt=prompt, reply=Action, convert=_said_or_done, settings=self.run.asking)
+        model = self.context.model("simulator", item_id=task.task_id)
+        return await ask_structured(model, prompt=prompt, reply=Action, convert=_said_or_done, settings=self.context.asking)
 
 
 def _said_or_done(action: Action) -> Action:

@@ -4,22 +4,24 @@ import ast
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import AbstractAsyncContextManager, closing
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
 from assets.isolation.boundary import NoBoundary, required_kind
 from assets.records.base import ItemFailed, duplicates
-from assets.records.json_text import JsonError, parse_json
-from dataset_card.release.digests import canonical_digest
-from pipelines.agents.actions import EpisodeStep
+from assets.records.json_text import parse_json
+from assets.records.limits import MB, read_bounded
+from assets.records.paths import PathRefused, expect_inside, leads_inside, path_inside
+from assets.worlds.steps import EpisodeStep
+from dataset_card.release.digests import canonical_digest, file_sha256
 from pipelines.agents.browser_page import NoBrowser, browser_windows, expect_browser
-from pipelines.agents.webarena_world import INDEX, SHOWN, ApplicationInBrowser, Verifier, verdicts
+from pipelines.agents.webarena_world import INDEX, LEFT, SHOWN, ApplicationInBrowser, Verifier, verdicts
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.world_tasks import PASSES, PROMPTS, REPLAY, BegunEpisode, Chain, WorldTasks
-from pipelines.evaluation.run import DatasetInfo, Run
+from pipelines.evaluation.run import DatasetInfo
+from pipelines.evaluation.timeline.context import EvaluationContext
 
 PREFIX = "webarena:"
 CHAINED = "-chained"
@@ -30,9 +32,9 @@ WINDOW = 8_000
 BUDGET = 2_000
 PASSES_AT_FIRST = "pass before anything is done"
 NO_ANSWER = "give no answer"
-LEFT = "State:\n"  # how the end of an episode tells it
 LEAST_LENGTH = 3
 LONGEST = 60
+MOST_TEXT = 16 * MB  # of a file of theirs
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,80}")
 
 
@@ -81,9 +83,15 @@ def read_webarena_tasks(source: str) -> WorldTasks:
 
 
 def _applications(folder: Path) -> list[Path]:
-    """Return the folders of the applications: the folder itself, or those below it."""
+    """Return the folders of the applications: the folder itself, or those below it. Raises EvaluationError."""
     for places in ([folder], sorted(folder.glob("apps/*")), sorted(folder.glob("*"))):
         found = [place for place in places if (place / TASKS).is_file() and (place / INDEX).is_file()]
+        try:
+            for place in found:
+                expect_inside(folder, place)
+                expect_inside(place, place / TASKS)
+        except PathRefused as problem:
+            raise EvaluationError(f"{folder} cannot be used: {problem}; take that link out.") from problem
         if found:
             return found
     return []
@@ -93,8 +101,8 @@ def _read_tasks(application: Path) -> "list[WebTask]":
     """Return an application's tasks. Raises EvaluationError."""
     path = application / TASKS
     try:
-        content = parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, JsonError) as error:
+        content = parse_json(_read_text(path))
+    except (OSError, ValueError) as error:
         raise EvaluationError(f"{path} cannot be read as tasks: {error}.") from error
     rows = cast(list[object], content) if isinstance(content, list) else []
     if not rows:
@@ -106,6 +114,11 @@ def _read_tasks(application: Path) -> "list[WebTask]":
     return tasks
 
 
+def _read_text(path: Path) -> str:
+    """Return the text of a file of theirs. Raises OSError and ValueError."""
+    return read_bounded(path, most=MOST_TEXT).decode()
+
+
 def _task(row: object, application: Path, *, where: str) -> "WebTask":
     """Return a task with its verifier. Raises EvaluationError."""
     fields = cast(dict[str, object], row) if isinstance(row, dict) else {}
@@ -115,11 +128,8 @@ def _task(row: object, application: Path, *, where: str) -> "WebTask":
     name = f"{application.resolve().name}.{task_id}"
     if not NAME.fullmatch(name):
         raise EvaluationError(f"{where} has the id {task_id!r}; write it with letters, digits, dots and dashes.")
-    file = (application / verify).resolve()
     try:
-        if not file.is_relative_to(application.resolve()):
-            raise OSError("it lies outside of the application")
-        verifier = Verifier(verify, file.read_text(encoding="utf-8"))
+        verifier = Verifier(verify, _read_text(path_inside(application, verify)))
     except (OSError, ValueError) as error:
         raise EvaluationError(f"{where} has the verifier {verify!r}, which cannot be read: {error}.") from error
     return WebTask(name, application, instruction, verifier)
@@ -152,11 +162,11 @@ def _chains(tasks: "Sequence[WebTask]", *, visits: int) -> Iterator[Chain]:
 
 def _identity(application: Path, tasks: "Sequence[WebTask]") -> list[object]:
     """Return what decides the grades of an application's tasks."""
-    pages = {
-        str(path.relative_to(application)): sha256(path.read_bytes()).hexdigest()
-        for path in sorted(application.rglob("*"))
-        if path.is_file() and path.name.endswith(SHOWN)
-    }
+    pages: dict[str, str] = {}
+    for path in sorted(application.rglob("*")):
+        # A page is not shown what lies outside.
+        if path.name.endswith(SHOWN) and path.is_file() and leads_inside(application, path):
+            pages[str(path.relative_to(application))] = file_sha256(path)
     return [pages, *([task.task_id, task.instruction, task.verifier.source] for task in tasks)]
 
 
@@ -174,44 +184,34 @@ class WebTask:
         return self.instruction
 
     @property
-    def needed(self) -> list[str]:
+    def needed_values(self) -> list[str]:
         """The texts that the verifier compares with, each once; nobody wrote down a right solution."""
         values: dict[str, None] = {}
-        for node in ast.walk(_parsed(self.verifier.source)):
+        for node in ast.walk(_parse_source(self.verifier.source)):
             if isinstance(node, ast.Compare):
                 for text in _texts([node.left, *node.comparators]):
                     if LEAST_LENGTH <= len(text) <= LONGEST:
                         values[text] = None
         return list(values)
 
-    async def begin(self, run: Run) -> BegunEpisode:
+    def turn(self) -> "AbstractAsyncContextManager[object]":
+        return browser_windows()
+
+    async def begin(self, context: EvaluationContext) -> BegunEpisode:
         """Return the application as it is at first. Raises ItemFailed."""
-        windows = browser_windows()
-        await windows.acquire()
-        loop = asyncio.get_running_loop()
-        with ExitStack() as held:
-            held.callback(windows.release)
-            world = await asyncio.to_thread(self._opened)
-            # The window stays taken until the world is closed.
-            held.pop_all()
+        return BegunEpisode(await asyncio.to_thread(self._open_application), self.instruction)
 
-        def close() -> None:
-            world.close()
-            loop.call_soon_threadsafe(windows.release)
-
-        return BegunEpisode(world, self.instruction, left=lambda: f"{LEFT}{world.state}", close=close)
-
-    def _opened(self) -> ApplicationInBrowser:
+    def _open_application(self) -> ApplicationInBrowser:
         try:
             return ApplicationInBrowser(self.application, self.instruction)
         except NoBrowser as error:
             raise ItemFailed("call_failed", str(error)) from error
 
-    def graded(self, asked: str, steps: Sequence[EpisodeStep]) -> str:
+    def grade_steps(self, asked: str, steps: Sequence[EpisodeStep]) -> str:
         """Ask the verifier about the state that was left."""
         if not steps or not steps[-1].seen.startswith(LEFT):
             return "it did not begin"
-        failed = self.verifier.failed(steps[-1].seen.removeprefix(LEFT))
+        failed = self.verifier.find_failure(steps[-1].seen.removeprefix(LEFT))
         return f"its verifier says: {failed}" if failed else PASSES
 
 
@@ -224,7 +224,7 @@ def _texts(nodes: Sequence[ast.expr]) -> Iterator[str]:
             yield node.value
 
 
-def _parsed(source: str) -> ast.Module:
+def _parse_source(source: str) -> ast.Module:
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

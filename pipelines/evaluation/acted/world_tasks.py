@@ -4,70 +4,47 @@ A kept answer is the whole episode as text. Code of others grades it from that t
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from assets.records.base import ItemFailed
-from assets.text.words import count_tokens
-from pipelines.agents.actions import EpisodeStep, read_episode, written_episode
-from pipelines.agents.episode import EpisodeWorld, Hear, run_episode
+from assets.worlds.steps import EpisodeStep, read_episode
+from assets.worlds.world import World
+from pipelines.agents.episode import Hear
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.acted.agent import Agent, RecallSource, acting_settings
+from pipelines.evaluation.acted.agent import Agent, RecallSource
 from pipelines.evaluation.acted.leaving_window import ConditionSource, MemorySource, OutOfSight
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.forecast import ItemSize
-from pipelines.evaluation.isolated import KIND_OF, EventRow, ReasonerWithMemory
+from pipelines.evaluation.isolated import ReasonerWithMemory
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.reasoning import Answer, ReadableTask, ask
-from pipelines.evaluation.records import AnswerRow, AnswersStep, AskKind, DialogueTurn, RunManifest
-from pipelines.evaluation.report.page import Json, PageItem
-from pipelines.evaluation.run import ENDS_ITEM, DatasetInfo, ItemRows, ItemStopped, Run
-from pipelines.evaluation.spending import StepUsage, memory_call
+from pipelines.evaluation.records import AnswerRow, RunManifest, Status
+from pipelines.evaluation.run import DatasetInfo
+from pipelines.evaluation.timeline.context import EvaluationContext
+from pipelines.evaluation.timeline.steps import Act, Acted, Json, Life, Perceived, Step, Timeline
 from pipelines.memories.contract import MemoryEvent, Task
-from pipelines.memories.hosting import HostedMemory
 from prompts.template import Message
 
 PROMPTS = ("evaluation/remember", "evaluation/ask_again", "evaluation/act", "memories/")
 MOST_STEPS = 60
 USUAL_STEPS = 15  # of an episode, for the forecast
+INSTRUCTIONS = 4_000  # tokens of the rules and the tools, likewise
 PASSES = "passes"
-REPLAY = "--replay"  # of worlds without a user whom a model plays, who might say something else
-
-
-class WorldOfOthers(EpisodeWorld, Protocol):
-    """A world that an agent of ours acts in, and that code of others makes."""
-
-    @property
-    def rules(self) -> str:
-        """What the agent is told beside its tools."""
-        ...
-
-    @property
-    def tools(self) -> Sequence[Mapping[str, Any]]:
-        """Each tool with its name, what it does, and the JSON schema of its arguments."""
-        ...
-
-
-def nothing_left() -> str:
-    """Return what stays of most worlds when an episode ends."""
-    return ""
+REPLAY = "replay"  # of worlds without a user whom a model plays, who might say something else
 
 
 @dataclass(frozen=True)
 class BegunEpisode:
     """A world at the beginning of an episode. `asked`: the first words, by which the same episode is begun again.
 
-    `hear`: of a user whom a model plays. `left`: what the grade reads beside the steps, asked once when the episode ends;
-    it is kept as what the last step saw. `close` frees what the world holds. Both may block, and neither raises.
+    `hear`: of a user whom a model plays.
     """
 
-    world: WorldOfOthers
+    world: World
     asked: str
     hear: Hear | None = None
-    left: Callable[[], str] = nothing_left
-    close: Callable[[], object] = nothing_left
 
 
 class WorldTask(Protocol):
@@ -82,15 +59,19 @@ class WorldTask(Protocol):
         ...
 
     @property
-    def needed(self) -> Sequence[str]:
+    def needed_values(self) -> Sequence[str]:
         """Values of the right solution: lines that hold one are the needed facts."""
         ...
 
-    async def begin(self, run: Run) -> BegunEpisode:
+    def turn(self) -> "AbstractAsyncContextManager[object]":
+        """Return what an episode waits for before it begins."""
+        ...
+
+    async def begin(self, context: EvaluationContext) -> BegunEpisode:
         """Return its world, ready for the agent. Raises ItemFailed."""
         ...
 
-    def graded(self, asked: str, steps: Sequence[EpisodeStep]) -> str:
+    def grade_steps(self, asked: str, steps: Sequence[EpisodeStep]) -> str:
         """Return `PASSES`, or what failed. Blocks. Raises ItemFailed where its grader cannot say."""
         ...
 
@@ -117,10 +98,6 @@ class WorldTasks:
     but: str = ""
     prefixes: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
-    @property
-    def items(self) -> tuple[str, ...]:
-        return self.info.users
-
     def first(self, users: int | None) -> Self:
         info = self.info.first(users)
         return replace(self, info=info, chains=self.chains[: len(info.users)])
@@ -128,7 +105,7 @@ class WorldTasks:
     def replaying(self, recorded: FinishedRun) -> Self:
         """Return the tasks whose episodes begin with the first half of those of a run. Raises EvaluationError."""
         if self.but != REPLAY:
-            raise self.info.refused(REPLAY)
+            raise self.info.refusal_of(REPLAY)
         prefixes: dict[str, Sequence[str]] = {}
         for row in recorded.answers:
             if row.kind == "question" and row.reply:
@@ -145,214 +122,143 @@ class WorldTasks:
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
         self.info.check_options(options, whole=whole, but=self.but)
         return {
-            "mode": "documents",
+            "mode": "episode",
             "replayed_run": options.replayed_run,
             "recall_at": options.recall_at or "step",
             "window": options.window or self.window,
-            **acting_settings(options),
+            "native_tools": options.native_tools,
         }
 
-    def sizes(self, manifest: RunManifest) -> Iterator[ItemSize]:
+    def timelines(self, manifest: RunManifest) -> list[Timeline]:
+        timelines: list[Timeline] = []
         for chain in self.chains:
-            steps = USUAL_STEPS * len(chain.tasks)
-            yield ItemSize(
-                written=steps,
-                event_tokens=150,
-                questions=[2 * manifest.window] * steps,
-                question_tokens=4_000,
-                steps=1,
-                simulated=steps // 4 if "user" in self.info.roles else 0,
-            )
+            steps: list[Step] = []
+            for place, task in enumerate(chain.tasks):
+                user = "user" in self.info.roles
+                begun_with = self.prefixes.get(task.task_id, ())
+                steps.append(ActedTask(task, chain.name, place, 2 * manifest.window, begun_with, has_user=user))
+            timelines.append(Timeline(chain.name, chain.name, steps, chain.name, lived_in_conditions=True))
+        return timelines
 
-    async def evaluate(self, run: Run, item_id: str, rows: ItemRows) -> None:
-        chain = self._chain(item_id)
-        rows.add(await run.step(f"{item_id}/asked", AnswersStep, partial(self._asked, run, chain)))
 
-    async def _asked(self, run: Run, chain: Chain) -> AnswersStep:
-        """Live the chain with the memory, then in every other condition. Raises ItemStopped."""
-        manifest = run.manifest
-        rows: list[AnswerRow] = []
-        host = run.host(chain.name)
-        place = "the dialogue with the memory"
-        try:
-            for budget in (manifest.tokens, *manifest.curve):
-                kind: AskKind = "question" if budget == manifest.tokens else "at_budget"
-                memory = await host.new_memory()
-                rows += await self._lived(run, chain, kind, budget=budget, memory=memory)
-                await ReasonerWithMemory(run.reasoner("interview", item_id=chain.name), memory).count_stored()
-            place = "the dialogue without the memory"
-            for kind in self._others(manifest):
-                rows += await self._lived(run, chain, kind, budget=manifest.tokens, memory=None)
-        except ENDS_ITEM as error:
-            raise ItemStopped(place, error) from error
-        finally:
-            await host.close()
-        return AnswersStep(answers=tuple(rows), usage=StepUsage(lost_writes=host.lost_writes))
+@dataclass(frozen=True)
+class ActedTask(Act):
+    """A task of a chain, at its place from 0. `begun_with`: recorded replies that its episodes begin with."""
 
-    def _others(self, manifest: RunManifest) -> list[AskKind]:
-        kinds: list[AskKind] = [KIND_OF[condition] for condition in manifest.conditions]
-        return [*kinds, "placebo"] if "placebo" in manifest.arms else kinds
+    task: WorldTask
+    chain: str
+    number: int
+    in_sight: int
+    begun_with: Sequence[str] = ()
+    has_user: bool = False
 
-    async def _lived(
-        self, run: Run, chain: Chain, kind: AskKind, *, budget: int, memory: HostedMemory | None
-    ) -> list[AnswerRow]:
-        """Return a row for each task of the chain, lived with this memory, or with what the kind has in its place."""
-        reasoner = run.bare(chain.name)
-        if memory is not None:
-            reasoner = ReasonerWithMemory(run.reasoner("interview", item_id=chain.name), memory)
-        earlier: list[MemoryEvent] = []
-        rows: list[AnswerRow] = []
-        for place, task in enumerate(chain.tasks):
-            gone = OutOfSight(list(earlier))
-            source: RecallSource | None = None
-            if memory is not None:
-                source = MemorySource(reasoner, memory, gone, budget)
-            elif kind != "no_memory":
-                source = ConditionSource(kind, task.needed, gone, budget, (run.manifest.seed, task.task_id, kind))
-            episode = ActedTask(run, task, source, reasoner, budget, self.prefixes.get(task.task_id, ()))
-            given = await ask(episode.readable, episode.act)
-            left = gone.add(episode.all_messages)
-            if memory is not None and left and place + 1 < len(chain.tasks):
-                with memory_call("write"):
-                    await memory.write(left)
-            earlier += gone.events
-            answer = replace(given, kind=kind, budget=budget if memory is not None else 0, recalled=tuple(episode.recalled))
-            rows.append(self._row(chain, place, answer, asked=episode.asked, events=gone.events))
-        return rows
+    calls = USUAL_STEPS
 
-    def _row(
-        self, chain: Chain, place: int, given: Answer[str], *, asked: str, events: Sequence[MemoryEvent] = ()
-    ) -> AnswerRow:
-        task = chain.tasks[place]
+    @property
+    def item(self) -> str:
+        return self.task.task_id
+
+    @property
+    def tokens(self) -> int:
+        return INSTRUCTIONS
+
+    @property
+    def simulated_messages(self) -> int:
+        return self.calls // 4 if self.has_user else 0
+
+    async def act(
+        self, context: EvaluationContext, reasoner: ReasonerWithMemory, *, life: Life, earlier: Sequence[MemoryEvent]
+    ) -> Acted:
+        gone = OutOfSight(list(earlier))
+        source: RecallSource | None = None
+        if reasoner.memory is not None:
+            source = MemorySource(reasoner, reasoner.memory, gone, life.tokens)
+        elif life.kind != "no_memory":
+            path = (context.manifest.seed, self.task.task_id, life.kind)
+            source = ConditionSource(life.kind, self.task.needed_values, gone, life.tokens, path)
+        episode = TaskEpisode(self, context, source, reasoner, life.tokens)
+        query = self.task.task_id
+        given = await ask(ReadableTask(Task(text=query, query=query), episode.read), episode.act)
+        gone.add(episode.messages)
+        return Acted(replace(given, recalled=tuple(episode.recalled)), episode.asked, gone.events)
+
+    def rows(self, given: Answer[str], seen: Perceived) -> list[AnswerRow]:
         recalled = "\n".join(given.recalled)
-        found = sum(value in recalled for value in task.needed)
-        status = "unscored" if given.value is None else "right" if given.value == PASSES else "wrong"
-        return AnswerRow(
-            user_id=chain.name,
-            period=place,
-            item=task.task_id,
+        needed = self.task.needed_values
+        found = sum(value in recalled for value in needed)
+        row = AnswerRow(
+            user_id=self.chain,
+            period=self.number,
+            item=self.item,
             expected=PASSES,
             given=given.value or "",
-            status=status,
+            status=_status(given.value),
             options=0,
             shown=0,
-            required=len(task.needed),
+            required=len(needed),
             age=0,
-            asked=asked,
-            written=len(events),
-            written_tokens=sum(count_tokens(event.text) for event in events),
-            fact_recall=round(found / max(1, len(task.needed)), 6),
+            written=len(seen.events),
+            written_tokens=seen.tokens,
+            fact_recall=round(found / max(1, len(needed)), 6),
             **given.columns,
         )
+        return [row]
 
-    def unasked(self, manifest: RunManifest, item_id: str, answers: Sequence[AnswerRow], *, reason: str) -> list[AnswerRow]:
-        if answers:
-            return []
-        chain = self._chain(item_id)
-        nothing = Answer[str](None, "", 0, reason)
-        return [self._row(chain, place, nothing, asked="") for place in range(len(chain.tasks))]
-
-    def controls(self, manifest: RunManifest, item_id: str) -> list[AnswerRow]:
-        return []
-
-    def graded(self, manifest: RunManifest, row: AnswerRow) -> AnswerRow:
+    def grade(self, row: AnswerRow, seen: Perceived) -> AnswerRow:
         if not row.reply:
             return row
-        task = self._chain(row.user_id).tasks[row.period]
         try:
-            given = task.graded(row.asked, read_episode(row.reply))
+            given = self.task.grade_steps(row.asked, read_episode(row.reply))
         except ItemFailed:
             return row  # its grader cannot say, here and now
-        return row.model_copy(update={"given": given, "status": "right" if given == PASSES else "wrong"})
+        return row.model_copy(update={"given": given, "status": _status(given)})
 
-    def events(self, turns: Sequence[DialogueTurn]) -> Iterator[EventRow]:
-        """An agent leads each episode anew, so no events are the data's; the episodes are in the rows' replies."""
-        return iter(())
+    @property
+    def page_fields(self) -> Json:
+        return {"query": self.task.scenario, "required": [], "options": []}
 
-    def page_items(self, run: FinishedRun) -> list[PageItem]:
-        items: list[PageItem] = []
-        for chain in self.chains:
-            questions: list[Json] = []
-            periods: list[Json] = []
-            for task in chain.tasks:
-                questions.append({"id": task.task_id, "query": task.scenario, "required": [], "options": []})
-                periods.append({"end": "", "state": {}, "sessions": []})
-            items.append(PageItem(chain.name, chain.name, questions=questions, periods=periods))
-        return items
 
-    def _chain(self, name: str) -> Chain:
-        return next(chain for chain in self.chains if chain.name == name)
+def _status(given: str | None) -> Status:
+    if given is None:
+        return "unscored"
+    return "right" if given == PASSES else "wrong"
 
 
 @dataclass
-class ActedTask:
-    """One task, acted by the reasoner with one source of texts from out of sight."""
+class TaskEpisode:
+    """An episode of a task, with one source of texts from out of sight. `messages`: all of it, the last answer included."""
 
-    run: Run
-    task: WorldTask
+    acted: ActedTask
+    context: EvaluationContext
     source: RecallSource | None
     reasoner: ReasonerWithMemory
     tokens: int
-    begun_with: Sequence[str] = ()
     asked: str = ""
-    opening: str = ""
-    steps: list[EpisodeStep] = field(default_factory=list[EpisodeStep])
+    messages: list[Message] = field(default_factory=list[Message])
     recalled: dict[str, None] = field(default_factory=dict[str, None])
 
-    @property
-    def readable(self) -> ReadableTask[str]:
-        """Return what is asked: the episode as a whole."""
-        query = self.task.task_id
-        return ReadableTask(Task(text=query, query=query), self._graded)
-
-    def _graded(self, reply: str) -> str:
-        return self.task.graded(self.asked, read_episode(reply))
+    def read(self, reply: str) -> str:
+        """Return the grade of all steps."""
+        return self.acted.task.grade_steps(self.asked, read_episode(reply))
 
     async def act(self, task: Task) -> str:
         """Return all steps of the episode as text. Raises ItemFailed."""
-        begun = await self.task.begin(self.run)
+        async with self.acted.task.turn():
+            begun = await self.acted.task.begin(self.context)
+            try:
+                return await self._act(begun)
+            finally:
+                await asyncio.to_thread(begun.world.close)
+
+    async def _act(self, begun: BegunEpisode) -> str:
+        manifest = self.context.manifest
         self.asked = begun.asked
-        self.opening = begun.world.opening
-        try:
-            return await self._acted(begun)
-        finally:
-            await asyncio.to_thread(begun.close)
-
-    async def _acted(self, begun: BegunEpisode) -> str:
-        manifest = self.run.manifest
-        agent = Agent(
-            self.reasoner.answer,
-            begun.world,
-            begun.world.rules,
-            begun.world.tools,
-            self.asked,
-            self.source,
-            manifest.recall_at,
-            self.tokens,
-            manifest.native_tools,
-            recalled=self.recalled,
-        )
+        agent = Agent(self.reasoner, begun.world, manifest, begun.asked, self.source, self.tokens, recalled=self.recalled)
         if self.source is not None and manifest.recall_at == "start" and self.source.holds:
-            agent.known = await self.source.recall(self.asked)
-        steps = await run_episode(
-            begun.world,
-            agent.ask,
-            hear=begun.hear,
-            recall=agent.recall_as_tool if agent.recalls_by_tool else None,
-            window=manifest.window,
-            most_steps=MOST_STEPS,
-            begun_with=self.begun_with,
-        )
-        self.steps = agent.noted(steps)
-        left = await asyncio.to_thread(begun.left)
-        if not left or not steps:
-            return written_episode(self.steps)
-        return written_episode([*self.steps[:-1], self.steps[-1].model_copy(update={"seen": left})])
-
-    @property
-    def all_messages(self) -> list[Message]:
-        """The whole episode as messages, the last answer to it included."""
-        messages = [Message("user", self.opening)]
-        for step in self.steps:
-            messages += [Message("assistant", step.reply or "(nothing)"), Message("user", step.seen)]
-        return messages
+            agent.known = await self.source.recall(begun.asked)
+        begun_with = self.acted.begun_with
+        reply = await agent.act(hear=begun.hear, window=manifest.window, most_steps=MOST_STEPS, begun_with=begun_with)
+        self.messages = [Message("user", begun.world.opening)]
+        for step in agent.steps:
+            self.messages += [Message("assistant", step.reply or "(nothing)"), Message("user", step.seen)]
+        return reply

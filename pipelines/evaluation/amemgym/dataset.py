@@ -1,21 +1,18 @@
 """AMemGym's episodes to evaluate on: those of a release, or of a `data.json` of the paper's shape."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from assets.amemgym.records.episode import Episode
-from assets.amemgym.records.report import LeftOut
+from assets.amemgym.records.user import LeftOut
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.reporting.plurals import counted
 from dataset_card.amemgym.reference.data_json import ReferenceError, read_data_json
-from dataset_card.amemgym.reference.imported import import_data_json
 from dataset_card.amemgym.reference.settings import DataSettings, SettingsError, read_settings, settings_of
 from dataset_card.release.digests import file_sha256
 from dataset_card.release.manifest import read_manifest
-from dataset_card.release_store.store import ReleaseStore
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.sources import release_folder, release_recipe
+from pipelines.evaluation.sources import release_recipe
 
 
 @dataclass(frozen=True)
@@ -33,30 +30,15 @@ class AMemGymDataset:
     left_out: tuple[LeftOut, ...] = ()
     recipe: AMemGymRecipe | None = None
 
-    def first(self, users: int | None) -> "AMemGymDataset":
-        """The dataset of the first so many users. Raises EvaluationError when there are fewer."""
-        if users is None:
-            return self
-        if not 1 <= users <= len(self.episodes):
-            raise EvaluationError(
-                f"{self.name} has {counted(len(self.episodes), 'user')}; --users {users} cannot be taken from them."
-            )
-        return replace(self, episodes=self.episodes[:users])
-
-
-def load_dataset(source: str, *, release_store: ReleaseStore, settings: Mapping[str, object] | None = None) -> AMemGymDataset:
-    """Read and check everything. Raises EvaluationError with one sentence; nothing has been asked of a model then.
-
-    `source`: a `data.json`, or what `release_folder` takes. `settings`: rounds, language and dates of a bare `data.json`, in
-    place of what the file beside it says; a release has its own.
-    """
-    if source.endswith(".json"):
-        return read_bare(Path(source), settings or {})
-    return read_amemgym_release(release_folder(source, release_store=release_store, settings=settings or ()))
-
 
 def read_bare(path: Path, overrides: Mapping[str, object]) -> AMemGymDataset:
-    """Return the users of a `data.json` who can be used. Raises EvaluationError."""
+    """Return the users of a `data.json` who can be used. Raises EvaluationError.
+
+    `overrides`: rounds, language and dates, in place of what the file beside it says.
+    """
+    # Imported late: a release needs nothing of how files of others are mended.
+    from dataset_card.amemgym.reference.imported import import_data_json
+
     try:
         imported = import_data_json(path)
         settings, source = read_settings(path, overrides)

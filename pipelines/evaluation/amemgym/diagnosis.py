@@ -1,65 +1,122 @@
-"""The stage that lost a wrong answer: written badly, read badly, or known and not used (section 3.3, Figure 3)."""
+"""Where a wrong answer was lost: the paper's stage by the state probes (section 3.3, Figure 3), and one of four failures.
+
+A failure also looks for the words that told the needed values in what was recalled. Where a memory rewrites what it hears, they
+are not to be found, and the probes alone decide.
+"""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from assets.amemgym.records.episode import Episode
-from pipelines.evaluation.amemgym.interview import last_update_period
-from pipelines.evaluation.records import AnswerRow, Failure
+from pipelines.evaluation.amemgym.interview import last_update_period, tellings
+from pipelines.evaluation.metrics.evidence import plain_text
+from pipelines.evaluation.records import FAILURES, AnswerRow, Failure, Stage
 
 
-class StateProbes:
-    """One user's state probes: by period, variable and question."""
+def diagnose(episode: Episode, answers: Sequence[AnswerRow], *, sees_recall: bool = True) -> list[AnswerRow]:
+    """Return one user's answers, the wrong ones to questions with failure and stage.
 
-    def __init__(self, answers: Sequence[AnswerRow]) -> None:
-        self._rows = {(row.period, row.item, row.probe): row for row in answers if row.kind == "state"}
-
-    def __bool__(self) -> bool:
-        return bool(self._rows)
-
-    def status(self, question: str, name: str, period: int) -> str:
-        """Return the status of the variable's probe that goes with the question."""
-        return self._rows[period, name, question].status
-
-
-def diagnose(episode: Episode, answers: Sequence[AnswerRow]) -> list[AnswerRow]:
-    """Return one user's answers, the wrong ones to questions with their failures by the state probes.
-
-    All questions say whether all needed values were known, for the table of probes and answers.
+    `sees_recall`: False for a whole agent, which does not show what it recalls.
     """
-    probes = StateProbes(answers)
-    # An agent that failed early was asked no state.
-    if not probes:
-        return list(answers)
     needed = {question.question_id: question.required_info for question in episode.questions}
+    user = UserAnswers(episode, answers, sees_recall=sees_recall)
     found = list[AnswerRow]()
     for answer in answers:
-        if answer.kind == "question":
-            names = needed[answer.item]
-            known = all(probes.status(answer.item, name, answer.period) == "right" for name in names)
-            failure = failure_of(episode, answer, names, probes) if answer.status == "wrong" else ""
-            answer = answer.model_copy(update={"known": known, "failure": failure})
+        if answer.kind == "question" and answer.status == "wrong":
+            answer = user.diagnose(answer, needed[answer.item])
         found.append(answer)
     return found
 
 
-def failure_of(episode: Episode, answer: AnswerRow, names: Sequence[str], probes: StateProbes) -> Failure:
-    """Return the stage that lost a wrong answer which needs these variables.
+class UserAnswers:
+    """One user's answers, each with its state probes and with what was recalled."""
 
-    utilization: every needed value is known now. Otherwise the values not known now decide by their probes at the
-    period in which they were last updated: write, if one was not known even then, else read. undiagnosed: a probe is
-    unscored without which nothing is decided, as one write failure decides alone.
-    """
-    lost = unreadable = False
-    for name in names:
-        now = probes.status(answer.item, name, answer.period)
-        if now == "wrong":
-            lost = True
-            written = last_update_period(episode, name, period=answer.period)
-            then = probes.status(answer.item, name, written)
-            if then == "wrong":
-                return "write"
-            unreadable = unreadable or then == "unscored"
-        unreadable = unreadable or now == "unscored"
-    if unreadable:
-        return "undiagnosed"
-    return "read" if lost else "utilization"
+    def __init__(self, episode: Episode, answers: Sequence[AnswerRow], *, sees_recall: bool) -> None:
+        self.episode = episode
+        self.sees_recall = sees_recall
+        self._questions = {(row.period, row.item): row for row in answers if row.kind == "question"}
+        self._probes = {(row.period, row.item, row.probe): row for row in answers if row.kind == "state"}
+        self._recalled = dict[tuple[str, ...], str]()
+
+    def diagnose(self, answer: AnswerRow, names: Sequence[str]) -> AnswerRow:
+        """Return a wrong answer that needs these variables with stage and failure: of several losses the earliest."""
+        stage = self._stage(answer, names)
+        if stage == "undiagnosed":
+            return answer.model_copy(update={"stage": stage, "failure": stage})
+        lost: dict[str, Failure] = {name: self._failure(answer, name) for name in names}
+        failure = min(lost.values(), key=FAILURES.index)
+        misread = [name for name in names if lost[name] == "misread"]
+        against_time = failure == "misread" and any(self._is_against_time(answer, name) for name in misread)
+        return answer.model_copy(update={"stage": stage, "failure": failure, "against_time": against_time})
+
+    def _stage(self, answer: AnswerRow, names: Sequence[str]) -> Stage:
+        """Return the stage that lost a wrong answer.
+
+        utilization: every needed value is known now. Otherwise the values not known now decide by their probes at the period in
+        which they were last updated: write, if one was not known even then, else read. undiagnosed: a probe is unscored
+        without which nothing is decided, as one write failure decides alone.
+        """
+        lost = unreadable = False
+        for name in names:
+            now = self._status(answer, name, answer.period)
+            if now == "wrong":
+                lost = True
+                then = self._status(answer, name, self._written_in(answer, name))
+                if then == "wrong":
+                    return "write"
+                unreadable = unreadable or then == "unscored"
+            unreadable = unreadable or now == "unscored"
+        if unreadable:
+            return "undiagnosed"
+        return "read" if lost else "utilization"
+
+    def _failure(self, answer: AnswerRow, name: str) -> Failure:
+        """Return how a wrong answer lost a value; not_used: the value came back, and was known."""
+        known = self._status(answer, name, answer.period) != "wrong"
+        if self._came_back(answer, name):
+            return "not_used" if known else "misread"
+        probe = self._probe(answer, name, answer.period)
+        # A probe recalls for itself, and may find words that the question did not. Other words may have told the value too.
+        if known and (answer.rewritten or not self._came_back(probe, name)):
+            return "not_used"
+        written = self._written_in(answer, name)
+        recalled_then = (self._probe(answer, name, written), self._questions.get((written, answer.item)))
+        was_there = any(self._came_back(row, name) for row in (probe, *recalled_then))
+        return "not_recalled" if was_there or self._status(answer, name, written) == "right" else "not_written"
+
+    def _is_against_time(self, answer: AnswerRow, name: str) -> bool:
+        """Return True where an older value stands below the newer one in what was recalled."""
+        recalled = self._text(answer)
+        told = tellings(self.episode, name, period=answer.period)
+        newest = max(recalled.rfind(words) for words in self._words(answer, name))
+        return any(recalled.rfind(plain_text(old.event.text)) > newest for old in told if old.value != told[-1].value)
+
+    def _came_back(self, row: AnswerRow | None, name: str) -> bool:
+        """Return True where the words that told the value stand in what was recalled for a question or a probe."""
+        if row is None or not self.sees_recall:
+            return False
+        return any(words in self._text(row) for words in self._words(row, name))
+
+    def _words(self, row: AnswerRow, name: str) -> list[str]:
+        """Return the messages that told the value since it holds."""
+        told = tellings(self.episode, name, period=row.period)[::-1]
+        latest = takewhile(lambda telling: telling.value == told[0].value, told)
+        return [plain_text(telling.event.text) for telling in latest]
+
+    def _text(self, row: AnswerRow) -> str:
+        # A memory of everything recalls the same for every question.
+        if row.memories not in self._recalled:
+            self._recalled[row.memories] = "\n".join(map(plain_text, row.memories))
+        return self._recalled[row.memories]
+
+    def _written_in(self, answer: AnswerRow, name: str) -> int:
+        return last_update_period(self.episode, name, period=answer.period)
+
+    def _probe(self, answer: AnswerRow, name: str, period: int) -> AnswerRow | None:
+        """Return the variable's probe that goes with the question."""
+        return self._probes.get((period, name, answer.item))
+
+    def _status(self, answer: AnswerRow, name: str, period: int) -> str:
+        """Return the probe's status; one that was not asked, of a user who failed early, is unscored."""
+        probe = self._probe(answer, name, period)
+        return probe.status if probe else "unscored"

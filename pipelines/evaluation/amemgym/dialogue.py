@@ -5,7 +5,6 @@ Every message that the simulated user writes is checked for tracked values that 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from pydantic import BaseModel
 
@@ -15,9 +14,8 @@ from assets.llm.ports import CallLabels, LanguageModel, ModelRequest
 from assets.llm.structured_output import ask_structured
 from assets.recipe.model_policy import AskSettings
 from assets.records.base import ItemFailed
-from pipelines.evaluation.amemgym.subjects import Subject
 from pipelines.evaluation.records import DialogueTurn
-from pipelines.memories.contract import MemoryEvent
+from pipelines.evaluation.timeline.subjects import Subject, events_of
 from prompts.catalogue import load_prompt
 from prompts.template import Message, RenderedPrompt
 
@@ -79,7 +77,7 @@ async def next_message(user: SimulatedUser, session: Session, history: Sequence[
 
 def _prompt(user: SimulatedUser, session: Session, history: Sequence[Message]) -> RenderedPrompt:
     return load_prompt("evaluation/follow_up").render(
-        user_profile=user.episode.user_profile.formatted_str,
+        user_profile=user.episode.user_profile.in_prompt,
         start_date=user.episode.start_date.isoformat(),
         current_date=session.session_time.date().isoformat(),
         query=session.query,
@@ -118,7 +116,7 @@ async def _breaches(
     user: SimulatedUser, session: Session, text: str, *, history: Sequence[Message], period: int
 ) -> tuple[str, ...]:
     try:
-        revealed = await _revealed_values(user, text, history=history)
+        revealed = await _revealed_values(user, session, text, history=history)
     except ItemFailed:
         return (UNCHECKED,)
     breaches = set[str]()
@@ -128,10 +126,12 @@ async def _breaches(
     return tuple(sorted(breaches))
 
 
-async def _revealed_values(user: SimulatedUser, text: str, *, history: Sequence[Message]) -> list[tuple[str, str]]:
+async def _revealed_values(
+    user: SimulatedUser, session: Session, text: str, *, history: Sequence[Message]
+) -> list[tuple[str, str]]:
     choices = user.episode.state_schema.choices
     prompt = load_prompt("evaluation/check_turn").render(
-        state_choices=choices, said_before=transcript(history[-1:]), message=text
+        state_schema=choices, query=session.query, said_before=transcript(history[-1:]), message=text
     )
 
     def convert(reply: RevealedReply) -> list[tuple[str, str]]:
@@ -204,18 +204,3 @@ async def hold_sessions(user: SimulatedUser, subject: Subject, *, period: int, r
         await subject.end_session(events_of(held))
         turns += held
     return turns
-
-
-def events_of(turns: Sequence[DialogueTurn]) -> list[MemoryEvent]:
-    """Return all that was perceived in these turns."""
-    events = list[MemoryEvent]()
-    for turn in turns:
-        events.append(MemoryEvent(turn.message, "user", turn.at))
-        events.append(MemoryEvent(turn.reply, "assistant", turn.at))
-    return events
-
-
-async def observe_sessions(subject: Subject, turns: Sequence[DialogueTurn]) -> None:
-    """Let the subject take in recorded turns, a session at a time."""
-    for _, session in groupby(turns, key=lambda turn: (turn.period, turn.session)):
-        await subject.observe(events_of(list(session)))

@@ -7,7 +7,6 @@ score may stand beside the paper's tables.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Literal, cast
@@ -17,8 +16,8 @@ from pydantic import ValidationError
 from assets.amemgym.records.episode import EpisodeQuestion
 from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.answer_text import without_thought
-from assets.llm.structured_output import ReplySchema, UnusableReply, extract_json, object_of_enums
+from assets.llm.structured_output import ReplySchema, extract_json, object_of_enums
+from pipelines.evaluation.choices import choice_schema, fold_option, read_option
 from pipelines.evaluation.reasoning import ReadableTask, joined_text
 from pipelines.memories.contract import RecallQuery, Task, Wording
 from prompts.catalogue import load_prompt
@@ -26,12 +25,6 @@ from prompts.template import RenderedPrompt
 
 NOT_SHOWN = "(The question is not shown. Pick the reply that is likeliest to be right.)"
 PromptVariant = Literal["question", "state_given", "options_only"]
-
-
-# A number alone, as in 2, **2**, (2), "Option 2" or "Answer: 2.".
-NUMBER_ALONE = re.compile(r"\W*(?:(?:the )?(?:answer|option|choice|number|boxed)(?: is)?\W*)?(\d{1,3})\W*", re.IGNORECASE)
-BROKEN_OBJECT = re.compile(r'\{\s*"')
-NUMBER_FIRST = re.compile(r"\W*(\d{1,3})[.):\s]+(.+)", re.DOTALL)
 
 
 def ordered_options(question: EpisodeQuestion, *path: object, wording: Wording) -> list[AnswerChoice]:
@@ -64,7 +57,7 @@ def choice_question(
         given["state"] = dict(state or {})
     # Options share words with the messages that state the values: they help a search which would not see them in use.
     asked = query if recall_query == "question" else f"{query}\n{choices}"
-    task = _task(_rendered(name, wording, given), query=asked, schema=choice_schema(len(options)))
+    task = _task(_render_question(name, wording, given), query=asked, schema=choice_schema(len(options)))
     return ReadableTask(task, partial(_read_choice, options=options))
 
 
@@ -72,7 +65,7 @@ def states_question(choices: Mapping[str, Sequence[str]], *, wording: Wording = 
     """Ask for the value of every variable."""
     reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of_enums(choices))
     query = "; ".join(choices).replace("_", " ")
-    prompt = _rendered("tell_states", wording, {"state_schema": choices})
+    prompt = _render_question("tell_states", wording, {"state_schema": choices})
 
     def salvage(first: str, second: str) -> dict[str, str]:
         # The later word counts.
@@ -82,7 +75,7 @@ def states_question(choices: Mapping[str, Sequence[str]], *, wording: Wording = 
     return ReadableTask(task, partial(_read_states, offered=choices, reply_schema=reply_schema), salvage)
 
 
-def _rendered(name: str, wording: Wording, given: Mapping[str, object]) -> RenderedPrompt:
+def _render_question(name: str, wording: Wording, given: Mapping[str, object]) -> RenderedPrompt:
     if wording == "own":
         return load_prompt(f"evaluation/{name}").render(**given)
     texts = dict[str, str]()
@@ -100,75 +93,6 @@ def _task(prompt: RenderedPrompt, *, query: str, schema: dict[str, object]) -> T
 
 def _read_choice(reply: str, *, options: Sequence[AnswerChoice]) -> str:
     return options[read_option(reply, [option.answer for option in options]) - 1].choice_id
-
-
-def read_option(reply: str, options: Sequence[str]) -> int:
-    """Return the number of the option that a reply chooses, from 1. Raises ValueError with a sentence for whoever answers."""
-    answer = _answer_in(reply)
-    number = _option_number(answer, options)
-    if number is None:
-        raise ValueError('It must be {"answer": number} with a whole number and nothing else.')
-    if not 1 <= number <= len(options):
-        raise ValueError(f"There is no option {number}; the options are numbered from 1 to {len(options)}.")
-    return number
-
-
-def choice_schema(options: int) -> dict[str, object]:
-    """Return the JSON schema of an answer that is the number of one of so many options."""
-    return {
-        "type": "object",
-        "properties": {"answer": {"type": "integer", "enum": list(range(1, options + 1))}},
-        "required": ["answer"],
-        "additionalProperties": False,
-    }
-
-
-def _answer_in(reply: str) -> object:
-    """Return the "answer" of a reply, or the whole of a reply without an object."""
-    try:
-        content = extract_json(reply, keys=("answer",))
-    except UnusableReply:
-        content = without_thought(reply)
-        if BROKEN_OBJECT.search(content):
-            return None
-    if not isinstance(content, dict):
-        return content
-    named = [value for key, value in cast(dict[str, object], content).items() if key.strip().casefold() == "answer"]
-    return named[0] if len(named) == 1 else None
-
-
-def _option_number(answer: object, options: Sequence[str]) -> int | None:
-    """Return the number that an answer gives; None where it gives none, or more than one."""
-    if isinstance(answer, list):
-        several = cast(list[object], answer)
-        return _option_number(several[0], options) if len(several) == 1 else None
-    if isinstance(answer, float) and answer.is_integer():
-        return int(answer)
-    if isinstance(answer, int):
-        return None if isinstance(answer, bool) else answer
-    if not isinstance(answer, str):
-        return None
-    alone = NUMBER_ALONE.fullmatch(answer)
-    if alone and "-" not in answer:
-        return int(alone.group(1))
-    return _number_of_text(answer, options)
-
-
-def _number_of_text(answer: str, options: Sequence[str]) -> int | None:
-    """Return the number of the one option with this text, which its number may lead; None where text and number differ."""
-    first = NUMBER_FIRST.fullmatch(answer)
-    text = first.group(2) if first else answer
-    numbers = list[int]()
-    for number, option in enumerate(options, start=1):
-        if _folded(option) == _folded(text):
-            numbers.append(number)
-    if len(numbers) != 1 or (first and int(first.group(1)) != numbers[0]):
-        return None
-    return numbers[0]
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split()).strip(" .\"'").casefold()
 
 
 def _read_states(
@@ -196,7 +120,7 @@ def _only_offered(content: object, offered: Mapping[str, Sequence[str]]) -> obje
 def _as_offered(value: object, values: Sequence[str]) -> object:
     if not isinstance(value, str) or value in values:
         return value
-    alike = [each for each in values if _folded(each) == _folded(value)]
+    alike = [each for each in values if fold_option(each) == fold_option(value)]
     return alike[0] if len(alike) == 1 else value
 
 

@@ -1,36 +1,31 @@
 """Documents in turns for the runner, whatever benchmark they are of: written turn by turn, out of sight, then asked about."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
 from assets.llm.structured_output import extract_json, schema_of_model
 from assets.memory_items.ablation import ReaderReply
-from assets.memory_items.documents import SizedItem, Turn
-from assets.memory_items.final_ablation import SENTENCE_END, stated
+from assets.memory_items.documents import ItemDocument, SizedItem, Turn
+from assets.memory_items.final_ablation import SENTENCE_END, stating_document
 from assets.memory_items.tasks import MemoryTask
 from assets.records.answers import TypedAnswer, is_right
 from assets.reporting.plurals import counted
 from assets.text.words import count_tokens, spells
 from pipelines.evaluation.answered.releases import read_release_rows, release_info
 from pipelines.evaluation.arms import TextsAtHand
-from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.forecast import ItemSize
-from pipelines.evaluation.isolated import EventRow, ReasonerWithMemory, Recalling, answer_in_conditions, recall_and_answer
 from pipelines.evaluation.metrics.control import asks_control
 from pipelines.evaluation.metrics.evidence import Evidence, PerceivedTexts
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.reasoning import Answer, ReadableTask, joined_text, value_in_reply
-from pipelines.evaluation.records import OF_MEMORY, AnswerRow, AnswersStep, DialogueTurn, RunManifest, Status
-from pipelines.evaluation.report.page import Json, PageItem
-from pipelines.evaluation.run import ENDS_ITEM, DatasetInfo, ItemRows, ItemStopped, Run
-from pipelines.evaluation.spending import StepUsage, memory_call
+from pipelines.evaluation.reasoning import Answer, ReadableTask, joined_text
+from pipelines.evaluation.records import OF_MEMORY, AnswerRow, AskKind, RunManifest, Status
+from pipelines.evaluation.run import DatasetInfo
+from pipelines.evaluation.timeline.steps import Ask, AskedQuestion, Json, Perceived, Settle, Step, Timeline, Write
 from pipelines.memories.contract import MemoryEvent, Task, lines_of
-from pipelines.memories.hosting import HostedMemory
 from prompts.catalogue import load_prompt
 from prompts.template import Message
 
@@ -44,55 +39,51 @@ BUDGET = 6_000
 
 
 @dataclass(frozen=True)
-class DocumentItem:
-    """A task at one of its lengths; its items at other lengths are resampled together with it."""
+class DocumentItem(AskedQuestion):
+    """A task at one of its lengths, with its question after the last turn; intervals are over tasks, not over lengths.
+
+    `stranger`: another task, whose facts stand in the memory's place in an arm.
+    """
 
     task: MemoryTask
     sized: SizedItem
+    language: str
+    stranger: "DocumentItem | None" = None
+    kind: AskKind = "question"
 
     @property
     def item_id(self) -> str:
-        return f"{self.cluster} at {self.sized.target_tokens}"
+        return f"{self.task.task_id} at {self.sized.target_tokens}"
+
+    @cached_property
+    def events(self) -> list[MemoryEvent]:
+        """All that is written, in order."""
+        return list(map(event_of, self.sized.documents))
 
     @property
-    def cluster(self) -> str:
-        """Whose documents these are: what is asked of the same documents is resampled together."""
+    def item(self) -> str:
         return self.task.task_id
 
     @property
-    def questions(self) -> "Sequence[DocumentItem]":
-        """What is asked after the last turn: the task's own question."""
-        return (self,)
-
-    @property
-    def batches(self) -> list[list[MemoryEvent]]:
-        """The documents as they are written, turn by turn."""
-        batches = list[list[MemoryEvent]]()
-        for turn in self.sized.turns:
-            batches.append([MemoryEvent(document.perceived, "document") for document in turn.documents])
-        return batches
-
-    @property
-    def events(self) -> list[MemoryEvent]:
-        """All that is written, in order."""
-        return sum(self.batches, list[MemoryEvent]())
+    def tokens(self) -> int:
+        return count_tokens(self.task.question)
 
     @property
     def facts(self) -> list[str]:
         """The facts that the answer takes, each as its document states it."""
         documents = list(self.sized.documents)
-        return [stated(fact, documents).perceived for fact in self.task.hops]
+        return [stating_document(fact, documents).text_with_title for fact in self.task.hops]
 
     @cached_property
     def evidence(self) -> Evidence:
         """The sentences that state these facts, among those of all documents."""
         sentences = dict[str, list[str]]()
         for document in self.sized.documents:
-            sentences[document.perceived] = SENTENCE_END.split(document.text)
+            sentences[document.text_with_title] = SENTENCE_END.split(document.text)
         documents = list(self.sized.documents)
         needed = dict[str, list[str]]()
         for fact in self.task.hops:
-            needed.setdefault(fact.document_id, []).append(stated(fact, documents).text)
+            needed.setdefault(fact.document_id, []).append(stating_document(fact, documents).text)
         return Evidence(PerceivedTexts.of(self.events, parts=sentences), list(needed.values()))
 
     @property
@@ -101,16 +92,16 @@ class DocumentItem:
         texts = {document.document_id: document.text for document in self.sized.documents}
         return [texts[fact.document_id][fact.start : fact.end] for fact in self.task.hops]
 
-    def asked(self, *, language: str) -> ReadableTask[str]:
-        """Return the question with what is in sight; read as "" where the reasoner says that nothing tells."""
-        prompt = load_prompt(ASK).render(question=self.task.question, language=language)
+    def render(self) -> ReadableTask[str]:
+        """The question with what is in sight; read as "" where the reasoner says that nothing tells."""
+        prompt = load_prompt(ASK).render(question=self.task.question, language=self.language)
         window = list[Message]()
         # Not [-n:], which would be all turns where none is visible.
         for turn in self.sized.turns[len(self.sized.turns) - self.task.eviction.visible_turns :]:
             for document in turn.documents:
-                window.append(Message("user", document.perceived))
+                window.append(Message("user", document.text_with_title))
         for document in self.task.shown_with_question:
-            window.append(Message("user", document.perceived))
+            window.append(Message("user", document.text_with_title))
         task = Task(
             text=joined_text(prompt.messages),
             query=self.task.question,
@@ -120,33 +111,55 @@ class DocumentItem:
         )
         return ReadableTask(task, read_answer)
 
-    def row(self, given: Answer[str], *, asked: str) -> AnswerRow:
-        """Return the answer's row, graded by program."""
+    def verdict(self, value: Any, *, period: int) -> dict[str, Any]:
         answer = self.task.answer
+        return {"expected": answer.value, "given": value or "", "status": _status(answer, value)}
+
+    def rows(self, given: Answer[str], seen: Perceived) -> list[AnswerRow]:
         values = self.values
         found = 0
         for value in values:
             found += any(spells(text, value) for text in given.recalled)
         evidence = self.evidence.columns(given.recalled) if given.kind in OF_MEMORY else {}
-        return AnswerRow(
-            user_id=self.cluster,
-            period=len(self.sized.turns) - 1,
-            item=self.task.task_id,
-            expected=answer.value,
-            given=given.value or "",
-            status=_status(answer, given.value),
-            options=len(answer.options),
+        period = len(self.sized.turns) - 1
+        row = AnswerRow(
+            user_id=self.task.task_id,
+            period=period,
+            item=self.item,
+            **self.verdict(given.value, period=period),
+            options=len(self.task.answer.options),
             shown=0,
             required=len(values),
             age=0,
-            asked=asked,
-            written=len(self.events),
+            asked=self.readable.task.text,
+            written=len(seen.events),
             written_tokens=self.sized.tokens,
             length=self.sized.target_tokens,
             fact_recall=round(found / len(values), 6),
             **evidence,
             **given.columns,
         )
+        return [row]
+
+    def texts(self, seen: Perceived, *, seed: int) -> TextsAtHand:
+        documents = list(self.sized.documents)
+        return TextsAtHand(
+            self.facts,
+            lines_of(seen.events),
+            others=[document.text_with_title for document in documents if document.role != "support"],
+            stale=[document.text_with_title for document in documents if document.role == "superseded"],
+            another=self.stranger.facts if self.stranger else (),
+            path=(seed, self.item_id),
+        )
+
+    @property
+    def page_fields(self) -> Json:
+        return {"query": self.task.question, "required": [], "options": []}
+
+
+def event_of(document: ItemDocument) -> MemoryEvent:
+    """Return what a memory perceives of a document."""
+    return MemoryEvent(document.text_with_title, "document")
 
 
 def _status(answer: TypedAnswer, given: str | None) -> Status:
@@ -170,17 +183,17 @@ def read_document_tasks(folder: Path, record: type[MemoryTask]) -> "DocumentTask
 
 
 def release_items(
-    folder: Path, record: type[R], *, item: Callable[[R, SizedItem], "DocumentItem"], tasks: type[D], ask: str
+    folder: Path, record: type[R], *, item: Callable[[R, SizedItem, str], DocumentItem], tasks: type[D], ask: str
 ) -> D:
     """Return the tasks of a release, an `item` for each length. `ask`: the prompt that they are asked with."""
     rows = read_release_rows(folder, record)
+    info = release_info(folder, noun=NOUN, users=[row.task_id for row in rows], ask=ask, tokens=BUDGET)
     items = list[DocumentItem]()
     for row in rows:
         for sized in row.lengths:
-            items.append(item(row, sized))
-    info = release_info(folder, noun=NOUN, users=[row.task_id for row in rows], ask=ask, tokens=BUDGET)
+            items.append(item(row, sized, info.language))
     # The shortest first: an endpoint that refuses long texts ends items late.
-    return tasks(info, tuple(sorted(items, key=lambda one: one.sized.target_tokens)))
+    return tasks(info, tuple(sorted(items, key=lambda item: item.sized.target_tokens)))
 
 
 @dataclass(frozen=True)
@@ -190,161 +203,49 @@ class DocumentTasks:
     info: DatasetInfo
     documents: tuple[DocumentItem, ...]
 
-    @property
-    def items(self) -> tuple[str, ...]:
-        return tuple(item.item_id for item in self.documents)
-
     def first(self, users: int | None) -> Self:
         info = self.info.first(users)
-        items = [item for item in self.documents if item.cluster in info.users]
+        items = [item for item in self.documents if item.task.task_id in info.users]
         return replace(self, info=info, documents=tuple(items))
-
-    def replaying(self, recorded: FinishedRun) -> Self:
-        raise self.info.refused("--replay")
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
         self.info.check_options(options, whole=whole)
-        return {"mode": "documents"}
+        return {"mode": "document"}
 
-    def sizes(self, manifest: RunManifest) -> Iterator[ItemSize]:
-        for item in self.documents:
-            written = len(item.events)
-            yield ItemSize(
-                written=written,
-                event_tokens=item.sized.tokens / max(1, written),
-                questions=[item.sized.tokens] * len(item.questions),
-                question_tokens=max(count_tokens(one.task.question) for one in item.questions),
-                steps=1,
-                controls=len(self.controls(manifest, item.item_id)),
-            )
+    def timelines(self, manifest: RunManifest) -> list[Timeline]:
+        return [self._timeline(item, manifest) for item in self.documents]
 
-    async def evaluate(self, run: Run, item_id: str, rows: ItemRows) -> None:
-        rows.add(await run.step(f"{item_id}/asked", AnswersStep, partial(self._asked, run, self._item(item_id))))
-
-    async def _asked(self, run: Run, item: DocumentItem) -> AnswersStep:
-        """Write everything to a new memory, then ask it. Raises ItemStopped."""
-        host = run.host(item.cluster)
-        place = "the beginning"
-        rows = list[AnswerRow]()
-        seconds = list[float | None]()
-        try:
-            memory = await host.new_memory()
-            for number, batch in enumerate(item.batches):
-                place = f"turn {number}"
-                with memory_call("write"):
-                    await memory.write(batch)
-            place = "the question"
-            subject = ReasonerWithMemory(run.reasoner("interview", item_id=item.cluster), memory)
-            for question in item.questions:
-                task = question.asked(language=self.info.language)
-                given = await answer_in_conditions(
-                    task,
-                    self.subject(run, question, subject),
-                    self.subject(run, question, run.bare(item.cluster)),
-                    texts=self._texts_at_hand(run.manifest, item, question),
-                    manifest=run.manifest,
-                )
-                rows += [question.row(one, asked=task.task.text) for one in given]
-                seconds.append(given[0].seconds)
-            rows += await self._asked_controls(run, item, memory)
-            await subject.count_stored()
-        except ENDS_ITEM as error:
-            raise ItemStopped(place, error) from error
-        finally:
-            await host.close()
-        return AnswersStep(answers=tuple(rows), seconds=tuple(seconds), usage=StepUsage(lost_writes=host.lost_writes))
-
-    def subject(self, run: Run, item: DocumentItem, reasoner: ReasonerWithMemory) -> Recalling:
-        """Return the side that is asked about this item: the reasoner answers at once, an agent acts first."""
-        return reasoner
-
-    def _texts_at_hand(self, manifest: RunManifest, item: DocumentItem, question: DocumentItem) -> TextsAtHand:
-        stranger = self._stranger_of(item)
-        documents = list(question.sized.documents)
-        return TextsAtHand(
-            question.facts,
-            lines_of(item.events),
-            others=[one.perceived for one in documents if one.role != "support"],
-            stale=[one.perceived for one in documents if one.role == "superseded"],
-            another=stranger.facts if stranger else (),
-            path=(manifest.seed, question.item_id),
-        )
-
-    async def _asked_controls(self, run: Run, item: DocumentItem, memory: HostedMemory) -> list[AnswerRow]:
-        """Ask the memory what is asked of another task, if this run has such a control."""
-        stranger = self._stranger_of(item)
-        if stranger is None or not asks_control(run.manifest):
-            return []
-        task = stranger.asked(language=self.info.language)
-        subject = ReasonerWithMemory(run.reasoner("interview", item_id=item.cluster), memory)
-        asked = self.subject(run, stranger, subject)
-        given = await recall_and_answer(task, asked, tokens=run.manifest.tokens, kind="permuted")
-        return [stranger.row(given, asked=task.task.text)]
+    def _timeline(self, item: DocumentItem, manifest: RunManifest) -> Timeline:
+        """Return the turns of documents as they are written, then the questions about them."""
+        steps = list[Step]()
+        for number, turn in enumerate(item.sized.turns):
+            events = list(map(event_of, turn.documents))
+            tokens = sum(document.tokens for document in turn.documents)
+            steps.append(Write(events, tokens, f"turn {number}", _shown_turn(turn)))
+        stranger = self._stranger_of(item) if manifest.arms or asks_control(manifest) else None
+        questions = [replace(item, stranger=stranger)]
+        if stranger is not None and asks_control(manifest):
+            questions.append(replace(stranger, kind="permuted"))
+        place = "the question"
+        steps += [Settle(place), Ask("asked", place, questions)]
+        length = item.sized.target_tokens
+        # Titles alone: the texts of long tasks would make a page that no browser opens; they are in events.parquet.
+        return Timeline(item.item_id, item.task.task_id, steps, f"{item.task.task_id} at {length:,}", length)
 
     def _stranger_of(self, item: DocumentItem) -> DocumentItem | None:
-        """Return the next question of another task whose answer is nowhere in this one's documents; None where none is near."""
+        """Return the next other task whose answer is nowhere in this one's documents; None where none is near."""
         place = self.documents.index(item)
         texts = "\n".join(event.text for event in item.events).casefold()
         for offset in range(1, 1 + min(len(self.documents), NEAR)):
             other = self.documents[(place + offset) % len(self.documents)]
-            for question in other.questions:
-                if other.cluster != item.cluster and question.task.answer.value.casefold() not in texts:
-                    return question
+            if other.task.task_id != item.task.task_id and other.task.answer.value.casefold() not in texts:
+                return other
         return None
-
-    def controls(self, manifest: RunManifest, item_id: str) -> list[AnswerRow]:
-        stranger = self._stranger_of(self._item(item_id))
-        if stranger is None or not asks_control(manifest):
-            return []
-        nothing = Answer[str](None, "", 0, "", kind="permuted")
-        return [stranger.row(nothing, asked=stranger.task.question)]
-
-    def _item(self, item_id: str) -> DocumentItem:
-        return next(item for item in self.documents if item.item_id == item_id)
-
-    def unasked(self, manifest: RunManifest, item_id: str, answers: Sequence[AnswerRow], *, reason: str) -> list[AnswerRow]:
-        # All answers of an item are one step: there are all of them, or none.
-        if answers:
-            return []
-        nothing = Answer[str](None, "", 0, reason)
-        return [one.row(nothing, asked=one.task.question) for one in self._item(item_id).questions]
-
-    def graded(self, manifest: RunManifest, row: AnswerRow) -> AnswerRow:
-        item = next(one for one in self._item(f"{row.user_id} at {row.length}").questions if one.task.task_id == row.item)
-        answer = item.task.answer
-        given = value_in_reply(item.asked(language=self.info.language), row)
-        changes = {"expected": answer.value, "given": given or "", "status": _status(answer, given)}
-        return row.model_copy(update=changes)
-
-    def events(self, turns: Sequence[DialogueTurn]) -> Iterator[EventRow]:
-        for item in self.documents:
-            for event in item.events:
-                yield EventRow(
-                    cluster=item.cluster,
-                    length=item.sized.target_tokens,
-                    text=event.text,
-                    kind=event.kind,
-                    at="",
-                    source="",
-                )
-
-    def page_items(self, run: FinishedRun) -> list[PageItem]:
-        """Titles alone: the texts of long tasks would make a page that no browser opens; they are in events.parquet."""
-        items = list[PageItem]()
-        for item in self.documents:
-            length = item.sized.target_tokens
-            questions = list[Json]()
-            for one in item.questions:
-                questions.append({"id": one.task.task_id, "query": one.task.question, "required": [], "options": []})
-            periods = [_shown_turn(turn) for turn in item.sized.turns]
-            page = PageItem(item.cluster, f"{item.cluster} at {length:,}", questions=questions, periods=periods, length=length)
-            items.append(page)
-        return items
 
 
 def _shown_turn(turn: Turn) -> Json:
     documents = list[Json]()
-    for one in turn.documents:
-        event = f"{one.role}, {counted(one.tokens, 'token')}"
-        documents.append({"at": one.title, "event": event, "exposed": {}, "turns": []})
+    for document in turn.documents:
+        event = f"{document.role}, {counted(document.tokens, 'token')}"
+        documents.append({"at": document.title, "event": event, "exposed": {}, "turns": []})
     return {"end": "", "state": {}, "sessions": documents}

@@ -8,15 +8,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assets.records.base import Record
-from assets.records.estimate import Estimate
-from assets.reporting.intervals import GAIN, UNIT, Sample, Tallies, metric_difference, share
+from assets.records.estimate import FEWEST_USERS, LEAST_ROOM, Estimate
+from assets.reporting.intervals import Tallies, metric_difference, share
 from assets.reporting.plurals import counted
-from pipelines.evaluation.isolated import LEAST_ROOM
 from pipelines.evaluation.records import CALL_FAILED, AnswerRow, RunManifest
 
 
 class PermutationControl(Record):
-    """Shares right of other users' questions, with the memory and with none, and their difference, clustered by those users."""
+    """Shares right of other users' questions, with the memory and with none, and their difference, over those users."""
 
     items: int
     memory: Estimate
@@ -36,6 +35,8 @@ class PermutationControl(Record):
         asked = f"Permutation control: of {counted(self.items, 'question')} of other users, the memory answers"
         shares = f"{self.memory.value or 0:.3f} rightly, and the reasoner without memory {self.none.value or 0:.3f}"
         verdict = "as it should be" if self.passed else "so it knows answers that it was never told"
+        if self.gain.low is None:
+            verdict = f"fewer than {FEWEST_USERS} users do not show whether it knows answers that it was never told"
         return f"{asked} {shares}: {verdict}."
 
 
@@ -44,7 +45,7 @@ def asks_control(manifest: RunManifest) -> bool:
     return "none" in manifest.conditions and not manifest.memory.whole and manifest.memory.kind != "none"
 
 
-def permutation_control(answers: Sequence[AnswerRow], *, seed: int) -> PermutationControl | None:
+def permutation_control(answers: Sequence[AnswerRow]) -> PermutationControl | None:
     """Return the control of a run; None where no question of another user was asked."""
     without = dict[tuple[object, ...], bool]()
     for row in answers:
@@ -62,12 +63,12 @@ def permutation_control(answers: Sequence[AnswerRow], *, seed: int) -> Permutati
         items += 1
     if not found:
         return None
-    sample = Sample.of(Tallies.of(found, names=("items", "memory", "none")), seed=seed)
+    tallies = Tallies.of(found, names=("items", "memory", "none"))
     memory = share("memory", "items")
     none = share("none", "items")
     return PermutationControl(
         items=items,
-        memory=sample.estimate(memory, within=UNIT),
-        none=sample.estimate(none, within=UNIT),
-        gain=sample.estimate(metric_difference(memory, none), within=GAIN),
+        memory=tallies.estimate(memory),
+        none=tallies.estimate(none),
+        gain=tallies.estimate(metric_difference(memory, none)),
     )

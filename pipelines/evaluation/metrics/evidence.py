@@ -10,7 +10,7 @@ from pipelines.memories.contract import MemoryEvent
 FEWEST_WORDS = 4  # fewer stand in many texts by chance
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return the text in one case with single spaces, as memories that keep words may still change these."""
     return " ".join(text.split()).casefold()
 
@@ -33,10 +33,10 @@ class PerceivedTexts:
         lines = dict[str, int]()
         for event in events:
             number = numbers.setdefault(event.text, len(numbers))
-            lines[_plain(event.line)] = number
+            lines[plain_text(event.line)] = number
         every = list[list[str]]()
         for text in numbers:
-            every.append([_plain(part) for part in (parts[text] if parts else [text])])
+            every.append([plain_text(part) for part in (parts[text] if parts else [text])])
         times = Counter(chain.from_iterable(map(set, every)))
         looked_for = list[Sequence[str]]()
         for own in every:
@@ -68,7 +68,7 @@ class Evidence:
 
     def columns(self, recalled: Sequence[str]) -> dict[str, int]:
         """Return the fields of an answer's row that say how much of it these texts hold."""
-        texts = list(map(_plain, recalled))
+        texts = list(map(plain_text, recalled))
         found = set[int]()
         rewritten = 0
         for text in texts:
@@ -77,8 +77,9 @@ class Evidence:
             rewritten += not own and not self.perceived.has_beginning(text)
         held = 0
         for words in self.needed:
-            held += all(any(part in text for text in texts) for part in map(_plain, words))
+            held += all(any(part in text for text in texts) for part in map(plain_text, words))
         return {
+            "told": len(self.perceived.parts),
             "evidence": len(self.needed),
             "evidence_recalled": held,
             # Short messages are looked for as evidence alone.

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import Sample, Tallies, rounded, share
+from assets.reporting.intervals import Tallies, quotient
+from assets.reporting.statistic import rounded
 from pipelines.evaluation.spending import MemoryCall
 
 
@@ -20,6 +21,7 @@ class CallSeconds(Record):
 
     measured: int
     made: int = 0
+    mean: float = 0.0
     median: float
     slowest: float
     p99: float | None = None
@@ -33,7 +35,7 @@ class CallSeconds(Record):
 
 
 class Latency(Record):
-    """`latency.json`: seconds of model time for each answer to a question, one call after another.
+    """`latency.json`: seconds of the reasoner's model for each answer to a question, one call after another.
 
     `mean` has its interval over users; `median` and `slowest` (a twentieth took longer) have none. `timed` of the
     `answers` were measured; those that the reply cache answered were not. `memory`: its own calls, by what was called.
@@ -47,16 +49,25 @@ class Latency(Record):
     memory: dict[MemoryCall, CallSeconds] = Field(default_factory=dict[MemoryCall, CallSeconds])
 
     @property
+    def memory_mean(self) -> float | None:
+        """Return the seconds of all calls of the memory for each answer; None where less than half of them were measured."""
+        if not self.answers or any(2 * calls.measured < calls.made for calls in self.memory.values()):
+            return None
+        return sum(calls.mean * calls.made for calls in self.memory.values()) / self.answers
+
+    @property
     def by_call(self) -> dict[str, CallSeconds]:
         """Return the seconds of an `answer` and of the memory's calls, of those that were measured."""
         found: dict[str, CallSeconds] = {**self.memory}
         if self.median is not None and self.slowest is not None:
-            found["answer"] = CallSeconds(measured=self.timed, made=self.answers, median=self.median, slowest=self.slowest)
+            found["answer"] = CallSeconds(
+                measured=self.timed, made=self.answers, mean=self.mean.value or 0.0, median=self.median, slowest=self.slowest
+            )
         return found
 
 
 def latency_of(
-    users: Sequence[Sequence[float | None]], *, memory: Mapping[MemoryCall, Sequence[float | None]] | None = None, seed: int
+    users: Sequence[Sequence[float | None]], *, memory: Mapping[MemoryCall, Sequence[float | None]] | None = None
 ) -> Latency:
     """Return the latency over the users' answers, and over the calls of the memory."""
     every = list[float]()
@@ -65,14 +76,14 @@ def latency_of(
         timed = [seconds for seconds in answers if seconds is not None]
         every += timed
         by_user[str(place)] = {"seconds": sum(timed), "answers": len(timed)}
-    sample = Sample.of(Tallies.of(by_user, names=("seconds", "answers")), seed=seed)
-    median, slowest = np.quantile(every, [0.5, 0.95]) if every else (np.nan, np.nan)
+    tallies = Tallies.of(by_user, names=("seconds", "answers"))
+    median, slowest = map(rounded, np.quantile(every, [0.5, 0.95])) if every else (None, None)
     return Latency(
         answers=sum(map(len, users)),
         timed=len(every),
-        mean=sample.estimate(share("seconds", "answers")),
-        median=rounded(median),
-        slowest=rounded(slowest),
+        mean=tallies.estimate(quotient("seconds", "answers", kind="amount", within=None)),
+        median=median,
+        slowest=slowest,
         memory=_seconds_of_calls(memory or {}),
     )
 
@@ -84,5 +95,12 @@ def _seconds_of_calls(memory: Mapping[MemoryCall, Sequence[float | None]]) -> di
         seconds = [one for one in made if one is not None]
         if seconds:
             median, slowest, p99 = (round(float(one), 6) for one in np.quantile(seconds, [0.5, 0.95, 0.99]))
-            found[call] = CallSeconds(measured=len(seconds), made=len(made), median=median, slowest=slowest, p99=p99)
+            found[call] = CallSeconds(
+                measured=len(seconds),
+                made=len(made),
+                mean=round(float(np.mean(seconds)), 6),
+                median=median,
+                slowest=slowest,
+                p99=p99,
+            )
     return found

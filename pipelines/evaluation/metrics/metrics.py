@@ -1,13 +1,13 @@
 """The metrics of section 3.3 and those beside them, as `metrics.yaml` lists them.
 
-Counts are by user and period, so that users can be resampled fast: a metric maps summed counts of shape (..., periods) to one
-number, or to one for each period. Where the denominator is zero it is nan: it does not exist, which is neither 0 nor 1. An
-answer that could not be read is wrong, wherever that would not help: it never raises a score.
+Counts are by user and period: a metric maps summed counts of shape (..., periods) to one number, or to one for each period.
+Where the denominator is zero it is nan: it does not exist, which is neither 0 nor 1. An answer that could not be read is
+wrong, wherever that would not help: it never raises a score.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import yaml
@@ -15,21 +15,24 @@ import yaml
 from assets.llm.usage import NANO
 from assets.records.base import Record
 from assets.records.estimate import LEAST_ROOM, Estimate
-from assets.reporting.intervals import UNIT, Array, Metric, Sample, Sums, Tallies, divided, share
-from pipelines.evaluation.records import AnswerRow
+from assets.reporting.intervals import Array, Metric, Sums, Tallies, divide, quotient, share
+from pipelines.evaluation.records import AnswerRow, Failure, Mode, Stage
 
+ASKED = "question.asked"
 SCORED = ("right", "wrong", "unknown")
-# All that overall, memory and failures follow from. Where runs are compared, sums of these are drawn thousands of times.
+# All that overall, memory and failures follow from, and all that is compared between runs.
 MEMORY_COUNTS = (
-    *(f"question.{what}" for what in ("asked", "right", "scored", "chance", "write", "read", "utilization", "undiagnosed")),
+    *(f"question.{what}" for what in ("asked", "right", "scored", "chance")),
+    *(f"question.{what}" for what in dict.fromkeys((*get_args(Failure)[1:], *get_args(Stage)[1:]))),
     *(f"upper_bound.{what}" for what in ("asked", "right", "scored", "chance")),
+    "state.asked",
 )
 OTHER_KINDS = ("state", "options_only", "no_memory", "facts", "everything")
 NAMES = (
     *MEMORY_COUNTS,
     *(f"{kind}.asked" for kind in OTHER_KINDS),
     *(f"{kind}.right" for kind in OTHER_KINDS),
-    *(f"question.{what}" for what in ("first_option", "stale", "fact_recall", "input_tokens", "output_tokens")),
+    *(f"question.{what}" for what in ("fact_recall", "input_tokens", "output_tokens")),
     *(f"question.{what}" for what in ("evidence", "evidence_recalled", "recalled_events", "whole_evidence", "used_evidence")),
     "question.nano_usd",
     "question.unpriced",
@@ -40,34 +43,27 @@ def tally_answers(answers: Sequence[AnswerRow], *, users: Sequence[str], periods
     """Count. Every name that a metric needs is there, with zeros where nothing was asked."""
     rows = dict(zip(users, range(len(users)), strict=True))
     counts: Sums = {name: np.zeros((len(rows), periods)) for name in NAMES}
-    initial = dict[tuple[str, str], str]()
-    for answer in answers:
-        if answer.kind == "question" and answer.period == 0:
-            initial[answer.user_id, answer.item] = answer.expected
     for answer in answers:
         if answer.user_id not in rows:
             continue
-        # A stale memory knows the initial state, and so chooses the option that was right then.
-        stale = initial.get((answer.user_id, answer.item)) == answer.expected
-        for name, amount in _counts(answer, stale=stale).items():
+        for name, amount in _counts(answer).items():
             counted = counts.get(f"{answer.kind}.{name}")
             if counted is not None:
                 counted[rows[answer.user_id], answer.period] += amount
     return Tallies(tuple(users), counts)
 
 
-def _counts(answer: AnswerRow, *, stale: bool) -> dict[str, float]:
+def _counts(answer: AnswerRow) -> dict[str, float]:
     """Return what one answer counts for, by the names behind its kind."""
     whole_evidence = 0 < answer.evidence == answer.evidence_recalled
     return {
         answer.failure: 1.0,
+        answer.stage: 1.0,
         "asked": 1.0,
         "right": float(answer.status == "right"),
         "scored": float(answer.status in SCORED),
         "chance": 1 / answer.options if answer.options else 0.0,
-        "stale": float(stale),
-        "first_option": float(answer.shown == 1),
-        "fact_recall": answer.fact_recall,
+        "fact_recall": answer.fact_recall or 0.0,
         "evidence": float(answer.evidence),
         "evidence_recalled": float(answer.evidence_recalled),
         "recalled_events": float(answer.recalled_events),
@@ -80,37 +76,30 @@ def _counts(answer: AnswerRow, *, stale: bool) -> dict[str, float]:
     }
 
 
-def _normalized(overall: Array, chance: Array, bound: Array) -> Array:
+def _normalize_score(overall: Array, chance: Array, bound: Array) -> Array:
     room = bound - chance
-    return divided(overall - chance, np.where(room >= LEAST_ROOM, room, 0.0))
+    return divide(overall - chance, np.where(room >= LEAST_ROOM, room, 0.0))
 
 
 def memory_by_period(sums: Sums) -> Array:
     """Return (S - S_random) / (S_UB - S_random) in each period; nan where the upper bound is too near to chance."""
-    overall = divided(sums["question.right"], sums["question.asked"])
-    chance = divided(sums["question.chance"], sums["question.asked"])
-    return _normalized(overall, chance, divided(sums["upper_bound.right"], sums["upper_bound.scored"]))
+    overall = divide(sums["question.right"], sums["question.asked"])
+    chance = divide(sums["question.chance"], sums["question.asked"])
+    return _normalize_score(overall, chance, divide(sums["upper_bound.right"], sums["upper_bound.scored"]))
 
 
 def memory_score(sums: Sums) -> Array:
     """Return the paper's total: the mean of the periods' scores, over those that have one."""
     scores = memory_by_period(sums)
     exists = ~np.isnan(scores)
-    return divided(np.where(exists, scores, 0.0).sum(axis=-1), exists.sum(axis=-1).astype(float))
+    return divide(np.where(exists, scores, 0.0).sum(axis=-1), exists.sum(axis=-1).astype(float))
 
 
-def memory_of_means(sums: Sums) -> Array:
-    """Return the same normalization of the means over all periods, which no single period can dominate."""
-    overall = share("question.right", "question.asked")(sums)
-    chance = share("question.chance", "question.asked")(sums)
-    return _normalized(overall, chance, share("upper_bound.right", "upper_bound.scored")(sums))
-
-
-def unscored(sums: Sums) -> Array:
+def unscored_share(sums: Sums) -> Array:
     return 1 - share("question.scored", "question.asked")(sums)
 
 
-def usd_per_1000_answers(sums: Sums) -> Array:
+def reasoner_usd_per_1000_answers(sums: Sums) -> Array:
     """Return list prices; nan where nobody knows the price of one of the calls."""
     cost = share("question.nano_usd", "question.asked")(sums) * 1000 / NANO
     return np.where(sums["question.unpriced"].sum(axis=-1) > 0, np.nan, cost)
@@ -118,10 +107,9 @@ def usd_per_1000_answers(sums: Sums) -> Array:
 
 # Metrics that are no quotient of two counts.
 FUNCTIONS: dict[str, Metric] = {
-    "memory": memory_score,
-    "memory_of_means": memory_of_means,
-    "unscored": unscored,
-    "usd_per_1000_answers": usd_per_1000_answers,
+    "memory": Metric(memory_score, ASKED),
+    "unscored": Metric(unscored_share, ASKED, "share"),
+    "reasoner_usd_per_1000_answers": Metric(reasoner_usd_per_1000_answers, ASKED, "amount"),
 }
 
 
@@ -130,30 +118,37 @@ class MetricEntry(Record):
 
     name: str
     group: Literal["score", "baseline", "cost"]
-    of: Literal["all", "dialogues", "documents"]
+    of: tuple[Mode, ...] = ()  # all, where none is named
     meaning: str
     formula: str
     board: bool = False
     by_period: bool = False
+    probed: bool = False
     exact: bool = False
 
     @property
     def metric(self) -> Metric:
         """One number."""
-        return FUNCTIONS.get(self.name) or share(*self._counts)
+        if self.group == "cost":
+            return FUNCTIONS.get(self.name) or quotient(*self._counts, kind="amount", within=None)
+        found = FUNCTIONS.get(self.name) or share(*self._counts)
+        if not self.probed:
+            return found
+        return found.where(lambda sums: sums["state.asked"].sum(axis=-1) > 0)
 
     @property
     def period_metric(self) -> Metric:
         """One number for each period."""
         if self.name == "memory":
-            return memory_by_period
-        above, below = self._counts
-        return lambda sums: divided(sums[above], sums[below])
+            return Metric(memory_by_period, ASKED)
+        found = share(*self._counts, each_period=True)
+        if not self.probed:
+            return found
+        return found.where(lambda sums: sums["state.asked"] > 0)
 
-    def estimates(self, sample: Sample, *, each_period: bool = False) -> tuple[Estimate, ...]:
+    def estimates(self, tallies: Tallies, *, each_period: bool = False) -> tuple[Estimate, ...]:
         """Its value with an interval, or one for each period; what is exact has none."""
-        within = None if self.group == "cost" else UNIT
-        found = sample.estimates(self.period_metric if each_period else self.metric, within=within)
+        found = tallies.estimates(self.period_metric if each_period else self.metric)
         if not self.exact:
             return found
         return tuple(Estimate(value=one.value, low=None, high=None) for one in found)

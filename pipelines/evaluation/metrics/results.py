@@ -1,29 +1,29 @@
 """The results of a run: every metric with its interval, by period, need and age; isolated scores; what it took."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
 
+from assets.llm.usage import Usage
 from assets.records.base import Record
-from assets.records.estimate import LEAST_ROOM, Estimate
-from assets.reporting.intervals import UNIT, Sample, Tallies
+from assets.records.estimate import LEAST_ROOM, NOTHING, Estimate
+from assets.reporting.intervals import Tallies
 from assets.text.words import count_tokens
 from pipelines.evaluation.arms import ArmScore, arm_scores
-from pipelines.evaluation.isolated import KIND_OF, IsolatedScores, MemoryRow, isolated_scores
+from pipelines.evaluation.isolated import KIND_OF
 from pipelines.evaluation.metrics.control import PermutationControl, permutation_control
-from pipelines.evaluation.metrics.episodes import EpisodeFigures, episode_figures
-from pipelines.evaluation.metrics.facts import FactFigures, fact_figures
+from pipelines.evaluation.metrics.isolated_scores import IsolatedScores, MemoryRow, isolated_scores
 from pipelines.evaluation.metrics.metrics import METRICS, TABLE, tally_answers
-from pipelines.evaluation.metrics.operations import Operations, operations_of
+from pipelines.evaluation.metrics.operations import OWN_PURPOSES, Operations, losses_of, operations_of
+from pipelines.evaluation.metrics.own import OwnFigures, own_metrics_of
 from pipelines.evaluation.records import CALL_FAILED, OF_MEMORY, AnswerRow, DialogueTurn, ErrorRow, RunManifest
 from pipelines.evaluation.spending import PricedUsage, StepUsage
+from pipelines.memories.registry import asks_the_run_alone
 
-ACTED = ("code_repair", "swe", "tau2", "tool_dialogue", "webarena")  # benchmarks whose answers are episodes
-NOTHING = Estimate(value=None, low=None, high=None)
-WIDEST = 1.0  # an interval of a memory score that is wider says nothing: it would hold chance and a perfect memory
-EVIDENCE = ("evidence_recall", "evidence_precision", "right_with_evidence")  # unknown where a memory rewrites
+# Unknown where a memory rewrites, and nothing that `none` could have.
+OF_WORDS = ("misread", "evidence_recall", "evidence_precision", "right_with_evidence")
 CONDITION_OF = {kind: condition for condition, kind in KIND_OF.items()}
 
 
@@ -61,18 +61,18 @@ class IsolatedGroup(Record):
 class Results(Record):
     """`results.json`. Estimates by name; lists run over the periods; groups are keyed by their value as text.
 
-    `control`: None where no question of another user was asked; `arms`: other controls, where the run has any.
+    `control`: None where no question of another user was asked; `arms`: what the memory's text did, and controls in its place.
     `isolated`: S, N, O, F; none for a whole agent, or where a condition was not asked; `isolated_by`: the same over documents
     by length and by needed facts. `curve`: score by budget.
-    `operations`: none in results of before there were any.
-    `probes_and_answers`: counts of questions by known or not, and right or not; `evidence_and_answers`: the same by how much of
-    what told the needed values was recalled word for word, none where the memory rewrites most of it. `no_memory_score`: why
-    there is none, else empty. `errors`: items not evaluated to the end, whose questions count as wrong.
+    `losses`: calls of the memory that were lost, and writes that were repeated, in words; a score with any bears a mark.
+    `no_memory_score`: why there is none, else empty. `own`: figures that only this kind of item has. `errors`: items not
+    evaluated to the end, whose questions count as wrong.
     """
 
     run_id: str
     users: int
     metrics: dict[str, Estimate]
+    losses: str
     baselines: dict[str, Estimate]
     periods: dict[str, tuple[Estimate, ...]]
     by_required: dict[str, Estimate]
@@ -83,17 +83,20 @@ class Results(Record):
     arms: tuple[ArmScore, ...] = ()
     isolated_by: tuple[IsolatedGroup, ...]
     curve: tuple[BudgetPoint, ...]
-    probes_and_answers: dict[str, int]
-    evidence_and_answers: dict[str, int]
     no_memory_score: str
     counts: dict[str, int]
     fidelity: Fidelity
     spending: dict[str, PricedUsage]
-    operations: Operations | None = None
-    lost_writes: int
+    operations: Operations
     errors: tuple[ErrorRow, ...]
-    episodes: tuple[EpisodeFigures, ...] = Field(default=(), exclude_if=lambda episodes: not episodes)
-    facts: tuple[FactFigures, ...] = Field(default=(), exclude_if=lambda facts: not facts)
+    own: tuple[OwnFigures, ...] = Field(default=(), exclude_if=lambda figures: not figures)
+
+    def own_figure(self, name: str) -> float | None:
+        """Return one of the own figures of all questions; None where there is none of this name."""
+        for figures in self.own:
+            if figures.value == "question" and name in figures.figures:
+                return figures[name].value
+        return None
 
 
 def score(
@@ -104,70 +107,75 @@ def score(
     usage: StepUsage,
     errors: Sequence[ErrorRow] = (),
 ) -> Results:
-    """Return all results of one run; a function of its rows and the seed, and of the prices for what it took."""
-    sample = sample_of(answers, manifest)
-    dialogues = manifest.mode != "documents"
+    """Return all results of one run; a function of its rows, and of the prices for what it took."""
+    tallies = tally_users(answers, users=manifest.users)
+    dialogues = manifest.mode == "dialogue"
+    own = own_metrics_of(manifest.mode)
     questions = [answer for answer in answers if answer.kind == "question"]
     found: dict[str, dict[str, Estimate]] = {"score": {}, "baseline": {}, "cost": {}}
     for entry in TABLE:
-        if entry.of in ("all", "dialogues" if dialogues else "documents"):
-            [found[entry.group][entry.name]] = entry.estimates(sample)
+        if not entry.of or manifest.mode in entry.of:
+            [found[entry.group][entry.name]] = entry.estimates(tallies)
     metrics = found["score"]
     if dialogues and not all(answer.tries for answer in questions):
         # Their probes were not asked either, and those of others would flatter.
         metrics["state_recall"] = NOTHING
-    words_kept = not manifest.memory.whole and gives_back_words(questions)
+    words_kept = not manifest.memory.whole and manifest.memory.kind != "none" and gives_back_words(questions)
     if not words_kept:
-        metrics |= dict.fromkeys(EVIDENCE, NOTHING)
+        metrics |= dict.fromkeys(metrics.keys() & OF_WORDS, NOTHING)
     problem = memory_problem(metrics["memory"], found["baseline"]) if dialogues else ""
     if problem:
-        metrics["memory"] = metrics["memory_of_means"] = NOTHING
+        metrics["memory"] = NOTHING
     return Results(
         run_id=manifest.run_id,
-        users=sample.users,
+        users=len(tallies.users),
         metrics=metrics,
+        losses=losses_of(usage.work),
         baselines=found["baseline"],
-        periods=_by_period(sample, without_memory=bool(problem)) if dialogues else {},
+        periods=_by_period(tallies, metrics) if dialogues else {},
         by_required=grouped_scores(questions, lambda answer: answer.required, manifest),
         by_age=grouped_scores(questions, lambda answer: answer.age, manifest) if dialogues else {},
-        costs=found["cost"],
-        isolated=_isolated(answers, manifest),
-        control=permutation_control(answers, seed=manifest.seed),
+        costs={"memory_usd_per_1000_answers": _memory_price(manifest, usage, asked=len(questions)), **found["cost"]},
+        isolated=_isolated_scores(answers, manifest),
+        control=permutation_control(answers),
         arms=arm_scores(answers, manifest),
         isolated_by=() if dialogues else tuple(_isolated_groups(answers, manifest)),
         curve=_curve(answers, manifest),
-        probes_and_answers=_probes_and_answers(questions),
-        evidence_and_answers=_evidence_and_answers(questions) if words_kept else {},
         no_memory_score=problem,
         counts=_counts(answers),
         fidelity=fidelity_of(turns),
         spending=usage.spending,
-        operations=operations_of(questions, usage),
-        lost_writes=usage.lost_writes,
+        operations=operations_of(questions, usage, words_kept=words_kept, dialogues=dialogues),
         errors=tuple(errors),
-        episodes=episode_figures(answers) if manifest.benchmark in ACTED else (),
-        facts=fact_figures(answers, users=manifest.users, seed=manifest.seed),
+        own=own.figures(answers, manifest) if own else (),
     )
 
 
-def _by_period(sample: Sample, *, without_memory: bool) -> dict[str, tuple[Estimate, ...]]:
-    """Return the metrics that are shown by period. Memory has no score in a period where its interval says nothing."""
+def _by_period(tallies: Tallies, metrics: Mapping[str, Estimate]) -> dict[str, tuple[Estimate, ...]]:
+    """Return the metrics that are shown by period and exist over all."""
     found = dict[str, tuple[Estimate, ...]]()
     for entry in TABLE:
         if entry.by_period:
-            found[entry.name] = entry.estimates(sample, each_period=True)
-    memory = list[Estimate]()
-    for estimate in found["memory"]:
-        memory.append(NOTHING if without_memory or _says_nothing(estimate) else estimate)
-    found["memory"] = tuple(memory)
+            estimates = entry.estimates(tallies, each_period=True)
+            if metrics.get(entry.name) == NOTHING:
+                estimates = (NOTHING,) * len(estimates)
+            found[entry.name] = estimates
     return found
 
 
-def _says_nothing(memory: Estimate) -> bool:
-    return memory.low is not None and memory.high is not None and memory.high - memory.low > WIDEST
+def _memory_price(manifest: RunManifest, usage: StepUsage, *, asked: int) -> Estimate:
+    """Return the list price of all that the memory caused, for a thousand questions: its own calls and embeddings.
+
+    It is unknown where the memory may ask models by itself.
+    """
+    own = [usage.spending[purpose] for purpose in OWN_PURPOSES if purpose in usage.spending]
+    usd = sum(own, Usage()).usd
+    if usd is None or not asked or not asks_the_run_alone(manifest.boundary):
+        return NOTHING
+    return Estimate(value=round(1000 * usd / asked, 6), low=None, high=None)
 
 
-def _isolated(answers: Sequence[AnswerRow], manifest: RunManifest) -> IsolatedScores | None:
+def _isolated_scores(answers: Sequence[AnswerRow], manifest: RunManifest) -> IsolatedScores | None:
     """Return the scores at the run's own budget; None for a whole agent, which does not answer with our reasoner."""
     if manifest.memory.whole:
         return None
@@ -177,7 +185,7 @@ def _isolated(answers: Sequence[AnswerRow], manifest: RunManifest) -> IsolatedSc
     for row in answers:
         if row.kind == "question" and not row.tries:
             unasked.append(row.user_id)
-    scores = isolated_scores(own, seed=manifest.seed, unasked=unasked)
+    scores = isolated_scores(own, unasked=unasked)
     if scores is None or manifest.memory.kind != "none":
         return scores
     # No memory has nothing to gain over none.
@@ -204,7 +212,7 @@ def _isolated_group(
     by: Literal["length", "facts"], value: int, rows: Sequence[AnswerRow], manifest: RunManifest
 ) -> Iterator[IsolatedGroup]:
     """Return the group, or nothing where a condition was not asked."""
-    scores = _isolated(rows, manifest)
+    scores = _isolated_scores(rows, manifest)
     if scores is None:
         return
     asked = written = recalled = 0
@@ -217,7 +225,7 @@ def _isolated_group(
         by=by,
         value=value,
         scores=scores,
-        fact_recall=sample_of(rows, manifest).estimate(METRICS["fact_recall"], within=UNIT),
+        fact_recall=tally_users(rows, users=manifest.users).estimate(METRICS["fact_recall"]),
         written_tokens=round(written / asked, 1),
         recalled_tokens=round(recalled / asked, 1),
     )
@@ -238,8 +246,6 @@ def memory_problem(memory: Estimate, baselines: dict[str, Estimate]) -> str:
             f"There is no memory score: the upper bound ({bound:.3f}) is too near to chance ({chance:.3f}) to place a memory "
             "between them."
         )
-    if _says_nothing(memory):
-        return f"There is no memory score: with these users it could be anywhere from {memory.low:.2f} to {memory.high:.2f}."
     return ""
 
 
@@ -267,6 +273,7 @@ def memory_rows(answers: Sequence[AnswerRow]) -> list[MemoryRow]:
             recalled=row.memories,
             recalled_tokens=_tokens_of(row.memories),
             facts=facts.get(row.question_key, ()),
+            fact_recall=row.fact_recall,
             right_with_memory=row.status == "right",
             right_with_none=others.get((*row.question_key, "none")),
             right_with_facts=others.get((*row.question_key, "facts")),
@@ -293,16 +300,6 @@ def _curve(answers: Sequence[AnswerRow], manifest: RunManifest) -> tuple[BudgetP
     return tuple(points)
 
 
-def _probes_and_answers(questions: Sequence[AnswerRow]) -> dict[str, int]:
-    found = {"known, right": 0, "known, not right": 0, "not known, right": 0, "not known, not right": 0}
-    for row in questions:
-        if row.known is not None:
-            known = "known" if row.known else "not known"
-            right = "right" if row.status == "right" else "not right"
-            found[f"{known}, {right}"] += 1
-    return found
-
-
 def gives_back_words(questions: Sequence[AnswerRow]) -> bool:
     """Return True where nine in ten of the recalled texts hold words that were perceived, or there are none."""
     texts = rewritten = 0
@@ -310,21 +307,6 @@ def gives_back_words(questions: Sequence[AnswerRow]) -> bool:
         texts += len(row.memories)
         rewritten += row.rewritten
     return 10 * rewritten <= texts
-
-
-def _evidence_and_answers(questions: Sequence[AnswerRow]) -> dict[str, int]:
-    """Return counts of the asked questions by recalled evidence and answer."""
-    found = dict[str, int]()
-    for recalled in ("all", "some", "none"):
-        found |= {f"{recalled}, right": 0, f"{recalled}, not right": 0}
-    for row in questions:
-        if row.evidence and row.tries:
-            recalled = "some" if row.evidence_recalled else "none"
-            if row.evidence_recalled == row.evidence:
-                recalled = "all"
-            right = "right" if row.status == "right" else "not right"
-            found[f"{recalled}, {right}"] += 1
-    return found
 
 
 def tally_users(answers: Sequence[AnswerRow], *, users: Sequence[str]) -> Tallies:
@@ -337,11 +319,6 @@ def tally_users(answers: Sequence[AnswerRow], *, users: Sequence[str]) -> Tallie
     return tally_answers(answers, users=users, periods=1 + last)
 
 
-def sample_of(answers: Sequence[AnswerRow], manifest: RunManifest) -> Sample:
-    """Return the run's users, resampled by its seed."""
-    return Sample.of(tally_users(answers, users=manifest.users), seed=manifest.seed)
-
-
 def grouped_scores(
     questions: Sequence[AnswerRow], key: Callable[[AnswerRow], int], manifest: RunManifest
 ) -> dict[str, Estimate]:
@@ -350,7 +327,7 @@ def grouped_scores(
 
 
 def _overall(questions: Sequence[AnswerRow], manifest: RunManifest) -> Estimate:
-    return sample_of(questions, manifest).estimate(METRICS["overall"], within=UNIT)
+    return tally_users(questions, users=manifest.users).estimate(METRICS["overall"])
 
 
 def _counts(answers: Sequence[AnswerRow]) -> dict[str, int]:

@@ -1,15 +1,14 @@
 """Text for readers: tables, estimates with their intervals, the meaning of every metric, labels that tell runs apart."""
 
-from collections.abc import Iterable, Sequence
-from decimal import ROUND_HALF_UP, Decimal
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from assets.records.estimate import FEWEST_ITEMS, ROUGH, Estimate, rough_note
 from assets.records.readable import UNREADABLE
 from assets.reporting.plurals import counted
 from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.metrics.own import ASKED
+from pipelines.evaluation.metrics.results import Results
 from pipelines.evaluation.options import PAPER_MODELS
 from pipelines.evaluation.records import CALL_FAILED, RunManifest
 from pipelines.memories.contract import MemorySpec
@@ -18,42 +17,16 @@ from pipelines.memories.registry import IN_PROCESS, PROCESS_ALONE
 LONGEST = 80  # characters of a setting that is shown: a policy would fill the page
 FEW_UNREAD = 3  # answers
 LONGEST_ANSWER = 240  # characters of an unread answer: its beginning and its end
+NEARLY_ALL = 0.9  # of what a memory was told: whoever gives that back leaves the search to the reasoner
 RED = 0.02  # the share of unscored answers that is marked
-
-
-def headed_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; bars in its cells are escaped."""
-    lines = [_line(head), _line(["---"] * len(head))]
-    for row in rows:
-        # A bar would begin another cell.
-        lines.append(_line([cell.replace("|", "\\|") for cell in row]))
-    return "\n".join(lines)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def format_estimate(estimate: Estimate, *, digits: int = 3, missing: str = "-", users: int = FEWEST_ITEMS) -> str:
-    """The number with its 95 % interval, as in .412 [.350, .471]; marked where it is over few users."""
-    if estimate.value is None:
-        return missing
-    value = format_number(estimate.value, digits=digits)
-    if estimate.low is None or estimate.high is None:
-        return value
-    low = format_number(estimate.low, digits=digits)
-    high = format_number(estimate.high, digits=digits)
-    if low == value == high:  # all users alike, as where calls cost nothing
-        return value
-    mark = ROUGH if users < FEWEST_ITEMS else ""
-    return f"{value} [{low}, {high}]{mark}"
-
-
-def interval_note(users: int, noun: str) -> str:
-    """Return the sentence on brackets, and on a mark behind them."""
-    rough = f" {rough_note(users, noun)}".rstrip()
-    way = f"bootstrap, expanded percentile; Wilson's where all {noun}s are alike"
-    return f"Brackets hold 95 % intervals over {noun}s ({way}).{rough}"
+PINNED = "can be pinned: files and local models decide everything"
+# What stands in no row, so that nobody can compute it again.
+TAKEN_AS_TOLD = (
+    "the replies themselves, and what the judge saw in the simulated user's messages",
+    "the calls, tokens and money of dialogues and of the memory's own models, what the memory stores, lost and repeated calls",
+    "why an item ended early",
+    "the seconds in latency.json",
+)
 
 
 def embedded_model_note(manifest: RunManifest) -> str:
@@ -75,14 +48,34 @@ def nothing_recalled(run: FinishedRun) -> str:
             asked += 1
             if row.memories:
                 return ""
-    episodes = next((figures for figures in run.results.episodes if figures.kind == "question"), None)
-    if episodes is not None and not episodes.asked:  # nothing had left the window, so that there was nothing to give
+    if run.results.own_figure(ASKED) == 0:  # nothing had left the window, so that there was nothing to give
         return ""
     if not asked or spec.whole or spec.kind == "none":
         return ""
     return (
         f"{spec.name} gave back nothing for any of {counted(asked, 'question')}. It may pass over the kind of event that "
         "is written here: user, assistant or document."
+    )
+
+
+def gives_back_everything(run: FinishedRun) -> str:
+    """Return the sentence on a memory that gives back (nearly) all that it is told; "" for others, and for `full-history`."""
+    spec = run.manifest.memory
+    share = run.results.operations.given_back
+    if spec.kind == "full-history" or share is None or share < NEARLY_ALL:
+        return ""
+    return f"{spec.name} gives back {100 * share:.0f} % of all that it has been told: here it is full history by another name."
+
+
+def reading_order(run: FinishedRun) -> str:
+    """Return the hint that misread answers had an older value below the newer one; "" where none had."""
+    misread = [row for row in run.answers if row.failure == "misread"]
+    against_time = sum(row.against_time for row in misread)
+    if not against_time:
+        return ""
+    return (
+        f"In {against_time:,} of {counted(len(misread), 'misread answer')} an older value stood below the newer one: "
+        f"{run.manifest.memory.name} should give texts back in order of time."
     )
 
 
@@ -101,6 +94,61 @@ def unread_answers(run: FinishedRun) -> str:
         f"{counted(len(unread), 'answer')} could not be read and count as wrong. One of them, to {shown.item} of "
         f"{shown.user_id}, is {said}; {shown.reason.rstrip('.')}."
     )
+
+
+def opened_note(run: FinishedRun) -> str:
+    """Return the sentence on files that the memory opened and its digest does not have; "" where there are none."""
+    opened = sorted({name for row in run.usage for name in row.opened})
+    if not opened:
+        return ""
+    return (
+        f"{run.manifest.memory.name} opened {', '.join(opened)}, which its code does not name: the run's id does not tell what "
+        "they held."
+    )
+
+
+def price_note(results: Results) -> str:
+    """Return the sentence on what a thousand answers cost: all that the memory caused, and the reasoner's apart."""
+    memory = results.costs["memory_usd_per_1000_answers"].value
+    reasoner = results.costs["reasoner_usd_per_1000_answers"].value
+    own = "an unknown sum for whatever models the memory asks by itself"
+    if memory is not None:
+        own = f"${memory:.4f} for all that the memory asks of its own models and of embeddings"
+    ours = "an unknown sum" if reasoner is None else f"${reasoner:.4f}"
+    return f"At list prices a thousand answers take {own}, and {ours} for the reasoner."
+
+
+def more_models_note(manifest: RunManifest) -> str:
+    """Return the sentence on models that the memory may ask beside its own; "" where it may ask none."""
+    if not manifest.more_models:
+        return ""
+    return f"{manifest.memory.name} may also ask {', '.join(manifest.more_models)}: the setting more_models allows it."
+
+
+def loss_mark(results: Results) -> str:
+    """Return the mark that stands beside a score where writes or recalls were lost, or writes repeated; else ""."""
+    return " (!)" if results.losses else ""
+
+
+def loss_notes(run: FinishedRun) -> list[str]:
+    """Return the sentences on what was lost or repeated of the memory's calls, and on texts that were embedded in parts."""
+    notes = list[str]()
+    work = run.results.operations.work
+    if work.lost or work.repeated:
+        share = 100 * work.repeated / max(1, work.calls)
+        marked = (
+            f"(!) {run.results.losses}, so that the score may be another than the memory's own. " if run.results.losses else ""
+        )
+        notes.append(
+            f"{marked}Of {counted(work.calls, 'call')} of the memory, {work.repeated:,} ({share:.2f} %) failed for a reason "
+            "that passes and were served when they were made again."
+        )
+    if work.halved_texts:
+        notes.append(
+            f"{counted(work.halved_texts, 'text')} had more tokens than the model of embeddings takes, and got the mean of the "
+            "vectors of their parts."
+        )
+    return notes
 
 
 def boundary_note(manifest: RunManifest) -> str:
@@ -135,7 +183,7 @@ def repeat_label(manifest: RunManifest) -> str:
         services.append("whatever its memory asks in the network")
     if services:
         return f"depends on {' and '.join(services)}"
-    return "can be pinned: files and local models decide everything"
+    return PINNED
 
 
 def is_local(host: str) -> bool:
@@ -148,21 +196,25 @@ def is_local(host: str) -> bool:
 
 def beside_the_paper(manifest: RunManifest) -> str:
     """Return the sentence on standing beside the paper's Tables 2 and 6, which says why not; "" for documents."""
-    if manifest.mode == "documents":
+    if manifest.mode != "dialogue":
         return ""
     differing = [role for role, name in manifest.models.items() if PAPER_MODELS[role] != name]
     reasons = list[str]()
     if manifest.wording != "paper":
-        reasons.append("the questions are not in the paper's form (--wording paper)")
+        reasons.append("the questions are not in the paper's form (wording: paper)")
     if differing:
         reasons.append(f"other models play {', '.join(differing)}")
     if manifest.extra_body:
-        reasons.append("requests have further fields (--extra-body)")
+        reasons.append("requests have further fields (extra_body)")
+    if manifest.more_models:
+        reasons.append("the memory may ask further models (more_models)")
     if manifest.recall_query == "question":
         reasons.append("memories are asked without the options")
+    if manifest.later_holds:
+        reasons.append("models are told that later entries hold")
     if manifest.probes != "question":
         reasons.append("the state probes are not asked as the reference asks them")
-    if manifest.mode == "off-policy":
+    if manifest.is_off_policy:
         reasons.append("the dialogues are another's")
     if reasons:
         return f"These scores may not stand beside the paper's Tables 2 and 6: {'; '.join(reasons)}."
@@ -170,17 +222,6 @@ def beside_the_paper(manifest: RunManifest) -> str:
         "Questions, order of options and models are the paper's: on the paper's own data these scores may stand beside its "
         "Tables 2 and 6."
     )
-
-
-def format_number(value: float | None, *, digits: int = 3) -> str:
-    """A number in few characters; large ones without decimals."""
-    if value is None:
-        return "-"
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    # Halves go away from 0, as the pages' JavaScript rounds them.
-    text = str(Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
-    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
 def settings_line(spec: MemorySpec) -> str:
@@ -200,14 +241,9 @@ def setting_labels(spec: MemorySpec) -> dict[str, str]:
     return labels
 
 
-def metric_label(name: str) -> str:
-    """A metric's name for a reader."""
-    return name.replace("_", " ")
-
-
 def recall_label(manifest: RunManifest) -> str:
     """Return what the memory was asked with; "" for documents, whose questions have no options for it."""
-    if manifest.mode == "documents" or manifest.memory.whole:
+    if manifest.mode != "dialogue" or manifest.memory.whole:
         return ""
     return "asked with the question alone" if manifest.recall_query == "question" else "asked with the question and its options"
 
@@ -215,6 +251,6 @@ def recall_label(manifest: RunManifest) -> str:
 def mode_label(manifest: RunManifest) -> str:
     """On-policy, or off-policy with whose dialogues; of episodes, by which run's they were begun."""
     if not manifest.replayed_run:
-        return manifest.mode
-    what = "begun with the episodes" if manifest.mode == "documents" else "with the dialogues"
-    return f"{manifest.mode} {what} of {manifest.replayed_run}"
+        return manifest.policy
+    what = "with the dialogues" if manifest.is_off_policy else "begun with the episodes"
+    return f"{manifest.policy} {what} of {manifest.replayed_run}"

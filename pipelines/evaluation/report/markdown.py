@@ -2,27 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from assets.records.estimate import FEWEST_ITEMS, Estimate
+from assets.records.estimate import Estimate, interval_note
 from assets.reporting.plurals import counted
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.report.contents import (
-    LineChart,
-    PeriodSeries,
-    ReportSection,
-    ReportTable,
-    run_contents,
-    run_notes,
-)
-from pipelines.evaluation.report.formatting import (
-    format_estimate,
-    headed_table,
-    interval_note,
-    metric_label,
-    mode_label,
-    recall_label,
-    repeat_label,
-    settings_line,
-)
+from pipelines.evaluation.report.contents import run_contents, run_notes
+from pipelines.evaluation.report.formatting import mode_label, recall_label, repeat_label, settings_line
+from pipelines.evaluation.report.numbers import format_estimate, headed_table, metric_label
+from pipelines.evaluation.report.sections import LineChart, PeriodSeries, ReportSection, ReportTable
 
 
 def run_report(run: FinishedRun) -> str:
@@ -42,7 +28,7 @@ def run_report(run: FinishedRun) -> str:
         interval_note(run.results.users, manifest.noun),
     ]
     for section in run_contents(run):
-        parts += section_text(section, users=run.results.users)
+        parts += section_text(section)
     return "\n\n".join(parts) + "\n"
 
 
@@ -58,39 +44,38 @@ def error_list(run: FinishedRun) -> list[str]:
     ]
 
 
-def section_text(section: ReportSection, *, users: int = FEWEST_ITEMS) -> list[str]:
+def section_text(section: ReportSection) -> list[str]:
     """Return the section's parts; nothing of one that consists of charts."""
     parts = list[str]()
     for block in section.blocks:
         if isinstance(block, str):
             parts.append(block)
         elif isinstance(block, ReportTable):
-            parts.append(table_text(block, users=users))
+            parts.append(table_text(block))
         elif isinstance(block, PeriodSeries):
-            parts.append(_periods(block.metrics, users=users))
+            parts.append(_periods(block.metrics))
         else:
             # Its numbers stand in a table.
             assert isinstance(block, LineChart)
     return [f"## {section.title}", *parts] if parts else []
 
 
-def table_text(table: ReportTable, *, users: int = FEWEST_ITEMS) -> str:
-    """Return the table with its estimates in words; those over few `users` bear a mark."""
+def table_text(table: ReportTable) -> str:
+    """Return the table with its estimates in words."""
     rows = list[list[str]]()
-    for number, row in enumerate(table.rows):
-        over = table.users[number] if table.users else users
+    for row in table.rows:
         cells = list[str]()
         for cell in row:
             if isinstance(cell, Estimate):
-                cell = format_estimate(cell, digits=table.digits, missing=table.missing, users=over)
+                cell = format_estimate(cell, digits=table.digits, missing=table.missing)
             cells.append(cell)
         rows.append(cells)
     return headed_table(table.head, rows)
 
 
-def _periods(metrics: Mapping[str, Sequence[Estimate]], *, users: int) -> str:
+def _periods(metrics: Mapping[str, Sequence[Estimate]]) -> str:
     """Return a line for each period, because a terminal has more lines than columns."""
     rows = list[list[str | Estimate]]()
     for period, estimates in enumerate(zip(*metrics.values(), strict=True)):
         rows.append([str(period), *estimates])
-    return table_text(ReportTable(["period", *map(metric_label, metrics)], rows), users=users)
+    return table_text(ReportTable(["period", *map(metric_label, metrics)], rows))

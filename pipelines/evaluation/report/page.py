@@ -20,27 +20,29 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import TypeAdapter
 
 from assets.records.base import Record
-from assets.records.estimate import FEWEST_ITEMS, ROUGH
+from assets.records.estimate import interval_note
 from assets.reporting.page_style import NARROW_TABLES, page_style
 from assets.reporting.plurals import counted
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import TABLE
 from pipelines.evaluation.metrics.results import grouped_scores
-from pipelines.evaluation.records import AnswerRow, RunManifest
-from pipelines.evaluation.report.contents import LineChart, ReportSection, ReportTable, run_contents, run_notes
-from pipelines.evaluation.report.formatting import RED, interval_note, mode_label, recall_label, repeat_label, settings_line
+from pipelines.evaluation.records import FAILURES, AnswerRow, DialogueTurn, RunManifest
+from pipelines.evaluation.report.contents import run_contents, run_notes
+from pipelines.evaluation.report.formatting import RED, TAKEN_AS_TOLD, mode_label, recall_label, repeat_label, settings_line
+from pipelines.evaluation.report.sections import LineChart, ReportSection, ReportTable
+from pipelines.evaluation.timeline.steps import Act, Converse, Json, Timeline, Write
 
 FILES = Path(__file__).parent / "page_files"
 # In this order: each uses those before it, and the last one starts.
 SCRIPTS = ("base", "charts", "bars", "board", "life", "run", "browse", "start")
 # What could end a script element, or a line of JavaScript.
 ESCAPED = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
-Json = dict[str, Any]
 SECTIONS = TypeAdapter(list[ReportSection])
-LOSSES = ("write_failure", "read_failure", "utilization_failure", "undiagnosed", "unscored")
+LOSSES = (*FAILURES, "undiagnosed", "unscored")
 # The results that are drawn first, in run.js; all others stand in the sections.
 AT_THE_TOP: Json = {
     "users": True,
+    "losses": True,
     "metrics": {"overall", "memory", *LOSSES},
     "baselines": {"random", "upper_bound", "everything"},
     "isolated": {"none", "memory", "facts", "gain"},
@@ -72,11 +74,32 @@ class PageItem:
         return (answer.user_id, answer.length) == (self.user_id, self.length)
 
 
+def page_items(timelines: Sequence[Timeline], turns: Sequence[DialogueTurn]) -> list[PageItem]:
+    """Return the items of these timelines with the turns of a run."""
+    items = list[PageItem]()
+    for timeline in timelines:
+        questions = dict[str, Json]()
+        periods = list[Json]()
+        for step in timeline.steps:
+            if isinstance(step, Converse):
+                periods.append(step.page_fields(turns))
+            elif isinstance(step, Write) and step.shown:
+                periods.append(step.shown)
+            elif isinstance(step, Act):
+                periods.append({"end": "", "state": {}, "sessions": []})
+        for gradable in timeline.gradables:
+            if gradable.kind in ("question", "moment") and gradable.item not in questions:
+                questions[gradable.item] = {"id": gradable.item, **gradable.page_fields}
+        found = PageItem(timeline.cluster, timeline.name, list(questions.values()), periods, timeline.length)
+        items.append(found)
+    return items
+
+
 def run_page(run: FinishedRun, items: Sequence[PageItem]) -> str:
     """Return one run with everything perceived, recalled and answered."""
     blocks: dict[str, object] = {"data": run_data(run, items)}
     for index, item in enumerate(items):
-        blocks[f"user-{index}"] = packed(item_data(run, item))
+        blocks[f"user-{index}"] = pack_json(item_data(run, item))
     return render_blocks(f"{run.manifest.memory.name} on {run.manifest.dataset}", blocks)
 
 
@@ -88,7 +111,7 @@ def render_blocks(title: str, blocks: Mapping[str, object], *, scripts: tuple[st
         .get_template("page.html")
         .render(
             title=title,
-            blocks={name: embedded(content) for name, content in blocks.items()},
+            blocks={name: embed_json(content) for name, content in blocks.items()},
             style=style,
             style_hash=_hash(style),
             script=script,
@@ -97,12 +120,12 @@ def render_blocks(title: str, blocks: Mapping[str, object], *, scripts: tuple[st
     )
 
 
-def embedded(content: object) -> str:
+def embed_json(content: object) -> str:
     """Return JSON that can stand in a script element, whatever texts it holds."""
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(ESCAPED)
 
 
-def packed(content: object) -> str:
+def pack_json(content: object) -> str:
     """Return the content as JSON, compressed by zlib and written in base64, as `unpacked` in base.js reads it."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
@@ -142,7 +165,7 @@ class Texts:
 def run_data(run: FinishedRun, items: Sequence[PageItem]) -> Json:
     """Return a run's scores, and what there is to choose from in its answers."""
     manifest = run.manifest
-    documents = manifest.mode == "documents"
+    documents = manifest.mode != "dialogue"
     return {
         "title": f"{manifest.memory.name} on {manifest.dataset}",
         "subtitle": f"Run {manifest.run_id}, {mode_label(manifest)}.",
@@ -154,7 +177,6 @@ def run_data(run: FinishedRun, items: Sequence[PageItem]) -> Json:
         "notes": _notes(run),
         "noun": manifest.noun,
         "red": RED,
-        "mark": ROUGH if run.results.users < FEWEST_ITEMS else "",
         "place": "turn" if documents else "period",
         "perceived": "Documents" if documents else "Dialogue",
         "periods": max(len(item.periods) for item in items),
@@ -181,7 +203,7 @@ def _by_changes(run: FinishedRun, items: Sequence[PageItem]) -> Iterator[ReportS
         return
     asked = [answer for answer in run.answers if answer.kind == "question"]
     groups = grouped_scores(asked, lambda row: changes[row.user_id, row.period, row.item], run.manifest)
-    chart = LineChart("changes so far", "overall", {"overall": [(float(number), one) for number, one in groups.items()]}, top=1)
+    chart = LineChart("changes so far", "overall", {"overall": [(float(number), one) for number, one in groups.items()]})
     title = "By changes of the needed values until then"
     yield ReportSection("changes", title, [ReportTable(["changes", "overall"], list(groups.items())), chart])
 
@@ -210,12 +232,19 @@ def _facts(manifest: RunManifest) -> list[tuple[str, str]]:
         ("memory", ", ".join(filter(None, memory))),
         ("recalled text", ", ".join(filter(None, [f"{counted(manifest.tokens, 'token')} at most", recall_label(manifest)]))),
     ]
+    if manifest.memory_files:
+        facts.append(("its files", ", ".join(manifest.memory_files)))
     for role in manifest.models:
         facts.append((f"{role} model", manifest.model_of(role)))
+    if manifest.more_models:
+        facts.append(("the memory may also ask", ", ".join(manifest.more_models)))
     for place in manifest.places:
         facts.append(("served by", place))
     facts.append(("seed", f"{manifest.seed}, attempt {manifest.attempt}"))
     facts += [("made by", manifest.generator), ("a repetition", repeat_label(manifest))]
+    facts.append(
+        ("not verified", f"{'; '.join(TAKEN_AS_TOLD)}. The rest is, once somebody runs: amemgym verify {manifest.run_id}")
+    )
     return facts
 
 

@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from assets.recipe.loading import nearest_first
 from assets.records.base import Record
-from assets.records.json_text import JsonError, parse_json
 from dataset_card.release.writers import write_durably
-from pipelines.experiments.annotation.label_studio import from_label_studio
 from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet, ItemAnswer, ItemKey, Study
 from pipelines.experiments.annotation.spreadsheet import from_csv
 
@@ -80,13 +78,13 @@ class StudyFolder:
 
     def put(self, sheet: AnswerSheet, answers: dict[str, ItemAnswer]) -> AnswerSheet:
         """Save the sheet with these answers too, and return it. Raises AnnotationError for an unknown item or label."""
-        check_labels(self.study(), answers)
+        _check_labels(self.study(), answers)
         merged = sheet.model_copy(update={"answers": {**sheet.answers, **answers}})
         self.save(merged)
         return merged
 
 
-def check_labels(study: Study, answers: dict[str, ItemAnswer]) -> None:
+def _check_labels(study: Study, answers: dict[str, ItemAnswer]) -> None:
     """Raise AnnotationError for the first answer that the study does not have."""
     labels: dict[str, set[str]] = {}
     for task in study.tasks:
@@ -105,36 +103,14 @@ def _read(path: Path, kind: type[R]) -> R:
         raise AnnotationError(f"{path} cannot be read ({type(error).__name__}); put back an unchanged copy.") from error
 
 
-def import_answers(folder: StudyFolder, path: Path, content: bytes) -> list[AnswerSheet]:
-    """Save a file's answers beside the existing ones: an annotator's CSV, or Label Studio's export in JSON.
+def import_answers(folder: StudyFolder, path: Path, content: bytes) -> AnswerSheet:
+    """Save the answers of an annotator's CSV file beside the existing ones; the file bears the annotator's name.
 
     Raises AnnotationError, and then saves nothing.
     """
-    if path.suffix.lower() == ".csv":
-        sheet = folder.sheet(path.stem)
-        try:
-            text = content.decode("utf-8-sig")  # as spreadsheets save it
-        except UnicodeDecodeError as error:
-            raise AnnotationError("This file is not UTF-8; save it as CSV in UTF-8.") from error
-        return [folder.put(sheet, from_csv(text, study=folder.study()))]
+    sheet = folder.sheet(path.stem)
     try:
-        parsed: object = parse_json(content)
-    except JsonError as error:
-        raise AnnotationError(f"This file is no JSON ({error}); give Label Studio's export, or a CSV file.") from error
-    if not isinstance(parsed, list):
-        raise AnnotationError("This is no JSON export of Label Studio.")
-    sheets: list[AnswerSheet] = []
-    for sheet in from_label_studio(cast(list[object], parsed), study=folder.study()):
-        sheets.append(_merge_sheet(folder, sheet))
-    return sheets
-
-
-def _merge_sheet(folder: StudyFolder, sheet: AnswerSheet) -> AnswerSheet:
-    check_labels(folder.study(), sheet.answers)
-    answers = dict(sheet.answers)
-    for own in folder.sheets():
-        if own.annotator == sheet.annotator:
-            answers = {**own.answers, **answers}
-    merged = sheet.model_copy(update={"answers": answers})
-    folder.save(merged)
-    return merged
+        text = content.decode("utf-8-sig")  # as spreadsheets save it
+    except UnicodeDecodeError as error:
+        raise AnnotationError("This file is not UTF-8; save it as CSV in UTF-8.") from error
+    return folder.put(sheet, from_csv(text, study=folder.study()))

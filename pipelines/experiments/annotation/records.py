@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from assets.records.annotation import StudyKind
 from assets.records.base import Name, Record, duplicates
+from assets.records.paths import FileName
 from pipelines.errors import Problem
 
 # Becomes a folder's name, also on file systems that ignore case.
@@ -69,10 +70,10 @@ class Study(Record):
     kind: StudyKind
     dataset: str
     dataset_digest: str
-    variant: str
+    variant: FileName
     run: str
     seed: int
-    annotators: tuple[Name, ...]
+    annotators: tuple[FileName, ...]
     sizing: tuple[str, ...]
     tasks: tuple[AnnotationItem, ...] = Field(min_length=1)
 
@@ -96,7 +97,7 @@ class AnswerSheet(Record):
 
     study: Name
     study_digest: str
-    annotator: Name
+    annotator: FileName
     role: Role = "annotator"
     items: tuple[Name, ...] | None = None
     answers: dict[str, ItemAnswer] = Field(default_factory=dict[str, ItemAnswer])

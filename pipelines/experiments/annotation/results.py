@@ -8,18 +8,16 @@ from pathlib import Path
 
 import yaml
 
-from assets.records.annotation import AnnotatorLine, Level, StudyKind, StudyResult
+from assets.records.annotation import AnnotatorLine, StudyKind, StudyResult
 from assets.records.erratum import Erratum, Vote
-from assets.records.estimate import Estimate, percents, with_interval
-from assets.reporting.intervals import Sample, Tallies, share
+from assets.records.estimate import NOTHING, Estimate, interval_note, percents, with_interval
+from assets.reporting.intervals import Tallies, quotient
 from assets.reporting.plurals import counted
 from dataset_card.diff.errata_files import ERRATA, STUDIES, ErrataError, errata_text, read_errata, read_studies, studies_bytes
 from dataset_card.release.writers import write_durably
-from pipelines.experiments.annotation.agreement import Rated, ac1, alpha, raw_agreement, tally
+from pipelines.experiments.annotation.agreement import Rated, ac1, raw_agreement, tally
 from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet, ItemKey, Study
 from pipelines.experiments.annotation.units import BEST, NONE
-
-LEVELS: dict[StudyKind, Level] = {"exposure": "ordinal", "integrity": "ordinal", "truth": "nominal"}  # for alpha
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class StudyAnswers:
         """Return the annotators' labels of one item, in the order of the sheets."""
         return [sheet.answers[item].value for sheet in self.raters if item in sheet.answers]
 
-    def rated(self, *, by: int) -> list[str]:
+    def items_rated_by(self, *, by: int) -> list[str]:
         """Return the items that so many or more rated, without the planted ones, which say something of annotators alone."""
         items: list[str] = []
         for task in self.study.tasks:
@@ -64,7 +62,7 @@ def collect_answers(study: Study, keys: Mapping[str, ItemKey], sheets: Sequence[
         if sheet.study_digest != digest:
             raise AnnotationError(f"The answers of {sheet.annotator!r} are to other items than those of {study.name!r}.")
     answers = StudyAnswers(study, keys, sheets)
-    if not answers.rated(by=2):
+    if not answers.items_rated_by(by=2):
         raise AnnotationError(f"No item of {study.name!r} is rated by two annotators yet, so there is no agreement to report.")
     return answers
 
@@ -81,20 +79,19 @@ def final_label(answers: StudyAnswers, item: str) -> str | None:
     return None
 
 
-def disputed(answers: StudyAnswers) -> list[str]:
+def disputed_items(answers: StudyAnswers) -> list[str]:
     """Return the items that annotators label differently."""
-    return [item for item in answers.rated(by=2) if len(set(answers.votes(item))) > 1]
+    return [item for item in answers.items_rated_by(by=2) if len(set(answers.votes(item))) > 1]
 
 
 def result_of(answers: StudyAnswers) -> StudyResult:
     """All figures, with intervals over users."""
     study = answers.study
-    shared = answers.rated(by=2)
+    shared = answers.items_rated_by(by=2)
     users = [answers.keys[item].user_id for item in shared]
-    rated = [Rated(answers.keys[item].user_id, tuple(answers.votes(item))) for item in answers.rated(by=1)]
-    sample = Sample.of(tally(rated, categories=answers.categories), seed=study.seed)
-    level = LEVELS[study.kind]
-    apart = disputed(answers)
+    rated = [Rated(answers.keys[item].user_id, tuple(answers.votes(item))) for item in answers.items_rated_by(by=1)]
+    tallies = tally(rated, categories=answers.categories)
+    apart = disputed_items(answers)
     settled: set[str] = set()
     for sheet in answers.sheets:
         if sheet.role == "adjudicator":
@@ -112,11 +109,9 @@ def result_of(answers: StudyAnswers) -> StudyResult:
         items=len(shared),
         users=len(set(users)),
         annotators=tuple(map(partial(_annotator_line, answers), answers.raters)),
-        raw=sample.estimate(raw_agreement),
-        ac1=sample.estimate(ac1(answers.categories)),
-        alpha=sample.estimate(alpha(answers.categories, level=level)),
-        level=level,
-        score=_mean(values, seed=study.seed),
+        raw=tallies.estimate(raw_agreement),
+        ac1=tallies.estimate(ac1(answers.categories)),
+        score=_mean(values),
         disputed=len(apart),
         adjudicated=len(settled & set(apart)),
         sizing=study.sizing,
@@ -143,13 +138,13 @@ def _annotator_line(answers: StudyAnswers, sheet: AnswerSheet) -> AnnotatorLine:
     return AnnotatorLine(
         name=sheet.annotator,
         answered=len(sheet.answers),
-        agrees=_mean(right, seed=answers.study.seed),
+        agrees=_mean(right),
         controls=controls,
         caught=caught,
     )
 
 
-def _mean(values: Sequence[tuple[str, float]], *, seed: int) -> Estimate:
+def _mean(values: Sequence[tuple[str, float]]) -> Estimate:
     """Return the mean of values of users, with its interval over users."""
     by_user: dict[str, dict[str, float]] = {}
     for user, value in values:
@@ -157,8 +152,8 @@ def _mean(values: Sequence[tuple[str, float]], *, seed: int) -> Estimate:
         own["sum"] += value
         own["count"] += 1
     if not by_user:
-        return Estimate(value=None, low=None, high=None)
-    return Sample.of(Tallies.of(by_user, names=("sum", "count")), seed=seed).estimate(share("sum", "count"))
+        return NOTHING
+    return Tallies.of(by_user, names=("sum", "count")).estimate(quotient("sum", "count"))
 
 
 SCORES = {
@@ -178,14 +173,13 @@ def _lines(result: StudyResult) -> Iterator[str]:
     yield ""
     was = "was" if result.items == 1 else "were"
     rated = f"{counted(result.items, 'item')} of {counted(result.users, 'user')} {was} rated by two or more."
-    yield f"{rated} Intervals are 95 %, over users."
+    yield f"{rated} {interval_note(result.users, 'user')}"
     yield ""
     yield "| figure | value |"
     yield "|---|---|"
     yield f"| {SCORES[result.kind]} | {percents(result.score)} |"
     yield f"| Raw agreement | {percents(result.raw)} |"
     yield f"| Gwet's AC1 | {with_interval(result.ac1)} |"
-    yield f"| Krippendorff's alpha ({result.level}) | {_alpha(result.alpha)} |"
     yield ""
     yield "| annotator | rated | as the release says | planted wrong labels found |"
     yield "|---|---:|---:|---:|"
@@ -197,10 +191,6 @@ def _lines(result: StudyResult) -> Iterator[str]:
     yield ""
     for sentence in result.sizing:
         yield f"- {sentence}"
-
-
-def _alpha(estimate: Estimate) -> str:
-    return "does not exist: all labels are alike" if estimate.value is None else with_interval(estimate)
 
 
 def progress(answers: StudyAnswers) -> str:
@@ -239,7 +229,7 @@ def write_outcome(answers: StudyAnswers, *, folder: Path) -> StudyOutcome:
     write_durably(folder / STUDIES, studies_bytes(sorted([*others, result], key=lambda study: study.study)))
     if new:
         write_durably(folder / ERRATA, _append_errata(folder / ERRATA, new).encode())
-    waiting = sum(final_label(answers, item) is None for item in disputed(answers))
+    waiting = sum(final_label(answers, item) is None for item in disputed_items(answers))
     return StudyOutcome(result, new, waiting)
 
 
@@ -258,7 +248,7 @@ def draft_errata(answers: StudyAnswers) -> Iterator[Erratum]:
     """
     if answers.study.kind == "integrity":
         return
-    for item in answers.rated(by=2):
+    for item in answers.items_rated_by(by=2):
         key = answers.keys[item]
         label = final_label(answers, item)
         if label is not None and label != key.expected:
@@ -301,7 +291,7 @@ def adjudicator_sheet(answers: StudyAnswers, name: str) -> AnswerSheet:
     """Return an empty sheet with the disputed items alone, for somebody who was no annotator. Raises AnnotationError."""
     if name in answers.study.annotators:
         raise AnnotationError(f"{name!r} is an annotator of this study; an adjudicator has to be somebody else.")
-    apart = disputed(answers)
+    apart = disputed_items(answers)
     if not apart:
         raise AnnotationError(f"The annotators of {answers.study.name!r} agree on every item; there is nothing to adjudicate.")
     digest = answers.study.sha256()

@@ -76,7 +76,7 @@ def sample_size(target: Target, *, population: int, items_per_unit: float = 1.0,
     return SampleSize(units, (first, second, third, note))
 
 
-def stratified(units: Sequence[T], *, size: int, stratum: Callable[[T], str], rng: SeededRandom) -> list[T]:
+def sample_strata(units: Sequence[T], *, size: int, stratum: Callable[[T], str], rng: SeededRandom) -> list[T]:
     """Return so many units, from each stratum its share (largest remainders, ties by rng), in the order given."""
     strata: dict[str, list[int]] = {}
     for index, unit in enumerate(units):
@@ -138,10 +138,10 @@ def make_study(request: StudyRequest, source: Source, *, run: FinishedRun | None
     each = len(drafts) / len(units)
     sizing = sample_size(target, population=len(units), items_per_unit=each, unit=UNIT_NAMES[request.kind])
     rng = SeededRandom(request.seed, "annotation", request.kind, source.digest)
-    drawn = stratified(units, size=sizing.units, stratum=lambda unit: unit.stratum, rng=rng)
+    drawn = sample_strata(units, size=sizing.units, stratum=lambda unit: unit.stratum, rng=rng)
     groups = [list(unit.drafts) for unit in rng.shuffled(drawn)]
     controls = _add_controls(groups, request, rng=rng)
-    tasks, keys = _numbered(groups)
+    tasks, keys = _number_items(groups)
     study = Study(
         name=request.name,
         kind=request.kind,
@@ -196,7 +196,7 @@ def _add_controls(groups: list[list[ItemDraft]], request: StudyRequest, *, rng: 
     return [f"{len(controls)} of {counted(total, 'item')} {is_or_are(len(controls))} planted: {sure}."]
 
 
-def _numbered(groups: Sequence[Sequence[ItemDraft]]) -> tuple[tuple[AnnotationItem, ...], tuple[ItemKey, ...]]:
+def _number_items(groups: Sequence[Sequence[ItemDraft]]) -> tuple[tuple[AnnotationItem, ...], tuple[ItemKey, ...]]:
     tasks: list[AnnotationItem] = []
     keys: list[ItemKey] = []
     for number, group in enumerate(groups, start=1):

@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 from assets.engine.ports import StageProgress
 from assets.llm.async_calls import wait_for_shielded_calls
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.amemgym.dataset import load_dataset
-from pipelines.evaluation.amemgym.subjects import MemorySubject
-from pipelines.evaluation.amemgym.tasks import AMemGymTasks
-from pipelines.evaluation.amemgym.user_run import new_subject
+from pipelines.evaluation.amemgym.tasks import AMemGymTasks, open_amemgym
 from pipelines.evaluation.command import EvaluationRequest, prepare_run
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.plan import RunAccount
 from pipelines.evaluation.progress import StepProgress
+from pipelines.evaluation.timeline.subjects import MemorySubject, new_subject
 from pipelines.experiments.evolution.loop import Evolution, evolve_policies
 from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan, evolution_manifest, forecast_evolution
 from pipelines.experiments.evolution.records import EvolutionManifest
@@ -58,14 +56,13 @@ async def run_evolution(request: EvolutionRequest, *, home: Home, progress: Evol
     Raises EvaluationError or EndpointError with one sentence; finished steps stay, and the same request goes on.
     """
     # Isolated scores are those of an evaluation.
-    options = replace(request.evaluation.options, conditions=(), curve=())
-    request = replace(request, evaluation=replace(request.evaluation, options=options, again=False))
-    dataset = load_dataset(request.evaluation.dataset, release_store=open_release_store(home)).first(request.evaluation.users)
-    with open_models(home, mode=request.evaluation.cache) as models:
-        tasks = AMemGymTasks(dataset)
+    options = request.evaluation.options.model_copy(update={"conditions": (), "curve": (), "again": False})
+    request = replace(request, evaluation=replace(request.evaluation, options=options))
+    tasks = open_amemgym(request.evaluation.dataset, release_store=open_release_store(home)).first(options.users)
+    with open_models(home, mode=options.cache_mode) as models:
         work = await _prepare(request, tasks, models=models, home=home)
-        size = forecast_run(tasks.sizes(work.run.manifest), work.run.manifest, prices=models.prices)
-        whole = forecast_evolution(work.manifest, dataset, evaluation=size)
+        size = forecast_run(work.run.timelines, work.run.manifest, prices=models.prices)
+        whole = forecast_evolution(work.manifest, tasks.dataset, evaluation=size)
         progress.begun(work.manifest, whole)
         folder = work.run.folder
         if not folder.finished:
@@ -79,7 +76,7 @@ async def run_evolution(request: EvolutionRequest, *, home: Home, progress: Evol
                         calls=whole.evaluations * size.calls + whole.rewritings + whole.checks,
                         show=progress.show,
                     )
-                    async with watch.shown():
+                    async with watch.display():
                         return await evolve_and_write(replace(work, run=replace(work.run, report=watch.step)))
         return read_evolution(folder.path)
 

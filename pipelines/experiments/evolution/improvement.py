@@ -38,11 +38,11 @@ class UserFeedback:
         return next(question for question in self.episode.questions if question.question_id == item)
 
 
-def exposed_values(episode: Episode, periods: Sequence[int], *, variables: frozenset[str]) -> dict[str, str]:
-    """Return the latest value of each of these variables that the sessions of these periods exposed."""
+def exposed_values(episode: Episode, period: int, *, variables: frozenset[str]) -> dict[str, str]:
+    """Return the latest value of each of these variables that the sessions of the period exposed; none after the last one."""
     exposed: dict[str, str] = {}
-    for period in periods:
-        for session in episode.periods[period].sessions:
+    for past in episode.periods[period : period + 1]:
+        for session in past.sessions:
             exposed.update(session.exposed_states)
     return {name: value for name, value in exposed.items() if name in variables}
 
@@ -73,12 +73,12 @@ def feedback_of(feedbacks: Sequence[UserFeedback], kind: Feedback, *, manifest: 
                 summaries.append({"question_answer_history": history})
         elif feedback.answers or feedback.exposed:
             for answer in feedback.answers:
-                history.append(_answered(feedback, answer, manifest=manifest))
+                history.append(_describe_answer(feedback, answer, manifest=manifest))
             summaries.append({"question_answer_history": history, "user_information_updates": dict(feedback.exposed)})
     return summaries
 
 
-def _answered(feedback: UserFeedback, answer: AnswerRow, *, manifest: RunManifest) -> dict[str, Any]:
+def _describe_answer(feedback: UserFeedback, answer: AnswerRow, *, manifest: RunManifest) -> dict[str, Any]:
     question = feedback.question(answer.item)
     options = interview_options(feedback.episode, question, period=answer.period, manifest=manifest)
     lines = [question.query]
@@ -196,12 +196,12 @@ def usable(section: str, *, most_characters: int) -> str:
         raise ValueError(
             f"The section holds {sign[0]!r}, which looks like a placeholder, a tag or a control character; write plain words."
         )
-    if not _paired(section):
+    if not _has_pairs(section):
         raise ValueError("The section's braces do not pair; write it without braces.")
     return section
 
 
-def _paired(text: str) -> bool:
+def _has_pairs(text: str) -> bool:
     depth = 0
     for mark in re.findall(r"[{}]", text):
         depth += 1 if mark == "{" else -1

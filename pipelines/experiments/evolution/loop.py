@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Self
 
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
@@ -14,14 +15,14 @@ from assets.llm.ports import RequestFailed
 from assets.llm.structured_output import ReplySchema, ask_structured, object_of_enums
 from assets.records.base import ItemFailed
 from pipelines.evaluation.amemgym.diagnosis import diagnose
-from pipelines.evaluation.amemgym.interview import unasked_rows
-from pipelines.evaluation.amemgym.subjects import Subject
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
-from pipelines.evaluation.amemgym.user_run import UserRun
 from pipelines.evaluation.reasoning import end_tasks, gather_or_cancel
 from pipelines.evaluation.records import CALL_FAILED, AnswerRow, AnswersStep, DialogueTurn
-from pipelines.evaluation.run import ENDS_ITEM, Run
+from pipelines.evaluation.run import Run
 from pipelines.evaluation.spending import StepUsage
+from pipelines.evaluation.timeline.play import ENDS_ITEM, Play
+from pipelines.evaluation.timeline.steps import Ask, Converse, Life
+from pipelines.evaluation.timeline.subjects import Subject
 from pipelines.experiments.evolution.improvement import (
     Improver,
     UserFeedback,
@@ -46,13 +47,44 @@ from pipelines.experiments.evolution.records import (
 from prompts.catalogue import load_prompt
 
 
-async def check_recall(user: UserRun, subject: Subject, *, period: int, cycle: "Cycle") -> Recalled:
+@dataclass
+class UserPlay:
+    """One user at work, whose memory goes on from cycle to cycle, or begins anew."""
+
+    episode: Episode
+    play: Play
+
+    @classmethod
+    def of(cls, work: "Evolution", episode: Episode, *, key: str = "") -> Self:
+        """Return the user before the first session. `key` begins the names of its steps."""
+        manifest = work.run.manifest
+        return cls(episode, Play(work.run, work.tasks.timeline(episode, manifest), Life(manifest.tokens), key))
+
+    @cached_property
+    def sessions(self) -> list[Converse]:
+        """The sessions of each period."""
+        return [step for step in self.play.timeline.steps if isinstance(step, Converse)]
+
+    @cached_property
+    def questions(self) -> list[Ask]:
+        """The questions after each period, behind those that need no memory."""
+        return [step for step in self.play.timeline.steps if isinstance(step, Ask) and step.needs_memory]
+
+    async def ask_baselines(self) -> AnswersStep:
+        """Ask what no policy changes; nothing where the run has no baselines."""
+        for step in self.play.timeline.steps:
+            if isinstance(step, Ask) and not step.needs_memory:
+                return await (await self.play.begin_ask(step))
+        return AnswersStep()
+
+
+async def check_recall(user: UserPlay, subject: Subject, *, period: int, cycle: "Cycle") -> Recalled:
     """Judge every value that the period's sessions exposed by what the memory gives back for all of them."""
     episode = user.episode
-    exposed = exposed_values(episode, [period], variables=frozenset(episode.state_schema.choices))
+    exposed = exposed_values(episode, period, variables=frozenset(episode.state_schema.choices))
     query = "; ".join(name.replace("_", " ") for name in exposed)
     try:
-        memory = await subject.recall(query, tokens=user.run.manifest.tokens)
+        memory = await subject.recall(query, tokens=user.play.context.manifest.tokens)
         verdicts = await _verdicts(user, memory, exposed)
     except RequestFailed:  # of an embedding
         verdicts = {}
@@ -71,7 +103,7 @@ async def check_recall(user: UserRun, subject: Subject, *, period: int, cycle: "
     return Recalled(facts=tuple(facts))
 
 
-async def _verdicts(user: UserRun, memory: Sequence[str], exposed: Mapping[str, str]) -> dict[str, Verdict]:
+async def _verdicts(user: UserPlay, memory: Sequence[str], exposed: Mapping[str, str]) -> dict[str, Verdict]:
     """The judge's verdicts by variable, none where it could not be understood. An empty memory needs no judge."""
     if not memory or not exposed:
         return dict.fromkeys(exposed, "no")
@@ -79,10 +111,10 @@ async def _verdicts(user: UserRun, memory: Sequence[str], exposed: Mapping[str, 
     claims = {number: f"{name}: {exposed[name]}" for number, name in names.items()}
     prompt = load_prompt("evaluation/check_memory").render(memory="\n".join(memory), claims=claims)
     reply_schema: ReplySchema[dict[str, Verdict]] = ReplySchema(object_of_enums(dict.fromkeys(claims, ("yes", "no"))))
-    model = user.run.model("recall", item_id=user.episode.user_id)
+    model = user.play.context.model("recall", item_id=user.episode.user_id)
     try:
         answers = await ask_structured(
-            model, prompt=prompt, reply=reply_schema, convert=lambda reply: reply, settings=user.run.asking
+            model, prompt=prompt, reply=reply_schema, convert=lambda reply: reply, settings=user.play.context.asking
         )
     except ItemFailed:
         return {}
@@ -105,7 +137,7 @@ class Evolution:
 
 @dataclass(frozen=True)
 class Cycle:
-    """A cycle of a condition. `number` counts from 0."""
+    """A cycle of a condition: the period of this number, from 0, of each user whose life is so long."""
 
     work: Evolution
     arm: Condition
@@ -114,11 +146,6 @@ class Cycle:
     def key(self, *parts: object) -> str:
         """Return the name of a step in it."""
         return "/".join(map(str, (self.arm.name, self.number, *parts)))
-
-    def periods(self, episode: Episode) -> Sequence[int]:
-        """Return the periods of the episode that belong to it: one, none where the episode is shorter, or all."""
-        every = range(len(episode.periods))
-        return every[self.number : self.number + 1] if self.work.manifest.cycle == "period" else every
 
 
 @dataclass
@@ -136,41 +163,38 @@ class UserCycle:
 AskedStep = asyncio.Task[AnswersStep] | asyncio.Task[Recalled]
 
 
-async def run_cycle(cycle: Cycle, user: UserRun, *, before: Sequence[UserCycle]) -> UserCycle:
-    """Run one user's periods of the cycle, as an evaluation does, and check beside it what the memory holds.
+async def run_cycle(cycle: Cycle, user: UserPlay, *, before: Sequence[UserCycle]) -> UserCycle:
+    """Run one user's period, as an evaluation does, and check beside it what the memory holds.
 
-    A user whose memory fails, or whose dialogue the endpoint does not serve, is given up for as long as the memory would have
-    gone on: the answers from then on are unscored.
+    A user whose memory fails, or whose dialogue the endpoint does not serve, is given up: later answers are unscored.
     """
-    goes_on = bool(before) and cycle.work.manifest.cycle == "period"
-    done = UserCycle(user.episode, before[-1].failed if goes_on else None)
+    done = UserCycle(user.episode, before[-1].failed if before else None)
     asked: list[AskedStep] = []
     try:
-        await _run_periods(cycle, user, done, asked)
+        if cycle.number < len(user.episode.periods):
+            await _run_period(cycle, user, done, asked)
     finally:
         await end_tasks(asked)
     if done.failed is not None:
-        unasked = unasked_rows(user.episode, done.answers, manifest=user.run.manifest, reason=f"{CALL_FAILED}: {done.failed}")
-        done.answers += [row for row in unasked if row.period in cycle.periods(user.episode)]
+        unasked = user.play.timeline.unasked_rows(done.answers, reason=f"{CALL_FAILED}: {done.failed}")
+        done.answers += [row for row in unasked if row.period == cycle.number]
     return done
 
 
-async def _run_periods(cycle: Cycle, user: UserRun, done: UserCycle, asked: list[AskedStep]) -> None:
+async def _run_period(cycle: Cycle, user: UserPlay, done: UserCycle, asked: list[AskedStep]) -> None:
     """Live and ask, into `done`; what was begun to be asked is in `asked`."""
+    period = cycle.number
     async with cycle.work.slots:
-        for period in cycle.periods(user.episode):
-            if done.failed is not None:
-                break
+        if done.failed is None:
             try:
-                step = await user.live(period)
-                asked.append(await user.begin_interview(period))
+                step = await user.play.converse(user.sessions[period])
+                asked.append(await user.play.begin_ask(user.questions[period]))
                 check = partial(check_recall, user, period=period, cycle=cycle)
-                asked.append(await user.begin(f"{period}/recalled", Recalled, check))
+                asked.append(await user.play.begin(f"{period}/recalled", Recalled, check))
+                done.turns += step.turns
+                done.usage += step.usage
             except ENDS_ITEM as failed:
                 done.failed = failed
-                break
-            done.turns += step.turns
-            done.usage += step.usage
         for part in await gather_or_cancel(asked):
             done.usage += part.usage
             if isinstance(part, AnswersStep):
@@ -179,12 +203,8 @@ async def _run_periods(cycle: Cycle, user: UserRun, done: UserCycle, asked: list
                 done.facts += part.facts
 
 
-def diagnose_cycles(manifest: EvolutionManifest, episode: Episode, cycles: Sequence[UserCycle]) -> None:
-    """Say of every wrong answer where it was lost; with periods as cycles a value may have been updated in an earlier one."""
-    if manifest.cycle == "episode":
-        for cycle in cycles:
-            cycle.answers = diagnose(episode, cycle.answers)
-        return
+def diagnose_cycles(episode: Episode, cycles: Sequence[UserCycle]) -> None:
+    """Say of every wrong answer where it was lost; a value may have been updated in an earlier cycle."""
     every: list[AnswerRow] = []
     for cycle in cycles:
         every.extend(cycle.answers)
@@ -236,7 +256,7 @@ async def evolve_policies(work: Evolution) -> EvolutionRun:
 async def _baselines(work: Evolution) -> list[AnswersStep]:
     asked: list[Awaitable[AnswersStep]] = []
     for episode in work.tasks.dataset.episodes:
-        asked.append(work.tasks.user_run(work.run, episode, episode.user_id).baselines())
+        asked.append(UserPlay.of(work, episode, key=episode.user_id).ask_baselines())
     return await gather_or_cancel(asked)
 
 
@@ -258,7 +278,7 @@ async def _run_condition(work: Evolution, arm: Condition) -> ConditionRun:
         cycles = condition.cycles[episode.user_id]
         for cycle in cycles:
             condition.usage += cycle.usage
-        diagnose_cycles(work.manifest, episode, cycles)
+        diagnose_cycles(episode, cycles)
     return condition
 
 
@@ -268,20 +288,16 @@ async def _evolve_policy(work: Evolution, arm: Condition, *, learner: str, membe
     for episode in members:
         group.cycles[episode.user_id] = []
     policy = work.manifest.initial_policy
-    users: list[UserRun] = []
+    users = [UserPlay.of(work, episode) for episode in members]
     async with AsyncExitStack() as started:
+        for user in users:
+            started.push_async_callback(user.play.close)
         for number in range(work.manifest.cycles):
             cycle = Cycle(work, arm, number)
-            # The memory goes on where cycles are periods; an episode begins without.
-            if work.manifest.cycle == "episode" or not users:
-                await started.aclose()
-                users = [work.tasks.user_run(work.run, episode, "") for episode in members]
-                for user in users:
-                    started.push_async_callback(user.close)
             running: list[Awaitable[UserCycle]] = []
             for user in users:
-                user.key = cycle.key(user.episode.user_id)
-                user.policy = policy
+                user.play.key = cycle.key(user.episode.user_id)
+                user.play.policy = policy
                 running.append(run_cycle(cycle, user, before=group.cycles[user.episode.user_id]))
             outcomes = await gather_or_cancel(running)
             for outcome in outcomes:
@@ -329,4 +345,5 @@ def _user_feedback(cycle: Cycle, outcome: UserCycle) -> UserFeedback:
     taught = taught_questions(manifest, episode, protocol=protocol)
     variables = frozenset(episode.state_schema.choices) if protocol == "paper" else taught_variables(episode, taught)
     asked = [answer for answer in outcome.answers if answer.kind == "question" and answer.item in taught]
-    return UserFeedback(episode, asked, exposed_values(episode, cycle.periods(episode), variables=variables))
+    exposed = exposed_values(episode, cycle.number, variables=variables)
+    return UserFeedback(episode, asked, exposed)

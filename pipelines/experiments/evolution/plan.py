@@ -14,7 +14,7 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.forecast import EvaluationForecast
 from pipelines.evaluation.records import RunManifest
-from pipelines.experiments.evolution.records import CycleKind, EvolutionManifest, Feedback, Protocol, Split
+from pipelines.experiments.evolution.records import EvolutionManifest, Feedback, Protocol, Split
 
 STEPS = 3  # of a user's period: dialogues, interview, recall
 SPLITS: dict[Protocol, tuple[Split, ...]] = {"paper": ("seen",), "held-out": ("seen", "new_questions", "new_users")}
@@ -25,7 +25,7 @@ def held_out_users(episodes: Sequence[Episode], share: float, *, seed: int) -> t
     ids = [episode.user_id for episode in episodes]
     if len(ids) < 2:
         raise EvaluationError("A single user cannot be both learned from and held out; give more users, or --protocol paper.")
-    return _drawn(ids, share, rng=SeededRandom(seed, "held-out users"))
+    return _draw_ids(ids, share, rng=SeededRandom(seed, "held-out users"))
 
 
 def held_out_questions(episode: Episode, share: float, *, seed: int) -> tuple[str, ...]:
@@ -35,10 +35,10 @@ def held_out_questions(episode: Episode, share: float, *, seed: int) -> tuple[st
         raise EvaluationError(
             f"User {episode.user_id!r} has a single question, which cannot be held out; give --protocol paper."
         )
-    return _drawn(ids, share, rng=SeededRandom(seed, "held-out questions", episode.user_id))
+    return _draw_ids(ids, share, rng=SeededRandom(seed, "held-out questions", episode.user_id))
 
 
-def _drawn(ids: Sequence[str], share: float, *, rng: SeededRandom) -> tuple[str, ...]:
+def _draw_ids(ids: Sequence[str], share: float, *, rng: SeededRandom) -> tuple[str, ...]:
     count = min(len(ids) - 1, max(1, round(len(ids) * share)))
     return tuple(sorted(rng.sample(ids, count), key=ids.index))
 
@@ -102,7 +102,7 @@ def forecast_evolution(
     """Count what the evolution will ask."""
     users = len(dataset.episodes)
     periods = sum(_periods(dataset))
-    evaluations = len(manifest.arms) * (manifest.cycles if manifest.cycle == "episode" else 1)
+    evaluations = len(manifest.arms) * 1
     learners = 0
     for arm in manifest.arms:
         if arm.feedback != "none":
@@ -123,15 +123,13 @@ def _periods(dataset: AMemGymDataset) -> list[int]:
 
 @dataclass(frozen=True)
 class EvolutionPlan:
-    """The options of an evolution. `cycles`: how many episodes, where cycles are episodes. `improver` "": the memory's model.
+    """The options of an evolution. `improver` "": the memory's model.
 
     Shares are of users and questions to hold out, between 0 and 1; see the manifest for the rest.
     """
 
     feedbacks: tuple[Feedback, ...] = ("none", "question-only", "complete")
     protocols: tuple[Protocol, ...] = ("paper", "held-out")
-    cycle: CycleKind = "period"
-    cycles: int = 4
     held_out_users: float = 0.3
     held_out_questions: float = 0.3
     feedback_questions: int = 40
@@ -156,8 +154,7 @@ def evolution_manifest(
         "improver": plan.improver or improver,
         "feedbacks": tuple(dict.fromkeys(plan.feedbacks)),
         "protocols": tuple(dict.fromkeys(plan.protocols)),
-        "cycle": plan.cycle,
-        "cycles": plan.cycles if plan.cycle == "episode" else max(_periods(dataset)),
+        "cycles": max(_periods(dataset)),
         "held_out_users": out,
         "held_out_questions": questions,
         "feedback_questions": plan.feedback_questions,

@@ -8,7 +8,6 @@ from pipelines.evaluation.spending import Checkpoint
 
 Feedback = Literal["none", "question-only", "complete"]
 Protocol = Literal["paper", "held-out"]
-CycleKind = Literal["period", "episode"]
 Split = Literal["seen", "new_questions", "new_users"]
 PolicyOutcome = Literal["improved", "unchanged", "kept"]
 Verdict = Literal["yes", "no", "unscored"]
@@ -34,8 +33,8 @@ class Condition(Record):
 class EvolutionManifest(Record):
     """All that decides an evolution's results; its digest names the evolution, and `run.run_id` is the same name.
 
-    `cycles`: how many there are; a policy is improved after each but the last. `held_out_questions`: by user who is not held
-    out. `feedback_questions`: how many questions the feedback of one cycle tells at most.
+    `cycles`: one for each period of the longest episode; a policy is improved after each but the last. `held_out_questions`: by
+    user who is not held out. `feedback_questions`: how many questions the feedback of one cycle tells at most.
     """
 
     format: Literal[1] = 1
@@ -44,7 +43,6 @@ class EvolutionManifest(Record):
     improver: str
     feedbacks: tuple[Feedback, ...]
     protocols: tuple[Protocol, ...]
-    cycle: CycleKind
     cycles: int
     held_out_users: tuple[str, ...]
     held_out_questions: dict[str, tuple[str, ...]]

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from assets.amemgym.records.episode import Episode
-from assets.records.estimate import Estimate
+from assets.records.estimate import Estimate, interval_note
 from assets.reporting.plurals import counted
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
-from pipelines.evaluation.report.contents import Block, ReportSection, ReportTable
-from pipelines.evaluation.report.formatting import format_number, metric_label
 from pipelines.evaluation.report.markdown import section_text
+from pipelines.evaluation.report.numbers import format_number, metric_label
 from pipelines.evaluation.report.page import SECTIONS, Json, Texts, plain, render_blocks
+from pipelines.evaluation.report.sections import Block, ReportSection, ReportTable
 from pipelines.experiments.evolution.plan import SPLITS
 from pipelines.experiments.evolution.records import EVERYBODY, EvolutionManifest, PolicyStep, Protocol
 from pipelines.experiments.evolution.results import EvolutionResults, FinishedEvolution
@@ -53,7 +53,7 @@ def evolution_sections(done: FinishedEvolution) -> Iterator[ReportSection]:
     if results.unscored_facts:
         blocks.append(f"{results.unscored_facts:,} facts could not be checked.")
     if results.lost_writes:
-        blocks.append(f"{results.lost_writes:,} writes to the memory failed twice and were lost.")
+        blocks.append(f"{results.lost_writes:,} writes to the memory failed at every try and were lost.")
     yield ReportSection("outcomes", "What became of the policies", blocks)
 
 
@@ -62,8 +62,8 @@ LEAKS = (
     "what to remember. Far above: it learned these questions."
 )
 GAINS_NOTE = (
-    "The gain is that over no feedback, in all cycles after the first, paired over users; p, of the memory's gain, from "
-    "swapping whole users between the two conditions. Failures are better when lower."
+    "The gain is that over no feedback, in all cycles after the first, paired over users; p is of the memory's gain, "
+    "by Student's t. Failures are better when lower."
 )
 
 
@@ -75,10 +75,10 @@ def facts(manifest: EvolutionManifest) -> str:
     """Return one paragraph on what was done."""
     return (
         f"Evolution `{manifest.run.run_id}`: {counted(len(manifest.run.users), 'user')}, "
-        f"{counted(manifest.cycles, 'cycle')} of one {manifest.cycle} each; "
+        f"{counted(manifest.cycles, 'cycle')} of one period each; "
         f"sections rewritten by {manifest.improver}, memories checked by {manifest.run.models['judge']}. "
-        "Brackets hold 95 % intervals over users; "
-        "all cycles count, the first with the policy that everybody begins with."
+        f"{interval_note(len(manifest.run.users), 'user')} "
+        "All cycles count, the first with the policy that everybody begins with."
     )
 
 
@@ -142,10 +142,9 @@ def evolution_page(done: FinishedEvolution, dataset: AMemGymDataset) -> str:
     title = _title(manifest).removeprefix("# ")
     data = {
         "title": title,
-        "subtitle": f"Evolution {manifest.run.run_id}: {counted(manifest.cycles, 'cycle')} of one {manifest.cycle} each. "
-        "Bands and brackets hold 95 % intervals over users.",
+        "subtitle": f"Evolution {manifest.run.run_id}: {counted(manifest.cycles, 'cycle')} of one period each. "
+        f"{interval_note(len(manifest.run.users), 'user')}",
         "facts": list(_facts(manifest, names)),
-        "cycle": manifest.cycle,
         "cycles": manifest.cycles,
         "policy": manifest.initial_policy,
         "protocols": list(map(partial(_protocol, results.scores), manifest.protocols)),
@@ -216,11 +215,11 @@ def _step(texts: Texts, step: PolicyStep) -> Json:
 
 def _summary(texts: Texts, summary: dict[str, Any]) -> Json:
     asked: list[Json] = []
-    for one in summary["question_answer_history"]:
-        shown: Json = {"question": texts.number(one["question"])}
-        if "ground_truth" in one:
-            memories = list(map(texts.number, one["retrieved_memories"]))
-            shown |= {"given": one["assistant_response"], "truth": one["ground_truth"], "memories": memories}
+    for entry in summary["question_answer_history"]:
+        shown: Json = {"question": texts.number(entry["question"])}
+        if "ground_truth" in entry:
+            memories = list(map(texts.number, entry["retrieved_memories"]))
+            shown |= {"given": entry["assistant_response"], "truth": entry["ground_truth"], "memories": memories}
         asked.append(shown)
     return {"asked": asked, "updates": summary.get("user_information_updates", {})}
 

@@ -13,7 +13,7 @@ from pipelines.evaluation.records import AnswerRow
 from pipelines.evaluation.spending import PricedUsage
 from pipelines.experiments.evolution.loop import EvolutionRun
 from pipelines.experiments.evolution.records import CycleAnswer, CycleTurn, EvolutionManifest, PolicyStep, RecalledFact
-from pipelines.experiments.evolution.scores import EvolutionRows, Gain, Leak, Score, gains, leaks, scored
+from pipelines.experiments.evolution.scores import EvolutionRows, Gain, Leak, Score, gains, leaks, score_rows
 from pipelines.home import Home
 
 POLICIES = "policies.parquet"
@@ -70,13 +70,13 @@ def score_evolution(manifest: EvolutionManifest, run: EvolutionRun, *, episodes:
                     turns.append(CycleTurn(**turn.model_dump(), arm=name, cycle=number))
     results = EvolutionResults(
         evolution_id=manifest.run.run_id,
-        scores=tuple(scored(rows)),
+        scores=tuple(score_rows(rows)),
         gains=tuple(gains(rows)),
         leaks=tuple(leaks(rows)),
         outcomes=outcomes,
         unscored_facts=sum(fact.supported == "unscored" for fact in facts),
         spending=run.usage.spending,
-        lost_writes=run.usage.lost_writes,
+        lost_writes=run.usage.work.lost_writes,
     )
     return FinishedEvolution(manifest, results, steps, facts, answers, turns)
 

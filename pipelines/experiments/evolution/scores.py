@@ -8,15 +8,15 @@ import numpy as np
 from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import GAIN, UNIT, Array, Metric, Sample, Sums, Tallies, share
+from assets.reporting.intervals import GAIN, Array, Metric, Sums, Tallies, share
 from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS, METRICS, tally_answers
 from pipelines.evaluation.records import AnswerRow
 from pipelines.experiments.evolution.plan import SPLITS, scored_users, taught_questions, taught_variables
 from pipelines.experiments.evolution.records import Condition, EvolutionManifest, Feedback, Protocol, RecalledFact, Split
-from pipelines.experiments.scoring.paired import Paired, merged, paired, part
+from pipelines.experiments.scoring.paired import Paired, compare_paired, merge_tallies, part
 
 ALL_CYCLES = -1  # no cycle's number
-SHOWN = ("memory", "memory_of_means", "overall", "write_failure", "read_failure", "utilization_failure", "undiagnosed")
+SHOWN = ("memory", "overall", "write_failure", "read_failure", "utilization_failure", "undiagnosed")
 CYCLE_METRICS: dict[str, Metric] = {name: METRICS[name] for name in SHOWN}
 CYCLE_METRICS["factual_recall"] = share("fact.supported", "fact.scored")
 GAINS = ("memory", "write_failure", "read_failure", "utilization_failure", "factual_recall")  # the memory first: its p is shown
@@ -59,8 +59,11 @@ class EvolutionRows:
         answers: list[AnswerRow] = []
         facts: list[RecalledFact] = []
         for cycle in cycles:
-            for answer in (*self.answers[arm, cycle], *self._bounds(cycle)):
-                if answer.kind in ("question", "upper_bound") and answer.item in items[answer.user_id].questions:
+            # A cycle is a period.
+            bounds = [answer for answer in self.baselines if answer.period == cycle]
+            for answer in (*self.answers[arm, cycle], *bounds):
+                asked = answer.probe or answer.item
+                if answer.kind in ("question", "upper_bound", "state") and asked in items[answer.user_id].questions:
                     answers.append(answer)
             for fact in self.facts[arm, cycle]:
                 if fact.variable in items[fact.user_id].variables:
@@ -68,15 +71,10 @@ class EvolutionRows:
         users = scored_users(self.manifest, view.split, protocol=view.protocol)
         counts = tally_answers(answers, users=users, periods=periods).counts
         needed = {name: counts[name] for name in MEMORY_COUNTS}
-        return Tallies(tuple(users), {**needed, **_recalled(facts, users=users, periods=periods)})
-
-    def _bounds(self, cycle: int) -> Sequence[AnswerRow]:
-        """The baselines of a cycle's periods."""
-        whole = self.manifest.cycle == "episode"
-        return [answer for answer in self.baselines if whole or answer.period == cycle]
+        return Tallies(tuple(users), {**needed, **_recall_sums(facts, users=users, periods=periods)})
 
 
-def _recalled(facts: Sequence[RecalledFact], *, users: Sequence[str], periods: int) -> Sums:
+def _recall_sums(facts: Sequence[RecalledFact], *, users: Sequence[str], periods: int) -> Sums:
     scored_facts = np.zeros((len(users), periods))
     supported = np.zeros((len(users), periods))
     for fact in facts:
@@ -144,7 +142,7 @@ class Leak(Record):
     excess: Estimate
 
 
-def scored(rows: EvolutionRows) -> list[Score]:
+def score_rows(rows: EvolutionRows) -> list[Score]:
     """Return the scores of every condition, split and cycle, and those over all cycles."""
     cycles: dict[int, Sequence[int]] = {cycle: [cycle] for cycle in range(rows.manifest.cycles)}
     cycles[ALL_CYCLES] = range(rows.manifest.cycles)
@@ -160,9 +158,9 @@ def _cycle_scores(
     rows: EvolutionRows, view: ScoredPart, *, feedback: Feedback, cycle: int, included: Sequence[int]
 ) -> Iterator[Score]:
     """Yield every metric over the `included` cycles, labelled as `cycle`."""
-    sample = Sample.of(rows.tallies(view, feedback, cycles=included), seed=rows.manifest.run.seed)
+    tallies = rows.tallies(view, feedback, cycles=included)
     for name, metric in CYCLE_METRICS.items():
-        estimate = sample.estimate(metric, within=UNIT)
+        estimate = tallies.estimate(metric)
         yield Score(
             protocol=view.protocol,
             split=view.split,
@@ -193,7 +191,7 @@ def gains(rows: EvolutionRows) -> list[Gain]:
             if feedback == "none":
                 continue
             with_feedback = rows.tallies(view, feedback, cycles=later)
-            for change in paired(metrics, (without, with_feedback), seed=rows.manifest.run.seed):
+            for change in compare_paired(metrics, (without, with_feedback)):
                 found.append(Gain(protocol=view.protocol, split=view.split, feedback=feedback, change=change))
     return found
 
@@ -217,9 +215,9 @@ def leaks(rows: EvolutionRows) -> list[Leak]:
             "c": rows.tallies(new, "none", cycles=later),
             "d": rows.tallies(new, feedback, cycles=later),
         }
-        sample = Sample.of(merged(four), seed=manifest.run.seed)
+        tallies = merge_tallies(four)
         for name in GAINS:
-            excess = sample.estimate(excess_of(CYCLE_METRICS[name]), within=GAIN)
+            excess = tallies.estimate(excess_of(CYCLE_METRICS[name]))
             found.append(Leak(feedback=feedback, metric=name, excess=excess))
     return found
 
@@ -232,4 +230,4 @@ def excess_of(metric: Metric) -> Metric:
         new = metric(part("d", sums)) - metric(part("c", sums))
         return seen - new
 
-    return excess
+    return Metric(excess, f"a {metric.over}", within=(2 * GAIN[0], 2 * GAIN[1]))

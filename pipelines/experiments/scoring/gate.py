@@ -1,65 +1,83 @@
-"""Hold a changed memory to what it scored before: a paired test over users, and two controls that have to come out right."""
+"""Hold a changed memory to what it scored before: one-sided, with a named margin, and two controls that have to come out right.
+
+The difference is over the same questions, by Student's t over users. What a gate can find is in `power.py`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from statistics import fmean
+from typing import Literal, Self
 from xml.etree import ElementTree
 
-import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from assets.records.base import Record
+from assets.records.estimate import FEWEST_USERS, Estimate
 from assets.records.json_text import JsonError, parse_json
-from assets.reporting.intervals import Tallies, share
+from assets.reporting.intervals import Tallies, metric_difference, share
 from assets.reporting.plurals import counted
+from assets.reporting.statistic import CONFIDENCE, Statistic, rounded
 from dataset_card.release.digests import canonical_digest
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.records import AskKind, RunManifest
-from pipelines.evaluation.report.formatting import format_estimate, format_number, headed_table
-from pipelines.experiments.scoring.paired import Paired, paired
+from pipelines.evaluation.report.numbers import format_estimate, format_number, headed_table
 
-SCORE = share("right", "asked")
-FEWEST_USERS = 6  # all swaps of five users are 32, and no loss among so few is rarer than 2 of them
-RARE = 0.05  # a p value that shows a loss
-SIMULATED_LOSSES = 200
+DIFFERENCE = metric_difference(share("after", "asked"), share("before", "asked"))
 CONDITIONS: tuple[AskKind, ...] = ("no_memory", "facts")
-
-
-class ScoredUser(Record):
-    """One user, or one task over documents: questions asked and answered rightly."""
-
-    user_id: str
-    asked: int = Field(ge=1)
-    right: int = Field(ge=0)
+RUNS = 2  # of the unchanged memory, between which answers flip
+Answers = Mapping[str, str]
+Verdict = Literal["worse", "not shown", "no worse"]
 
 
 class Baseline(Record):
-    """`baseline.json`: what a memory got right on a release. It is kept beside the memory's code.
+    """`baseline.json`: what a memory got right on a release, in one run or two. It is kept beside the memory's code.
 
-    `settings`: what has to be equal in both runs, by name.
+    `settings`: what has to be equal in all runs, by name. `source`: a digest of the memory's code. `runs`: by id, and then by
+    user or task, a text of 1 (right) and 0 (not) in the order of the questions.
     """
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     memory: str
+    source: str
     noun: str
     settings: dict[str, str]
-    users: tuple[ScoredUser, ...] = Field(min_length=1)
+    runs: dict[str, dict[str, str]] = Field(min_length=1, max_length=RUNS)
+
+    @model_validator(mode="after")
+    def _of_the_same_questions(self) -> Self:
+        if len({canonical_digest(self._sizes(run)) for run in self.runs.values()}) > 1:
+            raise ValueError("its runs are of other questions")
+        return self
+
+    @staticmethod
+    def _sizes(run: Answers) -> dict[str, int]:
+        return {user: len(answers) for user, answers in run.items()}
+
+    @property
+    def answers(self) -> list[Answers]:
+        """The answers of each run."""
+        return list(self.runs.values())
+
+    @property
+    def asked(self) -> int:
+        """The number of questions."""
+        return sum(map(len, self.answers[0].values()))
 
 
 class GateCheck(Record):
-    """A score beside the baseline's over the same users. `should_pass`: what has to come of it; `passed`: what came."""
+    """A score beside the baseline's over the same questions; the difference lies between one-sided 95 % limits."""
 
     name: str
     score: float
-    difference: Paired
-    should_pass: bool
-    passed: bool
+    difference: Estimate
+    verdict: Verdict
+    must_be_worse: bool = False
 
     @property
     def as_expected(self) -> bool:
-        return self.passed == self.should_pass
+        return (self.verdict == "worse") == self.must_be_worse
 
 
 @dataclass(frozen=True)
@@ -68,6 +86,7 @@ class GateResult:
 
     memory: GateCheck
     controls: tuple[GateCheck, ...]
+    margin: float
 
     @property
     def checks(self) -> tuple[GateCheck, ...]:
@@ -78,15 +97,25 @@ class GateResult:
         """Return one sentence on why the gate is not passed; "" where it is."""
         for control in self.controls:
             if not control.as_expected:
-                came = "passes" if control.passed else "fails"
+                came = "is not shown to be" if control.must_be_worse else "is"
                 return (
-                    f"The gate itself is broken: {control.name} {came} with {control.score:.3f}, so nothing follows for the "
-                    "memory. Take a release on which the baseline lies between no memory and the needed facts."
+                    f"The gate itself is broken: {control.name} scores {control.score:.3f} and {came} worse than the baseline, "
+                    "so nothing follows for the memory. Take a release on which the baseline lies between no memory and the "
+                    "needed facts."
                 )
-        if not self.memory.passed:
-            lost = -(self.memory.difference.difference.value or 0.0)
-            return f"The memory lost {lost:.3f} against its baseline (p {format_number(self.memory.difference.p_value)})."
-        return ""
+        return self.sentence if self.memory.verdict == "worse" else ""
+
+    @property
+    def sentence(self) -> str:
+        """Say what is shown of the memory."""
+        difference = self.memory.difference
+        shown = f"{format_estimate(difference)}, one-sided 95 %"
+        if self.memory.verdict == "worse":
+            return f"The memory is worse than its baseline: it lost {-(difference.value or 0.0):.3f} ({shown})."
+        if self.memory.verdict == "no worse":
+            return f"The memory is no worse than its baseline by {self.margin:g} or more ({shown})."
+        lost = -(difference.low or 0.0)
+        return f"Not shown: the memory may have lost {lost:.3f} or nothing, and the margin is {self.margin:g} ({shown})."
 
 
 def comparable_settings(manifest: RunManifest) -> dict[str, str]:
@@ -94,12 +123,13 @@ def comparable_settings(manifest: RunManifest) -> dict[str, str]:
     settings = {
         "dataset": manifest.dataset,
         "dataset digest": manifest.dataset_digest,
-        "mode": manifest.mode,
+        "mode": manifest.policy,
         "tokens": str(manifest.tokens),
         "reply tokens": str(manifest.reply_tokens),
         "seed": str(manifest.seed),
         "wording": manifest.wording,
         "recall query": manifest.recall_query,
+        "later holds": str(manifest.later_holds),
         "prompts": canonical_digest(manifest.prompts)[:16],
     }
     for role in manifest.models:
@@ -107,13 +137,24 @@ def comparable_settings(manifest: RunManifest) -> dict[str, str]:
     return settings
 
 
-def baseline_of(run: FinishedRun) -> Baseline:
-    """Return the run's score as a baseline. Raises EvaluationError for too few users."""
-    refuse_few_users(run.manifest)
-    users = _scored(run, kind="question")
-    return Baseline(
-        memory=run.manifest.memory.name, noun=run.manifest.noun, settings=comparable_settings(run.manifest), users=users
+def baseline_of(run: FinishedRun, before: Baseline | None = None) -> Baseline:
+    """Return the run's score as a baseline, with the first run of `before` if that is of the same plan and code.
+
+    Raises EvaluationError for too few users.
+    """
+    manifest = run.manifest
+    refuse_few_users(manifest)
+    own = Baseline(
+        memory=manifest.memory.name,
+        source=manifest.memory_source,
+        noun=manifest.noun,
+        settings=comparable_settings(manifest),
+        runs={manifest.run_id: _answers_of(run, kind="question")},
     )
+    if before is None or before.model_copy(update={"runs": own.runs}) != own or set(before.answers[0]) != set(own.answers[0]):
+        return own
+    first = next(iter(before.runs))
+    return own.model_copy(update={"runs": {first: before.runs[first], **own.runs}})
 
 
 def refuse_few_users(manifest: RunManifest) -> None:
@@ -135,6 +176,14 @@ def read_baseline(path: Path) -> Baseline:
         raise EvaluationError(f"{path} is no baseline of this program; make it again with --write.") from error
 
 
+def first_run_in(path: Path) -> Baseline | None:
+    """Return the baseline in a file that a further run may be added to; None where the file is new, or something else."""
+    try:
+        return read_baseline(path)
+    except EvaluationError:
+        return None
+
+
 def refuse_other_settings(baseline: Baseline, manifest: RunManifest) -> None:
     """Raise EvaluationError where the baseline was made with other settings than this run has."""
     own = comparable_settings(manifest)
@@ -145,86 +194,70 @@ def refuse_other_settings(baseline: Baseline, manifest: RunManifest) -> None:
             raise EvaluationError(
                 f"The baseline was made with another {name} ({before}, now {now}); give that, or make it again with --write."
             )
-    if {user.user_id for user in baseline.users} != set(manifest.users):
+    users = baseline.answers[0]
+    if set(users) != set(manifest.users):
         raise EvaluationError(
-            f"The baseline is of {counted(len(baseline.users), baseline.noun)} and this run of others, or of "
+            f"The baseline is of {counted(len(users), baseline.noun)} and this run of others, or of "
             f"{len(manifest.users)}; give the same --users, or make it again with --write."
         )
 
 
-def gate(run: FinishedRun, baseline: Baseline, *, tolerance: float) -> GateResult:
-    """Compare the run, and its controls, with the baseline. A fall by more than `tolerance` that is no chance fails."""
-    own = _check("the memory", run, baseline, kind="question", should_pass=True, tolerance=tolerance)
-    oracle = _check("the needed facts alone", run, baseline, kind="facts", should_pass=True, tolerance=tolerance)
-    nothing = _check("no memory", run, baseline, kind="no_memory", should_pass=False, tolerance=tolerance)
-    return GateResult(own, (oracle, nothing))
+def gate(run: FinishedRun, baseline: Baseline, *, margin: float) -> GateResult:
+    """Compare the run, and its controls, with the baseline."""
+    own = _check("the memory", run, baseline, kind="question", margin=margin)
+    oracle = _check("the needed facts alone", run, baseline, kind="facts", margin=margin)
+    nothing = _check("no memory", run, baseline, kind="no_memory", margin=margin)
+    return GateResult(own, (oracle, nothing.model_copy(update={"must_be_worse": True})), margin)
 
 
-def _check(name: str, run: FinishedRun, baseline: Baseline, *, kind: AskKind, should_pass: bool, tolerance: float) -> GateCheck:
-    after = _tallies(_scored(run, kind=kind))
-    difference = _difference(_tallies(baseline.users), after, seed=run.manifest.seed)
-    return GateCheck(
-        name=name,
-        score=round(float(SCORE(after.total())), 6),
-        difference=difference,
-        should_pass=should_pass,
-        passed=not _is_loss(difference, tolerance=tolerance),
-    )
+def _check(name: str, run: FinishedRun, baseline: Baseline, *, kind: AskKind, margin: float) -> GateCheck:
+    after = _answers_of(run, kind=kind)
+    limits = one_sided(difference_over_users(baseline.answers, after))
+    score = rounded("".join(after.values()).count("1") / baseline.asked)
+    return GateCheck(name=name, score=score, difference=limits, verdict=verdict_of(limits, margin=margin))
 
 
-def _scored(run: FinishedRun, *, kind: AskKind) -> tuple[ScoredUser, ...]:
-    """Return the users in the order of their ids, with their answers of this kind; what was not asked counts as wrong."""
-    asked = dict.fromkeys(sorted(run.manifest.users), 0)
-    right = dict(asked)
-    for answer in run.answers:
-        if answer.kind == "question":
-            asked[answer.user_id] += 1
-        if answer.kind == kind:
-            right[answer.user_id] += answer.status == "right"
-    return tuple(ScoredUser(user_id=user, asked=count, right=right[user]) for user, count in asked.items())
+def difference_over_users(before: Sequence[Answers], after: Answers) -> Statistic:
+    """Return the share right after, less its mean over the runs before."""
+    by_user: dict[str, dict[str, float]] = {}
+    for user, answers in after.items():
+        right = fmean([run[user].count("1") for run in before])
+        by_user[user] = {"asked": len(answers), "before": right, "after": answers.count("1")}
+    return Tallies.of(by_user, names=("asked", "before", "after")).statistic(DIFFERENCE)
 
 
-def _tallies(users: Sequence[ScoredUser]) -> Tallies:
-    by_user = {user.user_id: {"asked": user.asked, "right": user.right} for user in users}
-    return Tallies.of(dict(sorted(by_user.items())), names=("asked", "right"))
+def one_sided(difference: Statistic) -> Estimate:
+    """Return the difference between its one-sided 95 % limits."""
+    reach = difference.quantile(CONFIDENCE) * (difference.error or 0.0)
+    value = difference.value
+    return Estimate(value=rounded(value), low=rounded(value - reach), high=rounded(value + reach))
 
 
-def _difference(before: Tallies, after: Tallies, *, seed: int) -> Paired:
-    [difference] = paired({"overall": SCORE}, (before, after), seed=seed)
-    return difference
+def verdict_of(limits: Estimate, *, margin: float) -> Verdict:
+    """Return what the limits show: no loss of the margin, a loss, or neither."""
+    if limits.low is not None and limits.low >= -margin:
+        return "no worse"
+    return "worse" if limits.high is not None and limits.high < 0 else "not shown"
 
 
-def _is_loss(difference: Paired, *, tolerance: float) -> bool:
-    lost = -(difference.difference.value or 0.0)
-    return lost > max(0.0, tolerance) and difference.p_value is not None and difference.p_value <= RARE
+def _answers_of(run: FinishedRun, *, kind: AskKind) -> dict[str, str]:
+    """Return 1 for each question that is right in answers of this kind, else 0, by user; sorted by user and question."""
+    right = {answer.question_key for answer in run.answers if answer.kind == kind and answer.status == "right"}
+    found = dict.fromkeys(sorted(run.manifest.users), "")
+    for question in sorted(answer.question_key for answer in run.answers if answer.kind == "question"):
+        found[question[0]] += "1" if question in right else "0"
+    return found
 
 
-def chance_of_finding(loss: float, baseline: Baseline, *, tolerance: float, seed: int) -> float:
-    """Return the share of simulated losses of this size that the gate finds; right answers are lost by chance.
-
-    A loss that hits few users alone is found less often.
-    """
-    before = _tallies(baseline.users)
-    right = before.counts["right"]
-    lost_share = min(1.0, loss * float(before.counts["asked"].sum()) / max(1.0, float(right.sum())))
-    chance = np.random.Generator(np.random.PCG64(seed))
-    found = 0
-    for _ in range(SIMULATED_LOSSES):
-        lost = chance.binomial(right.astype(int), lost_share)
-        after = Tallies(before.users, {"asked": before.counts["asked"], "right": right - lost})
-        found += _is_loss(_difference(before, after, seed=seed), tolerance=tolerance)
-    return found / SIMULATED_LOSSES
-
-
-def gate_table(result: GateResult, *, users: int) -> str:
+def gate_table(result: GateResult) -> str:
     """Return the checks as a table of Markdown."""
     rows: list[list[str]] = []
     for check in result.checks:
-        difference = format_estimate(check.difference.difference, users=users)
-        came = "passes" if check.passed else "fails"
-        verdict = came if check.as_expected else f"{came} (must {'pass' if check.should_pass else 'fail'})"
-        rows.append([check.name, format_number(check.score), difference, format_number(check.difference.p_value), verdict])
-    return headed_table(["asked with", "overall", "minus baseline", "p", "verdict"], rows)
+        verdict = f"no worse by {result.margin:g}" if check.verdict == "no worse" else check.verdict
+        if not check.as_expected:
+            verdict += " (must be worse)" if check.must_be_worse else " (must not be)"
+        rows.append([check.name, format_number(check.score), format_estimate(check.difference), verdict])
+    return headed_table(["asked with", "overall", "minus baseline [one-sided 95 % limits]", "verdict"], rows)
 
 
 def junit_report(result: GateResult, properties: Mapping[str, str]) -> str:
@@ -238,5 +271,7 @@ def junit_report(result: GateResult, properties: Mapping[str, str]) -> str:
         case = ElementTree.SubElement(suite, "testcase", classname="amemgym.gate", name=check.name)
         if not check.as_expected:
             ElementTree.SubElement(case, "failure", message=result.problem)
+        elif check is result.memory and check.verdict == "not shown":
+            ElementTree.SubElement(case, "skipped", message=result.sentence)
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

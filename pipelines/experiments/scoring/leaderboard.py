@@ -5,26 +5,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assets.records.estimate import FEWEST_ITEMS, ROUGH
 from assets.records.json_text import JsonError
+from assets.records.paths import read_file_name
 from assets.reporting.plurals import counted
 from assets.whole_files import whole_file
 from dataset_card.release.digests import canonical_digest
 from dataset_card.release.writers import write_durably
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun, find_run, read_run
+from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun
 from pipelines.evaluation.report.formatting import RED
 from pipelines.evaluation.report.page import SECTIONS, Json, plain, render_blocks
-from pipelines.evaluation.verification import page_data, problems_seen_without_data
+from pipelines.evaluation.verifying.verdict import page_data, read_judged_run
+from pipelines.experiments.scoring.board_tables import baseline_labels, board_columns, board_sections
 from pipelines.experiments.scoring.compare import Comparison, compare_runs, comparison_sections
 from pipelines.experiments.scoring.question_worth import QUESTIONS, worth_csv, worth_of_questions
 from pipelines.experiments.scoring.ranking import (
-    baseline_labels,
-    board_columns,
+    MARK,
+    NOT_VERIFIED,
     board_notes,
-    board_sections,
-    ranked,
+    rank_runs,
     ranking_metric,
+    run_groups,
     unscored_share,
 )
 
@@ -55,25 +56,27 @@ def runs_by_dataset(folder: Path, *, dataset: str = "") -> tuple[list[list[Finis
     unread = list[str]()
     for path in sorted(folder.glob(f"*/{RESULTS}")):
         try:
-            run = read_run(str(path.parent), runs=folder)
+            run = read_judged_run(str(path.parent), runs=folder)
         except EvaluationError:
             unread.append(path.parent.name)
             continue
         if run.manifest.dataset.startswith(dataset):
-            run = replace(run, problems=problems_seen_without_data(run, path.parent))
             boards.setdefault(run.manifest.dataset_digest, []).append(run)
     return list(boards.values()), unread
 
 
 def leaderboard_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Json:
     """Return several runs' scores, and their differences; `pages` are the addresses of their own pages, by run id."""
-    board = ranked(comparison.runs)
-    runs = [one.run for one in board]
+    board = rank_runs(comparison.runs)
+    groups = run_groups(comparison.runs)
+    runs = [ranked.run for ranked in board]
     first = runs[0]
     users = len(comparison.users)
     rows: list[Json] = []
-    for one in board:
-        rows.append({"label": one.label, "page": pages.get(one.run.manifest.run_id), "rank": one.rank, **_board_run(one.run)})
+    for ranked in board:
+        run_id = ranked.run.manifest.run_id
+        place = {"label": ranked.label_with_mark, "page": pages.get(run_id), "group": groups[run_id]}
+        rows.append(place | _board_run(ranked.run))
     baselines: list[Json] = []
     for name, label in baseline_labels(first, board[0].label).items():
         baselines.append({"name": name, "label": label, "estimate": plain(first.results.baselines[name])})
@@ -83,7 +86,6 @@ def leaderboard_data(comparison: Comparison, *, pages: Mapping[str, str]) -> Jso
         "facts": [],
         "notes": board_notes(runs),
         "red": RED,
-        "mark": ROUGH if users < FEWEST_ITEMS else "",
         "metric": ranking_metric(runs),
         "columns": [name for name in board_columns(first) if name not in ("overall", "memory")],
         "runs": rows,
@@ -98,9 +100,10 @@ def _board_run(run: FinishedRun) -> Json:
     results = run.results
     return {
         **plain(results),
-        "mode": run.manifest.mode,
+        "mode": run.manifest.policy,
         "kind": run.manifest.memory.kind,
         "tokens": results.costs["input_tokens_per_answer"].value,
+        "memory_seconds": run.latency.memory_mean,
         "seconds": plain(run.latency.mean),
         "unscored": unscored_share(run),
     }
@@ -110,14 +113,10 @@ def runs_of_board(page: Path, *, runs: Path) -> tuple[Json, list[FinishedRun]]:
     """Return what the page of a board shows, and its runs. Raises EvaluationError for a page of another kind."""
     try:
         shown = page_data(page)
-        ids = [str(row["run_id"]) for row in shown["runs"]]
+        ids = [read_file_name(str(row["run_id"])) for row in shown["runs"]]
     except (JsonError, KeyError, TypeError, ValueError) as error:
         raise EvaluationError(f"{page} is no board; give a page that amemgym compare or leaderboard wrote.") from error
-    found = list[FinishedRun]()
-    for run_id in ids:
-        run = read_run(run_id, runs=runs)
-        found.append(replace(run, problems=problems_seen_without_data(run, find_run(run_id, runs=runs))))
-    return shown, found
+    return shown, [read_judged_run(run_id, runs=runs) for run_id in ids]
 
 
 def board_problems(shown: Json, runs: Sequence[FinishedRun]) -> Iterator[str]:
@@ -126,11 +125,15 @@ def board_problems(shown: Json, runs: Sequence[FinishedRun]) -> Iterator[str]:
         for problem in run.problems:
             yield f"{run.manifest.run_id}: {problem}"
     pages = {row["run_id"]: row["page"] for row in shown["runs"]}  # no numbers
-    computed: Json = json.loads(json.dumps(leaderboard_data(compare_runs(runs), pages=pages)))
+    # A run may have been verified since the board was made.
+    unmarked = [replace(run, unverified=()) for run in runs]
+    computed: Json = json.loads(json.dumps(leaderboard_data(compare_runs(unmarked), pages=pages)))
+    shown = {**shown, "notes": [note for note in shown.get("notes", ()) if not note.startswith(NOT_VERIFIED)]}
     for part in computed:
         if part != "runs" and shown.get(part) != computed[part]:
             yield f"{part} is not what follows from the runs."
     for row, own in zip(shown["runs"], computed["runs"], strict=True):
+        row = {**row, "label": str(row["label"]).removesuffix(MARK)}
         for name in own:
             if row.get(name) != own[name]:
                 yield f"{name} of {own['run_id']} is not what follows from the run."

@@ -1,71 +1,87 @@
-"""Paired tests between two runs over the same users."""
+"""Paired differences between runs over the same users, and how sure they are."""
 
-from collections.abc import Mapping
-from itertools import product
-
-import numpy as np
+from collections.abc import Mapping, Sequence
 
 from assets.records.base import Record
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import CONFIDENCE, GAIN, RESAMPLES, Array, Metric, Sample, Sums, Tallies, rounded, student
-from pipelines.evaluation.report.formatting import format_number
+from assets.reporting.intervals import GAIN, Metric, Sums, Tallies
+from assets.reporting.statistic import rounded
+from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.metrics.metrics import MEMORY_COUNTS
+from pipelines.evaluation.metrics.own import own_metrics_of
+from pipelines.evaluation.metrics.results import tally_users
 
-EXACT_USERS = 12  # of so few users, all 4096 swaps are counted in place of a draw
-POWER = 0.8  # of a detectable difference: shown four times out of five
+RARE = 0.05  # a p value that tells two runs apart
 
 
 class Paired(Record):
     """Second run minus first run over the same users.
 
-    `p_value`: chance of a difference as large if it did not matter which run a user's answers came from.
-    `detectable`: the smallest true difference that these users would show in four of five evaluations; none
-    where no user shows any.
+    `p_value`: chance of a difference as large where there is none; None for too few users. Where several pairs are compared,
+    it holds for all of them together.
     """
 
     metric: str
     difference: Estimate
     p_value: float | None
-    detectable: float | None
-
-    @property
-    def detectable_label(self) -> str:
-        """Return `detectable` for readers. Shares differ by 1 at most, so that users who show no less show nothing."""
-        if self.detectable is not None and self.detectable >= 1:
-            return "none with so few"
-        return format_number(self.detectable)
 
 
-def paired(metrics: Mapping[str, Metric], runs: tuple[Tallies, Tallies], *, seed: int) -> tuple[Paired, ...]:
-    """Compare two runs by these metrics, all over the same draws. Both tallies must be of the same users in the same order."""
-    first, second = runs
-    both = Sample.of(merged({"a": first, "b": second}), seed=seed)
-    swapped = _swapped(first, second, seed=seed)
-    return tuple(_compared(name, metric, both, swapped) for name, metric in metrics.items())
+def counts_of(run: FinishedRun, *, users: Sequence[str]) -> Tallies:
+    """Return what the compared metrics need of these users."""
+    tallies = tally_users(run.answers, users=users)
+    counts = {name: tallies.counts[name] for name in MEMORY_COUNTS}
+    own = own_metrics_of(run.manifest.mode)
+    return Tallies(tallies.users, counts | (own.tallies(run.answers, users=users) if own else {}))
 
 
-def _compared(name: str, metric: Metric, both: Sample, swapped: Sums) -> Paired:
-    apart = difference_of(metric)
-    drawn = apart(both.drawn)
-    return Paired(
-        metric=name,
-        difference=both.estimate(apart, within=GAIN),
-        p_value=_p_value(float(apart(both.total)), apart(swapped), users=both.users),
-        detectable=_detectable(drawn[~np.isnan(drawn)], users=both.users),
-    )
+def compare_paired(metrics: Mapping[str, Metric], runs: tuple[Tallies, Tallies]) -> tuple[Paired, ...]:
+    """Compare two runs by these metrics. Both tallies must be of the same users in the same order."""
+    both = merge_tallies(dict(zip("ab", runs, strict=True)))
+    found: list[Paired] = []
+    for name, metric in metrics.items():
+        difference = both.statistic(difference_of(metric))
+        found.append(Paired(metric=name, difference=difference.estimate(), p_value=difference.p_value))
+    return tuple(found)
 
 
-def merged(tallies: Mapping[str, Tallies]) -> Tallies:
+def correct_p_values(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return p values that hold for all of them together (Holm 1979); None stays."""
+    corrected = list(p_values)
+    known = sorted((p_value, place) for place, p_value in enumerate(p_values) if p_value is not None)
+    highest = 0.0
+    for passed, (p_value, place) in enumerate(known):
+        highest = max(highest, min(1.0, p_value * (len(known) - passed)))
+        corrected[place] = rounded(highest)
+    return corrected
+
+
+def told_apart(p_values: Sequence[float | None]) -> list[bool]:
+    """Return for each of several pairs whether its difference is more than chance."""
+    return [p_value is not None and p_value <= RARE for p_value in correct_p_values(p_values)]
+
+
+def correct_for_number(pairs: Sequence[Sequence[Paired]]) -> list[list[Paired]]:
+    """Return the differences of pairs of runs with p values that hold for all pairs together, each metric for itself."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    for number, differences in enumerate(pairs):
+        for place, difference in enumerate(differences):
+            places.setdefault(difference.metric, []).append((number, place))
+    corrected = list(map(list, pairs))
+    for own in places.values():
+        p_values = correct_p_values([pairs[number][place].p_value for number, place in own])
+        for (number, place), p_value in zip(own, p_values, strict=True):
+            corrected[number][place] = pairs[number][place].model_copy(update={"p_value": p_value})
+    return corrected
+
+
+def merge_tallies(tallies: Mapping[str, Tallies]) -> Tallies:
     """Return tallies of the same users as one, each under a key of one letter; `part` takes them apart again."""
-    [users] = {one.users for one in tallies.values()}
-    return Tallies(users, _with_keys({key: one.counts for key, one in tallies.items()}))
-
-
-def _with_keys(sums: Mapping[str, Sums]) -> Sums:
-    merged_sums: Sums = {}
-    for key, one in sums.items():
-        for name, count in one.items():
-            merged_sums[f"{key} {name}"] = count
-    return merged_sums
+    [users] = {tally.users for tally in tallies.values()}
+    merged: Sums = {}
+    for key, tally in tallies.items():
+        for name, count in tally.counts.items():
+            merged[f"{key} {name}"] = count
+    return Tallies(users, merged)
 
 
 def part(key: str, sums: Sums) -> Sums:
@@ -73,47 +89,6 @@ def part(key: str, sums: Sums) -> Sums:
     return {name[2:]: count for name, count in sums.items() if name.startswith(f"{key} ")}
 
 
-def metric_of_part(key: str, metric: Metric) -> Metric:
-    """Return the metric of the tallies under this key."""
-    return lambda sums: metric(part(key, sums))
-
-
 def difference_of(metric: Metric) -> Metric:
     """Return the metric of the tallies under "b" minus that of those under "a"."""
-    return lambda sums: metric(part("b", sums)) - metric(part("a", sums))
-
-
-def _p_value(seen: float, with_swaps: Array, *, users: int) -> float | None:
-    """A permutation test: how often the difference is as large when the runs of whole users are swapped."""
-    found = with_swaps[~np.isnan(with_swaps)]
-    if np.isnan(seen) or not len(found):
-        return None
-    at_least = int((np.abs(found) >= abs(seen) - 1e-12).sum())  # equal sums may differ by rounding
-    return rounded(at_least / len(found) if users <= EXACT_USERS else (at_least + 1) / (len(found) + 1))
-
-
-def _swapped(first: Tallies, second: Tallies, *, seed: int) -> Sums:
-    """Return the two sides' sums under each swap, by "a" and "b" as `merged` has them; all swaps where there are few users."""
-    swaps = _swaps(len(first.users), seed=seed)
-    return _with_keys({"a": _sum(first, 1 - swaps, second, swaps), "b": _sum(first, swaps, second, 1 - swaps)})
-
-
-def _sum(first: Tallies, taken: Array, second: Tallies, also: Array) -> Sums:
-    one = first.sums(taken)
-    other = second.sums(also)
-    return {name: one[name] + other[name] for name in one}
-
-
-def _swaps(users: int, *, seed: int) -> Array:
-    if users <= EXACT_USERS:
-        return np.array(list(product([0.0, 1.0], repeat=users)))
-    chance = np.random.Generator(np.random.PCG64(seed))
-    return chance.integers(0, 2, size=(RESAMPLES, users)).astype(float)
-
-
-def _detectable(drawn: Array, *, users: int) -> float | None:
-    if users < 2 or not len(drawn) or not np.ptp(drawn):
-        return None
-    error = float(np.std(drawn)) * float(np.sqrt(users / (users - 1)))
-    reach = student((1 + CONFIDENCE) / 2, users - 1) + student(POWER, users - 1)
-    return rounded(float(reach) * error)
+    return Metric(lambda sums: metric(part("b", sums)) - metric(part("a", sums)), f"b {metric.over}", within=GAIN)

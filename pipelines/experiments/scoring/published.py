@@ -10,7 +10,7 @@ from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, read_run
 from pipelines.evaluation.run import DatasetInfo
-from pipelines.evaluation.verification import results_problems
+from pipelines.evaluation.verifying.verdict import problems_without_data
 
 
 def publishable_scores(names: Sequence[str], *, data: DatasetInfo, folder: Path) -> tuple[BaselineScore, ...]:
@@ -21,7 +21,7 @@ def publishable_scores(names: Sequence[str], *, data: DatasetInfo, folder: Path)
     scores: list[BaselineScore] = []
     for name in dict.fromkeys(names):
         run = read_run(name, runs=folder)
-        reason = _unpublishable(run, data)
+        reason = _reason_not_to_publish(run, data)
         if reason:
             raise EvaluationError(f"The score of {run.manifest.run_id} cannot be published: {reason}. Nothing was sent.")
         scores.append(baseline_score(run))
@@ -31,8 +31,9 @@ def publishable_scores(names: Sequence[str], *, data: DatasetInfo, folder: Path)
 def baseline_score(run: FinishedRun) -> BaselineScore:
     """Return the run's score as a card says it."""
     metrics = run.results.metrics
+    name = run.manifest.memory.name
     return BaselineScore(
-        assistant=run.manifest.memory.name,
+        assistant=f"{name} ({run.results.losses})" if run.results.losses else name,
         model=run.manifest.models["assistant"],
         users=len(run.manifest.users),
         accuracy=metrics["overall"],
@@ -40,7 +41,7 @@ def baseline_score(run: FinishedRun) -> BaselineScore:
     )
 
 
-def _unpublishable(run: FinishedRun, data: DatasetInfo) -> str:
+def _reason_not_to_publish(run: FinishedRun, data: DatasetInfo) -> str:
     """Return the reason why a run's score may not stand on the release's card; "" where it may."""
     manifest = run.manifest
     if manifest.dataset_digest != data.digest:
@@ -49,8 +50,8 @@ def _unpublishable(run: FinishedRun, data: DatasetInfo) -> str:
         return f"it is over {len(manifest.users)} of {counted(len(data.users), data.noun)}; evaluate without --users"
     if run.results.errors:
         return f"it could not finish {counted(len(run.results.errors), data.noun)}; give the same evaluate command again"
-    if manifest.mode == "off-policy":
-        return "it replays the dialogues of another run; evaluate without --replay"
+    if manifest.is_off_policy:
+        return "it replays the dialogues of another run; evaluate without replay"
     for role, model in manifest.models.items():
         if model.startswith(MODEL_FAMILY):
             return f"the embedded model plays its {role}, which says nothing about memories; evaluate with a real model"
@@ -64,7 +65,7 @@ def published_problems(scores: Sequence[BaselineScore], *, digest: str, runs: Se
     """
     for score in scores:
         own = _runs_of(score, digest=digest, runs=runs)
-        sound = [run for run in own if not results_problems(run)]
+        sound = [run for run in own if not any(problems_without_data(run))]
         if own and score not in map(baseline_score, sound):
             names = ", ".join(run.manifest.run_id for run in own)
             yield f"The published score of {score.assistant} with {score.model} does not follow from the rows of {names}."
@@ -72,7 +73,7 @@ def published_problems(scores: Sequence[BaselineScore], *, digest: str, runs: Se
 
 def not_here(scores: Sequence[BaselineScore], *, digest: str, runs: Sequence[FinishedRun]) -> list[str]:
     """Return the published scores whose runs are not on this machine, so that nothing of them can be recomputed."""
-    return [f"{one.assistant} with {one.model}" for one in scores if not _runs_of(one, digest=digest, runs=runs)]
+    return [f"{score.assistant} with {score.model}" for score in scores if not _runs_of(score, digest=digest, runs=runs)]
 
 
 def _runs_of(score: BaselineScore, *, digest: str, runs: Sequence[FinishedRun]) -> list[FinishedRun]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from assets.records.base import Record
-from assets.reporting.intervals import Array, divided
+from assets.reporting.intervals import Array, divide
 from pipelines.evaluation.arms import Question
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.report.contents import ReportTable
-from pipelines.evaluation.report.formatting import format_number
+from pipelines.evaluation.report.numbers import format_number
+from pipelines.evaluation.report.sections import ReportTable
 
 FEWEST_MEMORIES = 5  # a correlation over fewer says nothing
 QUESTIONS = "questions.csv"  # behind the name of the board
@@ -54,8 +54,8 @@ class WorthOfQuestions(Record):
     @property
     def negative(self) -> list[QuestionWorth]:
         """Questions with negative discrimination, the worst first."""
-        found = [one for one in self.questions if one.discrimination is not None and one.discrimination < 0]
-        return sorted(found, key=lambda one: one.discrimination or 0.0)
+        found = [question for question in self.questions if question.discrimination is not None and question.discrimination < 0]
+        return sorted(found, key=lambda question: question.discrimination or 0.0)
 
 
 @dataclass(frozen=True)
@@ -120,17 +120,17 @@ def discriminations(right: Array) -> Array:
     own = right - right.mean(axis=0)
     others = rest - rest.mean(axis=0)
     spread = np.sqrt((own**2).sum(axis=0) * (others**2).sum(axis=0))
-    return divided((own * others).sum(axis=0), spread)
+    return divide((own * others).sum(axis=0), spread)
 
 
 def worth_notes(worth: WorthOfQuestions) -> list[str]:
     """Return the sentences that a reader of the tables has to know."""
     count = len(worth.questions)
-    easy = sum(one.right == worth.memories for one in worth.questions)
-    hard = sum(not one.right for one in worth.questions)
+    easy = sum(question.right == worth.memories for question in worth.questions)
+    hard = sum(not question.right for question in worth.questions)
     least = worth.may_be_chance
-    told = [one for one in worth.negative if (one.discrimination or 0.0) < -least]
-    varied = sum(one.discrimination is not None for one in worth.questions)
+    told = [question for question in worth.negative if (question.discrimination or 0.0) < -least]
+    varied = sum(question.discrimination is not None for question in worth.questions)
     needed = math.ceil((NORMAL / math.atanh(0.3)) ** 2 + 3)
     return [
         f"Of {count:,} questions {easy:,} were right in all {worth.memories} runs and {hard:,} in none; these tell no memory "
@@ -145,10 +145,12 @@ def worth_notes(worth: WorthOfQuestions) -> list[str]:
 def negative_table(worth: WorthOfQuestions) -> ReportTable:
     """Return the questions with the lowest discrimination below 0."""
     rows = list[list[str]]()
-    for one in worth.negative[:SHOWN]:
-        name = f"{one.user_id} at {one.length:,}" if one.length else one.user_id
-        right = f"{one.right} of {worth.memories}"
-        rows.append([name, f"{one.period}", one.item, one.key, right, format_number(one.discrimination, digits=2)])
+    for question in worth.negative[:SHOWN]:
+        name = f"{question.user_id} at {question.length:,}" if question.length else question.user_id
+        right = f"{question.right} of {worth.memories}"
+        rows.append(
+            [name, f"{question.period}", question.item, question.key, right, format_number(question.discrimination, digits=2)]
+        )
     return ReportTable(["of", "period", "question", "key", "right in", "discrimination"], rows)
 
 
@@ -157,6 +159,6 @@ def worth_csv(worth: WorthOfQuestions) -> str:
     text = io.StringIO()
     rows = csv.DictWriter(text, list(QuestionWorth.model_fields), lineterminator="\n")
     rows.writeheader()
-    for one in worth.questions:
-        rows.writerow(one.model_dump())
+    for question in worth.questions:
+        rows.writerow(question.model_dump())
     return text.getvalue()

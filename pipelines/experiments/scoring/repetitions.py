@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from math import comb
 
 from assets.records.estimate import Estimate
-from assets.reporting.intervals import UNIT, Sample, Tallies, share
+from assets.reporting.intervals import Tallies, quotient
 from dataset_card.release.digests import canonical_digest
 from pipelines.evaluation.arms import Question
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.records import RunManifest
-from pipelines.evaluation.report.contents import ReportTable
-from pipelines.evaluation.report.formatting import format_estimate
+from pipelines.evaluation.report.numbers import format_estimate
+from pipelines.evaluation.report.sections import ReportTable
 
 REPETITIONS_TITLE = "Passed in every one of k attempts"
 
@@ -21,20 +20,29 @@ class Repetitions:
     """pass^k of one plan, from k = 1 to its number of attempts: the chance that k attempts at a task all pass."""
 
     memory: str
-    users: int
     passed_all: Sequence[Estimate]
 
 
-def repetitions(runs: Sequence[FinishedRun]) -> list[Repetitions]:
-    """Return pass^k for each plan with two attempts or more among the runs, in the order of the runs."""
+def repeated_plans(runs: Sequence[FinishedRun]) -> list[list[FinishedRun]]:
+    """Return the attempts of each plan with two or more among the runs, in the order of the runs."""
     plans: dict[str, list[FinishedRun]] = {}
     for run in runs:
-        plans.setdefault(_plan_of(run.manifest), []).append(run)
-    return [_repetitions(attempts) for attempts in plans.values() if len(attempts) > 1]
+        plan = run.manifest.model_dump(mode="json", exclude={"run_id", "attempt"})
+        plans.setdefault(canonical_digest(plan), []).append(run)
+    return [attempts for attempts in plans.values() if len(attempts) > 1]
 
 
-def _plan_of(manifest: RunManifest) -> str:
-    return canonical_digest(manifest.model_dump(mode="json", exclude={"run_id", "attempt"}))
+def repetitions(runs: Sequence[FinishedRun]) -> list[Repetitions]:
+    """Return pass^k for each plan with two attempts or more among the runs."""
+    return list(map(_repetitions, repeated_plans(runs)))
+
+
+def flips_between(attempts: Sequence[FinishedRun]) -> float:
+    """Return the share of questions on which the first two attempts of a plan differ in being right."""
+    first, second = (
+        {row.question_key: row.status == "right" for row in run.answers if row.kind == "question"} for run in attempts[:2]
+    )
+    return sum(right != second.get(question) for question, right in first.items()) / max(1, len(first))
 
 
 def _repetitions(attempts: Sequence[FinishedRun]) -> Repetitions:
@@ -52,16 +60,15 @@ def _repetitions(attempts: Sequence[FinishedRun]) -> Repetitions:
         for (user, *_), right in passes.items():
             by_user[user]["asked"] += 1
             by_user[user]["passed"] += comb(right, k) / comb(count, k)
-        sample = Sample.of(Tallies.of(by_user, names=("passed", "asked")), seed=attempts[0].manifest.seed)
-        passed_all.append(sample.estimate(share("passed", "asked"), within=UNIT))
-    return Repetitions(attempts[0].manifest.memory.name, len(users), passed_all)
+        passed_all.append(Tallies.of(by_user, names=("passed", "asked")).estimate(quotient("passed", "asked")))
+    return Repetitions(attempts[0].manifest.memory.name, passed_all)
 
 
 def repetitions_table(found: Sequence[Repetitions]) -> ReportTable:
     """Return a line for each plan."""
-    most = max(len(one.passed_all) for one in found)
+    most = max(len(repeated.passed_all) for repeated in found)
     rows = list[list[str]]()
     for one in found:
-        cells = [format_estimate(estimate, users=one.users) for estimate in one.passed_all]
+        cells = list(map(format_estimate, one.passed_all))
         rows.append([one.memory, *cells, *["-"] * (most - len(cells))])
     return ReportTable(["memory system", *(f"k = {k}" for k in range(1, most + 1))], rows)

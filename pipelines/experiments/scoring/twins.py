@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 from assets.records.base import Record
-from assets.records.estimate import FEWEST_ITEMS, Estimate, rough_note
+from assets.records.estimate import FEWEST_USERS, Estimate, interval_note
 from assets.reporting.plurals import counted
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.metrics.facts import ALL
-from pipelines.evaluation.report.formatting import format_estimate, headed_table, metric_label
+from pipelines.evaluation.metrics.own import own_metrics_of
+from pipelines.evaluation.report.numbers import format_estimate, headed_table, metric_label
 
 TWIN = "-twin"  # how the name of a twin's variant ends
 
@@ -41,11 +41,7 @@ def _is_twin(public: FinishedRun, private: FinishedRun) -> bool:
     first = public.manifest
     second = private.manifest
     same = (first.memory, first.models, first.tokens) == (second.memory, second.models, second.tokens)
-    return same and _variant(private) == f"{_variant(public)}{TWIN}"
-
-
-def _variant(run: FinishedRun) -> str:
-    return run.manifest.dataset.partition(" ")[0]
+    return same and second.variant == f"{first.variant}{TWIN}"
 
 
 def _gaps(public: FinishedRun, private: FinishedRun) -> Iterator[TwinGap]:
@@ -64,10 +60,8 @@ def _gaps(public: FinishedRun, private: FinishedRun) -> Iterator[TwinGap]:
 
 def _estimates(run: FinishedRun) -> dict[str, Estimate]:
     found = {"overall": run.results.metrics["overall"]}
-    for one in run.results.facts:
-        if one.by == "kind" and one.value != ALL:
-            found[f"right: {one.value}"] = one.right
-    return found
+    own = own_metrics_of(run.manifest.mode)
+    return found | own.scores(run.results.own) if own else found
 
 
 def difference_of_independent(first: Estimate, second: Estimate) -> Estimate:
@@ -88,13 +82,13 @@ def difference_of_independent(first: Estimate, second: Estimate) -> Estimate:
 def twin_report(gaps: Sequence[TwinGap]) -> str:
     """Return the gaps as Markdown."""
     rows: list[list[str]] = []
-    for one in gaps:
-        shown = [format_estimate(estimate, users=one.users) for estimate in (one.public, one.private, one.gap)]
-        rows.append([one.memory, metric_label(one.metric), *shown])
+    for gap in gaps:
+        shown = map(format_estimate, (gap.public, gap.private, gap.gap))
+        rows.append([gap.memory, metric_label(gap.metric), *shown])
     table = headed_table(["memory system", "metric", "public", "private twin", "public minus twin"], rows)
     note = "A gap whose interval lies above 0 says that the public half was known before, or is easier by chance."
-    users = min(one.users for one in gaps)
-    if users < FEWEST_ITEMS:
+    users = min(gap.users for gap in gaps)
+    if users < FEWEST_USERS:
         few = f"{counted(users, 'user')} in each half decide nothing: make both releases with 20 or more."
-        note = f"{few} {rough_note(users, 'user')}"
+        note = f"{few} {interval_note(users, 'user')}"
     return f"# A release and its twin\n\n{table}\n\n{note}\n"

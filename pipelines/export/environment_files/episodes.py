@@ -55,28 +55,28 @@ def _rows(name: str) -> list[dict]:
 def _turns(documents: list[dict]) -> tuple[str, ...]:
     """Return messages with a time as a turn each, and documents of one period as one turn."""
     turns = []
-    for _, together in groupby(documents, key=lambda one: one["at"] or one["period"]):
-        texts = [f"[{one['at']}] {one['text']}" if one["at"] else one["text"] for one in together]
+    for _, together in groupby(documents, key=lambda document: document["at"] or document["period"]):
+        texts = [f"[{event['at']}] {event['text']}" if event["at"] else event["text"] for event in together]
         turns.append("\n\n".join(texts))
     return tuple(turns)
 
 
-def _asked(one: dict) -> str:
-    lines = [f"Time of the question: {one['at']}"] if one["at"] else []
-    lines += [*one["shown"], one["query"]]
-    lines += [f"({letter}) {text}" for letter, text in zip(ascii_uppercase, one["options"], strict=False)]
-    form = "the letter of the option that fits what was said" if one["options"] else "the answer alone"
+def _question_text(record: dict) -> str:
+    lines = [f"Time of the question: {record['at']}"] if record["at"] else []
+    lines += [*record["shown"], record["query"]]
+    lines += [f"({letter}) {text}" for letter, text in zip(ascii_uppercase, record["options"], strict=False)]
+    form = "the letter of the option that fits what was said" if record["options"] else "the answer alone"
     return "\n".join([*lines, f"End with a line: ANSWER: and {form}."])
 
 
 def read_episodes() -> list[MemoryEpisode]:
     """Return an episode for each question, in the order of the file."""
     documents: dict[str, list[dict]] = {}
-    for one in _rows("documents.jsonl"):
-        documents.setdefault(one["user_id"], []).append(one)
+    for row in _rows("documents.jsonl"):
+        documents.setdefault(row["user_id"], []).append(row)
     episodes = []
-    for one in _rows("questions.jsonl"):
-        before = [told for told in documents.get(one["user_id"], []) if told["period"] <= one["period"]]
-        right = ascii_uppercase[one["gold_option"]] if one["options"] else one["gold_answer"]
-        episodes.append(MemoryEpisode(one["id"], _turns(before), _asked(one), right, bool(one["options"])))
+    for row in _rows("questions.jsonl"):
+        before = [told for told in documents.get(row["user_id"], []) if told["period"] <= row["period"]]
+        right = ascii_uppercase[row["gold_option"]] if row["options"] else row["gold_answer"]
+        episodes.append(MemoryEpisode(row["id"], _turns(before), _question_text(row), right, bool(row["options"])))
     return episodes

@@ -46,14 +46,14 @@ class MemoryEnvironment(Environment[Reply, Said, State]):
             index = random.Random(seed).randrange(len(EPISODES))  # noqa: S311 - no secret hangs on it
         self._episode = EPISODES[int(index) % len(EPISODES)]
         self._state = State(episode_id=episode_id or str(uuid4()), step_count=0)
-        return self._said()
+        return self._next_message()
 
     def step(self, action: Reply, timeout_s: float | None = None, **options: Any) -> Said:
         asked = self._state.step_count >= len(self._episode.turns)
         self._state.step_count += 1
         if asked:
             return Said(done=True, reward=self._episode.grade(action.message))
-        return self._said()
+        return self._next_message()
 
     @property
     def state(self) -> State:
@@ -75,7 +75,7 @@ class MemoryEnvironment(Environment[Reply, Said, State]):
     def list_tasks(self, split: str) -> list[dict[str, Any]]:
         return [self.get_task(split, index) for index in range(len(EPISODES))]
 
-    def _said(self) -> Said:
+    def _next_message(self) -> Said:
         place = self._state.step_count
         return Said(message=self._episode.messages[place], asks=place == len(self._episode.turns), reward=0.0)
 

@@ -34,9 +34,14 @@ class MemoryTaskset(vf.Taskset[QuestionTask, vf.TasksetConfig]):
     """All questions of the release."""
 
     def load(self) -> Iterator[QuestionTask]:
-        for one in read_episodes():
+        for episode in read_episodes():
             data = MemoryData(
-                id=one.name, name=one.name, turns=list(one.turns), question=one.question, right=one.right, chosen=one.chosen
+                id=episode.name,
+                name=episode.name,
+                turns=list(episode.turns),
+                question=episode.question,
+                right=episode.right,
+                chosen=episode.chosen,
             )
             yield QuestionTask(data, self.config.task)
 

@@ -7,7 +7,8 @@ from pydantic import BaseModel, Field
 
 from assets.records.base import Text
 from pipelines.memories.built_in.base import CopiedMemory, Positive, TextIndex, without_forgotten
-from pipelines.memories.contract import MemoryEvent, MemoryTools
+from pipelines.memories.contract import MemoryEvent
+from pipelines.memories.tools import MemoryTools
 from prompts.catalogue import load_prompt
 
 FORGOTTEN_AMONG = 30  # notes that are looked at when something is to be forgotten
@@ -48,12 +49,12 @@ class Note:
     links: list[int] = field(default_factory=list[int])
 
     @property
-    def described(self) -> str:
+    def embedded_text(self) -> str:
         """All of the note's words: what is embedded."""
         return f"{self.line} {self.context} {', '.join(self.keywords)} {', '.join(self.tags)}"
 
     @property
-    def recalled(self) -> str:
+    def reader_line(self) -> str:
         """The note as one line for a reader."""
         return f"{self.line} ({' '.join(self.context.split())})"
 
@@ -74,15 +75,15 @@ class AMemMemory(CopiedMemory):
 
     async def write(self, events: Sequence[MemoryEvent]) -> None:
         for event in events:
-            note = await self._described(event.line)
-            [vector] = await self.tools.embed([note.described])
+            note = await self._describe_line(event.line)
+            [vector] = await self.tools.embed([note.embedded_text])
             near = self.index.nearest(vector, limit=self.neighbours)
             if near:
                 await self._link(note, near)
-            [vector] = await self.tools.embed([note.described])
-            self.notes[self.index.add(note.recalled, vector)] = note
+            [vector] = await self.tools.embed([note.embedded_text])
+            self.notes[self.index.add(note.reader_line, vector)] = note
 
-    async def _described(self, line: str) -> Note:
+    async def _describe_line(self, line: str) -> Note:
         prompt = load_prompt("memories/describe_note").render(content=line)
         return await self.tools.ask(prompt, NoteReply, lambda reply: Note(line, **reply.model_dump()))
 
@@ -96,9 +97,9 @@ class AMemMemory(CopiedMemory):
             links = self.notes.pop(number).links
             recalled[number] = ""
             if line.strip():
-                self.notes[number] = await self._described(line)
+                self.notes[number] = await self._describe_line(line)
                 self.notes[number].links = links
-                recalled[number] = self.notes[number].recalled
+                recalled[number] = self.notes[number].reader_line
         await self.index.replace(recalled, self.tools)
         await self.write([request])
 
@@ -108,9 +109,9 @@ class AMemMemory(CopiedMemory):
         neighbours = list[dict[str, object]]()
         for number in near:
             known[str(number)] = number
-            neighbours.append({"id": str(number), "note": self.notes[number].recalled, "tags": self.notes[number].tags})
+            neighbours.append({"id": str(number), "note": self.notes[number].reader_line, "tags": self.notes[number].tags})
         prompt = load_prompt("memories/link_note").render(
-            note={"note": note.recalled, "tags": note.tags}, neighbours=neighbours
+            note={"note": note.reader_line, "tags": note.tags}, neighbours=neighbours
         )
         reply = await self.tools.ask(prompt, LinksReply, lambda reply: reply)
         note.links = [known[key] for key in dict.fromkeys(reply.links) if key in known]
@@ -124,9 +125,9 @@ class AMemMemory(CopiedMemory):
                 neighbour.tags = update.tags
                 changed[known[update.id]] = neighbour
         if changed:
-            vectors = await self.tools.embed([neighbour.described for neighbour in changed.values()])
+            vectors = await self.tools.embed([neighbour.embedded_text for neighbour in changed.values()])
             for number, vector in zip(changed, vectors, strict=True):
-                self.index.put(number, self.notes[number].recalled, vector)
+                self.index.put(number, self.notes[number].reader_line, vector)
 
     async def recall(self, query: str, *, tokens: int) -> list[str]:
         if not self.notes:

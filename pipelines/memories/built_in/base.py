@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field
 
 from assets.llm.ports import Vector
 from assets.text.words import count_tokens
-from pipelines.memories.contract import MemoryEvent, MemoryTools, best_places, lines_of, newest_within
+from pipelines.memories.contract import MemoryEvent, best_places, lines_of, newest_within
+from pipelines.memories.tools import MemoryTools
 from prompts.catalogue import load_prompt
 
 Count = Annotated[int, Field(ge=0)]
@@ -23,12 +24,13 @@ class CopiedMemory:
     """A memory whose state is plain Python data: a fork is a deep copy that shares the tools.
 
     For a forecast: whether it `embeds` texts, and about how many model calls an event takes that is written; a request to
-    forget takes `forgetting_calls` beside them.
+    forget takes `forgetting_calls` beside them. `packages`: those that decide what it does, beside our code.
     """
 
     embeds: ClassVar[bool] = False
     writing_calls: ClassVar[float] = 0.0
     forgetting_calls: ClassVar[float] = 0.0
+    packages: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, tools: MemoryTools) -> None:
         self.tools = tools
@@ -116,7 +118,7 @@ async def without_forgotten(tools: MemoryTools, request: MemoryEvent, texts: Map
     shown = {str(number): text for number, text in texts.items()}
     prompt = load_prompt("memories/leave_out_forgotten").render(request=request.text, texts=shown)
     reply = await tools.ask(prompt, ForgottenReply, lambda reply: reply)
-    return {int(one.id): one.text for one in reply.texts if one.id in shown}
+    return {int(text.id): text.text for text in reply.texts if text.id in shown}
 
 
 class TextIndex:

@@ -7,7 +7,8 @@ from typing import Any, Self
 
 from pipelines.memories.built_in.base import BufferedMemory, Count, Positive
 from pipelines.memories.built_in.mem0_library import USER, Mem0ModelAdapter, check_library, copy_memory, open_memory
-from pipelines.memories.contract import MemoryEvent, MemoryTools, best_places, chat_message
+from pipelines.memories.contract import MemoryEvent, best_places, chat_message
+from pipelines.memories.tools import MemoryTools
 
 
 class Mem0Memory(BufferedMemory):
@@ -18,6 +19,7 @@ class Mem0Memory(BufferedMemory):
 
     embeds = True
     writing_calls = 0.5
+    packages = ("mem0ai", "qdrant-client", "fastembed", "spacy", "en_core_web_sm")
 
     linked = False
 

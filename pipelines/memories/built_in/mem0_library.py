@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from copy import copy, deepcopy
 from functools import cache, partial
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, Field
@@ -21,11 +20,9 @@ from pydantic import BaseModel, Field
 from assets.llm.ports import EndpointError, Vector
 from assets.records.base import ItemFailed, Text
 from pipelines.errors import EvaluationError
-from pipelines.memories.contract import MemoryTools
+from pipelines.memories.tools import MemoryTools
 from prompts.template import Message, RenderedPrompt
 
-# What decides the results of a run with Mem0, where it is installed.
-DECISIVE = ("mem0ai", "qdrant-client", "fastembed", "spacy", "en_core_web_sm")
 USER = "user"
 LAST_MESSAGES = 10  # which Mem0 shows beside new ones
 NOT_INSTALLED = "it needs the package mem0ai; install it with: .venv/bin/pip install -e '.[mem0]'"
@@ -45,26 +42,13 @@ THREADS = 64
 CALL_ERRORS: ContextVar[list[EndpointError | ItemFailed]] = ContextVar("TROUBLES")
 
 
-def package_version(package: str) -> str:
-    """Name and version of the package, or "" without it."""
-    try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:
-        return ""
-
-
-def library_version() -> str:
-    """The packages that decide what Mem0 does, with their versions."""
-    return ", ".join(filter(None, map(package_version, DECISIVE)))
-
-
 def check_library(*, linked: bool) -> None:
     """Import Mem0. Raises EvaluationError when it, or what it needs for links between entities, is not there."""
     _library()
     spacy = importlib.util.find_spec("spacy") is not None
     if linked and not spacy:
         raise EvaluationError(NO_SPACY)
-    if spacy and not package_version("en_core_web_sm"):
+    if spacy and importlib.util.find_spec("en_core_web_sm") is None:
         raise EvaluationError(NO_MODEL)
 
 

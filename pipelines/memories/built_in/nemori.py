@@ -8,7 +8,8 @@ from assets.records.base import Text
 from assets.text.words import count_tokens
 from pipelines.memories.built_in.base import CopiedMemory, Positive, TextIndex
 from pipelines.memories.built_in.retrieval import FactsReply
-from pipelines.memories.contract import MemoryEvent, MemoryTools, event_lines, lines_of, newest_within
+from pipelines.memories.contract import MemoryEvent, event_lines, lines_of, newest_within
+from pipelines.memories.tools import MemoryTools
 from prompts.catalogue import load_prompt
 
 SURE = 0.7  # of a boundary, at least

@@ -7,7 +7,8 @@ from typing import Self
 from pydantic import RootModel
 
 from pipelines.memories.built_in.base import BufferedMemory, Count, Positive
-from pipelines.memories.contract import MemoryEvent, MemoryTools, Wording, event_lines, newest_within
+from pipelines.memories.contract import MemoryEvent, Wording, event_lines, newest_within
+from pipelines.memories.tools import MemoryTools
 from prompts.catalogue import load_prompt
 
 KINDS = re.compile(r"<kinds>\n(.*?)\n</kinds>", re.DOTALL)

@@ -6,7 +6,8 @@ from pydantic import BaseModel
 
 from assets.records.base import Text
 from pipelines.memories.built_in.base import BufferedMemory, CopiedMemory, Count, Positive
-from pipelines.memories.contract import MemoryEvent, MemoryTools, event_lines, lines_of, newest_within
+from pipelines.memories.contract import MemoryEvent, event_lines, lines_of, newest_within
+from pipelines.memories.tools import MemoryTools
 from prompts.catalogue import load_prompt
 
 

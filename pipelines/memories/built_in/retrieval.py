@@ -1,37 +1,20 @@
 """Memories that are searched: BM25 by words; RAG and AWE by the likeness of embeddings (section 4.1)."""
 
-import math
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Literal
 
 from pydantic import BaseModel
 
 from assets.records.base import Text
-from assets.text.words import UNSPACED, UNSPACED_WORD
+from assets.text.bm25 import rank_texts, searched_words
 from pipelines.memories.built_in.base import BufferedMemory, CopiedMemory, Count, Positive, TextIndex, without_forgotten
-from pipelines.memories.contract import MemoryEvent, MemoryTools, best_places, event_lines, lines_of
+from pipelines.memories.contract import MemoryEvent, best_places, event_lines, lines_of
+from pipelines.memories.tools import MemoryTools
 from prompts.catalogue import load_prompt
 
-# A word, or a run of a script that is written without spaces.
-WORD = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+")
-SATURATION = 1.5  # the usual k1
-LENGTH_SHARE = 0.75  # and b
 RELATED = 5  # stored memories that are shown with each new fact
-
-
-def searched_words(text: str) -> Iterator[str]:
-    """Yield the words by which texts are found; of scripts without spaces each character and each pair of neighbours."""
-    for run in WORD.findall(text.casefold()):
-        if not UNSPACED_WORD.match(run):
-            yield run
-            continue
-        yield from run
-        for first, second in pairwise(run):
-            yield first + second
 
 
 class Bm25Memory(CopiedMemory):
@@ -51,43 +34,20 @@ class Bm25Memory(CopiedMemory):
 
     async def forget(self, request: MemoryEvent) -> None:
         """Leave out of the lines that bear on the request what is to be forgotten, and keep the request."""
-        found = {place: self.lines[place] for place in self._ranked(request.text)}
+        found = {place: self.lines[place] for place in self._rank_lines(request.text)}
         for place, line in (await without_forgotten(self.tools, request, found)).items():
             self.lines[place] = line
             self.counts[place] = Counter(searched_words(line))
         await self.write([request])
 
     async def recall(self, query: str, *, tokens: int) -> list[str]:
-        ranked = self._ranked(query)
+        ranked = self._rank_lines(query)
         fitting = best_places({place: self.lines[place] for place in ranked}, ranked, tokens)
         return [self.lines[place] for place in sorted(fitting)]
 
-    def _ranked(self, query: str) -> list[int]:
+    def _rank_lines(self, query: str) -> list[int]:
         """Return the places of the lines that share words with the query, the best first."""
-        total = len(self.counts)
-        rarity = dict[str, float]()
-        # In one order, because sums of floats depend on it.
-        for word in sorted(set(searched_words(query))):
-            found = sum(word in counts for counts in self.counts)
-            if found:
-                rarity[word] = math.log(1 + (total - found + 0.5) / (found + 0.5))
-        mean = sum(counts.total() for counts in self.counts) / max(1, total) or 1.0
-        scores = dict[int, float]()
-        for place, counts in enumerate(self.counts):
-            score = _score(counts, rarity, length=counts.total() / mean)
-            if score > 0:
-                scores[place] = score
-        return sorted(scores, key=lambda place: (-scores[place], place))[: self.topk]
-
-
-def _score(counts: Counter[str], rarity: dict[str, float], *, length: float) -> float:
-    damping = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length)
-    parts = list[float]()
-    for word, weight in rarity.items():
-        times = counts[word]
-        parts.append(weight * times * (SATURATION + 1) / (times + damping))
-    # The last bits differ between machines.
-    return round(sum(parts), 9)
+        return list(rank_texts(self.counts, query))[: self.topk]
 
 
 class RagMemory(BufferedMemory):

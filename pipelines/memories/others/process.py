@@ -1,13 +1,11 @@
-"""A process for a memory of others, as this process sees it: it is asked by lines of JSON, and its models are asked here."""
+"""Processes for memories of others, as this process sees them: asked by lines of JSON; their models are asked here."""
 
 import asyncio
 import contextlib
 import dataclasses
 import json
-import os
 import queue
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,19 +16,23 @@ from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from assets.isolation.boundary import Kind, Residence, start_resident
+from assets.isolation.boundary import Kind, Residence, end_resident, start_resident
+from assets.isolation.limits import DEFAULT_LIMITS, ResidentLimits, describe_end
 from assets.llm.ports import EndpointError, ModelRequest
 from assets.records.base import ItemFailed
 from assets.records.limits import MB
 from assets.records.readable import without_controls
+from pipelines.memories.code_calls import ErrorOfOthers, RemoteValue
 from pipelines.memories.code_thread import CallOutcome
-from pipelines.memories.contract import MemoryEvent, MemoryTools, Setting
-from pipelines.memories.hosting import ErrorOfOthers, MemoryFailed, RemoteValue
+from pipelines.memories.contract import MemoryEvent, Setting
+from pipelines.memories.failures import MemoryFailed, with_hint
+from pipelines.memories.tools import MemoryTools
 
 PROGRAM = Path(__file__).with_name("worker.py")
 MOST_BYTES = 64 * MB  # of one line
@@ -38,11 +40,15 @@ MOST_PRINTED = 64_000  # bytes of a line that is printed, longer ones in pieces
 REQUEST = TypeAdapter(ModelRequest)
 NAMES = TypeAdapter(list[str])
 MAKING = "__init__"
+SHARED = "all memories of a user share one process and its home folder; the setting apart=true gives each its own"
 
 
 @dataclass(frozen=True)
 class ForeignCode:
-    """The class of a memory, as its process finds it: in a file, or in a module on the path. `shown_as`: its name in errors."""
+    """The class of a memory, as its process finds it: in a file, or in a module on the path. `shown_as`: its name in errors.
+
+    `apart`: each memory that is made has a process and a home of its own, which it shares with its own copies.
+    """
 
     attribute: str
     shown_as: str
@@ -52,13 +58,21 @@ class ForeignCode:
     path: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     network: bool = False
+    apart: bool = False
     kind: Kind = "none"
+    limits: ResidentLimits = DEFAULT_LIMITS
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the file."""
+        return Path(self.file).parent
 
 
 @dataclass
 class PendingCall:
     """A call that the process has not answered, and the context in which models are asked for it."""
 
+    method: str
     result: "asyncio.Future[object]"
     begun: Callable[[], None]
     context: Context = field(default_factory=copy_context)
@@ -68,6 +82,7 @@ class PendingCall:
 class RemoteCall:
     """A call to make in the process: of a method of one of its memories, or of none for a new one."""
 
+    process: "MemoryProcess"
     memory: "ForeignMemory | None"
     method: str
     arguments: Sequence[object] = ()
@@ -77,28 +92,69 @@ class RemoteCall:
 class ForeignMemory(RemoteValue):
     """A memory in another process: its methods give calls to make there."""
 
-    def __init__(self, described: Mapping[str, Any]) -> None:
+    def __init__(self, process: "MemoryProcess", described: Mapping[str, Any]) -> None:
         super().__init__(str(described["type"]))
-        own = {"number": int(described["number"]), "methods": frozenset(NAMES.validate_python(described["methods"]))}
+        own: dict[str, object] = {
+            "process": process,
+            "number": int(described["number"]),
+            "methods": frozenset(NAMES.validate_python(described["methods"])),
+        }
         vars(self).update(own)
         if isinstance(described["policy"], str):
             vars(self)["policy"] = described["policy"]
 
     def __getattr__(self, name: str) -> Any:
         if name in vars(self).get("methods", ()):
-            return lambda *arguments, **named: RemoteCall(self, name, arguments, named)  # pyright: ignore
+            return lambda *arguments, **named: RemoteCall(self.process, self, name, arguments, named)  # pyright: ignore
         raise AttributeError(name)
 
 
-class MemoryProcess:
-    """A process of its own for one item's memories. It begins with the first call, and ends with `close`, whatever it does.
+class MemoryProcesses:
+    """The place of one item's memories: a process for all of them, or one for each that is made."""
 
-    Its lines are read and written by threads, so that nothing here waits for what it does there.
+    def __init__(self, code: ForeignCode, tools: MemoryTools, *, opened: Callable[[str], None]) -> None:
+        self._begin_one = partial(MemoryProcess, code, tools, opened=opened)
+        self._apart = code.apart
+        self._begun: list[MemoryProcess] = []
+
+    @property
+    def is_shared(self) -> bool:
+        """True where memories share a process and a home."""
+        return not self._apart
+
+    def make_memory(self, tools: MemoryTools) -> object:
+        """Return the call that makes a new memory."""
+        if self._apart or not self._begun:
+            self._begun.append(self._begin_one())
+        return RemoteCall(self._begun[-1], None, MAKING)
+
+    async def call(self, function: Callable[[], object], *, on_loop: bool, begun: Callable[[], None]) -> CallOutcome:
+        """Return what the function gives or raises; of a call to make in a process, what comes of that."""
+        try:
+            result = function()
+            if isinstance(result, RemoteCall):
+                result = await result.process.call(result, begun)
+        except Exception as error:  # noqa: BLE001 - it is of foreign code, which may raise anything
+            return CallOutcome(error=error)
+        return CallOutcome(result)
+
+    def close(self) -> None:
+        """End all processes with everything that they have started."""
+        for process in self._begun:
+            process.close()
+
+
+class MemoryProcess:
+    """A process of its own. It begins with the first call, and ends with `close`, whatever it does.
+
+    Its lines are read and written by threads, so that nothing here waits for what it does there. `opened` is told the files of
+    its folder that it opens, by their names there, in the context of the call.
     """
 
-    def __init__(self, code: ForeignCode, tools: MemoryTools) -> None:
+    def __init__(self, code: ForeignCode, tools: MemoryTools, *, opened: Callable[[str], None]) -> None:
         self._code = code
         self._tools = tools
+        self._opened = opened
         self._process: subprocess.Popen[bytes] | None = None
         self._scratch = ""
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -109,21 +165,7 @@ class MemoryProcess:
         self._next = 0
         self._ended = ""
 
-    def made(self, tools: MemoryTools) -> object:
-        """Return the call that makes a new memory."""
-        return RemoteCall(None, MAKING)
-
-    async def call(self, function: Callable[[], object], *, on_loop: bool, begun: Callable[[], None]) -> CallOutcome:
-        """Return what the function gives or raises; of a call to make there, what comes of that."""
-        try:
-            result = function()
-            if isinstance(result, RemoteCall):
-                result = await self._call_there(result, begun)
-        except Exception as error:  # noqa: BLE001 - it is of foreign code, which may raise anything
-            return CallOutcome(error=error)
-        return CallOutcome(result)
-
-    async def _call_there(self, asked: RemoteCall, begun: Callable[[], None]) -> object:
+    async def call(self, asked: RemoteCall, begun: Callable[[], None]) -> object:
         """Return the result of a method of a memory there. Raises ErrorOfOthers, or what a model of ours raised for it."""
         if self._process is None:
             self._start()
@@ -131,7 +173,7 @@ class MemoryProcess:
             raise ErrorOfOthers(self._ended)
         self._next += 1
         call = self._next
-        pending = PendingCall(asyncio.get_running_loop().create_future(), begun)
+        pending = PendingCall(asked.method, asyncio.get_running_loop().create_future(), begun)
         self._calls[call] = pending
         number = vars(asked.memory)["number"] if asked.memory is not None else 0
         arguments = list(map(_plain, asked.arguments))
@@ -148,7 +190,7 @@ class MemoryProcess:
         tools = {"model_name": self._tools.model_name, "embedding_model": self._tools.embedding_model, "seed": self._tools.seed}
         job = {**dataclasses.asdict(code), "tools": tools}
         job["settings"] = dict(code.settings)
-        residence = Residence(code.kind, code.shown, code.path, self._scratch, code.network)
+        residence = Residence(code.kind, code.shown, code.path, self._scratch, code.network, code.limits)
         self._process = start_resident(PROGRAM, job=job, residence=residence)
         loop = asyncio.get_running_loop()
         threading.Thread(target=_write_lines, args=(self._process, self._lines), name="memory-asked", daemon=True).start()
@@ -181,8 +223,11 @@ class MemoryProcess:
         pending = self._calls.get(message["done"])
         if pending is None or pending.result.done():
             return
+        for path in map(_source_of, NAMES.validate_python(message.get("opened", []))):
+            if path.is_relative_to(self._code.folder):
+                pending.context.run(self._opened, path.relative_to(self._code.folder).as_posix())
         if "error" in message:
-            pending.result.set_exception(self._error(message["error"]))
+            pending.result.set_exception(self._error(message["error"], method=pending.method))
         elif "object" in message:
             pending.result.set_result(self._memory(message["object"]))
         elif "strange" in message:
@@ -195,20 +240,35 @@ class MemoryProcess:
         number = int(described["number"])
         memory = self._memories.get(number)
         if memory is None:
-            memory = self._memories[number] = ForeignMemory(described)
-            weakref.finalize(memory, self._send, {"drop": number}).atexit = False
+            memory = self._memories[number] = ForeignMemory(self, described)
+            weakref.finalize(memory, self._drop, number).atexit = False
         return memory
 
-    def _error(self, told: Mapping[str, Any]) -> Exception:
+    def _drop(self, number: int) -> None:
+        """Let go of a memory that nobody holds any more; a process that has none left, and gets no other, ends by itself."""
+        self._send({"drop": number})
+        self._memories.pop(number, None)
+        if self._code.apart and not self._memories:
+            self._lines.put(None)
+
+    def _error(self, told: Mapping[str, Any], *, method: str) -> Exception:
         said = str(told["said"])
+        hint = str(told["hint"]) if self._code.kind != "none" else ""
+        if method == MAKING and self._memories:
+            hint = SHARED
         if told["kind"] == "model":
             # What really happened here, and never what the process says of it.
             return self._model_errors.get(told["asked"]) or ErrorOfOthers("it made up an error of a model")
         if told["kind"] in ("MemoryFailed", "Unusable"):
-            return MemoryFailed(said, trace=str(told["trace"]))
+            return MemoryFailed(with_hint(said, hint), trace=str(told["trace"]))
         if told["kind"] == "ItemFailed":
             return ItemFailed("unparsable", said)
-        return ErrorOfOthers(said, trace=str(told["trace"]))
+        if said.startswith("MemoryError"):
+            most = self._code.limits.memory_mb
+            said = f"MemoryError: each of its processes may take {most} MB; the setting max_memory_mb allows more"
+        # What the sandbox refuses does not pass.
+        passing = told["passing"] is True and not hint
+        return ErrorOfOthers(said, trace=str(told["trace"]), passing=passing, hint=hint)
 
     def _begin_asking(self, message: Mapping[str, Any]) -> None:
         """Ask a model for the process, counted with the call that it is asked for."""
@@ -227,7 +287,7 @@ class MemoryProcess:
             else:
                 texts = NAMES.validate_python(message["texts"])
                 answer = {"vectors": await self._tools.embedder.embed(texts, model=str(message["model"]))}
-        except (EndpointError, ItemFailed, ValidationError) as error:
+        except (EndpointError, ItemFailed, MemoryFailed, ValidationError) as error:
             self._model_errors[number] = error
             answer = {"error": {"kind": type(error).__name__, "said": str(error), "reason": getattr(error, "reason", "")}}
         self._send({"answer": number, **answer})
@@ -240,9 +300,9 @@ class MemoryProcess:
         """End the process, and all calls that wait for it; `reason`: "" where it has ended by itself."""
         if self._ended or self._process is None:
             return
-        code = _killed(self._process)
+        code = end_resident(self._process, kind=self._code.kind, by_itself=not reason)
         self._lines.put(None)
-        self._ended = f"RuntimeError: its process ended: {reason or _how(code)}"
+        self._ended = f"RuntimeError: its process ended: {reason or describe_end(code, self._code.limits)}"
         for pending in self._calls.values():
             if not pending.result.done():
                 pending.result.set_exception(ErrorOfOthers(self._ended))
@@ -251,7 +311,7 @@ class MemoryProcess:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def close(self) -> None:
-        """End the process with everything that it has started."""
+        """End it with everything that it has started."""
         self._end("nobody asks it any more")
 
 
@@ -271,20 +331,12 @@ def _show_prints(process: "subprocess.Popen[bytes]") -> None:
             print(without_controls(line.decode(errors="replace")), end="", file=sys.stderr, flush=True)
 
 
-def _killed(process: "subprocess.Popen[bytes]") -> int:
-    """Kill the process with its group, and return its exit code: that of before where it had ended."""
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        # One that ended by itself is told from one that we end.
-        return process.wait(timeout=0 if process.poll() is None else None)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    return process.wait()
-
-
-def _how(code: int) -> str:
-    if code < 0:
-        return f"by signal {-code}, as of a fault of a library or of memory that ran out"
-    return f"with status {code}"
+def _source_of(opened: str) -> Path:
+    """Return the file that was opened; of a module's compiled code, which lies beside it, the module's own."""
+    if opened.endswith(".pyc"):
+        with contextlib.suppress(ValueError):  # of one that Python did not name
+            return Path(source_from_cache(opened))
+    return Path(opened)
 
 
 def _plain(value: object) -> object:
@@ -295,5 +347,5 @@ def _plain(value: object) -> object:
     if isinstance(value, datetime):
         return {"time": value.isoformat()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in cast(Sequence[object], value)]
+        return [_plain(item) for item in cast(Sequence[object], value)]
     return value

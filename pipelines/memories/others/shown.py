@@ -1,16 +1,18 @@
 """Files of this machine that the process of a memory is shown: its own folder, and packages that it may import.
 
 Never among them: the data folder with its releases and runs, the data set at hand, the user's home, and names that begin with a
-dot, which are where keys are kept.
+dot, which are where keys are kept, and what a link in a memory's folder leads to outside of it.
 """
 
+import os
 import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from pipelines.memories.own_code import ROOT, own_files
+from assets.records.paths import leads_inside
+from pipelines.memories.own_code import ROOT, imported_files
 
 # Of this project: what a memory may import. Data, tests and the answers of the embedded model are not among it.
 OURS = ("assets", "prompts", "pipelines/memories")
@@ -44,28 +46,50 @@ def shown_of_packages(path: Sequence[str], *, hidden: Sequence[Path]) -> Iterato
 
 def shown_of_file(file: Path, *, hidden: Sequence[Path]) -> list[str]:
     """Return what is shown of a memory's folder; where that holds a home or data, only the files that the memory imports."""
+    if _is_private(file.parent, hidden=hidden):
+        return sorted(map(str, imported_files(file)))
+    return list(map(str, shown_of(file.parent, hidden=hidden)))
+
+
+def left_out_links(file: Path, *, hidden: Sequence[Path]) -> list[str]:
+    """Return the links in a memory's folder that lead out of it, by their paths there: what they lead to is not shown."""
     folder = file.parent
-    lies_within_data = any(folder.is_relative_to(one) for one in hidden)
-    if lies_within_data or Path.home().is_relative_to(folder):
-        return sorted(map(str, own_files(file)))
-    return list(map(str, shown_of(folder, hidden=hidden)))
+    found: list[str] = []
+    for place, folders, files in () if _is_private(folder, hidden=hidden) else os.walk(folder):
+        paths = [Path(place, name) for name in sorted([*folders, *files]) if not name.startswith(".")]
+        found += [path.relative_to(folder).as_posix() for path in paths if path.is_symlink() and not leads_inside(folder, path)]
+        # The links of a virtual environment lead to its interpreter.
+        folders[:] = [path.name for path in paths if path.name in folders and not (path / "pyvenv.cfg").is_file()]
+    return found
+
+
+def _is_private(folder: Path, *, hidden: Sequence[Path]) -> bool:
+    return any(folder.is_relative_to(place) for place in hidden) or Path.home().is_relative_to(folder)
 
 
 def shown_of(folder: Path, *, hidden: Sequence[Path]) -> Iterator[Path]:
-    """Yield the folder, or of one that holds something hidden, or a name with a dot, all the rest of it."""
-    with_a_dot = [path.resolve() for path in folder.glob(".*")]
-    yield from _shown_below(folder, hidden=[*hidden, *with_a_dot])
+    """Yield the folder, or of one that holds something hidden, or a name with a dot, all the rest of it that lies in it."""
+    with_a_dot = [Path(os.path.realpath(path)) for path in folder.glob(".*")]
+    for path in _shown_below(folder, hidden=[*hidden, *with_a_dot]):
+        if leads_inside(folder, path):
+            yield path
 
 
 def _shown_below(path: Path, *, hidden: Sequence[Path]) -> Iterator[Path]:
-    real = path.resolve()
-    if any(real.is_relative_to(one) for one in hidden):
+    real = Path(os.path.realpath(path))
+    if any(real.is_relative_to(place) for place in hidden) or not path.exists():
         return
-    if not any(one.is_relative_to(real) for one in hidden):
+    if not _holds_one_of(hidden, real):
         yield path
         return
     for below in sorted(path.iterdir()):
-        yield from _shown_below(below, hidden=hidden)
+        # A link may lead to a folder around this one.
+        if not below.is_symlink() or not _holds_one_of(hidden, Path(os.path.realpath(below))):
+            yield from _shown_below(below, hidden=hidden)
+
+
+def _holds_one_of(hidden: Sequence[Path], real: Path) -> bool:
+    return any(place.is_relative_to(real) for place in hidden)
 
 
 def _holds_one(path: Path, modules: Sequence[str]) -> bool:

@@ -30,7 +30,7 @@ MAKING = "__init__"
 GIVE_MEMORIES = (MAKING, "fork", "with_policy")
 PLAIN = (type(None), str, int, float, bool)
 # Errors that say something to whoever runs the memory, by module and name.
-TOLD_BY_NAME = {("assets.records.base", "ItemFailed"), ("pipelines.memories.hosting", "MemoryFailed")}
+TOLD_BY_NAME = {("assets.records.base", "ItemFailed"), ("pipelines.memories.failures", "MemoryFailed")}
 # The number of the call that the running task works for: models that it asks are counted with that call.
 CALL: ContextVar[int] = ContextVar("CALL", default=0)
 
@@ -41,6 +41,29 @@ def main(boundary: "Boundary") -> None:
     worker = MemoryWorker(boundary.job, boundary.answers())
     threading.Thread(target=worker.read, args=(boundary.requests,), daemon=True).start()
     worker.loop.run_forever()
+
+
+class OpenedFiles:
+    """The files below a folder that this process opens, by whatever code in Python: an audit hook cannot be taken out again."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = os.path.join(folder, "")  # noqa: PTH118 - of texts: the hook is called for every file
+        self._known: set[str] = set()
+        self._new: list[str] = []
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event not in ("open", "sqlite3.connect"):
+            return
+        path = os.fsdecode(arguments[0]) if isinstance(arguments[0], bytes) else arguments[0]
+        if isinstance(path, str) and path.startswith(self._folder) and path not in self._known:
+            self._known.add(path)
+            self._new.append(path)
+
+    def take(self) -> list[str]:
+        """Return those that were opened since, and that are there."""
+        opened, self._new = self._new, []
+        return list(filter(os.path.isfile, opened))
 
 
 class Unusable(Exception):
@@ -65,6 +88,7 @@ class MemoryWorker:
         self._asked: dict[int, asyncio.Future[Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._factory: Any = None
+        self._opened = OpenedFiles(str(Path(job["file"]).parent)) if job["file"] else None
 
     def read(self, requests: Any) -> None:
         """Hand each line over to the loop; the end of them is the end of the process, whatever runs in it."""
@@ -88,12 +112,15 @@ class MemoryWorker:
         """Make a call in the memories' thread, and tell what came of it."""
         call = message["call"]
         begun = partial(self.tell, {"begun": call})
-        outcome = await self._outcome(partial(self._called, message), on_loop=self._asynchronous, begun=begun)
+        outcome = await self._outcome(partial(self._call_method, message), on_loop=self._asynchronous, begun=begun)
         if inspect.isawaitable(outcome.result):
             outcome = await self._outcome(partial(_itself, outcome.result), on_loop=True)
         error = outcome.failure
-        answer = outcome.result if error is None else {"error": _told(error, cause=outcome.error or error)}
-        self.tell({"done": call, **cast(dict[str, Any], answer)})
+        answer = outcome.result
+        if error is not None:
+            answer = {"error": _error_line(error, cause=outcome.error or error, network=self.job["network"])}
+        opened = {"opened": self._opened.take()} if self._opened else {}
+        self.tell({"done": call, **opened, **cast(dict[str, Any], answer)})
 
     async def _outcome(
         self, function: Callable[[], object], *, on_loop: bool, begun: Callable[[], None] = lambda: None
@@ -106,23 +133,25 @@ class MemoryWorker:
             # It has cancelled all that runs on its loop; nobody cancels anything on this one.
             return CallOutcome(error=error)
 
-    def _called(self, message: dict[str, Any]) -> object:
+    def _call_method(self, message: dict[str, Any]) -> object:
         CALL.set(message["call"])
         method = message["method"]
         if method == MAKING:
-            result = self._made()
+            result = self._make_memory()
         else:
-            arguments = [_value(one) for one in message["arguments"]]
-            named = {name: _value(one) for name, one in message["named"].items()}
+            arguments = [_value(item) for item in message["arguments"]]
+            named = {name: _value(value) for name, value in message["named"].items()}
             result = getattr(self._objects[message["object"]], method)(*arguments, **named)
         # Described in the same turn: calls that wait would come before another one, and its deadline runs.
-        return self._awaited(result, message) if inspect.isawaitable(result) else self._described(result, method=method)
+        return (
+            self._await_result(result, message) if inspect.isawaitable(result) else self._describe_result(result, method=method)
+        )
 
-    async def _awaited(self, result: Awaitable[object], message: dict[str, Any]) -> object:
+    async def _await_result(self, result: Awaitable[object], message: dict[str, Any]) -> object:
         CALL.set(message["call"])
-        return self._described(await result, method=message["method"])
+        return self._describe_result(await result, method=message["method"])
 
-    def _made(self) -> object:
+    def _make_memory(self) -> object:
         from pipelines.memories.code_thread import is_asynchronous, settings_problem
 
         if self._factory is None:
@@ -140,12 +169,12 @@ class MemoryWorker:
 
     def _tools(self) -> object:
         # Late: it takes a third of a second, and most memories ask no model.
-        from pipelines.memories.contract import MemoryTools
+        from pipelines.memories.tools import MemoryTools
 
         models = ModelsOfRun(self)
         return MemoryTools(model=models, embedder=models, **self.job["tools"])
 
-    def _described(self, result: object, *, method: str) -> dict[str, Any]:
+    def _describe_result(self, result: object, *, method: str) -> dict[str, Any]:
         """Return a result as a line holds it: a value, or the number of a memory that stays here."""
         if method not in GIVE_MEMORIES or isinstance(result, PLAIN):
             try:
@@ -238,7 +267,7 @@ def _factory(job: dict[str, Any]) -> Any:
 def _value(given: Any) -> Any:
     """Return an argument as it was before it was a line: events and times are written as objects with one key."""
     if isinstance(given, list):
-        return [_value(one) for one in cast(list[Any], given)]
+        return [_value(item) for item in cast(list[Any], given)]
     if not isinstance(given, dict):
         return given
     from datetime import datetime
@@ -280,9 +309,11 @@ def _itself(value: object) -> object:
     return value
 
 
-def _told(error: Exception, *, cause: BaseException) -> dict[str, Any]:
+def _error_line(error: Exception, *, cause: BaseException, network: bool) -> dict[str, Any]:
     """Return an error as a line holds it, with the trace of its cause. One of a model is known by the question's number."""
-    told: dict[str, Any] = {"kind": "", "said": "", "trace": ""}
+    from pipelines.memories.failures import may_pass, sandbox_hint
+
+    told: dict[str, Any] = {"kind": "", "said": "", "trace": "", "passing": False, "hint": ""}
     kind = type(error)
     asked = getattr(error, "asked", None)
     if isinstance(asked, int):
@@ -294,5 +325,7 @@ def _told(error: Exception, *, cause: BaseException) -> dict[str, Any]:
     else:
         # As the trace says it: an error of others may fail once more while it tells its own words.
         told["said"] = traceback.format_exception_only(error)[-1]
+        told["passing"] = may_pass(error)
+    told["hint"] = sandbox_hint(cause, network=network)
     told["trace"] = "".join(traceback.format_exception(cause))
     return told

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from pydantic import TypeAdapter, ValidationError
 
-from assets.llm.async_calls import shielded
+from assets.llm.async_calls import shield_call
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.llm.structured_output import is_rubbish
 from pipelines.resources.storage.database import Connection
@@ -162,7 +162,7 @@ class CachedModel:
             stored = await self._replies.find(request.model, key)
             if stored is not None:
                 return stored
-        return await shielded(self._ask(request, key=key))
+        return await shield_call(self._ask(request, key=key))
 
     async def _ask(self, request: ModelRequest, *, key: str) -> ModelReply:
         try:
@@ -204,7 +204,7 @@ def request_key(request: ModelRequest) -> str:
 
 def is_refused_unread(reply: ModelReply) -> bool:
     """Return True for a refusal that came as an error: it costs nothing, and an outage may refuse every request."""
-    return reply.finish == "refusal" and not (reply.text or reply.input_tokens or reply.output_tokens)
+    return reply.finish != "stop" and not (reply.text or reply.input_tokens or reply.output_tokens)
 
 
 def key_at(place: str, key: str) -> str:

@@ -74,6 +74,7 @@ class RetryingCalls:
         try:
             # Checked here, because the library would crash on a bad certificate file.
             self._certificates = self._route.client_options()["verify"]
+            NetworkRoute.check_all()
         except NoRoute as error:
             raise HubError(f"{endpoint} cannot be asked. {error}") from error
         # Keep the hooks of the library's previous client: they enforce offline mode.
@@ -189,7 +190,7 @@ def _classify_response(error: HfHubHTTPError, *, host: str, redactor: Redactor) 
             else retry_after_seconds(response.headers, limited=status == 429)
         )
         return HubFailure("transient", f"it answered {quoted}", wait)
-    if _host(error) != host and status in (400, 401, 403):
+    if error.response.request.url.netloc.decode() != host and status in (400, 401, 403):
         # An expired upload address is answered like this. The token is not the problem.
         return HubFailure("transient", f"the store of large files answered {quoted}")
     if isinstance(error, GatedRepoError) or (status in (401, 403) and not isinstance(error, MISSING)):
@@ -198,8 +199,3 @@ def _classify_response(error: HfHubHTTPError, *, host: str, redactor: Redactor) 
         return HubFailure("missing", f"it answered {quoted}")
     kind: FailureKind = "stale" if status in (409, 412) else "fatal"
     return HubFailure(kind, f"it answered {quoted}")
-
-
-def _host(error: HfHubHTTPError) -> str:
-    url = error.response.request.url
-    return url.netloc.decode()

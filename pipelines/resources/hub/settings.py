@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from dataset_card.errors import HubError
+from pipelines.redaction import can_be_taken_apart
 
 ENDPOINT = "HF_ENDPOINT"
 PUBLIC_HUB = "https://huggingface.co"
@@ -33,8 +34,8 @@ class HubSettings:
 
 def checked_endpoint(endpoint: str) -> str:
     """Return the address without a trailing slash. Raises HubError if it is not an address, or contains a login or a query."""
-    parts = urlsplit(endpoint)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    parts = urlsplit(endpoint) if can_be_taken_apart(endpoint) else urlsplit("")
+    if parts.scheme not in ("http", "https"):
         raise HubError("The Hub's address does not have the form https://HOST; correct --endpoint or HF_ENDPOINT.")
     if parts.username is not None or parts.password is not None or parts.query:
         raise HubError("The Hub's address contains a user name, a password or a query; put a token into HF_TOKEN instead.")

@@ -1,68 +1,25 @@
 """A run stops spending where its recipe says, loses nothing it has paid for, and goes on when it may spend more."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
 
 from pydantic import ValidationError
 
-from assets.llm.ports import BudgetReached, EndpointError, LanguageModel, ModelReply, ModelRequest
+from assets.llm.ports import BudgetReached, EndpointError
 from assets.recipe.loading import RecipeError
 from assets.recipe.recipe import Budget
 from assets.reporting.plurals import counted
-from pipelines.resources.ledger.ledger import Ledger, Spent
+from pipelines.resources.ledger.ledger import TABLE, Ledger, LedgerRow, Spent, book, sent_now, spent_so_far
 from pipelines.resources.ledger.prices import Prices
+from pipelines.resources.storage.database import Connection
 
 RAISE_AND_RUN_AGAIN = "(a re-executed run takes it as a tag) and run again; whatever was paid for is kept"
-MayBegin = Callable[[Spent, int], bool]  # by what was spent, and how many calls are under way
-
-
-class BudgetCounter(Protocol):
-    """Counts what a variant has spent, and which of its calls are under way."""
-
-    under_way: int  # from here
-
-    async def begin_call(self, may_begin: MayBegin) -> tuple[bool, Spent]:
-        """Begin a call if it is allowed; return whether it was, and what had been spent."""
-        ...
-
-    async def end_call(self) -> None:
-        """A call has ended, and is in the ledger if it was paid for."""
-        ...
-
-    async def wait_for_change(self) -> None:
-        """Wait until a call may have ended."""
-        ...
-
-
-class LocalBudgetCounter:
-    """The BudgetCounter port over a ledger on one machine: earlier runs and other processes count by what they have spent."""
-
-    def __init__(self, ledger: Ledger, *, variant: str) -> None:
-        self.under_way = 0
-        self._ledger = ledger
-        self._variant = variant
-        self._spent = Spent()
-        self._call_ended = asyncio.Event()
-
-    async def begin_call(self, may_begin: MayBegin) -> tuple[bool, Spent]:
-        """Count on from the last count, and begin a call if it is allowed."""
-        spent = await self._ledger.spent(self._variant, before=self._spent)
-        self._spent = max(self._spent, spent, key=lambda each: each.upto)
-        begun = may_begin(self._spent, self.under_way)
-        self.under_way += begun
-        return begun, self._spent
-
-    async def end_call(self) -> None:
-        """Count the call as ended and wake the calls that wait for room in the budget."""
-        self.under_way -= 1
-        self._call_ended.set()
-        self._call_ended = asyncio.Event()
-
-    async def wait_for_change(self) -> None:
-        """Wait until a call from here has ended."""
-        await self._call_ended.wait()
+POLL_SECONDS = 0.2
+SENT_INDEX = f"CREATE INDEX IF NOT EXISTS calls_sent ON {TABLE} (variant) WHERE outcome = 'sent'"
 
 
 @dataclass(frozen=True)
@@ -73,13 +30,13 @@ class VariantBudget:
     budget: Budget
     prices: Prices
 
-    def may_begin(self, spent: Spent, under_way: int) -> bool:
-        """Return True when one more call may begin."""
-        return not exhausted(self.budget, spent) and not (under_way and exhausted(self.budget, spent.expected(under_way)))
+    def may_begin(self, spent: Spent, sent: Spent) -> bool:
+        """Return True when one more call may begin, by what was spent and by the estimates of what was sent."""
+        return not is_exhausted(self.budget, spent) and not (sent.calls and is_exhausted(self.budget, spent.plus(sent)))
 
     def check_price(self, model: str) -> None:
         """Raise EndpointError where a limit in dollars is set on a model whose price nobody knows."""
-        if self.budget.max_cost_usd is not None and not self.prices.known(model):
+        if self.budget.max_cost_usd is not None and not self.prices.has_price(model):
             raise EndpointError(
                 f"budget.max_cost_usd of {self.variant!r} cannot be kept because the price of the model {model!r} is unknown; "
                 "give its price in pipelines/resources/ledger/prices.yaml (or the file in AMEMGYM_PRICES), "
@@ -96,13 +53,14 @@ class VariantBudget:
         else:
             field = "max_tokens"
             used = f"{spent.tokens:,} of {token_limit:,} tokens are"
+        estimated = f" ({spent.estimated:,} of them without a reply, by an estimate)" if spent.estimated else ""
         return (
-            f"The budget of {self.variant!r} is reached: {used} spent in {counted(spent.calls, 'call')} over all its runs. "
-            f"Raise budget.{field} {RAISE_AND_RUN_AGAIN}."
+            f"The budget of {self.variant!r} is reached: {used} spent in {counted(spent.calls, 'call')} over all its runs"
+            f"{estimated}. Raise budget.{field} {RAISE_AND_RUN_AGAIN}."
         )
 
 
-def exhausted(budget: Budget, spent: Spent) -> bool:
+def is_exhausted(budget: Budget, spent: Spent) -> bool:
     """Return True when one of the limits is reached."""
     too_expensive = budget.max_cost_usd is not None and spent.cost_usd >= budget.max_cost_usd
     return too_expensive or (budget.max_tokens is not None and spent.tokens >= budget.max_tokens)
@@ -121,40 +79,61 @@ def budget_with_tags(budget: Budget, tags: Mapping[str, str]) -> Budget:
         raise RecipeError(f"The run's tag budget.{name} is {given[str(name)]!r}; give a number above 0.") from error
 
 
-class BudgetedModel:
-    """A model that is asked only while the variant's ledger is below the budget. It serves one event loop.
+class BudgetGate:
+    """Books calls that are about to be sent, while the variant's ledger is below its budget. It serves one event loop.
 
-    It stands between reply cache and client, so that repeated replies are free, and lets through what costs nothing. The
-    ledger alone is the count: earlier runs and other processes are in it. Near the limit fewer calls are under way, by what
-    a call has cost so far; what a run can spend beyond its budget are the calls under way, at most `at_once`.
+    The ledger alone is the count: earlier runs and other processes are in it, with an estimate for each call under way.
+    Beyond its budget a run can spend one call, and what its calls under way take beyond their estimates.
+    `longest_try`: seconds after which a call that another process has sent is taken for one of a killed run.
     """
 
-    def __init__(self, model: LanguageModel, *, budget: VariantBudget, counter: BudgetCounter, at_once: int) -> None:
-        self._model = model
-        self._budget = budget
-        self._counter = counter
-        self._limit = asyncio.Semaphore(at_once)
+    def __init__(self, ledger: Ledger, *, budget: VariantBudget, longest_try: float) -> None:
+        self.budget = budget
+        self._ledger = ledger
+        self._longest_try = longest_try
+        self._spent = Spent()
+        self._under_way = 0
+        self._call_ended = asyncio.Event()
+        self._turn = asyncio.Lock()  # those who wait for room look one after another, and not all at each call's end
 
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """Ask while the budget lasts. Raises BudgetReached once all calls under way have brought their replies."""
-        if self._budget.prices.free(request.model):
-            return await self._model.complete(request)
-        self._budget.check_price(request.model)
-        async with self._limit:
+    async def book(self, row: LedgerRow, *, key: str) -> None:
+        """Write the call's row when there is room. Raises BudgetReached once all calls under way have ended, StoreError."""
+        async with self._turn:
             while True:
-                begun, spent = await self._counter.begin_call(self._budget.may_begin)
-                if begun:
-                    return await self._ask(request)
-                if exhausted(self._budget.budget, spent):
+                booked, sent = await self._ledger.calls.run(partial(self._book_if_room, row=row, key=key))
+                if booked:
+                    self._under_way += 1
+                    return
+                given_up = not self._under_way and sent.latest + self._longest_try < time.time()
+                if given_up or is_exhausted(self.budget.budget, self._spent):
                     break
-                await self._counter.wait_for_change()
-        # The first failure cancels whatever runs beside it; calls that are paid for must not be among that.
-        while self._counter.under_way:
-            await self._counter.wait_for_change()
-        raise BudgetReached(self._budget.error_message(spent))
+                await self._wait_for_change()
+            # The first failure cancels whatever runs beside it; calls that are paid for must not be among that.
+            while self._under_way:
+                await self._wait_for_change()
+        raise BudgetReached(self.budget.error_message(self._spent.plus(sent) if given_up else self._spent))
 
-    async def _ask(self, request: ModelRequest) -> ModelReply:
-        try:
-            return await self._model.complete(request)
-        finally:
-            await self._counter.end_call()
+    def end(self) -> None:
+        """Count the call as ended, and let those who wait for room look again."""
+        self._under_way -= 1
+        self._call_ended.set()
+        self._call_ended = asyncio.Event()
+
+    async def _wait_for_change(self) -> None:
+        """Wait until a call from here has ended, or for a moment, in which one may have ended elsewhere."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLL_SECONDS):
+                await self._call_ended.wait()
+
+    def _book_if_room(self, connection: Connection, *, row: LedgerRow, key: str) -> tuple[bool, Spent]:
+        """Count and book in one transaction; return whether it was booked, and the calls that have not ended."""
+        with connection.writing():
+            if not self._spent.upto:
+                connection.execute(SENT_INDEX)
+            rows = self._ledger.sound_rows(connection)
+            self._spent = spent_so_far(connection, self.budget.variant, before=self._spent, rows=rows)
+            sent = sent_now(connection, self.budget.variant, key=key)
+            booked = self.budget.may_begin(self._spent, sent)
+            if booked:
+                book(connection, row, key=key)
+        return booked, sent

@@ -6,26 +6,26 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from assets.llm.async_calls import gather_all
-from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Then
-from assets.llm.structured_output import is_rubbish
-from assets.llm.usage import usage_of
+from assets.llm.ports import BATCH_SHARE, LanguageModel, ModelReply, ModelRequest
+from assets.llm.usage import request_tokens, usage_of
 from assets.recipe.model_policy import Models
 from assets.recipe.recipe import Budget
 from assets.reporting.plurals import counted, is_or_are
 from pipelines.home import Home
-from pipelines.resources.cache.reply_cache import ReplyCache, request_key
+from pipelines.resources.cache.reply_cache import request_key
 from pipelines.resources.ledger.prices import Price, Prices
 from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import open_database
 
-Outcome = Literal["stop", "length", "refusal", "rejected", "error"]
+Outcome = Literal["stop", "length", "refusal", "rejected", "error", "sent", "lost"]
+NO_REPLY = "('error', 'sent', 'lost')"  # the outcomes of rows that tell of no reply, as SQL has them
 TABLE = "calls"
 RECIPES = "recipes"
 ROWS_AT_ONCE = 50_000
@@ -40,7 +40,8 @@ class LedgerRow:
     `at` is seconds since 1970, `recipe` the recipe's `item_fingerprint`, `request` the request's key, `seconds` the
     time of the answered try. `cost_usd` is what was paid: 0 for a cache hit, None where nobody knows the price;
     `price` says who named it. An outcome of "rejected" is a paid reply that no reader accepts, one of "error" a call that was
-    given up or ended a run. `request` leaves out the place: that is `endpoint`.
+    given up or ended a run. Tokens and cost of "sent" and "lost" are an estimate: of a try under way, or that a killed run had
+    under way, and of one that may have been paid for and brought no reply. `request` leaves out the place: that is `endpoint`.
     """
 
     at: float
@@ -66,7 +67,7 @@ class LedgerRow:
     cache_hit: bool
 
 
-COLUMNS = {field.name: SQL_TYPES.get(field.type, "TEXT") for field in fields(LedgerRow)}
+COLUMNS = {column.name: SQL_TYPES.get(column.type, "TEXT") for column in fields(LedgerRow)}
 PYTHON_TYPES: dict[str, Callable[[Any], object]] = {"TEXT": str, "INTEGER": int, "REAL": float}
 
 
@@ -91,17 +92,27 @@ def is_as_written(digest: bytes, row: Sequence[object]) -> bool:
 
 @dataclass(frozen=True)
 class Spent:
-    """The sums of a variant's paid calls over all its runs, without those that cost nothing. `upto`: the last row counted."""
+    """The sums of a variant's paid calls over all its runs, without those that cost nothing. `upto`: the last row counted.
+
+    `estimated`: the calls whose tokens are an estimate. `latest`: when the last of them was sent, in seconds since 1970.
+    """
 
     calls: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
     upto: int = 0
+    estimated: int = 0
+    latest: float = field(default=0.0, compare=False)
 
-    def expected(self, more: int) -> "Spent":
-        """Return the sums after so many more calls, if they are like those before."""
-        growth = 1 + more / max(self.calls, 1)
-        return replace(self, tokens=int(self.tokens * growth), cost_usd=self.cost_usd * growth)
+    def plus(self, more: "Spent") -> "Spent":
+        """Return both together, as of this one's last row."""
+        return replace(
+            self,
+            calls=self.calls + more.calls,
+            tokens=self.tokens + more.tokens,
+            cost_usd=self.cost_usd + more.cost_usd,
+            estimated=self.estimated + more.estimated,
+        )
 
 
 class Account(Protocol):
@@ -126,32 +137,23 @@ class Ledger:
     """
 
     def __init__(self, path: Path, *, reading: bool = False) -> None:
-        self.calls = KeyValueStore(open_database(path, reading=reading), table=TABLE, columns=COLUMNS)
+        database = open_database(path, reading=reading)
+        self.calls = KeyValueStore(database, table=TABLE, columns=COLUMNS, replaced_where="outcome = 'sent'")
         self.recipes = KeyValueStore(open_database(path, reading=reading), table=RECIPES)
         self._noted: set[str] = set()
         self._last_checked_row = 0
         self._damaged = list[int]()
 
-    async def add(self, row: LedgerRow) -> None:
+    async def add(self, row: LedgerRow, *, key: str = "") -> None:
+        """Write a row; it takes the place of the one with this key that was booked when the try was sent."""
         columns = asdict(row)
-        await self.calls.put(uuid.uuid4().hex, row_digest(columns.values()), extra=columns)
+        await self.calls.put(key or uuid.uuid4().hex, row_digest(columns.values()), extra=columns)
 
     async def note(self, key: str, account: Account) -> None:
         """Keep what calls are made for, so that later forecasts can tell which earlier runs were alike."""
         if key not in self._noted:
             await self.recipes.put(key, account.model_dump_json().encode())
             self._noted.add(key)
-
-    async def spent(self, variant: str, *, before: Spent) -> Spent:
-        """Return what has been paid, counted on from an earlier count; rows of other processes count too.
-
-        Calls whose price nobody knows count with their tokens alone.
-        """
-
-        def read(connection: Connection) -> Spent:
-            return spent_so_far(connection, variant, before=before, rows=self.sound_rows(connection))
-
-        return await self.calls.run(read)
 
     def sound_rows(self, connection: Connection) -> str:
         """Return the SQL condition of the rows that hold what was written. A warning counts the others, which are in no sum."""
@@ -179,12 +181,13 @@ class Ledger:
         self.recipes.close()
 
 
-def spent_so_far(connection: Connection, variant: str, *, before: Spent, rows: str = "1 = 1") -> Spent:
+def spent_so_far(connection: Connection, variant: str, *, before: Spent, rows: str) -> Spent:
     """Return what has been paid, counted on from an earlier count; `rows`: the SQL condition of those that count."""
     # Rows get their ids while the database's write lock is held, so no smaller id can appear later.
-    calls, tokens, cost, upto = connection.execute(
-        "SELECT COUNT(*), COALESCE(SUM(input_tokens + output_tokens), 0), COALESCE(SUM(cost_usd), 0.0), MAX(rowid) "
-        f"FROM {TABLE} WHERE rowid > ? AND variant = ? AND cache_hit = 0 AND outcome <> 'error' "
+    calls, tokens, cost, upto, lost = connection.execute(
+        "SELECT COUNT(*), COALESCE(SUM(input_tokens + output_tokens), 0), COALESCE(SUM(cost_usd), 0.0), MAX(rowid), "
+        "COUNT(*) FILTER (WHERE outcome = 'lost') "
+        f"FROM {TABLE} WHERE rowid > ? AND variant = ? AND cache_hit = 0 AND outcome NOT IN ('error', 'sent') "
         f"AND (cost_usd IS NULL OR cost_usd > 0) AND {rows}",
         (before.upto, variant),
     ).fetchone()
@@ -193,7 +196,26 @@ def spent_so_far(connection: Connection, variant: str, *, before: Spent, rows: s
         tokens=before.tokens + int(tokens),
         cost_usd=before.cost_usd + cost,
         upto=upto or before.upto,
+        estimated=before.estimated + lost,
     )
+
+
+def sent_now(connection: Connection, variant: str, *, key: str) -> Spent:
+    """Return the estimates of the calls that have not ended, those of killed runs too, without the one of this key."""
+    calls, tokens, cost, latest = connection.execute(
+        "SELECT COUNT(*), COALESCE(SUM(input_tokens + output_tokens), 0), COALESCE(SUM(cost_usd), 0.0), COALESCE(MAX(at), 0.0) "
+        f"FROM {TABLE} WHERE outcome = 'sent' AND variant = ? AND key <> ?",
+        (variant, key),
+    ).fetchone()
+    return Spent(calls=calls, tokens=int(tokens), cost_usd=cost, estimated=calls, latest=latest)
+
+
+def book(connection: Connection, row: LedgerRow, *, key: str) -> None:
+    """Write the row of a call that is about to be sent; a killed run may have written it."""
+    columns = asdict(row)
+    names = ("key", "value", *columns)
+    insert = f"INSERT INTO {TABLE} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) ON CONFLICT (key) DO NOTHING"
+    connection.execute(insert, (key, row_digest(columns.values()), *columns.values()))
 
 
 def ledger_file(home: Home) -> Path:
@@ -205,14 +227,26 @@ FREE = Price(0.0, "provider")
 
 
 @dataclass(frozen=True)
+class Most:
+    """The most that a call of one prompt took so far: tokens read for one of our estimate, and tokens written."""
+
+    read: float
+    written: int
+
+
+@dataclass(frozen=True)
 class UnitLedger:
-    """The ledger, opened for one work unit of a recipe at one endpoint. `endpoint` is its address without secrets."""
+    """The ledger, opened for one work unit of a recipe at one endpoint. `endpoint` is its address without secrets.
+
+    `most`: by model and prompt.
+    """
 
     ledger: Ledger
     prices: Prices
     account: Account
     unit: str
     endpoint: str
+    most: dict[tuple[str, str], Most] = field(default_factory=dict[tuple[str, str], Most], compare=False)
 
     @cached_property
     def recipe_key(self) -> str:
@@ -223,15 +257,28 @@ class UnitLedger:
         """Note the recipe. A ledger that cannot be written shows here, before anything is paid for. Raises StoreError."""
         await self.ledger.note(self.recipe_key, self.account)
 
+    def estimate(self, request: ModelRequest) -> ModelReply:
+        """Return what a call may take: its prompt's tokens, and those of its longest reply so far, else all its room."""
+        most = self.most.get((request.model, request.labels.prompt), Most(1.0, request.max_output_tokens))
+        share = BATCH_SHARE if request.labels.transport == "batch" else 1.0
+        return ModelReply("", "stop", ceil(most.read * request_tokens(request)), most.written, price_share=share)
+
+    def note_usage(self, request: ModelRequest, reply: ModelReply) -> None:
+        """Let later estimates know what a call took."""
+        name = (request.model, request.labels.prompt)
+        known = self.most.get(name, Most(1.0, 0))
+        read = reply.input_tokens / request_tokens(request)
+        self.most[name] = Most(max(known.read, read), max(known.written, reply.output_tokens))
+
     def price(self, request: ModelRequest, reply: ModelReply) -> Price:
         """Return the price of a reply that comes from the endpoint."""
         listed = self.prices.of(request.model, usage_of(reply))
         return listed if listed.usd is None else replace(listed, usd=listed.usd * reply.price_share)
 
-    async def record(self, request: ModelRequest, reply: ModelReply, *, price: Price, outcome: Outcome) -> None:
-        """Return when the row is on the disk."""
+    def row(self, request: ModelRequest, reply: ModelReply, *, price: Price, outcome: Outcome) -> LedgerRow:
+        """Return the row of a call, or of one try of it."""
         labels = request.labels
-        row = LedgerRow(
+        return LedgerRow(
             at=time.time(),
             variant=self.account.variant,
             unit=self.unit,
@@ -254,7 +301,6 @@ class UnitLedger:
             outcome=outcome,
             cache_hit=reply.repeated,
         )
-        await self.ledger.add(row)
 
 
 @dataclass(frozen=True)
@@ -269,43 +315,5 @@ class CacheHitRecorder:
         await self.ledger.begin()
         reply = await self.model.complete(request)
         if reply.repeated:
-            await self.ledger.record(request, reply, price=FREE, outcome=reply.finish)
+            await self.ledger.ledger.add(self.ledger.row(request, reply, price=FREE, outcome=reply.finish))
         return reply
-
-
-class PaidModel(Protocol):
-    """A client, which lets a reply be stored while its call still holds its slot."""
-
-    async def complete(self, request: ModelRequest, *, then: Then = ...) -> ModelReply: ...
-
-
-@dataclass(frozen=True)
-class PaidCallRecorder:
-    """A client whose replies are recorded, and stored, before anyone uses them and before another call takes their slot.
-
-    A run killed at any moment has counted what it paid.
-    """
-
-    model: PaidModel
-    ledger: UnitLedger
-    replies: ReplyCache | None = None
-
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """Pass the call on and put its price on the reply."""
-
-        async def store(reply: ModelReply) -> ModelReply:
-            price = self.ledger.price(request, reply)
-            outcome: Outcome = "rejected" if is_rubbish(request, reply) else reply.finish
-            recording = self.ledger.record(request, reply, price=price, outcome=outcome)
-            if self.replies is None:
-                await recording
-            else:
-                await gather_all(recording, self.replies.put(request, reply))
-            return replace(reply, cost_usd=price.usd)
-
-        try:
-            return await self.model.complete(request, then=store)
-        except EndpointError:
-            nothing = ModelReply(text="", finish="stop", input_tokens=0, output_tokens=0)
-            await self.ledger.record(request, nothing, price=FREE, outcome="error")
-            raise

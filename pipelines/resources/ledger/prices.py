@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from assets.llm.ports import EndpointError
 from assets.llm.usage import Usage
-from pipelines.embedded.bank import MODEL_FAMILY
+from pipelines.embedded.bank import EMBEDDED_URL, MODEL_FAMILY
 
 SHIPPED = Path(__file__).parent / "prices.yaml"
 VARIABLE = "AMEMGYM_PRICES"
@@ -59,20 +59,21 @@ class Prices:
 
     def load(self) -> None:
         """Load the library's list now, so that the first paid call does not hold up an event loop for it."""
-        _listed("", Usage(), base_url=None)
+        _listed_price("", Usage(), base_url=None)
 
     def of(self, model: str, usage: Usage) -> Price:
         """Return the price of these tokens of this model."""
         own = self._own.get(model)
         if own is not None:
             return Price(own.of(usage), "own")
-        if model.startswith(MODEL_FAMILY):
+        # An endpoint may call any model by the embedded one's name.
+        if model.startswith(MODEL_FAMILY) and self._base_url in (None, EMBEDDED_URL):
             return Price(0.0, "embedded")
         if self._base_url is not None:
-            usd = _listed(model, usage, base_url=self._base_url)
+            usd = _listed_price(model, usage, base_url=self._base_url)
             if usd is not None:
                 return Price(usd, "provider")
-        usd = _listed(model, usage, base_url=None)
+        usd = _listed_price(model, usage, base_url=None)
         source: PriceSource = "unknown" if usd is None else "list"
         return Price(usd, source)
 
@@ -80,7 +81,7 @@ class Prices:
         """Return True when calls of this model are known to cost nothing."""
         return self.of(model, ANY_TOKENS).usd == 0
 
-    def known(self, model: str) -> bool:
+    def has_price(self, model: str) -> bool:
         """Return True when the price of this model is known."""
         return self.of(model, ANY_TOKENS).usd is not None
 
@@ -101,7 +102,7 @@ def read_prices(path: Path | None = None) -> dict[str, OwnPrice]:
     raise EndpointError(f"The price file {path} {problem}.")
 
 
-def _listed(model: str, usage: Usage, *, base_url: str | None) -> float | None:
+def _listed_price(model: str, usage: Usage, *, base_url: str | None) -> float | None:
     # Imported here because its data take 0.7 s to load, which runs on the embedded model need not wait for.
     from genai_prices import Usage as PricedTokens
     from genai_prices import calc_price

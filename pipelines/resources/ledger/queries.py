@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assets.whole_files import whole_file
-from pipelines.resources.ledger.ledger import COLUMNS, ROWS_AT_ONCE, TABLE, Ledger, LedgerRow
+from pipelines.resources.ledger.ledger import COLUMNS, NO_REPLY, ROWS_AT_ONCE, TABLE, Ledger, LedgerRow
 from pipelines.resources.storage.database import Connection
 
 Grouping = Literal["variant", "stage", "model", "prompt"]
@@ -17,17 +17,17 @@ BOOLS = {field.name for field in fields(LedgerRow) if field.type is bool}
 ARROW_COLUMNS = {name: ARROW_TYPES[kind] for name, kind in COLUMNS.items()}
 SCHEMA = pa.schema(ARROW_COLUMNS | dict.fromkeys(BOOLS, pa.bool_()))
 
-# Tokens and cost are those of paid calls; errors are calls that brought no reply.
-SUMS = """
-    COUNT(*) FILTER (WHERE outcome <> 'error'),
+# Tokens and cost are those of paid calls; errors are calls and tries that brought no reply.
+SUMS = f"""
+    COUNT(*) FILTER (WHERE outcome NOT IN {NO_REPLY}),
     COUNT(*) FILTER (WHERE cache_hit = 1),
-    COUNT(*) FILTER (WHERE outcome = 'error'),
+    COUNT(*) FILTER (WHERE outcome IN {NO_REPLY}),
     COALESCE(SUM(input_tokens) FILTER (WHERE cache_hit = 0), 0),
     COALESCE(SUM(cached_input_tokens) FILTER (WHERE cache_hit = 0), 0),
     COALESCE(SUM(output_tokens) FILTER (WHERE cache_hit = 0), 0),
     COALESCE(SUM(cost_usd), 0.0),
     COUNT(*) FILTER (WHERE cost_usd IS NULL),
-    AVG(seconds) FILTER (WHERE cache_hit = 0 AND outcome <> 'error')
+    AVG(seconds) FILTER (WHERE cache_hit = 0 AND outcome NOT IN {NO_REPLY})
 """
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from assets.llm.ports import ModelReply, ModelRequest, Then, unchanged_reply
+from assets.llm.ports import UNBOOKED, CallBooking, ModelReply, ModelRequest
 from assets.records.json_text import mended_json
 from pipelines.resources.llm.compatibility import ApiCompatibility, LearnedCompatibility
 from pipelines.resources.llm.connection import Connections, EndpointConnection
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import openai
 
 REFUSAL = ModelReply(text="", finish="refusal", input_tokens=0, output_tokens=0)
+TOO_LONG = replace(REFUSAL, finish="length")
 
 
 class ModelClient:
@@ -49,16 +50,13 @@ class ModelClient:
         self._failures = FailureClassifier(settings)
         self.compatibility = LearnedCompatibility(settings.address)
 
-    async def complete(self, request: ModelRequest, *, then: Then = unchanged_reply) -> ModelReply:
-        """Ask until a reply comes. Raises RequestFailed for a request that is not served, EndpointError to end the run.
-
-        `then` stores the reply while the call still holds its slot: a reply is durable before the next call begins.
-        """
+    async def complete(self, request: ModelRequest, *, booking: CallBooking = UNBOOKED) -> ModelReply:
+        """Ask until a reply comes. Raises RequestFailed for a request that is not served, EndpointError to end the run."""
         connection = await self._connections.current()
         retries = RetryBudget(request, backoff_seconds=self._settings.backoff_seconds)
-        with connection.health.waiting():
+        with connection.health.watch_call():
             while True:
-                outcome = await self._ask_in_slot(retries, connection=connection, then=then)
+                outcome = await self._ask_in_slot(retries, connection=connection, booking=booking)
                 if isinstance(outcome, ModelReply):
                     return outcome
                 await connection.stop.sleep(outcome)
@@ -67,7 +65,9 @@ class ModelClient:
         """Close the running loop's connections now; without this, a loop closes them when it shuts down."""
         await self._connections.close_current()
 
-    async def _ask_in_slot(self, retries: RetryBudget, *, connection: EndpointConnection, then: Then) -> ModelReply | float:
+    async def _ask_in_slot(
+        self, retries: RetryBudget, *, connection: EndpointConnection, booking: CallBooking
+    ) -> ModelReply | float:
         """Ask in one slot of the concurrency limit. Return the reply, or the seconds to wait without a slot.
 
         A call keeps its slot while it waits for its next try: an endpoint that fails, or limits the rate of calls, does not get
@@ -78,14 +78,19 @@ class ModelClient:
         lesson = self.compatibility.lesson_for(request.model)
         try:
             while True:
-                outcome = await self._ask_once(retries, connection=connection, compatibility=lesson.now)
+                outcome = await self._ask_once(retries, connection=connection, compatibility=lesson.now, booking=booking)
                 if isinstance(outcome, ModelReply):
-                    connection.limit.succeeded()
+                    connection.limit.count_success()
                     self.compatibility.learn(lesson)
                     self.compatibility.note_reply(request, outcome, sent=lesson.now)
-                    return await then(outcome)
+                    return await booking.keep(outcome)
                 if outcome.kind == "refused":
-                    return await then(REFUSAL)
+                    return await booking.keep(REFUSAL)
+                if outcome.kind == "too_long":
+                    self.compatibility.note_too_long(request, outcome.problem)
+                    return await booking.keep(TOO_LONG)
+                if outcome.kind == "doubtful":
+                    continue  # a few replies will tell
                 if outcome.kind == "rejected" and lesson.take(outcome.rejection, request=request):
                     continue
                 delay = retries.next_delay(outcome, served=connection.health.served)
@@ -93,7 +98,7 @@ class ModelClient:
                     message = retries.error_message(outcome, endpoint=self._settings.address)
                     connection.health.give_up(request, outcome, message=message)
                 if outcome.overloaded:
-                    connection.limit.overloaded(acquired)
+                    connection.limit.halve_limit(acquired)
                     return delay
                 if outcome.kind == "limited":
                     connection.limit.turned_away()
@@ -102,11 +107,17 @@ class ModelClient:
             connection.limit.release()
 
     async def _ask_once(
-        self, retries: RetryBudget, *, connection: EndpointConnection, compatibility: ApiCompatibility
+        self,
+        retries: RetryBudget,
+        *,
+        connection: EndpointConnection,
+        compatibility: ApiCompatibility,
+        booking: CallBooking,
     ) -> ModelReply | CallFailure:
         request = retries.request
         connection.stop.check()
         await connection.stop.sleep(await self._rate_limiter.reserve(request))
+        await booking.send()
         began = self._clock()
         outcome = await self._send(request, client=connection.client, compatibility=compatibility)
         seconds = self._clock() - began
@@ -115,6 +126,8 @@ class ModelClient:
             connection.health.note_reply(request)
             await self._rate_limiter.settle(request, reply=outcome)
             return replace(outcome, seconds=seconds)
+        if outcome.may_be_paid:
+            await booking.lose()
         connection.health.note_failure(outcome)
         return outcome
 
@@ -139,6 +152,6 @@ class ModelClient:
         except openai.APIStatusError as error:
             return self._failures.of_error(self._api.read_error(error), request=request)
         reply = self._api.read_reply(request, response.content)
-        if not isinstance(reply, ModelReply):
-            reply = self._api.read_reply(request, mended_json(response.content))
+        if reply in ("foreign", "unusable"):
+            reply = self._api.read_reply(request, mended_json(response.content, charset=response.charset_encoding))
         return reply if isinstance(reply, ModelReply) else self._failures.of_no_reply(reply, request=request)

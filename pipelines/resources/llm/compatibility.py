@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
+from assets.llm.native_tools import native_messages, native_tools
 from assets.llm.ports import ModelReply, ModelRequest
-from pipelines.agents.native_tools import native_messages, native_tools
 from pipelines.resources.llm.reply_room import ReplyRoom, RoomLimit, sign_of_short_context
 from prompts.template import Message
 
@@ -201,6 +201,7 @@ class LearnedCompatibility:
     _by_model: dict[str, ApiCompatibility] = field(default_factory=dict[str, ApiCompatibility])
     _helped_once: set[tuple[str, ApiCompatibility]] = field(default_factory=set[tuple[str, ApiCompatibility]])
     _short_contexts: set[str] = field(default_factory=set[str])
+    _short_texts: set[str] = field(default_factory=set[str])
 
     def of(self, model: str) -> ApiCompatibility:
         """Return what to assume of the model now."""
@@ -237,6 +238,12 @@ class LearnedCompatibility:
         if sign and request.model not in self._short_contexts:
             self._short_contexts.add(request.model)
             LOG.warning(f"The model endpoint {self.address} {sign}. Give the model {request.model!r} a longer context there.")
+
+    def note_too_long(self, request: ModelRequest, problem: str) -> None:
+        """Say once of a model of embeddings that it takes some texts only in parts."""
+        if len(request.messages) == 1 and request.model not in self._short_texts:
+            self._short_texts.add(request.model)
+            LOG.warning(f"The model endpoint {self.address} {problem}: {request.model!r} is given such texts in parts.")
 
 
 def can_be_strict(schema: object) -> bool:

@@ -49,7 +49,7 @@ class AdaptiveLimit:
                 self._in_flight += 1
                 waiter.set_result(None)
 
-    def succeeded(self) -> None:
+    def count_success(self) -> None:
         """Count a success; the limit grows by one when its window of successes is full."""
         self._successes += 1
         window = self.limit if self._halvings else 1
@@ -61,7 +61,7 @@ class AdaptiveLimit:
         """Count a call that a rate limit has turned away."""
         self.limit = max(1, self.limit - 1)
 
-    def overloaded(self, acquired: int) -> None:
+    def halve_limit(self, acquired: int) -> None:
         """Halve, once for all the calls that were in flight when the overload showed: those acquired with this number."""
         if acquired == self._halvings:
             self._halvings += 1

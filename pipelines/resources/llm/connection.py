@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LONGEST_CONNECT_SECONDS = 10.0
 # In multiples of the settings' backoff_seconds: a warning every 15 seconds, and the end after ten minutes.
-WARN_EVERY = 30
+WARN_AFTER = 30
 LONGEST_SILENCE = 1200
 TIMEOUTS_OF_SILENCE = 3  # so that a slow endpoint is not taken for a dead one
 MOST_BYTES = 4 * MB  # of an answer to a call, many times what its tokens come to
@@ -72,7 +72,7 @@ class Connections:
         health = EndpointHealth(
             stop,
             endpoint=self._settings.address,
-            warn_every=WARN_EVERY * unit,
+            warn_after=WARN_AFTER * unit,
             longest_silence=max(LONGEST_SILENCE * unit, TIMEOUTS_OF_SILENCE * self._settings.timeout_seconds),
         )
         lifetime = _client_lifetime(self._settings, options=self._options, most_bytes=self._most_bytes)
@@ -124,9 +124,8 @@ async def _client_lifetime(
 
     http = BoundedAsyncClient(
         most_bytes=most_bytes,
-        own_headers=settings.headers,
+        headers=settings.headers,
         event_hooks={"request": [_without_no_key] if settings.headers else []},
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=settings.max_in_flight),
         follow_redirects=True,
         **options,
     )

@@ -9,17 +9,17 @@ import binascii
 import logging
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, RequestFailed, Vector
 from assets.records.limits import MB
-from assets.text.words import count_tokens
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.errors import NoReply
-from pipelines.resources.llm.model_api import ApiCall, OpenAiChat, no_reply
+from pipelines.resources.llm.model_api import ApiCall, IfFields, OpenAiChat, Tokens, no_reply, read_tokens
 from prompts.template import Message
 
 LARGEST_BATCH = 64
@@ -34,12 +34,13 @@ class _IndexedVector(BaseModel):
 
 class _EmbeddingsUsage(BaseModel):
     # Some services give the total alone, which is the same.
-    prompt_tokens: int | None = Field(default=None, validation_alias=AliasChoices("prompt_tokens", "total_tokens"))
+    prompt_tokens: Tokens = Field(default=None, validation_alias=AliasChoices("prompt_tokens", "total_tokens"))
 
 
 class _Embeddings(BaseModel):
     data: list[_IndexedVector]
-    usage: _EmbeddingsUsage | None = None
+    usage: Annotated[_EmbeddingsUsage | None, IfFields] = None
+    model: Any = None
 
 
 class OpenAiEmbeddings(OpenAiChat):
@@ -59,12 +60,15 @@ class OpenAiEmbeddings(OpenAiChat):
             embeddings = _Embeddings.model_validate_json(content)
         except ValidationError:
             return no_reply(content, listed="data")
+        misplaced = self._origins.find_misplaced(request, reply_id=None, model=embeddings.model)
+        if misplaced:
+            return misplaced
         vectors = _in_order(embeddings.data)
         if vectors is None or len(vectors) != len(request.messages):
             return "unusable"
-        counted = embeddings.usage.prompt_tokens if embeddings.usage else 0
-        tokens = counted or sum(count_tokens(message.content) for message in request.messages)
-        return ModelReply(text="\n".join(map(pack_vector, vectors)), finish="stop", input_tokens=tokens, output_tokens=0)
+        counted = (embeddings.usage and embeddings.usage.prompt_tokens) or 0
+        text = "\n".join(map(pack_vector, vectors))
+        return ModelReply(text, "stop", input_tokens=read_tokens(counted, request=request), output_tokens=0)
 
 
 def _in_order(items: Sequence[_IndexedVector]) -> list[Vector] | None:
@@ -103,11 +107,18 @@ def _numbers(embedding: list[float] | list[list[float]] | str) -> Vector:
 
 
 class ModelEmbedder:
-    """Embeds through a LanguageModel that carries embeddings, such as a reply cache before a client of `OpenAiEmbeddings`."""
+    """Embeds through a LanguageModel that carries embeddings, such as a reply cache before a client of `OpenAiEmbeddings`.
 
-    def __init__(self, model: LanguageModel, *, stage: str = "evaluation") -> None:
+    A text that is too long for the model gets the mean of its halves' vectors, by their lengths; `report_split` is called each
+    time that one is halved.
+    """
+
+    def __init__(
+        self, model: LanguageModel, *, stage: str = "evaluation", report_split: Callable[[], None] = lambda: None
+    ) -> None:
         self._model = model
         self._labels = CallLabels(stage=stage, prompt="embeddings")
+        self._report_split = report_split
 
     async def embed(self, texts: Sequence[str], *, model: str) -> list[Vector]:
         """Return one vector per text, in order. Raises RequestFailed, with the text's beginning, for one that always fails."""
@@ -117,17 +128,33 @@ class ModelEmbedder:
         return vectors
 
     async def _embed_batch(self, texts: Sequence[str], *, model: str) -> list[Vector]:
-        """Embed these together; where that fails, in halves, until the text is found that fails alone."""
+        """Embed these together; where that fails, in halves, until the text is found that fails alone, or is too long."""
         labels = replace(self._labels, divisible=len(texts) > 1)
         try:
             reply = await self._model.complete(_request(texts, model=model, labels=labels))
         except RequestFailed as failed:
             if len(texts) == 1:
                 raise _failed_text(texts[0], failed) from None
-            half = len(texts) // 2
-            first = await self._embed_batch(texts[:half], model=model)
-            return first + await self._embed_batch(texts[half:], model=model)
-        return list(map(unpack_vector, reply.text.splitlines()))
+            return await self._embed_halves(texts, model=model)
+        if reply.finish != "length":
+            return list(map(unpack_vector, reply.text.splitlines()))
+        if len(texts) > 1:
+            return await self._embed_halves(texts, model=model)
+        self._report_split()
+        [text] = texts
+        middle = text.rfind(" ", len(text) // 4, len(text) // 2) + 1 or len(text) // 2
+        return [_mean_of(await self._embed_batch([text[:middle], text[middle:]], model=model), share=middle / len(text))]
+
+    async def _embed_halves(self, texts: Sequence[str], *, model: str) -> list[Vector]:
+        half = len(texts) // 2
+        first = await self._embed_batch(texts[:half], model=model)
+        return first + await self._embed_batch(texts[half:], model=model)
+
+
+def _mean_of(vectors: Sequence[Vector], *, share: float) -> Vector:
+    """Return the mean of two vectors, of which the first counts by this share."""
+    first, second = vectors
+    return tuple(share * one + (1 - share) * other for one, other in zip(first, second, strict=True))
 
 
 def _failed_text(text: str, failed: RequestFailed) -> RequestFailed:

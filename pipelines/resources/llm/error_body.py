@@ -57,7 +57,6 @@ class ErrorBody:
     pause: float = 0.0
     failed_generation: bool = False
     flagged: bool = False
-    streamed: bool = False
 
     @classmethod
     def of(cls, body: object) -> "ErrorBody":
@@ -112,7 +111,6 @@ class ErrorBody:
                 return
             self._read(loaded, level=level + 1)
         elif STREAM.match(text):
-            self.streamed = True
             for data in DATA.findall(text):
                 if data.strip().startswith("{") or "[DONE]" not in data:
                     self._read(data, level=level + 1)
@@ -142,7 +140,7 @@ class ErrorBody:
 
     def _read_codes(self, fields: Mapping[str, object]) -> None:
         for name in CODES:
-            for value in _listed(fields.get(name)):
+            for value in _texts_of(fields.get(name)):
                 number = int(value) if value.isdecimal() and len(value) < 9 else 0
                 if 400 <= number < 600 and not self.status:
                     self.status = number
@@ -165,7 +163,7 @@ def is_event_stream(content: bytes) -> bool:
     return STREAM.match(content[:4000].decode(errors="replace")) is not None
 
 
-def _listed(value: object) -> list[str]:
+def _texts_of(value: object) -> list[str]:
     """Return the texts and numbers of a field that holds one or several."""
     values = cast(list[object], value)[:MOST_ENTRIES] if isinstance(value, list) else [value]
     return [str(each) for each in values if isinstance(each, str | int) and not isinstance(each, bool)]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 import httpx2
 
 from assets.llm.ports import ModelRequest
-from pipelines.bounded_http import BodyTooLarge
+from pipelines.bounded_http import BodyTooLarge, RedirectedElsewhere
 from pipelines.resources.llm.compatibility import SAYS_UNKNOWN, Rejection
 from pipelines.resources.llm.error_body import ErrorBody
 from pipelines.resources.llm.reply_room import room_limit_in
-from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds
-from pipelines.resources.llm.settings import VARIABLES, EndpointSettings
+from pipelines.resources.llm.retry import MAX_SECONDS, RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds
+from pipelines.resources.llm.settings import NO_ENDPOINT, EndpointSettings
 
 if TYPE_CHECKING:
     import openai
@@ -58,11 +58,23 @@ NO_GRAMMAR = re.compile(
 # OpenRouter's, where the model is there and no provider of it takes all fields.
 NO_PROVIDER_TAKES_THE_FIELDS = re.compile(r"no (?:endpoints?|providers?) .{0,40}requested parameters", re.IGNORECASE)
 TOO_LONG_FOR_CONTEXT = re.compile(r"context.?(?:length|window|size)|maximum context", re.IGNORECASE)
+# Of texts to embed, in the words of llama.cpp, Ollama, TEI, vLLM, OpenAI, Gemini, DashScope and others.
+LONG_INPUT = re.compile(
+    r"too (?:large|long|many)|larger than|less than|exceed|maximum|context|input (?:length|token)|超", re.IGNORECASE
+)
+SHORTEST_PART = 200  # characters of a text that is embedded in parts
+# Timeouts, conflicts, another server's answer (421), a failed container (424), a client that was thought to have left (499).
+PASSING = {408, 409, 421, 424, 425, 499}
 ANSWERS_OF_PROXIES = {403, 404, 405, 407, 500, 501, 502, 503, 504}
 TOO_LONG = re.compile(
     r"context.?(length|window|size)|maximum context|too many tokens|too long|too large|exceeds? the .{0,20}tokens",
     re.IGNORECASE,
 )
+
+
+def can_be_split(request: ModelRequest) -> bool:
+    """Return True for texts to embed that may be asked for in parts."""
+    return request.max_output_tokens == 0 and sum(len(text.content) for text in request.messages) >= 2 * SHORTEST_PART
 
 
 @dataclass(frozen=True)
@@ -130,8 +142,19 @@ class Unfinished:
     reason: str
 
 
+@dataclass(frozen=True)
+class Misplaced:
+    """A reply that says of itself that it is to another request, or of another model.
+
+    `doubtful`: the endpoint may give the asked model a name of its own, which more replies will show.
+    """
+
+    problem: str
+    doubtful: bool = False
+
+
 # `unusable`: a reply of this API whose parts cannot be read; `foreign`: something else, so that the address may be wrong.
-NoReply = Literal["unusable", "foreign"] | Unfinished | ErrorResponse
+NoReply = Literal["unusable", "foreign"] | Unfinished | Misplaced | ErrorResponse
 
 
 class FailureClassifier:
@@ -156,6 +179,9 @@ class FailureClassifier:
             return self.of_timeout()
         if isinstance(error, BodyTooLarge):
             return self.of_too_large(error)
+        if isinstance(error, RedirectedElsewhere):
+            remedy = f"put the address that is to read the prompts into {self._settings.url_variable}"
+            return CallFailure("fatal", self._redactor.clean(str(error)), remedy)
         return CallFailure("transient", "dropped the connection")
 
     def of_timeout(self) -> CallFailure:
@@ -190,6 +216,10 @@ class FailureClassifier:
             return self.of_error(answer, request=request)
         if isinstance(answer, Unfinished):
             return self.of_unfinished(answer)
+        if isinstance(answer, Misplaced):
+            remedy = "look at what the server or the proxy before it answers"
+            kind: FailureKind = "doubtful" if answer.doubtful else "transient"
+            return CallFailure(kind, f"answered {self._redactor.clean(answer.problem)}", remedy)
         return self.of_unusable_completion() if answer == "unusable" else self.of_unreadable_answer()
 
     def of_status(self, error: "openai.APIStatusError", *, request: ModelRequest) -> CallFailure:
@@ -208,30 +238,36 @@ class FailureClassifier:
             return CallFailure("fatal", "could not be reached, because the proxy before it asks for a login (407)", remedy)
         if answer.says_no_quota():
             remedy = f"add credit or raise the limit at the provider, then {RUN_AGAIN}"
-            return CallFailure("fatal", f"has no quota left for this key{self._quoted(answer)}", remedy)
+            return CallFailure("fatal", f"has no quota left for this key{self._quote_answer(answer)}", remedy)
         if answer.status == 429:
-            problem = f"has a rate limit that is used up{self._quoted(answer)}"
-            return CallFailure("limited", problem, SLOW_DOWN, retry_after=answer.retry_after)
+            problem = f"has a rate limit that is used up{self._quote_answer(answer)}"
+            remedy = SLOW_DOWN if answer.retry_after <= MAX_SECONDS else f"wait until then, and {RUN_AGAIN}"
+            return CallFailure("limited", problem, remedy, retry_after=answer.retry_after)
         if answer.says_filtered():
-            return CallFailure("refused", f"refused the content{self._quoted(answer)}")
+            return CallFailure("refused", f"refused the content{self._quote_answer(answer)}")
+        if can_be_split(request) and (answer.status == 413 or LONG_INPUT.search(answer.text)):
+            return CallFailure("too_long", f"takes no texts as long as these{self._quote_answer(answer)}")
         if answer.status >= 500 and (answer.says_too_long() or NO_GRAMMAR.search(answer.text)):
             return self._of_request(answer, request=request)
-        if answer.status in (408, 409, 425) or answer.status >= 500:
+        if answer.status in PASSING or answer.status < 400 or answer.status >= 500:
             return CallFailure(
                 "transient",
-                f"failed{self._quoted(answer)}",
+                f"failed{self._quote_answer(answer)}",
                 overloaded=answer.status in (408, 503, 529),
+                turned_away=answer.status in (409, 425),
                 retry_after=answer.retry_after,
             )
         if answer.says_failed_generation():
             remedy = "choose another model, or set its temperature in the recipe higher"
-            return CallFailure("transient", f"could not make a valid reply of the model's words{self._quoted(answer)}", remedy)
+            return CallFailure(
+                "transient", f"could not make a valid reply of the model's words{self._quote_answer(answer)}", remedy
+            )
         return self._of_request(answer, request=request)
 
     def _of_request(self, answer: ErrorResponse, *, request: ModelRequest) -> CallFailure:
         key = self._settings.key_variable
         address = self._settings.url_variable
-        quoted = self._quoted(answer)
+        quoted = self._quote_answer(answer)
         named = f"prompt {request.labels.prompt or request.schema_name!r}"
         if answer.status == 401:
             # Providers quote the wrong key here, masked in ways of their own: their words are not repeated.
@@ -244,7 +280,7 @@ class FailureClassifier:
         if answer.status in (404, 405) and not lacks_fields:
             remedy = f"correct the model's name in the recipe, or the address in {address}"
             if self._settings.transport is not None:  # the embedded model, which plays no other
-                remedy = f"set {VARIABLES[1][1]}, or {' and '.join(VARIABLES[0][:2])}, so that an endpoint is asked which does"
+                remedy = NO_ENDPOINT
             return CallFailure("fatal", f"does not know the model {request.model!r}{quoted}", remedy)
         room = room_limit_in(answer.text, asked=request.max_output_tokens)
         if answer.says_too_long() or room:
@@ -261,6 +297,6 @@ class FailureClassifier:
         rejection = Rejection(answer.text, answer.param)
         return CallFailure(kind, problem, remedy, rejection=rejection)
 
-    def _quoted(self, answer: ErrorResponse) -> str:
+    def _quote_answer(self, answer: ErrorResponse) -> str:
         text = self._redactor.clean(answer.text)
         return f" ({answer.status}: {text.rstrip('.')})" if text else f" ({answer.status})"

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
-from pydantic import AliasChoices, BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from assets.llm.answer_text import REASONING_FIELDS, content_text, message_text, refusal_text
+from assets.llm.native_tools import action_of
 from assets.llm.ports import FinishReason, ModelReply, ModelRequest
-from assets.llm.usage import prompt_tokens
+from assets.llm.usage import request_tokens
 from assets.text.words import count_tokens
-from pipelines.agents.native_tools import action_of
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.connection import MOST_BYTES
 from pipelines.resources.llm.error_body import is_event_stream
-from pipelines.resources.llm.errors import ErrorResponse, NoReply, Unfinished
+from pipelines.resources.llm.errors import ErrorResponse, Misplaced, NoReply, Unfinished
 
 if TYPE_CHECKING:
     import openai
@@ -99,16 +99,66 @@ class ModelApi(Protocol):
         ...
 
 
+class ReplyOrigins:
+    """What replies say of their origin: to which request they are, by their id, and which model wrote them.
+
+    Some endpoints always give a name of their own, as of a deployment's model. It counts after `ENOUGH_NAMES` replies, none of
+    which bore the asked name: alone where all of these bore it, else like any other, as of a router.
+    """
+
+    def __init__(self) -> None:
+        self._requests: dict[str, int] = {}
+        self._counting: dict[str, set[str]] = {}  # names that count beside the asked one; none once a reply has borne that
+        self._doubtful: defaultdict[str, list[str]] = defaultdict(list)
+
+    def find_misplaced(self, request: ModelRequest, *, reply_id: object, model: object) -> Misplaced | None:
+        """Return what is wrong with a reply of this id and model; None where nothing is, or nothing can be told."""
+        if isinstance(reply_id, str) and len(reply_id) >= UNIQUE_ID:
+            asked = hash((request.model, request.messages))
+            if self._requests.setdefault(reply_id, asked) != asked:
+                return Misplaced("with the reply to another request")
+        return None if FALLBACKS in request.extra_body else self.find_other_model(request.model, model)
+
+    def find_other_model(self, asked: str, named: object) -> Misplaced | None:
+        """Return what is wrong with a reply that bears this name; None where it is the asked model's, or bears none."""
+        if not isinstance(named, str) or not named:
+            return None
+        if _is_same_model(asked, named):
+            self._counting[asked] = set()
+            return None
+        problem = f"with the model {named!r} in the place of {asked!r}"
+        if asked not in self._counting:
+            self._doubtful[asked].append(named)
+            if len(self._doubtful[asked]) < ENOUGH_NAMES:
+                return Misplaced(problem, doubtful=True)
+            self._counting[asked] = set(self._doubtful[asked])
+        counting = self._counting[asked]
+        return None if named in counting or len(counting) > 1 else Misplaced(problem)
+
+
+def _is_same_model(asked: str, named: str) -> bool:
+    """Return True where one name is the other with a maker before it or a version behind it; a size makes another model."""
+    asked, named = (name.lower().rpartition("/")[2].removesuffix(":latest").removesuffix("-latest") for name in (asked, named))
+    return asked == named or VERSION.sub("", asked) == named or VERSION.sub("", named) == asked
+
+
 class OpenAiChat:
     """Chat completions as OpenAI has them."""
 
     most_bytes = MOST_BYTES
 
+    def __init__(self, origins: ReplyOrigins | None = None) -> None:
+        self._origins = origins or ReplyOrigins()
+
     def call(self, request: ModelRequest, *, compatibility: ApiCompatibility) -> ApiCall:
         return ApiCall("/chat/completions", compatibility.body(request))
 
     def read_reply(self, request: ModelRequest, content: bytes) -> ModelReply | NoReply:
-        reply = read_reply(content, room=request.max_output_tokens, acts=bool(request.tools))
+        completion = _read_completion(content)
+        if not isinstance(completion, _Completion):
+            return completion
+        misplaced = self._origins.find_misplaced(request, reply_id=completion.id, model=completion.model)
+        reply = misplaced or _reply_of(completion, room=request.max_output_tokens, acts=bool(request.tools))
         return with_tokens(reply, request=request) if isinstance(reply, ModelReply) else reply
 
     def read_error(self, error: "openai.APIStatusError") -> ErrorResponse:
@@ -122,41 +172,64 @@ class _CompletionChoice(BaseModel):
     message: dict[str, Any] | None = None
     text: str | None = None  # of servers that answer in the form of the older completions
     finish_reason: str | int | None = None
+    index: int | None = None
     error: Any = None
 
 
+MOST_TOKENS = 10**9  # in one call; a usage beyond it is no count, and no database could hold sums of it
+# No tokenizer makes more tokens of a prompt than it has bytes, but a server may put words of its own and tools before it.
+MOST_HIDDEN = 100_000
+TIMES_THE_ROOM = 4  # some servers count thoughts beyond the room that a reply was given
+
+
+def _known_count(value: object) -> int | None:
+    """Return a number of tokens; None for what is none, so that a wrong usage does not spoil a good reply."""
+    return int(value) if isinstance(value, int | float) and 0 <= value <= MOST_TOKENS else None
+
+
+def _fields_or_none(value: object) -> object:
+    return cast(object, value) if isinstance(value, dict) else None
+
+
+Tokens = Annotated[int | None, BeforeValidator(_known_count)]
+IfFields = BeforeValidator(_fields_or_none)
+
+
 class _InputDetails(BaseModel):
-    cached_tokens: int | None = None
+    cached_tokens: Tokens = None
 
 
 class _OutputDetails(BaseModel):
-    reasoning_tokens: int | None = None
+    reasoning_tokens: Tokens = None
 
 
+UNIQUE_ID = 24  # letters of an id that no other reply has; shorter ones are counted, or drawn from a few
+FALLBACKS = "models"  # the field by which some gateways are told of further models
+# If half of the replies were another model's, one of 256 endpoints would show that name alone. Each costs one more reply.
+ENOUGH_NAMES = 8
+VERSION = re.compile(r"(?:[-@:._](?:v?\d{2,8}|v\d|preview|exp|free|fp8|fp16|bf16|awq|gptq|q\d\w*))+$")
 ERROR_EVENT = re.compile(rb'^event: ?error|"error": ?[{"]', re.MULTILINE)
 # Fields by which a body without choices is an error.
 ERRORS = {"error", "errors", "error_code", "error_msg", "errorMessage", "msg", "detail", "base_resp", "fault"}
-MOST_TOKENS = 10**9  # in one call; a usage beyond it is no count, and no database could hold sums of it
-Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
 
 
 class _CompletionUsage(BaseModel):
     # Some gateways call them as another API of OpenAI's does.
-    prompt_tokens: Tokens | None = Field(default=None, validation_alias=AliasChoices("prompt_tokens", "input_tokens"))
-    completion_tokens: Tokens | None = Field(default=None, validation_alias=AliasChoices("completion_tokens", "output_tokens"))
-    total_tokens: int | None = None
-    prompt_tokens_details: _InputDetails | None = None
-    completion_tokens_details: _OutputDetails | None = None
+    prompt_tokens: Tokens = Field(default=None, validation_alias=AliasChoices("prompt_tokens", "input_tokens"))
+    completion_tokens: Tokens = Field(default=None, validation_alias=AliasChoices("completion_tokens", "output_tokens"))
+    total_tokens: Tokens = None
+    prompt_tokens_details: Annotated[_InputDetails | None, IfFields] = None
+    completion_tokens_details: Annotated[_OutputDetails | None, IfFields] = None
 
     @property
     def output(self) -> int:
         """Tokens of the reply, thoughts included: some providers leave these out of their count, and in the total."""
         written = self.completion_tokens or 0
         thoughts = (self.completion_tokens_details or _OutputDetails()).reasoning_tokens or 0
-        if written < thoughts <= MOST_TOKENS:
+        if written < thoughts:
             written += thoughts
         if self.prompt_tokens:
-            written = max(written, self._total - self.prompt_tokens)
+            written = max(written, (self.total_tokens or 0) - self.prompt_tokens)
         return written
 
     @property
@@ -164,18 +237,14 @@ class _CompletionUsage(BaseModel):
         """Tokens of the prompt, where need be what the total leaves beside the reply's."""
         if self.prompt_tokens is not None:
             return self.prompt_tokens
-        return max(0, self._total - self.output)
-
-    @property
-    def _total(self) -> int:
-        """The sum that the provider gives; 0 for none, and for one that is no count."""
-        total = self.total_tokens or 0
-        return total if total <= MOST_TOKENS else 0
+        return max(0, (self.total_tokens or 0) - self.output)
 
 
 class _Completion(BaseModel):
     choices: list[_CompletionChoice]
-    usage: _CompletionUsage | None = None
+    usage: Annotated[_CompletionUsage | None, IfFields] = None
+    id: Any = None
+    model: Any = None
     error: Any = None
 
 
@@ -210,6 +279,8 @@ class _ChunkChoice(BaseModel):
 class _Chunk(BaseModel):
     choices: list[_ChunkChoice] | None = None
     usage: dict[str, Any] | None = None
+    id: Any = None
+    model: Any = None
     error: Any = None
 
 
@@ -219,16 +290,26 @@ def read_reply(body: bytes, *, room: int = 0, acts: bool = False) -> ModelReply 
     `room`: the tokens that the reply was allowed, for a server that names no finish reason. `acts`: the model was given tools,
     and its reply is an action.
     """
+    completion = _read_completion(body)
+    return _reply_of(completion, room=room, acts=acts) if isinstance(completion, _Completion) else completion
+
+
+def _read_completion(body: bytes) -> _Completion | NoReply:
     try:
         if is_event_stream(body):
-            completion = _Completion.model_validate(_joined(body))
+            completion = _Completion.model_validate(_join_chunks(body))
         else:
             completion = _Completion.model_validate_json(body)
     except ValidationError:
         return no_reply(body, listed="choices")
-    if not completion.choices:
-        return no_reply(body, listed="choices")
-    choice = completion.choices[0]
+    return completion if completion.choices else no_reply(body, listed="choices")
+
+
+def _reply_of(completion: _Completion, *, room: int, acts: bool) -> ModelReply | NoReply:
+    first = [choice for choice in completion.choices if not choice.index] or completion.choices
+    if any(choice != first[0] for choice in first):
+        return "unusable"  # nobody can tell which of them is meant
+    choice = first[0]
     if completion.error or choice.error:
         # A server may have written half of the text before it failed.
         return ErrorResponse.of(200, completion.error or choice.error)
@@ -251,7 +332,7 @@ def read_reply(body: bytes, *, room: int = 0, acts: bool = False) -> ModelReply 
     )
 
 
-def _joined(content: bytes) -> dict[str, Any] | None:
+def _join_chunks(content: bytes) -> dict[str, Any] | None:
     """Return the completion whose chunks stand in a stream; None where there is no chunk, or one that cannot be read."""
     texts = defaultdict[str, str](str)
     arguments = defaultdict[int, str](str)
@@ -263,8 +344,8 @@ def _joined(content: bytes) -> dict[str, Any] | None:
     except ValidationError:
         return None
     for chunk in chunks:
-        completion["usage"] = chunk.usage or completion.get("usage")
-        completion["error"] = chunk.error or completion.get("error")
+        for name in ("usage", "id", "model", "error"):
+            completion[name] = getattr(chunk, name) or completion.get(name)
         for choice in (chunk.choices or [])[:1]:
             finish = choice.finish_reason or finish
             delta = choice.delta or _Delta()
@@ -282,9 +363,17 @@ def _joined(content: bytes) -> dict[str, Any] | None:
 
 
 def with_tokens(reply: ModelReply, *, request: ModelRequest) -> ModelReply:
-    """Return the reply with estimated tokens where its server counted none, so that the call is not taken for free."""
-    read = reply.input_tokens or prompt_tokens((message.content for message in request.messages), schema=request.json_schema)
-    return replace(reply, input_tokens=read, output_tokens=reply.output_tokens or count_tokens(reply.text))
+    """Return the reply with estimated tokens where its server counted none, or more than there can be."""
+    written = reply.output_tokens
+    if not 0 < written <= max(len(reply.text.encode()), TIMES_THE_ROOM * request.max_output_tokens):
+        written = count_tokens(reply.text)
+    return replace(reply, input_tokens=read_tokens(reply.input_tokens, request=request), output_tokens=written)
+
+
+def read_tokens(counted: int, *, request: ModelRequest) -> int:
+    """Return the tokens of a prompt as its server counted them; our estimate for none, and for more than there can be."""
+    letters = sum(len(message.content.encode()) for message in request.messages)
+    return counted if 0 < counted <= letters + MOST_HIDDEN else request_tokens(request)
 
 
 def no_reply(body: bytes, *, listed: str) -> NoReply:

@@ -105,7 +105,7 @@ class EndpointPlace:
     def _listing_client(self, seconds: float) -> BoundedAsyncClient:
         headers = self._settings.sent_headers
         options = self._settings.route.client_options()
-        return BoundedAsyncClient(most_bytes=MOST_BYTES, own_headers=headers, timeout=seconds, follow_redirects=True, **options)
+        return BoundedAsyncClient(most_bytes=MOST_BYTES, headers=headers, timeout=seconds, follow_redirects=True, **options)
 
     async def _latest(self, model: str) -> str:
         """Return the place that the latest stored reply of the model has, else the address."""

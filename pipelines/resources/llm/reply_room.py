@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from assets.llm.ports import ModelReply, ModelRequest
-from assets.llm.usage import prompt_tokens
+from assets.llm.usage import prompt_tokens, request_tokens
 
 LEAST_ROOM = 256  # tokens, or a quarter of what is asked for: a prompt that leaves less is too long
 # Of our estimate of a prompt: no tokenizer that we know makes so few tokens of a text, so that part of it was not read.
@@ -61,12 +61,12 @@ class ReplyRoom:
 
     def of(self, request: ModelRequest) -> int:
         """Return the tokens to ask for."""
-        return max(self._left(request), _least(request))
+        return max(self._room_left(request), _least(request))
 
     def after(self, limit: RoomLimit, *, request: ModelRequest) -> "ReplyRoom | None":
         """Return this after an error; None where that leaves no room to speak of, or no less than before."""
         sent = self.of(request)
-        estimated = max(estimated_tokens(request), 1)
+        estimated = max(request_tokens(request), 1)
         if limit.most:
             better = replace(self, most=limit.most)
         else:
@@ -74,24 +74,19 @@ class ReplyRoom:
             if better.of(request) >= sent:
                 # The server counts otherwise than we do: less, and so on until it passes.
                 better = replace(better, scale=max(better.scale, (limit.context - SMALLER * sent) / estimated))
-        return better if better.of(request) < sent and better._left(request) >= _least(request) else None
+        return better if better.of(request) < sent and better._room_left(request) >= _least(request) else None
 
-    def _left(self, request: ModelRequest) -> int:
+    def _room_left(self, request: ModelRequest) -> int:
         room = request.max_output_tokens
         if self.most:
             room = min(room, self.most)
         if self.context:
-            room = min(room, self.context - ceil(estimated_tokens(request) * self.scale))
+            room = min(room, self.context - ceil(request_tokens(request) * self.scale))
         return room
 
 
 def _least(request: ModelRequest) -> int:
     return min(LEAST_ROOM, max(1, request.max_output_tokens // 4))
-
-
-def estimated_tokens(request: ModelRequest) -> int:
-    """Return the tokens of a request's prompt, by our estimate."""
-    return prompt_tokens((message.content for message in request.messages), schema=request.json_schema)
 
 
 def sign_of_short_context(request: ModelRequest, reply: ModelReply, *, asked: int) -> str:
@@ -102,7 +97,7 @@ def sign_of_short_context(request: ModelRequest, reply: ModelReply, *, asked: in
     texts = prompt_tokens(message.content for message in request.messages)
     if texts >= LONG_PROMPT and reply.input_tokens < READ_IN_PART * texts:
         return f"read {reply.input_tokens:,} tokens of a prompt of about {texts:,}, as if its context held no more"
-    counted = reply.input_tokens != estimated_tokens(request)  # else the usage is our own estimate, as the server gave none
+    counted = reply.input_tokens != request_tokens(request)  # else the usage is our own estimate, as the server gave none
     if reply.finish == "length" and counted and reply.output_tokens < READ_IN_PART * asked:
         return (
             f"ended a reply at {reply.output_tokens:,} of {asked:,} tokens, as if its context held "

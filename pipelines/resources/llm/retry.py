@@ -15,11 +15,15 @@ from assets.llm.ports import ModelRequest
 from pipelines.resources.llm.compatibility import Rejection
 
 # limited: a rate limit turned the try away. transient: it may pass. foreign: the answer is in no form of the API.
-# unreachable: nobody listens. rejected: perhaps it passes without what the endpoint rejects. unserved: this request never
-# passes. refused: the answer is no. fatal: no request passes.
-FailureKind = Literal["limited", "transient", "foreign", "unreachable", "rejected", "unserved", "refused", "fatal"]
-TRIED_AGAIN: frozenset[FailureKind] = frozenset({"limited", "transient", "foreign", "unreachable"})
+# doubtful: the reply is perhaps another model's. unreachable: nobody listens. rejected: perhaps it passes without what the
+# endpoint rejects. unserved: this request never passes. refused: the answer is no. too_long: texts that pass in parts.
+# fatal: no request passes.
+FailureKind = Literal[
+    "limited", "transient", "foreign", "doubtful", "unreachable", "rejected", "unserved", "refused", "too_long", "fatal"
+]
+TRIED_AGAIN: frozenset[FailureKind] = frozenset({"limited", "transient", "foreign", "doubtful", "unreachable"})
 SUSPECT_ADDRESS: frozenset[FailureKind] = frozenset({"foreign", "unreachable"})
+MAY_BE_PAID: frozenset[FailureKind] = frozenset({"transient", "foreign", "doubtful"})
 ENDS_THE_RUN: frozenset[FailureKind] = frozenset({"unreachable", "fatal"})
 
 MAX_TRIES = 10  # their waits add up to more than a minute, which an endpoint takes to start again
@@ -39,15 +43,21 @@ RESET = "x-ratelimit-reset"
 class CallFailure:
     """A try that brought no reply. `problem` and `remedy` go into a sentence, the `rejection` never does.
 
-    `overloaded`: the endpoint wants fewer calls at once.
+    `overloaded`: the endpoint wants fewer calls at once. `turned_away`: the model did not get to it.
     """
 
     kind: FailureKind
     problem: str
     remedy: str = f"wait until it has recovered and {RUN_AGAIN}"
     overloaded: bool = False
+    turned_away: bool = False
     retry_after: float = 0.0
     rejection: Rejection = NO_REJECTION
+
+    @property
+    def may_be_paid(self) -> bool:
+        """Return True where the model may have worked: all but what was turned away, or never sent, can be on the bill."""
+        return self.kind in MAY_BE_PAID and not self.turned_away
 
 
 class RetryBudget:
@@ -94,7 +104,9 @@ class RetryBudget:
         growing = min(2 ** (tries - 1), MAX_BACKOFF) * self._backoff / 2
         words = (message.content for message in self.request.messages)
         jitter = SeededRandom(*words, self.request.sample, tries).integer_below(1000) / 1000
-        return max(failure.retry_after, growing) + growing * jitter
+        # One server of several may be down for a day: only a limit counts for all of them.
+        longest = MAX_SECONDS if failure.kind == "limited" else MAX_BACKOFF * self._backoff
+        return max(min(failure.retry_after, longest), growing) + growing * jitter
 
 
 def retry_after_seconds(headers: Mapping[str, str], *, limited: bool) -> float:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from pydantic_core import ErrorDetails
 
 from assets.llm.ports import EndpointError
+from assets.recipe.loading import requirement
 from pipelines.bounded_http import header_lines
 from pipelines.errors import Problem
 from pipelines.network_route import NetworkRoute
@@ -20,6 +21,7 @@ VARIABLES = (
     ("AMEMGYM_BASE_URL", "AMEMGYM_API_KEY", "AMEMGYM_HEADERS"),
     ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_CUSTOM_HEADERS"),
 )
+NO_ENDPOINT = f"set {VARIABLES[1][1]}, or {' and '.join(VARIABLES[0][:2])}, so that an endpoint is asked which does"
 # The openai library makes them of OPENAI_ORG_ID and OPENAI_PROJECT_ID, whatever the address.
 OPENAI_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
 SHORTEST_SECRET = 6  # of a header's value: shorter ones are part of ordinary words
@@ -170,7 +172,7 @@ class EndpointSettings(BaseModel):
         except ValidationError as error:
             problems = [_problem(problem, names) for problem in error.errors(include_input=False)]
         # Raised outside of the handler: pydantic's error, with the values in it, must not be its context.
-        raise EndpointError(f"The model endpoint's settings cannot be used; correct in the environment {'; '.join(problems)}.")
+        raise EndpointError(f"The model endpoint's settings cannot be used. In the environment, {'; '.join(problems)}.")
 
 
 def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
@@ -183,8 +185,7 @@ def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
 
 def _problem(problem: ErrorDetails, names: Mapping[str, str]) -> str:
     """Return the problem after the variable that has it; a problem of two variables names them itself."""
-    words = problem["msg"].removeprefix("Value error, ")
-    return f"{names[str(problem['loc'][0])]}: {problem['msg']}" if problem["loc"] else words
+    return f"{names[str(problem['loc'][0])]} {requirement(problem)}" if problem["loc"] else requirement(problem)
 
 
 def runs_at_once() -> int:

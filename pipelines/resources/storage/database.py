@@ -88,7 +88,7 @@ class Database(Protocol):
         """Return whether the error means a lost connection, after which connecting again may succeed."""
         ...
 
-    def locked(self) -> AbstractAsyncContextManager[object]:
+    def lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock that one process at a time can hold. It is released when its process dies."""
         ...
 

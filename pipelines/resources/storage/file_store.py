@@ -43,10 +43,6 @@ class FileStore(Protocol):
         """Return the names of all files below a folder, sorted, without drafts; an empty list for a missing folder."""
         ...
 
-    def local_path(self, name: str) -> Path:
-        """Return a path on this machine to the file or a cached copy of it. Use it only for files that never change."""
-        ...
-
     def draft(self, folder: str) -> Path:
         """Return an empty folder on this machine, to be committed in `folder`. Drafts of dead processes are removed."""
         ...
@@ -97,9 +93,6 @@ class LocalFiles:
                 names.append(path.as_posix())
         return sorted(names)
 
-    def local_path(self, name: str) -> Path:
-        return self.root / name
-
     def draft(self, folder: str) -> Path:
         """Create the draft beside its destination, so that a commit is a rename within one file system."""
         return new_draft(self.root / folder)
@@ -142,7 +135,7 @@ def new_draft(parent: Path) -> Path:
     parent.mkdir(parents=True, exist_ok=True)
     for left in parent.glob(".writing-*"):
         with suppress(FileNotFoundError):
-            if not _abandoned(left):
+            if not _is_abandoned(left):
                 continue
             if left.is_dir():
                 shutil.rmtree(left)
@@ -153,7 +146,7 @@ def new_draft(parent: Path) -> Path:
     return draft
 
 
-def _abandoned(left: Path) -> bool:
+def _is_abandoned(left: Path) -> bool:
     """Return whether a draft's writer is dead. A writer on another host counts as dead after a day without a new file."""
     *_, pid, _ = left.name.split("-")
     if not left.name.startswith(f".writing-{HOST}-{pid}-"):

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast, get_origin
 
@@ -16,7 +17,7 @@ from assets.engine.provenance import Provenance, ReportValue, ResolvedRecipe
 from assets.engine.stage import Stage
 from assets.engine.stage_asset import disk_error_message
 from assets.records.base import Record
-from pipelines.benchmarks import BENCHMARKS
+from pipelines.benchmarks import BENCHMARKS, benchmark_of_asset
 from pipelines.errors import StoreError
 from pipelines.home import Home
 from pipelines.resources.storage.file_store import FileStore, as_file_store
@@ -26,11 +27,6 @@ from pipelines.resources.storage.snapshots import ParquetSnapshots
 DIGEST_LINE = b"sha256 "
 # Assets whose result is in the release store.
 WITHOUT_VALUE = ("dataset_card", "release")
-ALL_BENCHMARKS = tuple(entry.benchmark for entry in BENCHMARKS)
-
-
-class OtherVersion(UnreadableValue):
-    """Raised for a value that is intact, but was written by another version of this program."""
 
 
 class AssetValueIOManager(dg.IOManager):
@@ -47,22 +43,18 @@ class AssetValueIOManager(dg.IOManager):
     """
 
     def __init__(
-        self, files: Path | FileStore, snapshots: SnapshotStore, benchmarks: Sequence[Benchmark] = ALL_BENCHMARKS
+        self,
+        files: Path | FileStore,
+        snapshots: SnapshotStore,
+        find_benchmark: Callable[[str], Benchmark | None] = benchmark_of_asset,
     ) -> None:
         self._files = as_file_store(files)
         self._snapshots = snapshots
-        self._reports = {benchmark.report.__name__: benchmark.report for benchmark in benchmarks}
-        self._benchmarks = benchmarks
-        self._without_value = {one.key(name) for one in benchmarks for name in WITHOUT_VALUE}
-        self._recipes = {one.key("recipe") for one in benchmarks}
-        self._stages: dict[str, Stage[Any]] = {}
-        for benchmark in benchmarks:
-            for stage in benchmark.stages:
-                self._stages[stage.name] = stage
+        self._find_benchmark = find_benchmark
 
     def handle_output(self, context: dg.OutputContext, obj: Record) -> None:
         """Write the value. If the run is killed midway, the old value stays. Raises dg.Failure with one sentence."""
-        # The type of a report tells its benchmark, so it is stored with the report.
+        # The kind is stored with the value, and says how to read it.
         named = obj.report if isinstance(obj, ReportValue) else obj
         kind = type(named).__name__
         content = f"{kind}\n{obj.model_dump_json()}\n".encode()
@@ -93,9 +85,10 @@ class AssetValueIOManager(dg.IOManager):
         wanted = context.dagster_type.typing_type
         if wanted in (Provenance, ResolvedRecipe, ReportValue):
             return values[context.asset_partition_key]
-        if asset in self._stages:
+        stage = self._stage(asset)
+        if stage is not None:
             provenances = [value for value in values.values() if isinstance(value, Provenance)]
-            return self._rows(asset, provenances, wanted=wanted)
+            return self._rows(stage, provenances, wanted=wanted)
         contents = {key: _content(value) for key, value in values.items()}
         return contents if len(keys) > 1 else next(iter(contents.values()), None)
 
@@ -105,9 +98,10 @@ class AssetValueIOManager(dg.IOManager):
 
     def rows(self, stage: str, partition: str, *, finished: bool = False) -> pa.Table:
         """Return the rows of a stage's latest snapshot; with `finished`, the rows of the finished items. Raises StoreError."""
-        benchmark = next((one for one in self._benchmarks if stage in one.stage_names), None)
-        if benchmark is None:
-            raise StoreError(f"There is no stage {stage!r}; there are {', '.join(self._stages)}.")
+        benchmark = self._find_benchmark(stage)
+        if benchmark is None or stage not in benchmark.stage_names:
+            names = chain.from_iterable(entry.benchmark.stage_names for entry in BENCHMARKS.values())
+            raise StoreError(f"There is no stage {stage!r}; there are {', '.join(names)}.")
         partitions = [unit for units in benchmark.partitions.units.values() for unit in units]
         if partition not in partitions:
             raise StoreError(f"There is no partition {partition!r}; there are {', '.join(partitions)}.")
@@ -148,29 +142,33 @@ class AssetValueIOManager(dg.IOManager):
             raise UnreadableValue(f"{where} has changed since it was written (was it edited?); materialize {asset!r} again.")
         kind, _, content = found.partition(b"\n")
         try:
-            return self._decode(kind.decode(), content)
+            return self._decode(kind.decode(), content, asset)
         except (KeyError, ValueError) as error:
-            if _is_object(content):
-                raise OtherVersion(f"{where} is of another version of this program; materialize {asset!r} again.") from error
-            raise UnreadableValue(f"{where} is damaged; materialize {asset!r} again.") from error
+            raise UnreadableValue(
+                f"{where} is damaged, or of another version of this program; materialize {asset!r} again."
+            ) from error
 
-    def _decode(self, kind: str, content: bytes) -> Record:
+    def _decode(self, kind: str, content: bytes, asset: str) -> Record:
         for simple in (Provenance, ResolvedRecipe):
             if kind == simple.__name__:
                 return simple.model_validate_json(content)
         fields: dict[str, Any] = json.loads(content)
-        report = self._reports[kind].model_validate(fields["report"])
+        benchmark = self._find_benchmark(asset)
+        if benchmark is None or kind != benchmark.report.__name__:
+            raise ValueError(f"{asset} has no value of the kind {kind}")
+        report = benchmark.report.model_validate(fields["report"])
         return ReportValue(provenance=Provenance.model_validate(fields["provenance"]), report=report)
 
     def _value(self, context: dg.InputContext, asset: str, partition: str, *, lenient: bool) -> Record | None:
         # A run uses the recipe that it resolved itself, even if another run resolved a newer one meanwhile.
-        run_id = _root_run(context) if asset in self._recipes else ""
+        benchmark = self._find_benchmark(asset)
+        run_id = _root_run(context) if benchmark is not None and asset == benchmark.key("recipe") else ""
         try:
             own = self._find(_name(asset, partition, run_id=run_id), asset) if run_id else None
             value = own or self.find(asset, partition)
         except OSError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
-        if value is None and asset in self._without_value:
+        if value is None and benchmark is not None and asset in map(benchmark.key, WITHOUT_VALUE):
             raise dg.Failure(
                 description=f"Asset {asset!r} has no value for an input; name it in `deps`, and take its folder or "
                 "address from the metadata of its materialization.",
@@ -182,18 +180,22 @@ class AssetValueIOManager(dg.IOManager):
             )
         return value
 
-    def _rows(self, asset: str, values: Sequence[Provenance], *, wanted: Any) -> Any:
+    def _stage(self, asset: str) -> Stage[Any] | None:
+        benchmark = self._find_benchmark(asset)
+        return benchmark.stage(asset) if benchmark is not None and asset in benchmark.stage_names else None
+
+    def _rows(self, stage: Stage[Any], values: Sequence[Provenance], *, wanted: Any) -> Any:
         kind = get_origin(wanted) or wanted
         try:
             refs: list[SnapshotRef] = []
             for value in values:
-                refs.extend(value.stage(asset).values())
+                refs.extend(value.stage(stage.name).values())
             if kind is list:
                 records: list[Record] = []
                 for ref in refs:
-                    records.extend(self._snapshots.read(ref, asset, record=self._stages[asset].record).values())
+                    records.extend(self._snapshots.read(ref, stage.name, record=stage.record).values())
                 return records
-            table = self._concat(asset, refs)
+            table = self._concat(stage.name, refs)
         except OSError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
         # `to_pandas` imports pandas, which takes most of a second, so the type is compared by name.
@@ -203,7 +205,7 @@ class AssetValueIOManager(dg.IOManager):
             return duckdb.from_arrow(table)
         if kind is not pa.Table:
             raise dg.Failure(
-                description=f"The rows of {asset} cannot be converted to {kind.__name__}; annotate the input with "
+                description=f"The rows of {stage.name} cannot be converted to {kind.__name__}; annotate the input with "
                 "pandas.DataFrame, pyarrow.Table, duckdb.DuckDBPyRelation or list.",
                 allow_retries=False,
             )
@@ -222,13 +224,6 @@ class AssetValueIOManager(dg.IOManager):
 def open_asset_values(home: Home) -> AssetValueIOManager:
     """Return the asset values of an installation. Files and stores are opened on first use."""
     return AssetValueIOManager(value_files(home), ParquetSnapshots(snapshot_files(home)))
-
-
-def _is_object(content: bytes) -> bool:
-    try:
-        return isinstance(json.loads(content), dict)
-    except ValueError:
-        return False
 
 
 def _root_run(context: dg.InputContext | dg.OutputContext) -> str:

@@ -51,7 +51,7 @@ class KeyValueStore:
     `database`: a path means a SQLite file. `columns`: further columns, name to SQL type. `extra_tables`: further key-value
     tables that jobs use in the same transactions. `checked`: each row holds a digest of its value; a row whose digest does not
     match is deleted with a warning and counts as missing. `replaced_where`: an SQL condition for rows that a later put may
-    replace.
+    replace; the new row is the table's last one.
     """
 
     def __init__(
@@ -73,9 +73,8 @@ class KeyValueStore:
         self._tables = (self._table, *map(KeyValueTable, extra_tables))
         names = ("key", "value", *self._table.columns)
         marks = ", ".join("?" for _ in names)
-        new_values = ", ".join(f"{name} = excluded.{name}" for name in names[1:])
-        update = f'UPDATE SET {new_values} WHERE "{table}".{replaced_where}' if replaced_where else "NOTHING"
-        self._insert = f'INSERT INTO "{table}" ({", ".join(names)}) VALUES ({marks}) ON CONFLICT (key) DO {update}'
+        self._insert = f'INSERT INTO "{table}" ({", ".join(names)}) VALUES ({marks}) ON CONFLICT (key) DO NOTHING'
+        self._make_way = f'DELETE FROM "{table}" WHERE key = ? AND {replaced_where}' if replaced_where else ""
         digest = "digest" if checked else "NULL"
         self._select = f'SELECT value, {digest} FROM "{table}" WHERE key = ?'
         self._delete = f'DELETE FROM "{table}" WHERE key = ?'
@@ -158,6 +157,8 @@ class KeyValueStore:
 
     def _write(self, batch: _Batch, connection: Connection) -> None:
         with connection.writing():
+            if self._make_way:
+                connection.executemany(self._make_way, [row[:1] for row in batch.rows])
             connection.executemany(self._insert, batch.rows)
 
     def _with_connection(self, job: Callable[[Connection], T]) -> T:

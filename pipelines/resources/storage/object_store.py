@@ -19,14 +19,16 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import fs
 
+from assets.records.paths import is_relative_path
 from pipelines.errors import StoreError
 from pipelines.redaction import Redactor, secrets_of
-from pipelines.resources.storage.file_store import ABANDONED_SECONDS, draft_name, new_draft
+from pipelines.resources.storage.file_store import ABANDONED_SECONDS, new_draft
 
 CONCURRENCY = 8
 CHUNK = 1 << 20
 ABANDONED = timedelta(seconds=ABANDONED_SECONDS)
 VARIABLE = "AMEMGYM_STORE"
+ARGUMENT = "The address"  # of a release, where a command is given one
 SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_KEY", "AZURE_STORAGE_SAS_TOKEN")
 WITH_BUCKETS = ("s3", "gcs", "abfs")
 WITH_ACCOUNTS = ("abfs", "abfss")  # their addresses are abfs://CONTAINER@ACCOUNT...
@@ -49,11 +51,15 @@ class ObjectStore:
     """The FileStore port over the objects below `<url>/<prefix>`.
 
     `cache`: the folder on this machine for drafts and for copies of objects that never change; each URL has a subfolder.
+    `source`: what gave the URL, as an error calls it.
     Incomplete uploads, which lack their last file, are deleted after `abandoned_after`.
     """
 
-    def __init__(self, url: str, prefix: str, *, cache: Path, abandoned_after: timedelta = ABANDONED) -> None:
+    def __init__(
+        self, url: str, prefix: str, *, cache: Path, abandoned_after: timedelta = ABANDONED, source: str = VARIABLE
+    ) -> None:
         self._url = url
+        self._source = source
         self._prefix = prefix
         self._abandoned_after = abandoned_after
         # The folder's name follows from the URL: copies of two URLs are not mixed, and one object is downloaded once.
@@ -66,7 +72,7 @@ class ObjectStore:
 
     @cached_property
     def _root(self) -> tuple[fs.FileSystem, str]:
-        files, root = open_file_system(self._url)
+        files, root = open_file_system(self._url, source=self._source)
         return files, f"{root}/{self._prefix}".rstrip("/")
 
     def read(self, name: str) -> bytes:
@@ -86,16 +92,6 @@ class ObjectStore:
 
     def names(self, folder: str = "") -> list[str]:
         return sorted(self._list(folder))
-
-    def local_path(self, name: str) -> Path:
-        """Return the path of a copy in the cache, which is downloaded the first time."""
-        copy = self.cache / name
-        if not copy.exists():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            fresh = copy.with_name(draft_name())
-            self.download({name: fresh})
-            fresh.replace(copy)
-        return copy
 
     def draft(self, folder: str) -> Path:
         """Return an empty folder below the cache, from which `commit` uploads."""
@@ -147,7 +143,9 @@ class ObjectStore:
         with store_errors(self.address):
             selector = fs.FileSelector(f"{root}/{folder}".rstrip("/"), allow_not_found=True, recursive=True)
             found = files.get_file_info(selector)
-        return {info.path.removeprefix(f"{root}/"): info for info in found if info.type == fs.FileType.File}
+        named = {info.path.removeprefix(f"{root}/"): info for info in found if info.type == fs.FileType.File}
+        # Objects have names that no file has, such as a/../b: nobody here wrote those, and a copy would lie elsewhere.
+        return {name: info for name, info in named.items() if is_relative_path(name)}
 
     def _delete_abandoned(self, folder: str, *, last: str) -> None:
         """Delete the incomplete uploads in a folder that are too old."""
@@ -170,45 +168,49 @@ class ObjectStore:
                 files.delete_file(f"{root}/{name}")
 
 
-def open_file_system(url: str) -> tuple[fs.FileSystem, str]:
+def open_file_system(url: str, *, source: str = VARIABLE) -> tuple[fs.FileSystem, str]:
     """Return the file system of a URL, and the path in it. Credentials come from the environment. Raises StoreError."""
-    _refuse_key(url)
+    _refuse_key(url, source=source)
     plain = url.partition("?")[0].rstrip("/")
     with store_errors(plain):
-        files, root = _file_system(url)
+        files, root = _file_system(url, source=source)
         bucket = root.lstrip("/").partition("/")[0]
         if not bucket.strip("/"):
-            raise StoreError(f"{VARIABLE} names no bucket; give one as in s3://BUCKET/FOLDER.")
+            raise StoreError(f"{source} names no bucket; give one as in s3://BUCKET/FOLDER.")
         exists = files.type_name not in WITH_BUCKETS or files.get_file_info(bucket).type != fs.FileType.NotFound
     if not exists:
-        raise StoreError(f"There is no bucket {bucket!r} at {plain}; make it, or name another in {VARIABLE}.")
+        raise StoreError(f"There is no bucket {bucket!r} at {plain}; make it, or name another{_in_variable(source)}.")
     return files, root.rstrip("/")
 
 
-def _refuse_key(url: str) -> None:
+def _in_variable(source: str) -> str:
+    return f" in {source}" if source == VARIABLE else ""
+
+
+def _refuse_key(url: str, *, source: str) -> None:
     """Raise StoreError if the address contains a login, even with a / in the key. The message does not repeat it."""
     scheme, _, rest = url.partition("://")
     before, at, _ = rest.rpartition("@")
     if at and (scheme.lower() not in WITH_ACCOUNTS or set(before) & set(":/?@")):
         raise StoreError(
-            f"{VARIABLE} must not contain a key, so no @; name the bucket only, as in s3://BUCKET/FOLDER or "
+            f"{source} must not contain a key, so no @; name the bucket only, as in s3://BUCKET/FOLDER or "
             f"abfs://CONTAINER@ACCOUNT.dfs.core.windows.net, and set the key in variables such as AWS_ACCESS_KEY_ID."
         )
 
 
-def _file_system(url: str) -> tuple[fs.FileSystem, str]:
+def _file_system(url: str, *, source: str) -> tuple[fs.FileSystem, str]:
     try:
         return fs.FileSystem.from_uri(url)
     except pa.ArrowInvalid as error:
         if "Unrecognized filesystem" not in str(error):
             words = str(error).replace(url, url.partition("?")[0])
-            raise StoreError(f"{VARIABLE} cannot be read as an address: {words}.") from None  # its query may be secret
+            raise StoreError(f"{source} cannot be read as an address: {words}.") from None  # its query may be secret
     import fsspec  # for stores other than those of pyarrow  # pyright: ignore[reportMissingTypeStubs]
 
     try:
         files, root = fsspec.core.url_to_fs(url)  # pyright: ignore
     except (ValueError, ImportError) as error:
-        raise StoreError(f"{VARIABLE} has an address that no installed library can open: {error}.") from error
+        raise StoreError(f"{source} is one that no installed library can open: {error}.") from error
     return fs.PyFileSystem(fs.FSSpecHandler(files)), str(root)  # pyright: ignore
 
 
@@ -227,7 +229,7 @@ def _sentence(address: str, error: str) -> str:
     found = CODE.search(error)
     code = found[1] if found else ""
     if code == "NO_SUCH_BUCKET":
-        return f"There is no bucket at {address}; make it, or name another in {VARIABLE}."
+        return f"There is no bucket at {address}; make it, or name another."
     if code in DENIED_CODES or DENIED.search(error):
         return (
             f"{address} does not accept the key; check the credentials in the environment (for S3: AWS_ACCESS_KEY_ID and "

@@ -1,10 +1,17 @@
 """Opens an installation's database: SQLite files, or the Postgres that all workers of a cluster share."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from assets.entry_points import EntryPointError, EntryPointGroup
+from pipelines.errors import StoreError
 from pipelines.resources.storage.database import VARIABLE, Database
 from pipelines.resources.storage.sqlite import SqliteFile
+
+# What workers share, with the database driver of the extra `cluster`.
+SHARED = EntryPointGroup[Callable[..., Any]]("amemgym.shared")
 
 
 def shared_database() -> str:
@@ -21,7 +28,10 @@ def open_database(path: Path, *, reading: bool = False) -> Database:
     url = shared_database()
     if not url:
         return SqliteFile(path, reading)
-    # Imported late: the driver belongs to the extra `cluster`.
-    from pipelines.resources.storage.postgres import open_postgres
-
-    return open_postgres(url, schema=f"amemgym_{path.stem}")
+    try:
+        open_shared = SHARED["database"]
+    except EntryPointError as error:
+        raise StoreError(
+            f"{VARIABLE} is set, but {error.missing or 'what opens it'} is missing; install the extra `cluster`."
+        ) from error
+    return open_shared(url, schema=f"amemgym_{path.stem}")

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from dataset_card.release.manifest import MANIFEST
-from dataset_card.release_store.store import FolderReleaseStore, ReleaseStore
+from dataset_card.release.versions import VARIANT, is_version
+from dataset_card.release_store.store import FolderReleaseStore
 from pipelines.errors import StoreError
 from pipelines.home import Home
 from pipelines.resources.storage.file_store import FileStore, LocalFiles
-from pipelines.resources.storage.object_store import ObjectStore
+from pipelines.resources.storage.object_store import ARGUMENT, ObjectStore
 from pipelines.resources.storage.release_store import ObjectReleaseStore
 
 COPIES = "copies"
@@ -23,22 +24,26 @@ def value_files(home: Home) -> FileStore:
     return _files(home, "values")
 
 
-def open_release_store(home: Home) -> ReleaseStore:
+def open_release_store(home: Home) -> FolderReleaseStore | ObjectReleaseStore:
+    """Return the installation's release store, to read from."""
     folder = _folder(home)
     if folder is not None:
         return FolderReleaseStore(folder / "releases")
-    return ObjectReleaseStore(ObjectStore(home.store, "releases", cache=home.root / COPIES), notes=home.releases)
+    return ObjectReleaseStore(ObjectStore(home.store, "releases", cache=home.root / COPIES))
 
 
 def release_at(url: str, *, home: Home, fresh: bool = False) -> Path:
     """Return the folder of a local copy of the release at a URL. `fresh`: download every byte again. Raises StoreError."""
     plain, mark, options = url.partition("?")
-    above, variant, version = plain.rstrip("/").rsplit("/", 2)
-    objects = ObjectStore(f"{above}{mark}{options}", "", cache=home.root / COPIES)
+    message = f"{plain} is not a release; give the address of a folder with a {MANIFEST}, which ends with /VARIANT/VERSION."
+    place, _, version = plain.rstrip("/").rpartition("/")
+    above, _, variant = place.rpartition("/")
+    if VARIANT.fullmatch(variant) is None or not is_version(version):
+        raise StoreError(message)
+    objects = ObjectStore(f"{above}{mark}{options}", "", cache=home.root / COPIES, source=ARGUMENT)
     try:
-        return ObjectReleaseStore(objects, notes=home.releases).folder(variant, version, fresh=fresh)
+        return ObjectReleaseStore(objects).folder(variant, version, fresh=fresh)
     except FileNotFoundError as error:
-        message = f"{plain} is not a release; give the address of a folder with a {MANIFEST}, which ends with /VARIANT/VERSION."
         raise StoreError(message) from error
 
 

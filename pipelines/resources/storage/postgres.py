@@ -8,15 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from assets.llm.async_calls import shielded
+import psycopg2
+from psycopg2 import extensions, extras
+
+from assets.llm.async_calls import shield_call
 from pipelines.errors import StoreError
 from pipelines.resources.storage.database import VARIABLE, Connection, Cursor, KeyValueTable, RunJob, place_of
-
-try:
-    import psycopg2
-    from psycopg2 import extensions, extras
-except ModuleNotFoundError as error:
-    raise StoreError(f"{VARIABLE} is set, but the Postgres driver is missing; install the extra `cluster`.") from error
 
 SCHEMES = ("postgresql+psycopg2://", "postgresql://")
 TYPES = {"TEXT": "TEXT", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION"}
@@ -85,7 +82,7 @@ class SessionClaims:
             taken = await self._run(partial(_ask_for, "pg_try_advisory_lock", key))
         finally:
             if taken is None:  # cancelled, but the server may have granted the lock
-                await shielded(self.release(key))
+                await shield_call(self.release(key))
             elif not taken:
                 self._forget(key)
         return bool(taken)
@@ -126,7 +123,7 @@ class Postgres:
 
     @property
     def exists(self) -> bool:
-        with self._connected() as connection:
+        with self._connect() as connection:
             return connection.execute("SELECT to_regnamespace(?)", (self.schema,)).fetchone()[0] is not None
 
     def connect(self, tables: Sequence[KeyValueTable]) -> PostgresConnection:
@@ -160,9 +157,9 @@ class Postgres:
         code: str = getattr(error, "pgcode", None) or ""
         return failed and (not code or code.startswith(("08", "57P")))  # connection exception, operator intervention
 
-    def locked(self) -> AbstractAsyncContextManager[object]:
+    def lock(self) -> AbstractAsyncContextManager[object]:
         """Return a session lock, which the server releases when the session ends."""
-        return self._locked()
+        return self._hold_lock()
 
     def claims(self, run: RunJob) -> SessionClaims:
         return SessionClaims(run)
@@ -170,19 +167,19 @@ class Postgres:
     def size(self) -> int:
         """Return the size of the schema's tables with their indexes, in bytes."""
         query = "SELECT COALESCE(SUM(pg_total_relation_size(oid)), 0) FROM pg_class WHERE relnamespace = to_regnamespace(?)"
-        with self._connected() as connection:
+        with self._connect() as connection:
             return int(connection.execute(f"{query} AND relkind = 'r'", (self.schema,)).fetchone()[0])
 
     @asynccontextmanager
-    async def _locked(self) -> AsyncGenerator[None]:
-        with self._connected() as connection:
+    async def _hold_lock(self) -> AsyncGenerator[None]:
+        with self._connect() as connection:
             query = "SELECT pg_try_advisory_lock(hashtext(?))"
             while not connection.execute(query, (f"{self.schema} locked",)).fetchone()[0]:  # noqa: ASYNC110 (Postgres sends no notice)
                 await asyncio.sleep(POLL_SECONDS)
             yield
 
     @contextmanager
-    def _connected(self) -> Generator[PostgresConnection]:
+    def _connect(self) -> Generator[PostgresConnection]:
         try:
             with closing(self.connect([])) as connection:
                 yield connection

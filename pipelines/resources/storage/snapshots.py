@@ -60,8 +60,8 @@ class ParquetWriter:
         earlier = [part.last for part in parts[-1:]]
         if not _ascends([*earlier, *positions]):
             raise ValueError(f"Rows of {stage!r} must come in ascending order of position, not as {positions}.")
-        records = [one.record for _, one in rows]
-        texts = [one.text for _, one in rows]
+        records = [row.record for _, row in rows]
+        texts = [row.text for _, row in rows]
         content = _content(positions, texts)
         self._digests.setdefault(stage, hashlib.sha256()).update(content)
         digest = hashlib.sha256(content).hexdigest()

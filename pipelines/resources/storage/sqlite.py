@@ -160,7 +160,7 @@ class SqliteFile:
         """Return False: a connection to a file cannot be lost."""
         return False
 
-    def locked(self) -> AbstractAsyncContextManager[object]:
+    def lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock on a file beside the database."""
         # No fallback to a plain lock file: a killed process would leave it, and all others would wait forever.
         return AsyncFileLock(f"{self.path}.lock", fallback_to_soft=False)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from assets.amemgym.records.state import StateSchema, StateTrajectory
+from assets.amemgym.records.state import StateSchema, StateTrajectory, TrajectoryPeriod
+from assets.amemgym.state_trajectory.days import change_days
 from assets.amemgym.state_trajectory.stage import evolve_state
 from assets.recipe.amemgym import AMemGymRecipe
 from tests.support import scenario
@@ -21,6 +22,16 @@ def evolved(
     unread = scenario.recipe(gates={"consistency": False})
     made = evolve_state(scenario.profile(), schema or scenario.schema(), recipe=recipe or unread, model=model)
     return run(made), model
+
+
+def with_days(trajectory: StateTrajectory, recipe: AMemGymRecipe) -> StateTrajectory:
+    """The trajectory with the day of each change."""
+    periods: list[TrajectoryPeriod] = [trajectory.periods[0]]
+    for period in trajectory.periods[1:]:
+        days = change_days(scenario.schema(), recipe, period.index)
+        updates = tuple(update.model_copy(update={"day": days[update.variable]}) for update in period.updates)
+        periods.append(period.model_copy(update={"updates": updates}))
+    return trajectory.model_copy(update={"periods": tuple(periods)})
 
 
 def moved(summary: str = "So it went.", **updated: str) -> dict[str, Any]:

@@ -1,6 +1,10 @@
 """Each variant gets an answer of its own, and each period's golden choice is the one of its state."""
 
+import json
+import re
+from collections import Counter
 from datetime import date
+from statistics import fmean
 
 import pytest
 from dateutil.relativedelta import relativedelta
@@ -10,6 +14,8 @@ from hypothesis import strategies as st
 from assets.amemgym.answers.stage import write_answers
 from assets.amemgym.answers.variants import lived_variants, variants_of
 from assets.llm.ports import ModelRequest
+from assets.text.text_checks import TextInContext, faults
+from prompts.catalogue import load_prompt
 from tests.assets.amemgym.answer_sets import DRAFT, FIRST_QUESTION, REFINE, of_first, written
 from tests.support import scenario
 from tests.support.coroutines import run
@@ -46,17 +52,20 @@ def test_lived_variants_come_first_and_random_ones_fill_up_to_the_minimum() -> N
     assert sorted(choice.type for choice in record.questions[0].choices) == ["experience", "experience", "random", "random"]
 
 
-def test_where_values_are_held_no_option_is_more_like_the_others_than_another() -> None:
-    schema = schema_of({"a": "xyz", "b": "xyz"})
-    path = [("x", "x"), ("y", "x"), ("z", "x"), ("y", "x")]  # b is held
-    ends = [START + relativedelta(months=index) for index in range(len(path))]
-    trajectory = trajectory_of([dict(zip("ab", values, strict=True)) for values in path], ends=ends)
-    recipe = small_recipe(num_choices_per_state=3, num_periods=3, min_periods_held=3, max_changes_per_state=3)
-    variants = variants_of(schema.questions[0], schema, trajectory, recipe=recipe)
-    values = [variant.values for variant in variants]
-    assert len(values) == 6
-    shared = [sum(one.distance(other) == 1 for other in values) for one in variants]
-    assert len(set(shared)) == 1
+@pytest.mark.parametrize(("states", "most", "sizes"), [(2, 7.5, {6, 9}), (2, 9, {9}), (3, 8, {8})])
+def test_with_balanced_options_every_value_of_a_life_stands_in_as_many_options_as_another(
+    states: int, most: float, sizes: set[int]
+) -> None:
+    schema = schema_of({f"v{number}": "xyz" for number in range(4 * states)}, per_question=states)
+    recipe = small_recipe(num_questions=4, num_choices_per_state=3, num_states_per_question=states, balanced_options=most)
+    trajectory = trajectory_of([dict.fromkeys(schema.choices, "x")], ends=[START])
+    found = [variants_of(question, schema, trajectory, recipe=recipe) for question in schema.questions]
+    assert {len(variants) for variants in found} == sizes
+    assert fmean(map(len, found)) <= most
+    for variants in found:
+        for position in range(states):
+            counts = Counter(variant.values[position] for variant in variants)
+            assert len(set(counts.values())) == 1 < len(counts)
 
 
 def test_a_variant_that_nobody_can_live_is_offered_only_where_there_is_no_other() -> None:
@@ -175,3 +184,14 @@ def test_chosen_dates_do_not_matter_to_the_choices() -> None:
 def test_choices_are_those_of_the_schema() -> None:
     record, _ = written(minimum=9)
     assert {choice.state[0] for choice in record.questions[0].choices} == set(CHOICES[DIET])
+
+
+@pytest.mark.parametrize("name", [DRAFT, REFINE])
+def test_the_examples_of_the_prompts_obey_the_rules_that_they_illustrate(name: str) -> None:
+    turns = [part for part in load_prompt(name).parts if part.role != "system"]
+    for asked, replied in zip(turns[:-1:2], turns[1::2], strict=True):
+        (data,) = re.findall(r"<(?:variants|matched_state)>\n(.*)\n", asked.text)
+        states = list(json.loads(data).values())
+        for state, answer in zip([states] if name == REFINE else states, json.loads(replied.text).values(), strict=True):
+            assert 40 <= len(answer.split()) <= 60
+            assert list(faults(TextInContext("answer", answer, "en", own=state))) == []

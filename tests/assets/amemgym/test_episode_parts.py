@@ -31,7 +31,10 @@ def test_merged_variables_are_named_once_and_options_that_contradict_themselves_
 def test_the_recipe_has_the_counts_of_most_users() -> None:
     episodes = [episode_from_reference(item) for item in foreign_users(3)]
     recipe = AMemGymRecipe.model_validate({"variant": "given", **fitting_counts(episodes)})
-    assert (recipe.num_users, recipe.num_questions, recipe.num_periods, recipe.num_months_per_period) == (3, 4, 3, 3)
+    assert recipe.num_users == 3
+    assert recipe.num_questions == 4
+    assert recipe.num_periods == 3
+    assert recipe.num_months_per_period == 3
     assert (recipe.num_states_per_question, recipe.num_choices_per_state, recipe.num_changes_per_period) == (2, 3, 2)
     trajectory = cast(StateTrajectory, parts_of(episodes[0])["state_trajectory"])
     assert recipe.start_date == trajectory.periods[0].end

@@ -1,14 +1,18 @@
 """Every update is caused by exactly one event, and nothing else is."""
 
+import json
 from collections.abc import Coroutine
+from datetime import date
 from typing import Any
 
 import pytest
 
 from assets.amemgym.events import elaborate_events
-from assets.amemgym.records.state import Event, EventSet
+from assets.amemgym.records.state import Event, EventSet, StateTrajectory
 from assets.llm.ports import ModelRequest
 from assets.records.base import ItemFailed
+from assets.text.text_checks import TextInContext, blocking_faults
+from prompts.catalogue import load_prompt
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.honest_replies import honest, material
@@ -116,7 +120,7 @@ def talked_of(request: ModelRequest) -> list[str]:
 
 
 def test_an_event_of_several_that_stays_wrong_is_written_by_itself() -> None:
-    wrong = events(([GOAL], "Now it is the half-marathon (21,1 km)."), ([DIET], "The doctor called."))
+    wrong = events(([GOAL], "Now it is [her new goal]."), ([DIET], "The doctor called."))
 
     def answer(request: ModelRequest) -> object:
         return wrong if len(material(request, "state_changes")) == 2 else talk(request)
@@ -132,8 +136,70 @@ def test_an_event_of_several_that_stays_wrong_is_written_by_itself() -> None:
     ]
 
 
+def test_an_event_says_a_value_as_people_do() -> None:
+    told = events(([GOAL], "She settled on a half-marathon (21,1 km)."), ([DIET], "The doctor called."))
+    model = ScriptedModel({PROMPT: [told, honest]})
+    assert next(event.text for event in run(made_with(model)).periods[0].events) == "She settled on a half-marathon (21,1 km)."
+    assert model.objections(PROMPT) == []
+
+
 def test_where_the_recipe_wants_one_value_in_a_query_each_change_has_its_own_event() -> None:
     model = ScriptedModel({PROMPT: [talk]})
     record = run(made_with(model, max_states_per_query=1))
     assert [event.states for period in record.periods for event in period.events] == [(DIET,), (GOAL,), (EVENINGS,)]
     assert [talked_of(request) for request in model.requests] == [[DIET], [GOAL], [EVENINGS]]
+
+
+def on_days(first: date, second: date) -> StateTrajectory:
+    """The example's life, whose first period changes the diet on one day and the goal on another."""
+    made = scenario.trajectory()
+    start, changed, last = made.periods
+    days = {DIET: first, GOAL: second}
+    updates = tuple(update.model_copy(update={"day": days[update.variable]}) for update in changed.updates)
+    return made.model_copy(update={"periods": (start, changed.model_copy(update={"updates": updates}), last)})
+
+
+def made_on(trajectory: StateTrajectory, *first: Reply) -> tuple[EventSet, ScriptedModel]:
+    left = list(first)
+
+    def answer(request: ModelRequest) -> object:
+        return honest(request) if material(request, "period")["to"] == "2021-04-01" else left.pop(0)
+
+    model = ScriptedModel({PROMPT: [answer]})
+    recipe = scenario.recipe(gates={"consistency": False})
+    made = elaborate_events(scenario.profile(), scenario.schema(), trajectory, recipe=recipe, model=model)
+    return run(made), model
+
+
+def test_changes_of_different_days_share_no_event_and_events_come_in_order_of_their_days() -> None:
+    trajectory = on_days(date(2020, 12, 1), date(2020, 11, 5))
+    apart = events(([DIET], "A talk."), ([GOAL], "A race."))
+    record, model = made_on(trajectory, {"events": [BOTH]}, apart)
+    assert "change on different days, so they cannot share an event" in model.objections(PROMPT)[0]
+    assert [(event.states, event.day) for event in record.periods[0].events] == [
+        ((GOAL,), date(2020, 11, 5)),
+        ((DIET,), date(2020, 12, 1)),
+    ]
+
+
+def test_a_period_sees_what_was_before_and_nothing_that_lies_ahead() -> None:
+    day = date(2020, 11, 5)
+    _, model = made_on(on_days(day, day), {"events": [BOTH]})
+    first, second = model.asked(PROMPT)
+    assert not {"<story>", "<earlier_events>"} & set(first.messages[-1].content.split())
+    assert "Shifts change" not in first.messages[-1].content
+    assert material(second, "story") == {"2021-01-01": "A warning at the clinic."}
+    assert material(second, "earlier_events") == [f"2020-11-05: {scenario.HEART_SCARE}"]
+
+
+def test_the_examples_of_the_prompt_obey_its_rules() -> None:
+    *turns, _ = load_prompt(PROMPT).parts[1:]
+    for asked, replied in zip(turns[::2], turns[1::2], strict=True):
+        changes = json.loads(asked.text.partition("<state_changes>")[2].partition("</state_changes>")[0])
+        told = json.loads(replied.text)["events"]
+        assert sorted(name for event in told for name in event["states"]) == sorted(changes)
+        for event in told:
+            (day,) = {changes[name]["day"] for name in event["states"]}
+            text = TextInContext("event", event["event"], "en", variables=event["states"], day=date.fromisoformat(day))
+            assert blocking_faults(text) == []
+            assert 15 <= len(event["event"].split()) <= 45

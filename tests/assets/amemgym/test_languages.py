@@ -57,6 +57,23 @@ REFUSALS = {
 }
 
 
+SITUATIONS_TOLD_BACK = {
+    "en": "You have no oven at home, so use the pan. Both sides need four minutes.",
+    "zh": "因为你晚上上班，所以早上坐公交车去，路上可以睡一会儿。",
+    "ar": "خذ القطار في الصباح لأنك تعمل ليلا، ونم قليلا في الطريق.",
+    "de": "Nimm morgens den Zug, weil du nachts arbeitest, und schlaf unterwegs ein wenig.",
+    "es": "Ve a pie por la mañana, ya que vives cerca, y deja el coche para la compra.",
+    "fr": "Prends le train le matin, puisque tu travailles la nuit, et dors un peu en route.",
+    "hi": "सुबह की ट्रेन लो, क्योंकि तुम रात में काम करते हो, और रास्ते में थोड़ा सो लो।",
+    "it": "Vai a piedi la mattina, visto che vivi vicino, e lascia la macchina per la spesa.",
+    "ja": "あなたは夜に働いているので、朝の電車に乗って少し眠りましょう。",
+    "ko": "당신은 밤에 일하니까 아침 기차를 타고 조금 주무세요.",
+    "nl": "Neem 's ochtends de trein, omdat je 's nachts werkt, en slaap onderweg een beetje.",
+    "pt": "Vá a pé de manhã, já que você mora perto, e deixe o carro para as compras.",
+    "ru": "Поезжайте утром на поезде, поскольку вы работаете ночью, и поспите в дороге.",
+}
+
+
 def names_of(kind: TextKind, text: str, language: str, *own: str) -> set[str]:
     return {check.name for check, _ in faults(TextInContext(kind, text, language, own))}
 
@@ -77,6 +94,12 @@ def test_a_text_in_another_language_is_told(language: str) -> None:
 def test_refusals_are_found_in_the_language_and_in_english(language: str) -> None:
     assert "no_refusal" in names_of("answer", REFUSALS[language], language)
     assert "no_refusal" in names_of("answer", "As an AI language model I cannot help with that.", language)
+
+
+@pytest.mark.parametrize("language", SITUATIONS_TOLD_BACK)
+def test_an_answer_that_gives_the_askers_own_situation_as_a_reason_is_told(language: str) -> None:
+    assert "no_situation" in names_of("answer", SITUATIONS_TOLD_BACK[language], language)
+    assert "no_situation" not in names_of("answer", ANSWERS[language], language)
 
 
 @pytest.mark.parametrize(
@@ -136,13 +159,13 @@ DRAFTED: dict[str, dict[str, Any]] = {
 def test_questions_are_drafted_in_the_recipe_s_language_and_sent_back_in_english(language: str) -> None:
     infos = [{"info_type": name, "info_choices": choices} for name, choices in DRAFTED[language]["infos"]]
     asked, english = DRAFTED[language]["question"], "Which sport should I take up in the evenings of this week?"
-    replies = [{"questions": [{"question": text, "required_info": infos}]} for text in (english, asked)]
-    model = ScriptedModel({"questions/draft": replies})
+    first, second = ({"question": text, "required_info": infos} for text in (english, asked))
+    model = ScriptedModel({"questions/draft": [{"questions": [first]}], "questions/redraft": [{"q01": first}, {"q01": second}]})
     drafted = run(draft_questions(scenario.profile(), recipe=small_recipe(language=language), model=model))
 
     assert [(question.text, question.required_info[0].info_type) for question in drafted.questions] == [
         (asked, infos[0]["info_type"])
     ]
-    (objection,) = model.objections("questions/draft")
+    (objection,) = model.objections("questions/redraft")
     assert "write it in the language asked for" in objection
     assert f"Write everything in {LANGUAGES[language]}" in model.requests[0].messages[0].content

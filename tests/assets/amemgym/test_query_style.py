@@ -5,12 +5,14 @@ import pytest
 from assets.amemgym.session_queries.drafts import query_in_context
 from assets.text.text_checks import StyleCheck, TextInContext
 from tests.support import scenario
+from tests.support.small import START
 
-CHOICES = {"diet": ["eats_everything", "vegan"], "goal": ["first 5 km"]}
+CHOICES = {"diet": ["eats_everything", "vegan"], "goal": ["first 5 km"], "swims": ["weekly", "twice_weekly"]}
 
 
 def a_query(query: str, **exposed: str) -> TextInContext:
-    return query_in_context(query, exposed, name="Ada Number1", choices=CHOICES, recipe=scenario.recipe())
+    profile = scenario.profile(name="Ada Number1")
+    return query_in_context(query, exposed, day=START, profile=profile, choices=CHOICES, recipe=scenario.recipe())
 
 
 FINE = a_query("What should I cook this week?")
@@ -22,8 +24,6 @@ FINE = a_query("What should I cook this week?")
         ("Ada Number1, how do you train?", "Query 2 speaks of its own writer by name"),
         ("What does ADA NUMBER1 eat?", "Query 2 speaks of its own writer by name"),
         ("What are Ada's goals?", "Query 2 speaks of its own writer by name"),
-        ("I am one who eats everything. Ideas?", r"Query 2 spells the values \['eats_everything'\]"),
-        ("Is my first 5 km run far off?", r"Query 2 spells the values \['first 5 km'\]"),
     ],
 )
 def test_a_fault_of_style_is_named_with_the_number_of_its_query(query: str, message: str) -> None:
@@ -31,14 +31,34 @@ def test_a_fault_of_style_is_named_with_the_number_of_its_query(query: str, mess
         StyleCheck(1).check([FINE, a_query(query)])
 
 
+COPIED = {
+    "all words of a value": ("I am one who eats everything. Ideas?", {"diet": "eats_everything"}),
+    "the words in another order": ("My run of 5 km was my first. What next?", {"goal": "first 5 km"}),
+    "its only word": ("What would I cook as a vegan?", {"diet": "vegan"}),
+}
+ORDINARY = {
+    "a word of a longer value": ("I eat late. What is light?", {"diet": "eats_everything"}),
+    "a word between": ("Any study tip for my course?", {"material": "course_of_study"}),
+    "a brace": ("My knee brace chafes on the stairs. Ideas?", {"knee": "wears_a_knee_brace"}),
+    "the word of an alternative too": ("I swim weekly. What next?", {"swims": "weekly"}),
+    "the value of another variable": ("Is my first 5 km run far off?", {"diet": "vegan"}),
+}
+
+
+@pytest.mark.parametrize(("query", "exposed"), COPIED.values(), ids=COPIED)
+def test_a_value_whose_words_stand_together_is_copied(query: str, exposed: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"Query 1 has all words of \["):
+        StyleCheck(1).check([a_query(query, **exposed)])
+
+
+@pytest.mark.parametrize(("query", "exposed"), ORDINARY.values(), ids=ORDINARY)
+def test_an_ordinary_word_of_a_value_is_no_fault(query: str, exposed: dict[str, str]) -> None:
+    StyleCheck(1).check([a_query(query, **exposed)])
+
+
 @pytest.mark.parametrize("query", ["What would I cook as a vegan?", "My friend Adam Number1 eats. Everything fine?"])
 def test_words_that_anybody_may_use_are_no_fault(query: str) -> None:
     StyleCheck(9).check([a_query(query)])
-
-
-def test_a_single_word_counts_where_it_is_the_value_that_the_query_exposes() -> None:
-    with pytest.raises(ValueError, match=r"spells the values \['vegan'\]"):
-        StyleCheck(1).check([a_query("What would I cook as a vegan?", diet="vegan")])
 
 
 def test_a_fault_is_accepted_when_no_retries_are_left() -> None:
@@ -52,5 +72,5 @@ def test_a_fault_is_accepted_when_no_retries_are_left() -> None:
 def test_a_strict_check_never_accepts_what_a_rule_blocks() -> None:
     style = StyleCheck(0, strict=True)
     style.check([a_query("Why, Ada Number1, is that so?")])
-    with pytest.raises(ValueError, match="spells"):
-        style.check([a_query("I am one who eats everything. Ideas?")])
+    with pytest.raises(ValueError, match="has all words"):
+        style.check([a_query("I am one who eats everything. Ideas?", diet="eats_everything")])

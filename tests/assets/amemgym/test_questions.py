@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from assets.amemgym.questions import draft_questions
+from assets.amemgym.questions import draft_questions, find_choice_faults
 from assets.amemgym.records.question import QuestionSet
 from assets.records.base import ItemFailed
 from assets.text.languages import Language
 from tests.support import scenario
 from tests.support.coroutines import run
+from tests.support.honest_replies import material
 from tests.support.scripted_model import Reply, ScriptedModel
 from tests.support.small import small_recipe
 
@@ -19,7 +20,10 @@ PROMPT = "questions/draft"
 RECIPE = small_recipe(num_questions=2)
 INFOS = [{"info_type": "diet", "info_choices": ["vegan", "meat"]}, {"info_type": "goal", "info_choices": ["5 km", "10 km"]}]
 GOOD: dict[str, Any] = {
-    "questions": [{"question": "What to eat?", "required_info": INFOS}, {"question": "When to run?", "required_info": INFOS}]
+    "questions": [
+        {"question": "What to eat?", "required_info": INFOS},
+        {"question": "When to run?", "required_info": deepcopy(INFOS)},
+    ]
 }
 
 
@@ -51,7 +55,6 @@ def test_a_good_reply_makes_numbered_questions() -> None:
 
 
 FIRST = "questions.0.required_info"
-HOURS = {"info_type": "work_hours", "info_choices": ["8 hours", "12 hours"]}
 BAD = {
     "too few questions": (
         "questions",
@@ -69,11 +72,6 @@ BAD = {
     "equal choices": (f"{FIRST}.0.info_choices", ["Vegan", "vegan"], "choices of 'diet' read the same"),
     "a type called like one of its choices": (f"{FIRST}.0.info_type", "Vegan", "'Vegan' is one of its own choices"),
     "equal types": (f"{FIRST}.1.info_type", "diet", r"requires ['diet'] twice"),
-    "equal questions": ("questions.1.question", "what to  EAT?", "questions occur twice"),
-    "nearly equal questions": ("questions.1.question", "What to eat now?", "Questions 1 and 2 share nearly all their words"),
-    "bare levels": (f"{FIRST}.0.info_choices", ["low", "very_high"], "['low', 'very_high'] of 'diet' are bare levels"),
-    "levels of what the type is called": (f"{FIRST}.0.info_choices", ["no_diet", "strong_diet"], "of 'diet' are bare levels"),
-    "numbers of what the type counts": (f"{FIRST}.0", HOURS, "['8 hours', '12 hours'] of 'work_hours' are bare levels"),
     "no words": ("questions.1.question", " ", "questions.1.question: String should have at least 1"),
     "an endless name": (f"{FIRST}.0.info_type", "x" * 201, "at most 200 characters"),
 }
@@ -112,6 +110,99 @@ def test_choices_of_languages_that_join_words_may_be_one_word() -> None:
     assert pattern_of_choices("de", "Was soll ich essen?", "Wann soll ich laufen?") is None
 
 
-def test_a_level_beside_facts_may_stand_for_nothing_at_all() -> None:
-    _, model = drafted(changed(f"{FIRST}.0.info_choices", ["none", "a_dog"]))
-    assert model.objections(PROMPT) == []
+REDRAFT = "questions/redraft"
+SECOND = "questions.1.required_info.0"
+NEW: dict[str, Any] = {
+    "question": "Which shoes do I buy?",
+    "required_info": [
+        {"info_type": "trail", "info_choices": ["forest_path", "town_park"]},
+        {"info_type": "goal", "info_choices": ["5 km", "10 km"]},
+    ],
+}
+HOURS = {"info_type": "work_hours", "info_choices": ["8 hours", "12 hours"]}
+FAULTY = {
+    "equal questions": ("questions.1.question", "what to  EAT?", "shares nearly all its words with 'What to eat?'"),
+    "nearly equal questions": ("questions.1.question", "What to eat now?", "shares nearly all its words with 'What to eat?'"),
+    "a question that spells a choice": ("questions.1.question", "How do I train for 10 km?", "spells the values ['10 km']"),
+    "a bare level": (f"{SECOND}.info_choices", ["tea_only", "very_high"], "'very_high' of 'diet' is a bare level"),
+    "a level of what the type is called": (f"{SECOND}.info_choices", ["tea_only", "strong_diet"], "is a bare level"),
+    "a number of what the type counts": (SECOND, HOURS, "'12 hours' of 'work_hours' is a bare level"),
+    "a negation": (f"{SECOND}.info_choices", ["no_knee_treatment", "wears_a_brace"], "'no_knee_treatment' of 'diet' says that"),
+    "what nobody has": (f"{SECOND}.info_choices", ["nobody_yet", "with_a_friend"], "'nobody_yet' of 'diet' says that"),
+    "what works": (f"{SECOND}.info_choices", ["home_oven_works", "small_oven"], "'home_oven_works' of 'diet' says that"),
+    "what is in order": (
+        f"{SECOND}.info_choices",
+        ["smoker_in_working_order", "kettle_grill"],
+        "says that something is not so",
+    ),
+    "what is as usual": (f"{SECOND}.info_choices", ["usual_hours", "night_shifts"], "'usual_hours' of 'diet' says that"),
+    "what stays the same": (f"{SECOND}.info_choices", ["the same flat", "a new house"], "'the same flat' of 'diet' says that"),
+    "a value of the profile": (
+        f"{SECOND}.info_choices",
+        ["bakes_rye_bread", "bakes_cake"],
+        "'bakes_rye_bread' of 'diet' stands in",
+    ),
+}
+
+
+def redrafted(reply: dict[str, Any], *replies: Reply) -> tuple[QuestionSet, ScriptedModel]:
+    """What is made of a draft and of replies to the request for its second question anew."""
+    model = ScriptedModel({PROMPT: [reply], REDRAFT: replies or [{"q02": NEW}]})
+    profile = scenario.profile(formatted_str="Name: Ana Ruiz\nAbout: Every Sunday she bakes bread of rye.")
+    return run(draft_questions(profile, recipe=RECIPE, model=model)), model
+
+
+@pytest.mark.parametrize(("path", "value", "told"), FAULTY.values(), ids=FAULTY)
+def test_a_question_with_a_fault_is_drafted_anew_and_no_other(path: str, value: object, told: str) -> None:
+    record, model = redrafted(changed(path, value))
+    assert [question.text for question in record.questions] == ["What to eat?", "Which shoes do I buy?"]
+    assert len(model.asked(PROMPT)) == 1
+    (request,) = model.asked(REDRAFT)
+    refused = material(request, "questions")
+    assert list(refused) == ["q02"]
+    assert told in " ".join(refused["q02"]["faults"])
+    others = {"What to eat?": {"diet": ["vegan", "meat"], "goal": ["5 km", "10 km"]}}
+    assert material(request, "other_questions") == others
+
+
+def found(value: str) -> bool:
+    return any(find_choice_faults("habit", [value], profile=scenario.profile(), recipe=RECIPE))
+
+
+NOT_ABSENT = ["spouse_works_nights", "works_from_home", "usually_alone", "nonstop_travel", "notebook_on_paper", "cannot_decide"]
+
+
+@pytest.mark.parametrize("value", NOT_ABSENT)
+def test_a_value_that_only_looks_like_an_absence_is_let_through(value: str) -> None:
+    assert not found(value)
+
+
+@pytest.mark.parametrize(
+    ("language", "value"),
+    [("de", "kein_auto"), ("fr", "sans_voiture"), ("es", "sin_coche"), ("ru", "без_машины"), ("nl", "geen_auto")],
+)
+def test_an_absence_is_found_in_other_languages(language: Language, value: str) -> None:
+    recipe = small_recipe(language=language)
+    assert any(find_choice_faults("way", [value], profile=scenario.profile(), recipe=recipe))
+
+
+TAKEN = {"info_type": "Diet", "info_choices": ["fish", "bread"]}
+BAD_ANEW = {
+    "another question's type with other choices": (TAKEN, "'Diet' stands for information of another question"),
+    "a value of absence": ({"info_type": "pet", "info_choices": ["no_pet", "a_cat"]}, "'no_pet' of 'pet' says that"),
+}
+
+
+@pytest.mark.parametrize(("info", "told"), BAD_ANEW.values(), ids=BAD_ANEW)
+def test_a_new_question_that_breaks_a_rule_is_sent_back(info: dict[str, Any], told: str) -> None:
+    bad = {**NEW, "required_info": [info, NEW["required_info"][1]]}
+    record, model = redrafted(changed("questions.1.question", "What to eat now?"), {"q02": bad}, {"q02": NEW})
+    assert record.questions[1].text == NEW["question"]
+    assert told in model.objections(REDRAFT)[0]
+
+
+def test_a_new_question_may_share_information_with_its_choices() -> None:
+    shared = {**NEW, "required_info": [INFOS[0], NEW["required_info"][0]]}
+    record, model = redrafted(changed("questions.1.question", "What to eat now?"), {"q02": shared})
+    assert record.questions[1].required_info[0].info_choices == ("vegan", "meat")
+    assert model.objections(REDRAFT) == []

@@ -17,6 +17,7 @@ from assets.recipe.amemgym import PoolSpec
 from assets.recipe.loading import RecipeError
 from tests.support.small import persona, persona_row, small_recipe
 
+OWN_SQL = pytest.mark.slow  # it runs in a process
 Rows = Sequence[dict[str, object]]
 TWENTY = [persona_row(number, sex="Female" if number % 4 else "Male") for number in range(20)]
 
@@ -84,6 +85,7 @@ def test_strata_are_drawn_in_proportion_to_their_sizes(tmp_path: Path) -> None:
         assert len(men.intersection(found)) == count // 4
 
 
+@OWN_SQL
 @pytest.mark.parametrize("end", [" -- and nobody else", ";\n"], ids=["a comment", "a semicolon"])
 def test_the_recipes_own_sql_says_who_is_eligible(tmp_path: Path, end: str) -> None:
     query = f"SELECT uuid FROM pool WHERE sex = 'Male'{end}"
@@ -91,12 +93,14 @@ def test_the_recipes_own_sql_says_who_is_eligible(tmp_path: Path, end: str) -> N
     assert Counter(found) == Counter(str(row["uuid"]) for row in TWENTY if row["sex"] == "Male")
 
 
+@OWN_SQL
 def test_the_recipes_own_sql_sees_further_columns_too(tmp_path: Path) -> None:
     rows = [{**row, "height": number, "note": None} for number, row in enumerate(TWENTY)]
     query = "SELECT uuid FROM pool WHERE height = 3 AND age > 20 AND note IS NULL"
     assert drawn(jsonl(tmp_path / "p.jsonl", rows), count=1, pool={"strategy": "sql", "query": query}) == [rows[3]["uuid"]]
 
 
+@OWN_SQL
 @pytest.mark.parametrize(
     ("query", "told"),
     [
@@ -132,6 +136,7 @@ def test_sql_that_reaches_beyond_the_pool_is_refused(tmp_path: Path, query: str,
     assert pool.read_bytes() == before
 
 
+@OWN_SQL
 def test_sql_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_query, "SQL_SECONDS", 5.0)
     query = "SELECT range::VARCHAR AS uuid FROM range(99999999999) ORDER BY random()"
@@ -139,6 +144,7 @@ def test_sql_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
         drawn(jsonl(tmp_path / "p.jsonl"), count=1, pool={"strategy": "sql", "query": query})
 
 
+@OWN_SQL
 @pytest.mark.parametrize("value", ["repeat('x', 1000000000)", "repeat(uuid, 2000000)"], ids=["one", "many"])
 def test_large_values_made_inside_the_sql_take_little_memory(tmp_path: Path, value: str) -> None:
     query = f"SELECT uuid FROM pool WHERE length({value}) > 3"
@@ -149,6 +155,7 @@ def test_large_values_made_inside_the_sql_take_little_memory(tmp_path: Path, val
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1_200_000
 
 
+@OWN_SQL
 def test_a_second_statement_cannot_overwrite_the_pool(tmp_path: Path) -> None:
     pool = jsonl(tmp_path / "p.jsonl")
     before = pool.read_bytes()

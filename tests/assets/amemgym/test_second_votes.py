@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from assets.amemgym.events import elaborate_events
+from assets.amemgym.schema_gate import CHECKS
 from assets.amemgym.state_schema import pass_judges
 from assets.llm.ports import ModelRequest
 from pipelines.resources.cache.reply_cache import request_key
@@ -34,7 +35,7 @@ def asked_twice(prompt: str) -> tuple[ModelRequest, ModelRequest]:
     return first, second
 
 
-PROMPTS = ("answers/check", "answers/choose", "session_queries/probe", "state_schema/check", "state_trajectory/check")
+PROMPTS = ("answers/check", "answers/choose", "session_queries/probe", "state_trajectory/check", *CHECKS)
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
@@ -57,7 +58,7 @@ def test_a_second_vote_has_texts_and_parts_of_a_case_in_the_other_order() -> Non
 
 def test_a_judge_that_slips_on_one_wording_accepts_nothing_by_itself() -> None:
     def slipping(request: ModelRequest) -> object:
-        reworded = "Go by exclusion" in request.messages[0].content
+        reworded = "Go through the situations" in request.messages[0].content
         if reworded:
             return honest(request)
         return dict.fromkeys(material(request, "cases"), 1)

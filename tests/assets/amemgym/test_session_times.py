@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from assets.amemgym.records.state import TrajectoryPeriod
 from assets.amemgym.session_queries.stage import session_times
-from assets.amemgym.state_trajectory.stage import period_dates
+from assets.amemgym.state_trajectory.days import period_dates
 from tests.support.small import small_recipe
 
 
@@ -37,7 +37,9 @@ def test_times_lie_inside_the_period_by_day_and_strictly_increase(
 
 def test_users_periods_and_seeds_have_times_of_their_own() -> None:
     def drawn(index: int = 1, user_id: str = "u", seed: int = 1) -> object:
-        period = TrajectoryPeriod(index=index, start=date(2020, 1, 1), end=date(2020, 4, 1), summary=None, updates=(), state={})
-        return session_times(small_recipe(seed=seed), period, count=3, user_id=user_id)[0]
+        recipe = small_recipe(seed=seed)
+        start, end = period_dates(recipe, index)
+        period = TrajectoryPeriod(index=index, start=start, end=end, summary=None, updates=(), state={})
+        return session_times(recipe, period, count=3, user_id=user_id)[0]
 
     assert len({drawn(), drawn(index=2), drawn(user_id="v"), drawn(seed=2)}) == 4

@@ -1,5 +1,6 @@
 """Every drafted type becomes part of exactly one variable, and merged ones share one set of choices."""
 
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import ItemFailed
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import by_number, honest, material, nothing_against_schema
+from tests.support.honest_replies import by_number, decided_by_all, honest, material
 from tests.support.scripted_model import Reply, ScriptedModel
 from tests.support.small import small_recipe
 from validation.amemgym.state_schema import schema_passed_its_gate
@@ -153,76 +154,128 @@ def test_a_user_whose_types_are_never_mapped_is_given_up() -> None:
         refined({name: SAME[name] for name in ("diet", "goal", "food")})
 
 
-JUDGE, REWORD = "state_schema/check", "state_schema/reword"
+TOLD, CHOICES, PAIRS = "state_schema/check_told", "state_schema/check_choices", "state_schema/check_pairs"
+ITSELF, QUESTIONS, REDRAFT = "state_schema/check_profile", "state_schema/check_questions", "questions/redraft"
+BECAUSE = "He is allergic to it."
 
 
-def finding(**found: Any) -> Reply:
-    """An honest verdict but for what is given, choices by variable. `undecided`: numbers of questions that no set decides."""
-    undecided: list[str] = found.pop("undecided", [])
-    denied, exclusive, stated = found.pop("denied", {}), found.pop("exclusive", ()), found.pop("stated", {})
+def with_reasons(key: str, values: dict[str, str]) -> Reply:
+    """A judge's reply that names these values under the key, choices by variable."""
 
     def answer(request: ModelRequest) -> object:
-        verdict: dict[str, Any] = {**nothing_against_schema(request), **found}
-        for number in undecided:
-            verdict["decided_by"][number] = []
-        because = "He is allergic to it."
-        verdict["denied"] = [{"choice": number, "because": because} for number in by_number(request, denied)]
-        verdict["exclusive"] = [by_number(request, pair) for pair in exclusive]
-        verdict["stated"] = by_number(request, stated)
-        return verdict
+        rows = [{"choice": number, "because": BECAUSE} for number in by_number(request, values)]
+        whole: dict[str, list[object]] = {}
+        if request.labels.prompt == TOLD:
+            whole = {"denied": [], "announced": [], "stated": []}
+        return {**whole, key: rows}
 
     return answer
 
 
-NOTHING = finding()
-DENIED = finding(denied={"diet": "x"})
+def stating(values: dict[str, str]) -> Reply:
+    return lambda request: {"denied": [], "announced": [], "stated": by_number(request, values)}
 
 
-def judged(
-    *verdicts: Reply, unify: list[Reply] | None = None, reword: list[Reply] | None = None, **gates: Any
-) -> tuple[JudgedSchema, ScriptedModel]:
-    replies = {JUDGE: verdicts, UNIFY: unify or [{"diet": ["y", "z"]}], REWORD: reword or [{"q02": "Which sport?"}]}
+def excluding(*pairs: dict[str, str]) -> Reply:
+    return lambda request: {"exclusive": [by_number(request, pair) for pair in pairs]}
+
+
+def undecided(number: str) -> Reply:
+    return lambda request: {**decided_by_all(request), number: []}
+
+
+def anew(question: str, *infos: tuple[str, tuple[str, str]]) -> dict[str, object]:
+    rows = [{"info_type": name, "info_choices": list(choices)} for name, choices in infos]
+    return {"question": question, "required_info": rows}
+
+
+DENIED = with_reasons("denied", {"diet": "x"})
+FISH = anew("Which fish?", ("fish", ("trout", "eel")), ("goal", ("x", "y")))
+SPORT = anew("Which sport?", ("club", ("rowing", "judo")), ("time", ("x", "y")))
+
+
+def judged(replies: dict[str, list[Reply]], **gates: Any) -> tuple[JudgedSchema, ScriptedModel]:
     model = ScriptedModel({REFINE: [SAME], **replies})
     one_vote = {"votes": 1, "votes_needed": 1, "max_refinements": 1, "max_redrafts": 0, "max_reasks": 1}
     recipe = small_recipe(num_questions=2, gates={**one_vote, **gates})
     return run(refine_schema(scenario.profile(), PLAIN, recipe=recipe, model=model)), model
 
 
-def test_a_choice_that_the_profile_denies_gets_another_in_its_place() -> None:
-    schema, model = judged(DENIED, NOTHING)
-    assert schema.choices == {"diet": ["y", "z"], "goal": ["x", "y"], "food": ["x", "y"], "time": ["x", "y"]}
-    assert material(model.asked(UNIFY)[0], "denied") == {"diet": {"x": "He is allergic to it."}}
-    assert material(model.asked(UNIFY)[0], "conflicts") == {"diet": [{"question": "What about 0?", "info_choices": ["x", "y"]}]}
-    assert [(vote.reading, vote.accepted) for vote in schema.gate_records] == [
-        ({"diet": "x: He is allergic to it."}, False),
-        ({}, True),
-    ]
+FAILING: dict[str, tuple[str, Reply]] = {
+    "denied": (TOLD, DENIED),
+    "announced": (TOLD, with_reasons("announced", {"diet": "x"})),
+    "failing beside the others": (CHOICES, with_reasons("failing", {"diet": "x"})),
+}
 
 
-def test_a_denied_choice_that_stays_is_sent_back_to_the_writer() -> None:
-    _, model = judged(DENIED, NOTHING, unify=[{"diet": [" X", "y"]}, {"diet": ["y", "z"]}])
-    assert "The profile denies ['x'] of 'diet'" in model.objections(UNIFY)[0]
+@pytest.mark.parametrize(("judge", "verdict"), FAILING.values(), ids=FAILING)
+def test_a_question_whose_choice_fails_is_drafted_anew_and_no_other(judge: str, verdict: Reply) -> None:
+    schema, model = judged({judge: [verdict, honest], REDRAFT: [{"q01": FISH}]})
+    assert schema.choices == {"fish": ["trout", "eel"], "goal": ["x", "y"], "food": ["x", "y"], "time": ["x", "y"]}
+    assert [question.text for question in schema.questions] == ["Which fish?", "What about 1?"]
+    assert [variable.merged_from for variable in schema.variables] == [("diet",), ("goal",), ("food",), ("time",)]
+    (request,) = model.asked(REDRAFT)
+    assert material(request, "questions") == {
+        "q01": {
+            "question": "What about 0?",
+            "required_info": {"diet": ["x", "y"], "goal": ["x", "y"]},
+            "faults": [f"'x' of 'diet': {BECAUSE}"],
+        }
+    }
+    assert material(request, "other_questions") == {"What about 1?": {"food": ["x", "y"], "time": ["x", "y"]}}
+    assert [(vote.reading, vote.accepted) for vote in schema.gate_records] == [({"diet": f"x: {BECAUSE}"}, False), ({}, True)]
+
+
+def test_questions_that_share_a_choice_that_fails_are_drafted_anew_together() -> None:
+    merged = {**SAME, "diet": "meals", "food": "meals"}
+    replies = {TOLD: [with_reasons("denied", {"meals": "x"}), honest], REDRAFT: [{"q01": FISH, "q02": SPORT}]}
+    model = ScriptedModel({REFINE: [merged], **replies})
+    recipe = small_recipe(num_questions=2, gates={"votes": 1, "votes_needed": 1})
+    schema = run(refine_schema(scenario.profile(), PLAIN, recipe=recipe, model=model))
+    assert {variable.name: variable.merged_from for variable in schema.variables} == {
+        "fish": ("diet",),
+        "goal": ("goal",),
+        "club": ("food",),
+        "time": ("time",),
+    }
+
+
+def test_each_judge_is_asked_one_thing() -> None:
+    _, model = judged({})
+    shown = {
+        TOLD: {"user_profile", "state_choices"},
+        CHOICES: {"state_choices"},
+        PAIRS: {"state_choices"},
+        ITSELF: {"user_profile"},
+        QUESTIONS: {"questions", "state_choices", "variable_sets"},
+    }
+    for prompt, tags in shown.items():
+        (request,) = model.asked(prompt)
+        assert set(re.findall(r"^<(\w+)>$", request.messages[-1].content, re.MULTILINE)) == tags
 
 
 def test_a_user_whose_profile_always_denies_something_is_given_up() -> None:
+    again = anew("Which fish?", ("diet", ("x", "z")), ("goal", ("x", "y")))
     with pytest.raises(ItemFailed, match="No draft of schema passed the schema gate in 2 readings"):
-        judged(DENIED, finding(denied={"goal": "x"}))
+        judged({TOLD: [DENIED, DENIED], REDRAFT: [{"q01": again}]})
 
 
 def test_states_that_any_judge_finds_to_exclude_each_other_are_kept_with_the_schema() -> None:
     pairs = [{"diet": "x", "time": "y"}, {"goal": "x", "food": "y"}]
-    verdicts = [finding(exclusive=[pair]) for pair in pairs]
-    schema, _ = judged(*verdicts, votes=2, votes_needed=2)
+    schema, _ = judged({PAIRS: [excluding(pair) for pair in pairs]}, votes=2, votes_needed=2)
     assert list(schema.exclusive) == pairs
     assert schema.excluded({"diet": "x", "goal": "y", "time": "y"}) == [pairs[0]]
 
 
-def test_a_question_that_its_variables_do_not_decide_is_worded_anew_and_read_again() -> None:
-    schema, model = judged(finding(undecided=["2"]), NOTHING)
+def test_a_question_that_its_variables_do_not_decide_is_drafted_anew_and_read_again() -> None:
+    schema, model = judged({QUESTIONS: [undecided("2"), honest], REDRAFT: [{"q02": SPORT}]})
     assert [question.text for question in schema.questions] == ["What about 0?", "Which sport?"]
-    shown = {"q02": {"question": "What about 1?", "variables": {"food": ["x", "y"], "time": ["x", "y"]}}}
-    assert material(model.asked(REWORD)[0], "questions") == shown
-    assert [list(material(request, "questions").values()) for request in model.asked(JUDGE)] == [
+    assert [question.required_info for question in schema.questions] == [("diet", "goal"), ("club", "time")]
+    (request,) = model.asked(REDRAFT)
+    assert material(request, "questions")["q02"]["faults"] == [
+        "A reader found no advice that depends on all of its information."
+    ]
+    assert [list(material(request, "questions").values()) for request in model.asked(QUESTIONS)] == [
         ["What about 0?", "What about 1?"],
         ["What about 0?", "Which sport?"],
     ]
@@ -236,35 +289,29 @@ def test_a_question_that_another_sets_variables_decide_is_refused() -> None:
     def swapped(request: ModelRequest) -> object:
         """The first question hinges on what the second needs, and the other way round."""
         of_diet, of_food = (1, 2) if "diet" in material(request, "variable_sets")["1"] else (2, 1)
-        return {**nothing_against_schema(request), "decided_by": {"1": [of_food], "2": [of_diet]}}
+        return {"1": [of_food], "2": [of_diet]}
 
     with pytest.raises(ItemFailed) as given_up:
-        judged(swapped, reword=[{"q01": "Which meal?", "q02": "Which sport?"}])
+        judged({QUESTIONS: [swapped]}, max_refinements=0)
     assert {tuple(vote.reading) for vote in given_up.value.gate_records} == {("q01", "q02")}
 
 
-def test_new_words_that_repeat_another_question_are_sent_back() -> None:
-    _, model = judged(finding(undecided=["2"]), NOTHING, reword=[{"q02": "What about 0?"}, {"q02": "Which sport?"}])
-    assert "Questions 1 and 2 share nearly all their words" in model.objections(REWORD)[0]
-
-
 def test_a_user_whose_profile_contradicts_itself_is_given_up_and_nothing_is_written() -> None:
-    model = ScriptedModel({REFINE: [SAME], JUDGE: [finding(profile=["She is 41 and 78."])]})
+    model = ScriptedModel({REFINE: [SAME], ITSELF: [{"contradictions": ["She is 41 and 78."]}]})
     with pytest.raises(ItemFailed, match="She is 41 and 78"):
         run(refine_schema(scenario.profile(), PLAIN, recipe=RECIPE, model=model))
-    assert (model.asked(REWORD), model.asked(UNIFY)) == ([], [])
+    assert (model.asked(REDRAFT), model.asked(UNIFY)) == ([], [])
 
 
 def test_what_all_votes_take_from_the_profile_is_kept_unless_it_excludes_itself() -> None:
-    first = finding(stated={"diet": "x", "goal": "x", "time": "y"})
-    second = finding(stated={"diet": "x", "food": "y", "time": "y"})
-    schema, _ = judged(first, second, votes=2, votes_needed=2)
+    votes = [stating({"diet": "x", "goal": "x", "time": "y"}), stating({"diet": "x", "food": "y", "time": "y"})]
+    schema, _ = judged({TOLD: votes}, votes=2, votes_needed=2)
     assert schema.stated == {"diet": "x", "time": "y"}
-    impossible = finding(stated={"diet": "x", "goal": "x"}, exclusive=[{"diet": "x", "goal": "x"}])
-    schema, _ = judged(impossible)
+    impossible = {"diet": "x", "goal": "x"}
+    schema, _ = judged({TOLD: [stating(impossible)], PAIRS: [excluding(impossible)]})
     assert schema.stated == {}
 
 
 def test_nobody_judges_the_choices_where_the_recipe_wants_none() -> None:
-    schema, model = judged(NOTHING, consistency=False)
-    assert (model.asked(JUDGE), schema.gate_records) == ([], ())
+    schema, model = judged({}, consistency=False)
+    assert (model.asked(TOLD), schema.gate_records) == ([], ())

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.amemgym.state_trajectory.stage import period_dates
+from assets.amemgym.state_trajectory.days import change_days, message_days, period_dates
+from assets.engine.seeded_random import SeededRandom
 from assets.records.base import ItemFailed
-from tests.assets.amemgym.evolved_states import FIRST, INITIAL, RETELL, SECOND, STORY, UPDATE, evolved, moved
+from tests.assets.amemgym.evolved_states import FIRST, INITIAL, RETELL, SECOND, STORY, UPDATE, evolved, moved, with_days
 from tests.support import scenario
 from tests.support.honest_replies import known_of_variables, material, may_become
 from tests.support.scenario import CHOICES, DIET, EVENINGS, GOAL
@@ -18,7 +19,7 @@ from tests.support.small import excluding, small_recipe
 
 def test_the_examples_replies_make_the_examples_trajectory() -> None:
     trajectory, model = evolved({INITIAL: [FIRST], UPDATE: STORY})
-    assert trajectory == scenario.trajectory()
+    assert trajectory == with_days(scenario.trajectory(), scenario.recipe())
     assert [request.labels.prompt for request in model.requests] == [INITIAL, UPDATE, UPDATE]
 
 
@@ -27,7 +28,8 @@ def test_every_period_knows_what_happened_before() -> None:
     request = model.asked(UPDATE)[1]
     state = known_of_variables(request)
     assert {name: own["now"] for name, own in state.items()} == SECOND
-    assert {name: own.get("changes", 0) for name, own in state.items()} == {DIET: 1, GOAL: 1, EVENINGS: 0}
+    assert {name: own["earlier"] for name, own in state.items()} == {DIET: [FIRST[DIET]], GOAL: [FIRST[GOAL]], EVENINGS: []}
+    assert material(request, "story") == {"2021-01-01": "A warning at the clinic."}
     assert material(request, "period") == {"step": 2, "steps": 2, "from": "2021-01-01", "to": "2021-04-01"}
 
 
@@ -83,7 +85,7 @@ BAD = {
 @pytest.mark.parametrize(("reply", "told"), BAD.values(), ids=BAD)
 def test_illegal_updates_are_sent_back(reply: dict[str, Any], told: str) -> None:
     trajectory, model = evolved({INITIAL: [FIRST], UPDATE: [reply, *STORY]})
-    assert trajectory == scenario.trajectory()
+    assert trajectory == with_days(scenario.trajectory(), scenario.recipe())
     assert told in model.objections(UPDATE)[0]
 
 
@@ -104,11 +106,11 @@ def test_of_changes_that_stay_too_many_as_many_as_may_change_are_kept_and_told_o
     assert "Everything changed" not in model.asked(RETELL)[0].messages[-1].content
 
 
-def test_a_summary_that_spells_a_value_is_told_anew_and_the_changes_stay() -> None:
-    spelled = moved("She settled on a half-marathon (21,1 km).", **{GOAL: SECOND[GOAL], DIET: SECOND[DIET]})
+def test_a_summary_with_a_fault_is_told_anew_and_the_changes_stay() -> None:
+    faulty = moved("She settled on [her new goal].", **{GOAL: SECOND[GOAL], DIET: SECOND[DIET]})
     told = {"period_summary": "A warning at the clinic."}
-    trajectory, model = evolved({INITIAL: [FIRST], UPDATE: [spelled, STORY[1]], RETELL: [told]})
-    assert trajectory == scenario.trajectory()
+    trajectory, model = evolved({INITIAL: [FIRST], UPDATE: [faulty, STORY[1]], RETELL: [told]})
+    assert trajectory == with_days(scenario.trajectory(), scenario.recipe())
     assert len(model.asked(UPDATE)) == 2
     assert model.objections(UPDATE) == []
 
@@ -125,3 +127,19 @@ def test_the_dates_of_periods_chain(start: date, months: int, index: int) -> Non
 def test_a_period_from_the_last_of_a_month_ends_in_the_right_month() -> None:
     recipe = small_recipe(start_date=date(2020, 11, 30), num_months_per_period=3)
     assert [period_dates(recipe, index)[1] for index in (1, 2)] == [date(2021, 2, 28), date(2021, 5, 30)]
+
+
+@given(st.dates(date(1990, 1, 1), date(2090, 1, 1)), st.integers(1, 24), st.integers(1, 20), st.integers())
+def test_changes_and_the_messages_about_them_lie_inside_their_period_in_this_order(
+    start: date, months: int, index: int, seed: int
+) -> None:
+    recipe = small_recipe(start_date=start, num_months_per_period=months, seed=abs(seed) % 1000)
+    first, end = period_dates(recipe, index)
+    days = change_days(scenario.schema(), recipe, index)
+    assert days[DIET] == days[GOAL]  # one question needs both, so that one event may change both
+    told = sorted(days.values())
+    written = message_days(told, end=end, rng=SeededRandom(seed))
+    assert first < told[0]
+    assert written[-1] < end
+    assert written == sorted(written)
+    assert all(2 <= (message - event).days <= 10 for event, message in zip(told, written, strict=True))

@@ -50,8 +50,8 @@ def test_an_event_out_of_which_its_values_are_read_is_kept() -> None:
 
 @pytest.mark.parametrize(
     "tells",
-    [{GOAL: FIRST[GOAL]}, {DIET: FIRST[DIET]}, {DIET: SECOND[DIET], EVENINGS: FIRST[EVENINGS]}],
-    ids=["another variable", "the old value", "an unchanged variable"],
+    [{GOAL: FIRST[GOAL]}, {DIET: FIRST[DIET]}, {DIET: SECOND[DIET], EVENINGS: THIRD[EVENINGS]}],
+    ids=["another variable", "the old value", "a change that did not happen"],
 )
 def test_an_event_that_tells_something_else_is_told_anew(tells: dict[str, str]) -> None:
     record, model = events_with(judged(1, tells), honest)
@@ -60,6 +60,12 @@ def test_an_event_that_tells_something_else_is_told_anew(tells: dict[str, str]) 
         ("e01-01", 1),
         ("e01-02", 0),
     ]
+
+
+def test_an_event_may_tell_what_is_as_before() -> None:
+    record, model = events_with(judged(1, {DIET: SECOND[DIET], EVENINGS: FIRST[EVENINGS]}))
+    assert record.gate_records[0].reading == record.gate_records[0].target == {DIET: SECOND[DIET]}
+    assert model.asked(REFINE) == []
 
 
 def test_a_reading_of_two_choices_of_one_variable_is_asked_for_again() -> None:
@@ -117,7 +123,7 @@ def test_a_summary_may_tell_what_holds_and_nothing_else() -> None:
     assert material(asked, "reading") == {DIET: FIRST[DIET]}
     assert material(asked, "summary") == "A warning at the clinic."
     assert trajectory.periods[1].summary == "Life went on after all."
-    assert trajectory.periods[1].updates == scenario.trajectory().periods[1].updates
+    assert trajectory.periods[1].changed == scenario.trajectory().periods[1].changed
 
 
 def test_a_summary_has_to_tell_of_the_changes_of_its_own_period() -> None:

@@ -6,18 +6,18 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from assets.amemgym.records.rows import SessionRow
-from assets.amemgym.tables import TABLES, table_rows
+from assets.amemgym.tables import TABLES
 from assets.records.base import Record
 from assets.records.columnar import arrow_schema, from_table, to_table
 from assets.records.common_tables import failure_row
+from assets.records.flat_tables import rows_of_tables
 from tests.support import gate_votes, scenario
 
 
 def rows() -> dict[str, Sequence[Record]]:
     failures = [gate_votes.failure()]
     return {
-        **table_rows(scenario.episode()),
+        **rows_of_tables(TABLES, scenario.episode()),
         "gate_records": gate_votes.vote_rows(
             [(scenario.USER_ID, gate_votes.gate_records())], failures, released={scenario.USER_ID}
         ),
@@ -55,13 +55,13 @@ def test_rows_come_back_from_arrow_as_they_were(name: str) -> None:
 
 
 def test_dictionaries_are_lists_of_key_and_value() -> None:
-    schema: Any = arrow_schema(SessionRow)
+    schema: Any = arrow_schema(TABLES["sessions"].row)
     kind = schema.field("exposed_states").type
     assert kind == pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
 
 
 def test_a_state_row_tells_what_a_period_changed() -> None:
-    states: Any = table_rows(scenario.episode())["states"]
+    states: Any = rows_of_tables(TABLES, scenario.episode())["states"]
     found = {(row.period, row.variable): (row.old_value, row.value, row.update_count) for row in states}
     assert found[0, scenario.DIET] == (None, "eats everything", 0)
     assert found[1, scenario.DIET] == ("eats everything", "vegetarian", 1)
@@ -69,7 +69,7 @@ def test_a_state_row_tells_what_a_period_changed() -> None:
 
 
 def test_the_merged_variable_keeps_its_origins() -> None:
-    variables: Any = table_rows(scenario.episode())["state_variables"]
+    variables: Any = rows_of_tables(TABLES, scenario.episode())["state_variables"]
     assert [row.merged_from for row in variables if row.variable == scenario.GOAL] == [("running_goal", "fitness target")]
 
 

@@ -5,6 +5,8 @@ import re
 from collections import Counter
 from datetime import date
 from functools import partial
+from math import prod
+from statistics import fmean
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,7 @@ from pydantic import ValidationError
 
 from assets.amemgym.records.state import StateUpdate, TrajectoryPeriod
 from assets.amemgym.state_trajectory.constraints import TrajectoryConstraints
-from assets.amemgym.state_trajectory.quality import golden_change_share, periods_held
+from assets.amemgym.state_trajectory.quality import golden_change_share, ping_pongs
 from assets.llm.ports import ModelRequest
 from assets.recipe.policies import GatePolicy
 from tests.assets.amemgym.evolved_states import FIRST, INITIAL, SECOND, STORY, THIRD, UPDATE, evolved, moved
@@ -79,6 +81,14 @@ def test_variables_that_have_never_changed_are_named_when_time_runs_short() -> N
     assert trajectory.periods[2].updates[0].variable == "b"
 
 
+def test_a_variable_that_a_model_never_changes_stays_as_it_is_and_the_others_change() -> None:
+    recipe = small_recipe(num_periods=2, num_changes_per_period=1, max_changes_per_state=2)
+    schema = schema_of({name: ["x", "y", "z"] for name in "ab"})
+    trajectory, model = evolved({UPDATE: [moved(a="y"), *[moved(a="z")] * 4]}, recipe=recipe, schema=schema)
+    assert "which have never changed, at least 1 must change now" in model.objections(UPDATE)[0]
+    assert [[update.variable for update in period.updates] for period in trajectory.periods] == [[], ["a"], ["a"]]
+
+
 QUESTIONS = schema_of({name: ["x", "y", "z"] for name in "abcdefgh"})
 
 
@@ -108,29 +118,16 @@ def test_a_wanted_share_is_not_insisted_on() -> None:
     assert [update.variable for update in trajectory.periods[1].updates] == ["a"]
 
 
-@pytest.mark.parametrize("held", [1, 2, 3])
-def test_in_so_many_periods_in_a_row_each_question_keeps_a_value(held: int) -> None:
-    recipe = small_recipe(
-        num_questions=4,
-        num_periods=8,
-        num_changes_per_period=2,
-        max_changes_per_state=4,
-        min_periods_held=held,
-        gates=GatePolicy(max_reasks=3),
-    )
-    required = [question.required_info for question in QUESTIONS.questions]
-    for seed in range(5):
-        trajectory, _ = evolved({UPDATE: [partial(erratic, rng=random.Random(seed))]}, recipe=recipe, schema=QUESTIONS)
-        for index, longest in periods_held(trajectory.periods, required):
-            assert longest >= min(index, held)
-        assert min(len(period.updates) for period in trajectory.periods[1:]) >= recipe.fewest_changes
-
-
-def test_a_period_has_its_changes_also_where_no_value_can_be_held() -> None:
-    recipe = small_recipe(num_questions=2, num_periods=4, num_changes_per_period=1, min_periods_held=4, max_changes_per_state=2)
-    shared = schema_of({name: ["x", "y", "z"] for name in "ab"})
-    trajectory, _ = evolved({UPDATE: [partial(erratic, rng=random.Random(1))]}, recipe=recipe, schema=shared)
-    assert [len(period.updates) for period in trajectory.periods[1:]] == [1, 1, 1, 1]
+def test_with_balanced_options_a_variable_takes_no_more_values_than_the_options_have() -> None:
+    counts = {"num_questions": 4, "num_periods": 8, "num_changes_per_period": 2, "max_changes_per_state": 3}
+    recipe = small_recipe(**counts, num_choices_per_state=3, balanced_options=7)
+    trajectory, _ = evolved({UPDATE: [partial(erratic, rng=random.Random(0))]}, recipe=recipe, schema=QUESTIONS)
+    combinations: list[int] = []
+    for question in QUESTIONS.questions:
+        taken = [{period.state[name] for period in trajectory.periods} for name in question.required_info]
+        combinations.append(prod(map(len, taken)))
+    assert fmean(combinations) <= 7
+    assert ping_pongs(trajectory.periods) == []
 
 
 def test_without_a_wanted_share_questions_are_not_shown() -> None:
@@ -160,12 +157,12 @@ def erratic(request: ModelRequest, rng: random.Random) -> object:
             "num_periods": st.integers(1, 6),
             "num_changes_per_period": st.integers(1, 5),
             "max_changes_per_state": st.integers(1, 4),
-            "min_periods_held": st.none() | st.integers(1, 3),
+            "balanced_options": st.none() | st.sampled_from((4, 6.5, 9)),
         }
     ),
     seed=st.integers(),
 )
-def test_whatever_a_model_chooses_every_possible_recipe_can_be_finished(counts: dict[str, int | None], seed: int) -> None:
+def test_whatever_a_model_chooses_every_possible_recipe_can_be_finished(counts: dict[str, float | None], seed: int) -> None:
     try:
         recipe = small_recipe(gates=GatePolicy(max_reasks=3), **counts)
     except ValidationError:
@@ -176,7 +173,7 @@ def test_whatever_a_model_chooses_every_possible_recipe_can_be_finished(counts: 
     per_period = [len(period.updates) for period in trajectory.periods[1:]]
     per_variable = Counter(update.variable for period in trajectory.periods for update in period.updates)
     assert len(per_period) == recipe.num_periods
-    assert min(per_period) >= (1 if recipe.min_periods_held else recipe.fewest_changes)
+    assert min(per_period) >= recipe.fewest_changes
     assert max(per_period) <= recipe.num_changes_per_period + 1
     assert max(per_variable.values()) <= recipe.max_changes_per_state
 

@@ -16,8 +16,8 @@ from assets.amemgym.state_trajectory.quality import (
     golden_change_share,
     ping_pongs,
     recently_left_values,
-    unmoved,
-    unvisited,
+    unmoved_variables,
+    unvisited_choices,
 )
 from tests.support.small import START, small_recipe, trajectory_of
 
@@ -55,8 +55,8 @@ def test_a_value_recently_left_values_is_what_would_be_a_ping_pong_next(path: Pa
 
 
 def test_a_variable_that_keeps_its_value_has_not_moved() -> None:
-    assert unmoved(periods("xx", "yx", "zx")) == ["b"]
-    assert unmoved(periods("xx")) == ["a", "b"]
+    assert unmoved_variables(periods("xx", "yx", "zx")) == ["b"]
+    assert unmoved_variables(periods("xx")) == ["a", "b"]
 
 
 def test_all_variables_can_move_when_there_are_as_many_changes() -> None:
@@ -65,8 +65,8 @@ def test_all_variables_can_move_when_there_are_as_many_changes() -> None:
 
 
 def test_choices_that_never_come_up_are_named() -> None:
-    assert unvisited(periods("xx", "yx"), CHOICES) == {"a": ["z"], "b": ["y"]}
-    assert unvisited(periods("xx", "yx", "zy"), CHOICES) == {}
+    assert unvisited_choices(periods("xx", "yx"), CHOICES) == {"a": ["z"], "b": ["y"]}
+    assert unvisited_choices(periods("xx", "yx", "zy"), CHOICES) == {}
 
 
 def test_balance_is_one_for_equal_times_and_zero_for_one_value() -> None:

@@ -100,3 +100,47 @@ def test_an_instruction_in_a_persona_reaches_the_model_as_data() -> None:
     assert hostile.replace("</", "&lt;/") in material(request, "complementary_info")
     assert request.messages[1].content.count("</complementary_info>") == 1
     assert "Ignore" not in request.messages[0].content
+
+
+PEOPLE = [("Ruth", "female", "sister"), ("Omar", "male", "neighbor")]
+
+
+def cast(*people: tuple[str, str, str]) -> dict[str, object]:
+    fields = ("name", "sex", "relation")
+    shown = [dict(zip(fields, person, strict=True)) for person in people]
+    animals = [{"name": "Biscuit", "kind": "dog"}]
+    return {"people": shown, "animals": animals, "home": "a flat", "work": "nights", "getting_about": "by bus"}
+
+
+def with_cast(*replies: dict[str, object]) -> tuple[UserProfile, ScriptedModel]:
+    model = ScriptedModel({PROMPT: replies})
+    return run(complete_profile(persona(7), recipe=small_recipe(cast=True), model=model)), model
+
+
+def test_the_cast_stands_in_every_prompt_and_not_in_the_formatted_profile() -> None:
+    profile, _ = with_cast({**good(), "cast": cast(*PEOPLE)})
+    assert profile.in_prompt.removeprefix(profile.formatted_str).splitlines() == [
+        "",
+        "People: Ruth (sister, female); Omar (neighbor, male)",
+        "Animals: Biscuit (dog)",
+        "Home: a flat",
+        "Work: nights",
+        "Gets about: by bus",
+    ]
+    assert profile.cast.names_by_role == {"sister": "Ruth", "neighbor": "Omar", "dog": "Biscuit"}
+
+
+@pytest.mark.parametrize(
+    ("people", "told"),
+    [
+        (PEOPLE[:1], "it has 1 people, and 2 to 8 are wanted"),
+        ([*PEOPLE, ("Ruth Lee", "female", "aunt")], "['Ruth'] are each the first name of two"),
+        ([*PEOPLE, ("Ada", "female", "aunt")], "['Ada'] are each the first name of two"),
+        ([*PEOPLE, ("Leon", "male", "aunt")], "Leon is a aunt, and male"),
+        ([*PEOPLE, ("Leon", "male", "husband")], "somebody who is never married has no husband or wife"),
+    ],
+)
+def test_a_cast_that_contradicts_itself_or_the_persona_is_sent_back(people: list[tuple[str, str, str]], told: str) -> None:
+    profile, model = with_cast({**good(), "cast": cast(*people)}, {**good(), "cast": cast(*PEOPLE)})
+    assert told in model.objections(PROMPT)[0]
+    assert [person.name for person in profile.cast.people] == ["Ruth", "Omar"]

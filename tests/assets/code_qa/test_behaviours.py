@@ -18,7 +18,7 @@ from assets.recipe.code_qa import CodeQaRecipe, PackageSpec
 from assets.recipe.loading import units
 from assets.records.base import ItemFailed
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel
+from tests.support.embedded_model import EmbeddedModel
 
 SOURCE = '''
 import itertools

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from assets.code_qa.documents import write_notes
+from assets.code_qa.documents import CODE_DOCUMENTS
 from assets.code_qa.packages.vocabulary import code_vocabulary
 from assets.code_qa.questions import shown_code
 from assets.code_qa.records.behaviours import Behaviour, CallResult
 from assets.code_qa.team.relations import ENDS, EXECUTED, NOTE_KINDS, OUTCOME, RELATIONS, SHOWN, WRONG_RESULT
-from assets.code_qa.team.world import TeamWorld, is_telling, patches_of, tellable
+from assets.code_qa.team.world import TeamWorld, is_telling, keep_tellable, patches_of
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.facts import DocumentPlan, Statement
@@ -21,10 +21,11 @@ from assets.records.answers import TypedAnswer, is_right
 from assets.records.base import ItemFailed
 from pipelines.embedded.code_qa.sentences import FRAMES
 from pipelines.embedded.code_qa.writers import note_wordings
-from pipelines.embedded.memory_items.reading import Step, read_steps, read_world_facts
+from pipelines.embedded.memory_items.known_world import Step
+from pipelines.embedded.memory_items.reading import read_steps, read_world_facts
 from tests.support.code_questions import code_recipe, made_question
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel
+from tests.support.embedded_model import EmbeddedModel
 from tests.support.scripted_model import reply
 
 
@@ -40,7 +41,7 @@ class ForgetfulModel(EmbeddedModel):
 def test_notes_of_which_a_fact_is_not_found_again_are_given_up_and_the_votes_are_kept() -> None:
     made = made_question()
     with pytest.raises(ItemFailed, match="are not found in their documents") as failed:
-        run(write_notes(made.sources, made.behaviours, made.decisions, recipe=code_recipe(), model=ForgetfulModel()))
+        run(CODE_DOCUMENTS.make(made.sources, made.behaviours, made.decisions, recipe=code_recipe(), model=ForgetfulModel()))
     assert failed.value.reason == "gate_exhausted"
     assert len(failed.value.gate_records) == len(made.documents.facts)
 
@@ -138,7 +139,7 @@ def test_a_colon_within_a_call_begins_no_options() -> None:
 def test_what_a_patch_breaks_was_executed_and_is_shown_with_the_patch() -> None:
     made = made_question()
     world = made_world()
-    patches = patches_of(tellable(made.behaviours.behaviours))
+    patches = patches_of(keep_tellable(made.behaviours.behaviours))
     assert patches
     for name, patch in patches.items():
         assert patch.miss in patch.behaviour.near_misses
@@ -216,7 +217,7 @@ def test_calls_that_read_alike_are_told_once_and_guessed_results_never() -> None
         behaviour("'q'", "'a\\nb'"),
         behaviour("'two three'", "'two three'"),
     ]
-    assert [one.call for one in tellable(known)] == ["a.b('x-y')"]
+    assert [one.call for one in keep_tellable(known)] == ["a.b('x-y')"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assets.deep_research.corpus.reading import corpus_digest, read_documents, text_lines
-from assets.deep_research.corpus.renaming import invented_name, name_registry, renamed
+from assets.deep_research.corpus.renaming import invented_name, name_registry, rename_all
 from assets.deep_research.corpus.sampling import with_corpus_digest
 from assets.deep_research.corpus.sections import MOST_TOKENS, sections_of
 from assets.deep_research.records import Section
@@ -16,7 +16,8 @@ from assets.recipe.loading import RecipeError
 from assets.text.words import count_tokens
 from pipelines.embedded.deep_research.manuals import manual_facts
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel, make, small_recipe, worlds
+from tests.support.embedded_model import EmbeddedModel
+from tests.support.research_tasks import make, small_recipe, worlds
 
 HTML = """<!doctype html><html><head><title>The page</title><script>var x = 1;</script></head><body><nav>Menu</nav>
 <div role="navigation"><h3>Navigation</h3><div>next</div></div><div>
@@ -76,6 +77,12 @@ def test_documents_that_cannot_be_used_are_told(
         read_documents((str(tmp_path / "nowhere"),), "MIT")
 
 
+def test_a_link_in_a_corpus_to_elsewhere_is_refused(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (corpus / "key.txt").symlink_to(tmp_path_factory.mktemp("elsewhere") / "key.txt")
+    with pytest.raises(RecipeError, match=r"source\.paths: '.*key\.txt' is a link, .* that leads out of"):
+        read_documents((str(corpus),), "MIT")
+
+
 def test_sections_are_not_longer_than_they_may_be(tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("\n".join([PAD] * 30), encoding="utf-8")
     (document,) = read_documents((str(tmp_path),), "MIT")
@@ -94,7 +101,7 @@ def test_a_name_has_one_invented_name_everywhere_and_words_stay() -> None:
     assert registry["QueueError"] == invented_name("QueueError", seed=42)
     assert registry["QueueError"].endswith("Error")
     assert len(set(registry.values())) == len(registry)
-    texts = [renamed(one.text, registry) for one in sections]
+    texts = [rename_all(one.text, registry) for one in sections]
     assert "QueueError" not in " ".join(texts)
     assert all(registry["queue_tools"] in text for text in texts)
     assert texts[1].startswith("A ")

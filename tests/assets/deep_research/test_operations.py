@@ -11,8 +11,9 @@ from assets.recipe.document_tasks import FEWEST_FACTS, AskedOperation
 from assets.records.answers import AnswerKind, is_right
 from tests.support.applied_rules import apply_rules
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel, make, small_recipe, worlds
-from validation.deep_research.benchmark import RULES
+from tests.support.embedded_model import EmbeddedModel
+from tests.support.research_tasks import make, small_recipe, worlds
+from validation.deep_research.benchmark import DEEP_RESEARCH_VALIDATION
 from validation.memory_items.arrival import ArrivalCounter
 
 
@@ -100,7 +101,7 @@ def test_a_task_of_every_operation_is_made_certified_and_breaks_no_rule(operatio
     task = run(make(worlds(recipe)[0], recipe=recipe, model=EmbeddedModel()))
     records = task.records
     broken: list[str] = []
-    for stage, rules in RULES.items():
+    for stage, rules in DEEP_RESEARCH_VALIDATION.rules.items():
         outcomes = apply_rules(rules, list(records[stage].values()), recipe=recipe, others=records)
         broken += [outcome.rule.name for outcome in outcomes if not outcome.passed]
     assert broken == []
@@ -116,7 +117,7 @@ def test_a_wrong_key_of_something_worked_out_is_caught() -> None:
     task = run(make(worlds(recipe)[0], recipe=recipe, model=EmbeddedModel()))
     wrong = task.question.answer.near_misses[0]
     question = task.question.model_copy(update={"answer": task.question.answer.model_copy(update={"value": wrong})})
-    outcomes = apply_rules(RULES["dr_questions"], [question], recipe=recipe, others=task.records)
+    outcomes = apply_rules(DEEP_RESEARCH_VALIDATION.rules["dr_questions"], [question], recipe=recipe, others=task.records)
     assert [one.rule.name for one in outcomes if not one.passed] == ["answer_follows"]
 
 

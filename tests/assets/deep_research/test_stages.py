@@ -7,13 +7,14 @@ import pytest
 
 from assets.deep_research.lengths import fill_lengths
 from assets.llm.ports import ModelReply, ModelRequest
-from assets.memory_items.chains import followed, settled
+from assets.memory_items.chains import follow_relations, settle_facts
 from assets.memory_items.documents import SizedItem
 from assets.memory_items.final_ablation import certify_lengths
 from assets.recipe.document_tasks import Eviction
 from assets.records.base import ItemFailed
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel, made_task, make, small_recipe, worlds
+from tests.support.embedded_model import EmbeddedModel
+from tests.support.research_tasks import made_task, make, small_recipe, worlds
 from tests.support.scripted_model import reply
 
 
@@ -86,10 +87,13 @@ def test_what_is_certified_counts_before_what_is_later() -> None:
     hop = task.question.hops[0]
     later = hop.model_copy(update={"value": "Somewhere", "status": "unconfirmed", "as_of": hop.as_of})
     certified = hop.model_copy(update={"value": "Elsewhere", "status": "certified"})
-    settled_by_status = settled([hop.model_copy(update={"status": "plain"}), later])
+    settled_by_status = settle_facts([hop.model_copy(update={"status": "plain"}), later])
     assert settled_by_status is not None
     assert settled_by_status.value == hop.value
     relations = [fact.relation for fact in task.question.hops]
     rest = [fact for fact in task.facts.facts if fact != hop]
-    assert followed(hop.subject, relations[:1], [*rest, hop.model_copy(update={"status": "plain"}), certified]) == "Elsewhere"
-    assert settled([certified, certified.model_copy(update={"value": "Neither"})]) is None
+    assert (
+        follow_relations(hop.subject, relations[:1], [*rest, hop.model_copy(update={"status": "plain"}), certified])
+        == "Elsewhere"
+    )
+    assert settle_facts([certified, certified.model_copy(update={"value": "Neither"})]) is None

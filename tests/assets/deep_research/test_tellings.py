@@ -15,7 +15,8 @@ from assets.memory_items.world.tellings import Telling, Tellings, ask_tellings, 
 from pipelines.embedded.deep_research.sentences import FRAMES as FRAMES_OF_FORMS
 from pipelines.embedded.deep_research.writers import document_wordings
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel, made_task, small_recipe
+from tests.support.embedded_model import EmbeddedModel
+from tests.support.research_tasks import made_task, small_recipe
 
 BEGINNING = " ".join(["{subject} is much talked about."] * 30)
 PARTS = (BEGINNING, "More was said later by {author}.")

@@ -41,7 +41,7 @@ def test_users_who_are_done_go_on_and_no_persona_of_the_reserve_is_started(tmp_p
 def test_the_replacement_of_a_user_who_fails_ahead_starts_before_the_failed_stage_has_its_turn(tmp_path: Path) -> None:
     model = profiles_with_questions_ahead(tmp_path, {QUESTION: [refusing(0)]})
     assert len(model.asked(PROFILE)) == 3
-    assert "Ada Number2" in model.asked(QUESTION)[-1].messages[3].content
+    assert "Ada Number2" in model.asked(QUESTION)[-1].messages[-1].content
 
 
 def test_a_replacement_that_fails_too_is_replaced_in_turn(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from assets.records.report import MinimalReport
 from dataset_card.hub.asset import hub_release_asset, release_checks
 from dataset_card.release.verify import examine_release
 from dataset_card.release_store.asset import release_asset
-from dataset_card.release_store.store import FolderReleaseStore
+from dataset_card.release_store.folder import FolderReleaseWriter
 from pipelines.benchmarks import BenchmarkEntry
 from pipelines.evaluation_assets import EvaluationConfig, evaluation_asset
 from pipelines.jobs import benchmark_jobs
@@ -28,6 +28,9 @@ from tests.support.sentences_benchmark import ARITHMETIC, FORMAT, VALIDATION, Ar
 from tests.support.small import PLAIN_GATES
 from validation.checks import benchmark_checks
 from validation.report.asset import report_asset
+
+MODULE = "tests.support.sentences_benchmark"
+ENTRY = BenchmarkEntry(stages=f"{MODULE}:ARITHMETIC", rules=f"{MODULE}:VALIDATION", release_format=f"{MODULE}:FORMAT")
 
 
 def resolved_recipe() -> ArithmeticRecipe:
@@ -55,13 +58,13 @@ class Made:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("arithmetic")
     context = run_context(folder / "snapshots", scripted_model())
-    values = AssetValueIOManager(folder / "values", context.snapshots, [ARITHMETIC])
-    releases = FolderReleaseStore(folder / "releases")
+    values = AssetValueIOManager(folder / "values", context.snapshots, lambda _: ARITHMETIC)
+    releases = FolderReleaseWriter(folder / "releases")
     resources: dict[str, Any] = {"run_context": context, VALUES: values, "releases": releases, "reports": folder}
     resources["publisher"] = PublisherResource()
     checks = [*benchmark_checks(VALIDATION), *release_checks(ARITHMETIC)[:2]]
     assets = [recipe, *stage_assets(ARITHMETIC), report_asset(VALIDATION), release_asset(FORMAT), hub_release_asset(FORMAT)]
-    jobs = benchmark_jobs(BenchmarkEntry(VALIDATION, FORMAT))
+    jobs = benchmark_jobs(ENTRY)
     definitions = dg.Definitions(assets, asset_checks=checks, jobs=jobs, resources=resources)
     result = definitions.resolve_job_def("arithmetic_generate_and_release").execute_in_process(partition_key="demo")
     snapshots: dict[str, dict[int, int]] = {}

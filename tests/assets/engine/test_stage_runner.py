@@ -1,5 +1,6 @@
 """A stage works its users once, tells how far it is, and ends early only for a problem of the run."""
 
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,7 +25,10 @@ def test_users_who_pass_need_no_reserve(tmp_path: Path) -> None:
     results, shop, model = passed(tmp_path, {}, USER_PROFILES)
     result = results["user_profiles"]
     assert positions(shop, result, USER_PROFILES) == [0, 1]
-    assert (result.ref.items, result.wanted, result.tried, result.ref.failures.items) == (2, 2, 2, 0)
+    assert result.ref.items == 2
+    assert result.wanted == 2
+    assert result.tried == 2
+    assert result.ref.failures.items == 0
     assert (len(model.requests), result.ref.usage.calls) == (2, 2)
 
 
@@ -75,6 +79,21 @@ def test_a_problem_of_the_run_is_not_hidden_by_a_user_who_fails_at_once(tmp_path
         passed(tmp_path, {PROFILE: [answer]}, USER_PROFILES)
 
 
+def test_defects_of_several_users_are_all_told_with_the_lines_that_raised_them(tmp_path: Path) -> None:
+    answer = about((0, 2), breaking(KeyError("first")), otherwise=breaking(ValueError("second")))
+    with pytest.raises((KeyError, ValueError)) as raised:
+        passed(tmp_path, {PROFILE: [answer]}, USER_PROFILES)
+    told = "".join(traceback.format_exception_only(raised.value))
+    assert (told.count("KeyError: 'first'"), told.count("ValueError: second")) == (1, 1)
+    assert told.count("raise problem") >= 2
+
+
+def test_an_error_that_the_user_can_mend_comes_before_a_defect_of_another_user(tmp_path: Path) -> None:
+    answer = about((1,), breaking(EndpointError("The key is wrong.")), otherwise=breaking(KeyError("first")))
+    with pytest.raises(EndpointError, match=r"The key is wrong\."):
+        passed(tmp_path, {PROFILE: [answer]}, USER_PROFILES)
+
+
 def test_what_was_finished_before_the_run_ended_is_kept(tmp_path: Path) -> None:
     work, script = DictRecordCache(), {PROFILE: [about((1,), breaking(EndpointError("The key is wrong.")))]}
     with pytest.raises(EndpointError):
@@ -88,7 +107,11 @@ def test_progress_is_reported_to_its_end(tmp_path: Path) -> None:
     report: Callable[[StageProgress], None] = seen.append
     passed(tmp_path, {PROFILE: [refusing(0)]}, USER_PROFILES, report=report)
     last = seen[-1]
-    assert (last.stage, last.unit, last.done, last.total, len(last.given_up)) == ("user_profiles", "small", 2, 2, 1)
+    assert last.stage == "user_profiles"
+    assert last.unit == "small"
+    assert last.done == 2
+    assert last.total == 2
+    assert len(last.given_up) == 1
 
 
 def test_calls_carry_the_stage_and_user_they_are_for(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from textwrap import indent
 import pytest
 
 from assets.code_qa.execution.sandbox import CallReport
-from assets.isolation.boundary import Kind, holds
+from assets.isolation.boundary import Kind, holds, package_folders
 from tests.assets.isolation.attacks import (
     DISARMED,
     FILES,
@@ -263,6 +263,32 @@ def test_system_calls_of_the_older_table_end_the_process(kind: Kind) -> None:
     )
     bad, good = run(f"{DISARMED}\n{old}", kind=kind)
     assert (bad.status, good.text) == ("died", GOOD.text)
+
+
+# Each level compiles what is below it twice.
+DEEP = "".join(f"{' ' * level}try: pass\n{' ' * level}finally:\n" for level in range(19)) + " " * 19 + "pass\n"
+MEASURED = """
+import resource
+from tests.assets.isolation.attacks import run
+reports = run({source!r}, kind={kind!r})
+print([report.status for report in reports], resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+"""
+
+
+def test_compiling_a_package_takes_no_more_memory_than_a_call(kind: Kind) -> None:
+    source = f"{DEEP}\ndef bad(x): return x\n"
+    words = [sys.executable, "-c", MEASURED.format(source=source, kind=kind)]
+    told = subprocess.run(words, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True).stdout
+    statuses, _, megabytes = told.strip().rpartition(" ")
+    assert statuses == "['unimportable', 'unimportable']"
+    assert int(megabytes) < 300
+
+
+def test_packages_of_the_interpreter_are_out_of_sight(kind: Kind) -> None:
+    files = [str(file) for folder in package_folders() for file in Path(folder).rglob("*.py")][:1]
+    if not files:
+        pytest.skip("This interpreter has no packages of its own.")
+    assert possible({"read": f"open({files[0]!r}).read()"}, kind) == "[]"
 
 
 def test_threads_still_work(kind: Kind) -> None:

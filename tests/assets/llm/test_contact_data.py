@@ -1,10 +1,7 @@
 """Contact data is found by its form; numbers and words of everyday prose are none."""
 
-import importlib.util
-
 import pytest
 
-from assets.recipe.policies import GatePolicy
 from assets.text.contact_data import contact_data
 
 FOUND = {
@@ -37,12 +34,3 @@ def test_contact_data_is_found_within_a_sentence(piece: str) -> None:
 @pytest.mark.parametrize("text", PROSE)
 def test_everyday_numbers_are_no_contact_data(text: str) -> None:
     assert contact_data(text) == []
-
-
-def test_presidio_is_asked_for_only_where_it_is_installed() -> None:
-    if importlib.util.find_spec("presidio_analyzer") is None:
-        with pytest.raises(ValueError, match=r"needs the extra `pii`: pip install 'amemgym-synth\[pii\]'"):
-            GatePolicy(contact_data="presidio")
-    else:
-        assert GatePolicy(contact_data="presidio").contact_data == "presidio"
-        assert contact_data("Mail ann.lee@example.org now", finder="presidio")[0] == "ann.lee@example.org"

@@ -145,32 +145,6 @@ def test_texts_that_share_a_call_are_judged_each_by_its_own_target() -> None:
     assert [[vote.accepted for vote in attempt.records] for attempt in texts.values()] == [[True], [False, True], [False, True]]
 
 
-def test_calibrated_votes_take_the_fewest_calls_and_no_more_texts_of_one_source() -> None:
-    calls: list[list[str]] = []
-
-    async def read(tasks: Sequence[ReadingTask[str]]) -> list[dict[str, str]]:
-        calls.append([task.item_id for task in tasks])
-        return [WRONG if task.subject == "faulty" and not task.vote.refinement else RIGHT for task in tasks]
-
-    bench = Bench([])
-    sources = [["a1", "a2", "a3", "faulty"], ["b1"], ["c1"]]
-    attempts = {name: GateAttempt(name, "text") for source in sources for name in source}
-    gated = [[(Gate("exposure", RIGHT, name, bench.refine, bench.redraft), attempts[name]) for name in own] for own in sources]
-    run(pass_gates(gated, read, size=6, of_one=2, recipe=small_recipe(gates=GatePolicy(policy="calibrated"))))
-    assert all(sum(name in call for name in sources[0]) <= 2 for call in calls)
-    # The first source has nine readings, of which a call holds two; each text has two that accept it.
-    assert len(calls) == 5
-    assert {name: sum(vote.accepted for vote in attempt.records) for name, attempt in attempts.items()} == dict.fromkeys(
-        attempts, 2
-    )
-
-
-def test_calibrated_votes_end_with_the_first_that_refuses() -> None:
-    bench = Bench([WRONG, RIGHT])
-    attempt = through(bench, policy=GatePolicy(policy="calibrated"))
-    assert [(vote.refinement, vote.accepted) for vote in attempt.records] == [(0, False), *[(1, True)] * 2]
-
-
 def test_all_gates_of_an_item_share_its_rewritings() -> None:
     policy = GatePolicy(votes=1, votes_needed=1, max_refinements=1, max_redrafts=0)
     attempt = through(Bench([WRONG, RIGHT]), policy=policy)

@@ -42,8 +42,8 @@ def test_a_text_with_some_of_the_words_spells_nothing(text: str, value: str) -> 
     assert not nearly_spells(text, value, ignored=FORMS["en"].common)
 
 
-def test_a_query_that_nearly_spells_its_value_goes_back_to_its_writer() -> None:
-    query = TextInContext("query", "I have an evening that is whole, so what could I read?", "en", ("whole_evening",))
-    assert blocking_faults(query) == [
+def test_an_answer_that_nearly_spells_its_value_goes_back_to_its_writer() -> None:
+    answer = TextInContext("answer", "I have an evening that is whole, so what could I read?", "en", ("whole_evening",))
+    assert blocking_faults(answer) == [
         "nearly spells the values ['whole_evening']; leave these words out, and let circumstances show what they mean."
     ]

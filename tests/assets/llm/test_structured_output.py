@@ -8,17 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
+from assets.llm.copied_examples import find_copied_words
 from assets.llm.ports import CallLabels, ModelReply
 from assets.llm.structured_output import (
     MOST_CHARACTERS,
+    TEXT,
+    ReplySchema,
     UnusableReply,
+    ask_structured,
     extract_json,
+    object_of,
     schema_of_model,
 )
 from assets.llm.usage import Meter, MeteredModel
 from assets.recipe.recipe import GatePolicy
 from assets.records.base import ItemFailed, Text
 from assets.records.readable import UNREADABLE, unreadable_in
+from prompts.template import Message, RenderedPrompt
 from tests.support.coroutines import run
 from tests.support.scripted_model import Reply, ScriptedModel, ask_test_prompt, reply
 from tests.support.small import small_recipe
@@ -173,6 +179,32 @@ def test_a_reply_that_came_twice_is_not_shown_to_the_model_again() -> None:
     assert [len(request.messages) for request in model.requests] == [2, 4, 2, 2]
 
 
+def test_an_example_that_was_copied_twice_is_not_shown_again() -> None:
+    bees = (
+        Message("user", "Ines keeps bees."),
+        Message("assistant", '{"text": "I check my hives each Sunday before the market."}'),
+    )
+    boats = (Message("user", "Tom sails."), Message("assistant", '{"text": "My jib tore at noon off the old pier."}'))
+    messages = (Message("system", "Write."), *bees, *boats, Message("user", "Ana bakes."))
+    prompt = RenderedPrompt(NAME, "writer", "steady", "f", messages, tuple(message.content for message in messages[1:-1]))
+    copied = '{"text": "I check my hives each Sunday before work."}'
+    model = ScriptedModel({NAME: [copied, copied, '{"text": "I bake bread."}']})
+    schema = ReplySchema[dict[str, str]](object_of({"text": TEXT}))
+    asking = small_recipe(gates=GatePolicy(max_reasks=3)).asking
+    run(ask_structured(model, prompt=prompt, reply=schema, convert=lambda reply: reply, settings=asking))
+    shown = [[pair for pair in (bees, boats) if pair[1] in request.messages] for request in model.requests]
+    assert shown == [[bees, boats], [bees, boats], [boats]]
+
+
+def test_keys_between_two_strings_are_not_copied_words() -> None:
+    example = '{"question": "When shall I sell enough of it?", "required_info": [{"info_type": "honey_buyer"}]}'
+    messages = (Message("system", "Ask."), Message("user", "Bees."), Message("assistant", example), Message("user", "Trucks."))
+    prompt = RenderedPrompt(NAME, "writer", "steady", "f", messages, ("Bees.", example))
+    own = '{"question": "How do I sleep through half of it?", "required_info": [{"info_type": "honey_buyer"}]}'
+    assert find_copied_words(own, prompt) == ""
+    assert find_copied_words(own.replace("sleep through half", "sell enough of it, when shall I sell enough"), prompt)
+
+
 def test_of_many_tries_all_after_the_second_start_afresh() -> None:
     _, model = asked(*(f'{{"n": {number}}}' for number in (1, 3, 5, 7, 9, 6)), max_reasks=8)
     assert [len(request.messages) for request in model.requests] == [2, 4, 4, 2, 2, 2]
@@ -209,7 +241,10 @@ def test_a_request_carries_the_roles_model_and_the_replys_schema() -> None:
     model = ScriptedModel({NAME: ['{"n": 2}']})
     run(ask_test_prompt(model, even, reply=Number, sample=5, recipe=recipe))
     (request,) = model.requests
-    assert (request.model, request.max_output_tokens, request.temperature, request.seed) == ("pen", 99, 0.2, 7)
+    assert request.model == "pen"
+    assert request.max_output_tokens == 99
+    assert request.temperature == 0.2
+    assert request.seed == 7
     assert (request.sample, request.schema_name, request.json_schema) == (2005, "test_ask", schema_of_model(Number).json_schema)
 
 
@@ -218,7 +253,10 @@ def test_calls_are_counted_under_their_stages_labels() -> None:
     model = ScriptedModel({NAME: ["No.", replace(reply('{"n": 2}'), repeated=True)]})
     metered = MeteredModel(model, CallLabels(stage="answers", item_id="u"), meter)
     run(ask_test_prompt(metered, even, reply=Number, recipe=small_recipe()))
-    assert (meter.usage.calls, meter.usage.reasks, meter.usage.input_tokens, meter.usage.output_tokens) == (2, 1, 20, 4)
+    assert meter.usage.calls == 2
+    assert meter.usage.reasks == 1
+    assert meter.usage.input_tokens == 20
+    assert meter.usage.output_tokens == 4
     assert meter.repeated == 1
     assert meter.parent is not None
     assert meter.parent.usage == meter.usage

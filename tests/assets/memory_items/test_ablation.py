@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from assets.memory_items.ablation import Ablation, AblationCondition, ablate, expect_passed, given, in_parts
+from assets.memory_items.ablation import Ablation, AblationCondition, ablate, condition_with, expect_passed, in_parts
 from assets.memory_items.documents import ItemDocument
 from assets.recipe.document_tasks import AblationPolicy
 from assets.records.answers import TypedAnswer
@@ -36,7 +36,7 @@ def read(condition: AblationCondition, replies: Sequence[Reply], **policy: int) 
     ],
 )
 def test_all_readings_have_to_come_out_as_expected(expected: str, replies: list[str | None], outcome: str) -> None:
-    condition = given("some", FILLER, expected)  # pyright: ignore[reportArgumentType]
+    condition = condition_with("some", FILLER, expected)  # pyright: ignore[reportArgumentType]
     ablation = read(condition, [{"answer": answer} for answer in replies])
     assert [one.outcome for one in ablation.outcomes] == [outcome]
     assert [vote.reading.get("answer") for vote in ablation.gate_records] == replies
@@ -44,16 +44,19 @@ def test_all_readings_have_to_come_out_as_expected(expected: str, replies: list[
 
 def test_a_second_reading_has_the_documents_in_another_order() -> None:
     """A judge that misreads a text misreads it again where it gets the same words in the same order."""
-    first, second = read(given("some", FILLER, "wrong"), [{"answer": None}] * 2).gate_records
+    first, second = read(condition_with("some", FILLER, "wrong"), [{"answer": None}] * 2).gate_records
     assert first.text == "d0, d1, d2, d3"
     assert second.text != first.text
     assert sorted(second.text.split(", ")) == first.text.split(", ")
 
 
 def test_an_error_is_neither_a_pass_nor_a_wrong_answer() -> None:
-    ablation = read(given("none", (), "wrong"), [{"answer": None}, "no JSON at all"])
+    ablation = read(condition_with("none", (), "wrong"), [{"answer": None}, "no JSON at all"])
     (outcome,) = ablation.outcomes
-    assert (outcome.outcome, outcome.readings, outcome.right, outcome.errors) == ("error", 2, 0, 1)
+    assert outcome.outcome == "error"
+    assert outcome.readings == 2
+    assert outcome.right == 0
+    assert outcome.errors == 1
     with pytest.raises(ItemFailed, match="1 errors") as failed:
         expect_passed(ablation)
     assert failed.value.reason == "call_failed"

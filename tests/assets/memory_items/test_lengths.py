@@ -10,7 +10,8 @@ from assets.memory_items.lengths import FillerRoom, usable_filler
 from assets.recipe.document_tasks import Eviction
 from assets.records.base import ItemFailed
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel, made_task, make, small_recipe, worlds
+from tests.support.embedded_model import EmbeddedModel
+from tests.support.research_tasks import made_task, make, small_recipe, worlds
 
 
 def document(number: int, *, words: int, support: bool = False) -> ItemDocument:
@@ -29,26 +30,26 @@ def alone(numbers: Sequence[int], *, words: int) -> list[list[ItemDocument]]:
 @pytest.mark.parametrize("target", [400, 1000, 5000])
 def test_the_length_is_within_its_tolerance_whatever_the_filler(target: int) -> None:
     filler = alone(range(10, 200), words=30)
-    chosen = ROOM.chosen(TURNS, filler, target=target)
-    sized = ROOM.filled(TURNS, [filler[number] for number in chosen], target=target)
+    chosen = ROOM.choose_filler(TURNS, filler, target=target)
+    sized = ROOM.fill_turns(TURNS, [filler[number] for number in chosen], target=target)
     assert tokens_of(sized.turns) == sized.tokens
     assert abs(sized.tokens - target) <= 0.05 * target
 
 
 def test_a_length_that_cannot_be_met_is_given_up_with_both_numbers() -> None:
     filler = alone([9], words=111)
-    assert ROOM.chosen(TURNS, filler, target=5000) == [0]
+    assert ROOM.choose_filler(TURNS, filler, target=5000) == [0]
     with pytest.raises(ItemFailed, match=r"A length of 5000 tokens, 5% more or less, cannot be met: with 1\d+ tokens"):
-        ROOM.filled(TURNS, filler, target=5000)
+        ROOM.fill_turns(TURNS, filler, target=5000)
 
 
 def test_a_longer_length_has_the_filler_of_the_shorter_one_in_the_same_turns() -> None:
     filler = alone(range(10, 60), words=60)
-    first = ROOM.chosen(TURNS, filler, target=1000)
-    second = ROOM.chosen(TURNS, filler, target=2000, before=first)
+    first = ROOM.choose_filler(TURNS, filler, target=1000)
+    second = ROOM.choose_filler(TURNS, filler, target=2000, before=first)
     assert set(first) < set(second)
-    short = ROOM.filled(TURNS, [filler[number] for number in first], target=1000)
-    long = ROOM.filled(TURNS, [filler[number] for number in second], target=2000)
+    short = ROOM.fill_turns(TURNS, [filler[number] for number in first], target=1000)
+    long = ROOM.fill_turns(TURNS, [filler[number] for number in second], target=2000)
     turn_of = {one.document_id: number for number, turn in enumerate(long.turns) for one in turn.documents}
     for number, turn in enumerate(short.turns):
         assert {turn_of[one.document_id] for one in turn.documents} == {number}

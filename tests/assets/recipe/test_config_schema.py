@@ -16,7 +16,7 @@ from assets.engine.ports import VALUES
 from assets.engine.recipe_asset import check_again, recipe_asset
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.config_schema import NOT_FOR_PEOPLE, RecipeField, editor_schema, launchpad_config, recipe_fields
-from assets.recipe.loading import RECIPES, RecipeError, dotted, load_recipe, variants
+from assets.recipe.loading import RECIPES, RecipeError, dotted_fields, load_recipe, variants
 from assets.recipe.recipe import Recipe
 from tests.support.small import small_recipe
 
@@ -89,7 +89,7 @@ def test_what_is_given_reaches_the_recipe_and_nothing_else_does() -> None:
     writer: dict[str, Any] = {"temperature": None, "extra_body": {"top_k": 20, "stop": ["a"], "thinking": {"on": False}}}
     config = {"num_users": 3, "models": {"writer": writer}, "again": {"u": {"answers": 1}}}
     assert accepted(config) == config
-    assert dotted({"num_users": 3, "models": {"writer": {"extra_body": {"thinking": {"on": False}}}}}) == {
+    assert dotted_fields({"num_users": 3, "models": {"writer": {"extra_body": {"thinking": {"on": False}}}}}) == {
         "num_users": 3,
         "models.writer.extra_body.thinking.on": False,
     }

@@ -72,7 +72,7 @@ def test_amemgyms_fields_keep_the_order_in_which_they_were_released_and_fingerpr
 
 @pytest.mark.parametrize(
     ("variant", "fingerprint", "item_fingerprint"),
-    [("demo", "fc4fdf4e02f2503c", "31672eb506fd9a07"), ("base", "2d3968dcf1943888", "201c54f9b22b2c06")],
+    [("demo", "8e5e934c5ab331e8", "478ba4348e7fee47"), ("base", "94da711dd928b69b", "614be6cf23007fc4")],
 )
 def test_fingerprints_of_the_shipped_recipes_change_with_their_fields_alone(
     variant: str, fingerprint: str, item_fingerprint: str

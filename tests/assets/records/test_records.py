@@ -108,6 +108,10 @@ def test_a_value_is_exposed_in_one_session_only() -> None:
         sessions(varied(scenario.sessions()[2][0], exposed_states={DIET: "vegetarian"}))
 
 
-def test_a_session_exposes_something() -> None:
-    with pytest.raises(ValidationError, match="exposed_states"):
-        varied(scenario.sessions()[1][0], exposed_states={})
+def test_a_session_exposes_something_unless_it_is_noise_and_mentions_what_its_kind_says() -> None:
+    session = scenario.sessions()[1][0]
+    with pytest.raises(ValidationError, match="A session of the kind 'tells' does not expose"):
+        varied(session, exposed_states={})
+    with pytest.raises(ValidationError, match="A session of the kind 'of_another' does not mention"):
+        varied(session, exposed_states={}, kind="of_another")
+    assert varied(session, exposed_states={}, kind="unrelated").is_noise

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from assets.tool_dialogue.company import REFUSED, Call, Company, drawn_rows, owned_rows
+from assets.tool_dialogue.company import Company, drawn_rows, owned_rows
 from assets.tool_dialogue.domains import all_domains, domain_named
+from assets.worlds.tools import REFUSED, Call
 
 ADA, BEN = "Ada Moss", "Ben Moss"
 REPAIRS = domain_named("repairs")

@@ -4,19 +4,17 @@ import pytest
 
 from assets.memory_items.ablation import was_right
 from assets.memory_items.acting import IDLE, SUPERSEDED
-from assets.memory_items.final_ablation import uncertified
+from assets.memory_items.final_ablation import uncertified_lengths
 from assets.recipe.loading import RecipeError
 from assets.records.base import ItemFailed
 from assets.tool_dialogue.company import Company
 from assets.tool_dialogue.dialogue import ToolDialogue, act_by_program
 from assets.tool_dialogue.domains import domain_in
 from assets.tool_dialogue.errands import ErrandPlan, MatterMissing
-from assets.tool_dialogue.instances import certify_dialogues
-from assets.tool_dialogue.lengths import arrange_sessions
-from assets.tool_dialogue.pipeline import with_digest_of_companies
+from assets.tool_dialogue.pipeline import TOOL_DIALOGUE, with_digest_of_companies
 from assets.tool_dialogue.requests import arguments_of, ask_for_errand
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel
+from tests.support.embedded_model import EmbeddedModel
 from tests.support.tool_dialogues import drawn, made_dialogue, make_dialogue, tool_recipe
 
 
@@ -43,7 +41,7 @@ def test_all_companies_and_numbers_of_matters_are_made() -> None:
     for world in worlds:
         task = run(make_dialogue(world, recipe=recipe, model=EmbeddedModel())).instance
         assert len(task.hops) == world.hops
-        assert list(uncertified(task)) == []
+        assert list(uncertified_lengths(task)) == []
 
 
 def test_the_same_recipe_makes_the_same_bytes() -> None:
@@ -98,7 +96,7 @@ def test_a_certificate_is_void_where_a_row_was_changed_after_it() -> None:
     task = made_dialogue().instance
     first = task.rows[0]
     changed = first.model_copy(update={"values": {**first.values, "name": "Somebody Else"}})
-    assert list(uncertified(task.model_copy(update={"rows": (changed, *task.rows[1:])})))
+    assert list(uncertified_lengths(task.model_copy(update={"rows": (changed, *task.rows[1:])})))
 
 
 def test_bytes_in_which_a_settled_value_no_longer_stands_get_no_certificate() -> None:
@@ -111,7 +109,11 @@ def test_bytes_in_which_a_settled_value_no_longer_stands_get_no_certificate() ->
     ]
     lengths = made.lengths.model_copy(update={"lengths": (sized.model_copy(update={"turns": tuple(turns)}),)})
     with pytest.raises(ItemFailed, match="facts: 0 of 2 readings right"):
-        run(certify_dialogues(made.sessions, made.request, lengths, recipe=tool_recipe(), model=EmbeddedModel()))
+        run(
+            TOOL_DIALOGUE.stage("td_certificates").make(
+                made.sessions, made.request, lengths, recipe=tool_recipe(), model=EmbeddedModel()
+            )
+        )
 
 
 def test_sessions_that_leave_a_matter_open_make_no_task() -> None:
@@ -128,7 +130,9 @@ def test_sessions_with_the_customers_name_are_no_filler() -> None:
     first = made.sessions.filler[0]
     leaking = first.model_copy(update={"text": f"{first.text} {made.request.hops[0].subject} asked too."})
     sessions = made.sessions.model_copy(update={"filler": (leaking, *made.sessions.filler[1:])})
-    lengths = run(arrange_sessions(made.world, sessions, made.request, recipe=tool_recipe(), model=EmbeddedModel()))
+    lengths = run(
+        TOOL_DIALOGUE.stage("td_lengths").make(made.world, sessions, made.request, recipe=tool_recipe(), model=EmbeddedModel())
+    )
     assert leaking.document_id not in {one.document_id for one in lengths.lengths[0].documents}
 
 
@@ -144,3 +148,13 @@ def test_every_acted_dialogue_is_kept_as_a_vote_that_the_report_counts() -> None
     assert len(right) == sum(one.readings for one in certificate.outcomes)
     assert right.count(True) == 2
     assert None not in right
+
+
+@pytest.mark.parametrize(("table", "column"), [("elsewhere", ""), ("", "note")], ids=["another table", "another column"])
+def test_a_task_with_a_row_that_its_company_has_no_place_for_is_refused(table: str, column: str) -> None:
+    task = made_dialogue().instance
+    row = task.rows[0]
+    planted = {"table": table or row.table, "values": {column: "x"} if column else row.values}
+    content = {**task.model_dump(), "rows": [planted, *(row.model_dump() for row in task.rows[1:])]}
+    with pytest.raises(ValueError, match="has not the columns that the company's table has"):
+        type(task).model_validate(content)

@@ -10,7 +10,7 @@ from assets.llm.ports import ModelReply, ModelRequest
 from assets.user_facts.matters import DRAFT, draft_matters, draft_problems, links_of, voted_text, wanted_of
 from assets.user_facts.records import FactMatter
 from tests.support.coroutines import run
-from tests.support.research_tasks import EmbeddedModel
+from tests.support.embedded_model import EmbeddedModel
 from tests.support.user_facts import facts_recipe, made_facts, person_at
 
 

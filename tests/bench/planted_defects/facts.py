@@ -23,8 +23,8 @@ from assets.user_facts.sessions import MAIL, READ, TELL, tell_life
 from assets.user_facts.users import accept_user
 from tests.bench.planted_defects.trial import Trial
 from tests.support.applied_rules import apply_rules
+from tests.support.embedded_model import EmbeddedModel
 from tests.support.honest_replies import material
-from tests.support.research_tasks import EmbeddedModel
 from tests.support.user_facts import MadeFacts, facts_recipe, make_facts
 from validation.report.builder import SharedLines
 from validation.user_facts.benchmark import USER_FACTS_VALIDATION

@@ -7,7 +7,7 @@ at the second false alarms. A site is a number; whatever a kind needs there it m
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tests.bench.planted_defects import facts, queries, stories, texts
+from tests.bench.planted_defects import calendar_and_cast, facts, messages, queries, stories, texts
 from tests.bench.planted_defects.trial import Trial
 
 
@@ -21,7 +21,9 @@ class Kind:
 
 KINDS: tuple[Kind, ...] = (
     *(Kind(f"query: {name}", queries.alarm_of(plant)) for name, plant in queries.PLANTS.items()),
+    *(Kind(f"message: {name}", messages.alarm_of(name)) for name in messages.PLANTS),
     *(Kind(name, alarm) for name, alarm in stories.ALARMS.items()),
     *(Kind(name, alarm) for name, alarm in texts.ALARMS.items()),
+    *(Kind(name, alarm) for name, alarm in calendar_and_cast.ALARMS.items()),
     *(Kind(name, alarm) for name, alarm in facts.ALARMS.items()),
 )

@@ -17,7 +17,7 @@ from assets.records.base import ItemFailed
 from tests.bench.planted_defects.scripted_judge import ScriptedJudge
 from tests.bench.planted_defects.trial import Trial
 from tests.support import scenario
-from tests.support.small import schema_of
+from tests.support.small import START, schema_of
 
 VARIABLES, CHOICES = 16, 3
 SCHEMA = schema_of({f"variable_{v}": [f"value_{v}_{c}" for c in range(CHOICES)] for v in range(VARIABLES)})
@@ -139,7 +139,7 @@ async def _is_accepted(query: LabelledQuery, trial: Trial) -> bool:
     async def unchanged(*_: object) -> str:
         return text
 
-    gate = replace(exposure_gate(user, QueryDraft("s01-01", text, query.label, {}), unchanged), refine=unchanged)
+    gate = replace(exposure_gate(user, QueryDraft("s01-01", text, query.label, {}, START), unchanged), refine=unchanged)
     try:
         await pass_gates([[(gate, GateAttempt("s01-01", text))]], partial(read_exposure, user), size=1, recipe=recipe)
     except ItemFailed:

@@ -1,13 +1,13 @@
 """A judge of texts that are the JSON of what they tell; it errs as often as it is told to."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelReply, ModelRequest
-from tests.support.honest_replies import by_number, material, nothing_against_schema, numbered_choices
+from tests.support.honest_replies import DAY, by_number, material, numbered_choices
 
 
 @dataclass(frozen=True)
@@ -15,10 +15,12 @@ class ScriptedJudge:
     """The LanguageModel port, for the readings of queries, of stories and of schemas.
 
     `error` is the share of readings of a text in which one variable is read as another of its options, each as likely; of
-    a schema, in which what is to be found is overlooked, or something is found that is not there.
+    a schema, in which what is to be found is overlooked, or something is found that is not there. `facts`: what is to be
+    found in a schema and its profile.
     """
 
     error: float
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         reply = JUDGEMENTS[request.labels.prompt](self, request)
@@ -37,7 +39,7 @@ class ScriptedJudge:
     def story(self, request: ModelRequest) -> object:
         """A contradiction is what the text itself says that it contradicts."""
         choices, _ = numbered_choices(request)
-        texts: dict[str, str] = material(request, "texts")
+        texts: dict[str, str] = {number: DAY.sub("", dated) for number, dated in material(request, "texts").items()}
         judged: list[int] = material(request, "judged")
         because = {number: json.loads(texts[str(number)]).get("contradicts", "") for number in judged}
         errs = SeededRandom("judge", request.seed, request.sample, "story").bernoulli(self.error)
@@ -61,60 +63,74 @@ class ScriptedJudge:
         everything = list(map(int, periods))
         return rng.choice([[], everything]) if rng.bernoulli(self.error) else found
 
-    def schema(self, request: ModelRequest) -> object:
-        """The profile is the JSON of what it denies, excludes, states and contradicts; a question's text, its variables."""
-        known: dict[str, Any] = json.loads(material(request, "user_profile")["facts"])
-        choices, numbers = numbered_choices(request)
-        rng = SeededRandom("judge", request.seed, request.sample, *choices)
-        if rng.bernoulli(self.error):
-            name = rng.choice(sorted(choices))
-            invented = [{"choice": numbers[name, rng.choice(sorted(choices[name]))], "because": "it cannot be"}]
-            return {**nothing_against_schema(request), "denied": [] if known["denied"] else invented}
-        denied = [
-            {"choice": numbers[name, value], "because": "the profile says so"}
-            for name, value in known["denied"].items()
-            if value in choices[name]
-        ]
+    def profile_told(self, request: ModelRequest) -> object:
+        """What a judge that errs finds without its being there is a choice that the profile denies."""
+        if self._errs(request):
+            refused = {**self.facts["denied"], **self.facts["announced"], **self.facts["failing"]}
+            return {"denied": [] if refused else _any_row(request), "announced": [], "stated": []}
+        rows = {key: _rows(request, self.facts[key]) for key in ("denied", "announced")}
+        return {**rows, "stated": by_number(request, self.facts["stated"])}
+
+    def choices(self, request: ModelRequest) -> object:
+        return {"failing": [] if self._errs(request) else _rows(request, self.facts["failing"])}
+
+    def pairs(self, request: ModelRequest) -> object:
+        return {"exclusive": [] if self._errs(request) else [by_number(request, pair) for pair in self.facts["exclusive"]]}
+
+    def profile(self, request: ModelRequest) -> object:
+        return {"contradictions": [] if self._errs(request) else self.facts["contradicts"]}
+
+    def questions(self, request: ModelRequest) -> object:
+        """A question's text says on which variables its advice depends."""
         sets: dict[str, list[str]] = material(request, "variable_sets")
-        decided_by = {
-            key: [int(number) for number, names in sets.items() if text == " ".join(sorted(names))]
+        return {
+            key: [int(number) for number, names in sets.items() if text == question_on(names)]
             for key, text in material(request, "questions").items()
         }
-        return {
-            "denied": denied,
-            "exclusive": [pair for pair in (by_number(request, own) for own in known["exclusive"]) if len(pair) == 2],
-            "stated": by_number(request, known["stated"]),
-            "profile": known["contradicts"],
-            "decided_by": decided_by,
-        }
+
+    def _errs(self, request: ModelRequest) -> bool:
+        """Whether the judge errs in this vote, in all of its calls."""
+        return SeededRandom("judge", request.seed, request.sample).bernoulli(self.error)
 
 
-def _keep_questions(_: ScriptedJudge, request: ModelRequest) -> object:
-    """A writer that mends no question."""
-    shown: dict[str, dict[str, str]] = material(request, "questions")
-    return {key: one["question"] for key, one in shown.items()}
+def question_on(names: Iterable[str]) -> str:
+    """The question whose advice depends on these variables, as its text says."""
+    return f"What about {' and '.join(sorted(names)).replace('_', ' ')}?"
 
 
-def _keep_what_is_denied(_: ScriptedJudge, request: ModelRequest) -> object:
-    """A writer that puts another choice only in place of one that the profile does not deny after all."""
-    known: dict[str, dict[str, str]] = json.loads(material(request, "user_profile")["facts"])
-    refused: dict[str, dict[str, str]] = material(request, "denied")
-    shown: dict[str, list[dict[str, list[str]]]] = material(request, "conflicts")
-    return {
-        name: [
-            f"other_than_{choice}" if choice in refused[name] and known["denied"].get(name) != choice else choice
-            for choice in questions[0]["info_choices"]
-        ]
-        for name, questions in shown.items()
-    }
+def _rows(request: ModelRequest, choices: Mapping[str, str]) -> list[dict[str, object]]:
+    return [{"choice": number, "because": "it cannot be"} for number in by_number(request, choices)]
+
+
+def _any_row(request: ModelRequest) -> list[dict[str, object]]:
+    choices, _ = numbered_choices(request)
+    return _rows(request, {name: own[0] for name, own in choices.items()})[:1]
+
+
+def _keep_faults(judge: ScriptedJudge, request: ModelRequest) -> object:
+    """A writer that mends no fault, and puts another choice in place of one that was refused by mistake."""
+    truly = {(name, value) for key in ("denied", "announced", "failing") for name, value in judge.facts[key].items()}
+    redrafted: dict[str, object] = {}
+    for key, refused in material(request, "questions").items():
+        infos: list[dict[str, object]] = []
+        for name, own in refused["required_info"].items():
+            mistaken = [value for value in own if any(fault.startswith(f"{value!r} of") for fault in refused["faults"])]
+            mistaken = [value for value in mistaken if (name, value) not in truly]
+            choices = [f"other_than_{value}" if value in mistaken else value for value in own]
+            infos.append({"info_type": name, "info_choices": choices})
+        redrafted[key] = {"question": refused["question"], "required_info": infos}
+    return redrafted
 
 
 JUDGEMENTS: dict[str, Callable[[ScriptedJudge, ModelRequest], object]] = {
     "session_queries/probe": ScriptedJudge.queries,
     "state_trajectory/check": ScriptedJudge.story,
-    "state_schema/check": ScriptedJudge.schema,
-    "state_schema/reword": _keep_questions,
-    "state_schema/unify": _keep_what_is_denied,
+    "state_schema/check_told": ScriptedJudge.profile_told,
+    "state_schema/check_choices": ScriptedJudge.choices,
+    "state_schema/check_pairs": ScriptedJudge.pairs,
+    "state_schema/check_profile": ScriptedJudge.profile,
+    "state_schema/check_questions": ScriptedJudge.questions,
+    "questions/redraft": _keep_faults,
 }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from assets.amemgym.events import event_gate
+from assets.amemgym.events import EventWriter, event_gate
 from assets.amemgym.records.state import Event, JudgedSchema, TrajectoryPeriod
 from assets.amemgym.state_schema import pass_judges
 from assets.amemgym.state_trajectory.stage import summary_gate
@@ -19,7 +19,7 @@ from assets.llm.gate import Gate, GateAttempt, pass_gates
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import ItemFailed
 from tests.bench.planted_defects.queries import SCHEMA, sound_query
-from tests.bench.planted_defects.scripted_judge import ScriptedJudge
+from tests.bench.planted_defects.scripted_judge import ScriptedJudge, question_on
 from tests.bench.planted_defects.trial import Trial
 from tests.support import scenario
 from tests.support.small import START, trajectory_of
@@ -53,10 +53,13 @@ Plant = Callable[[ToldPeriod, SeededRandom], ToldPeriod]
 
 
 def sound_event(rng: SeededRandom) -> ToldPeriod:
+    """It tells its updates and, by the way, a value that is as before."""
     query = sound_query(rng)
     elsewhere = rng.choice([name for name in query.now if name not in query.label])
     now = {**query.now, elsewhere: _another(elsewhere, query.now[elsewhere], rng)}
-    return ToldPeriod(query.before, now, tuple(query.label), query.tells)
+    period = ToldPeriod(query.before, now, tuple(query.label), query.tells)
+    as_before = _unchanged(period, rng)
+    return period.telling(as_before, now[as_before])
 
 
 def sound_summary(rng: SeededRandom) -> ToldPeriod:
@@ -87,11 +90,6 @@ def tells_the_old_value(period: ToldPeriod, rng: SeededRandom) -> ToldPeriod:
 def tells_nothing_of_its_update(period: ToldPeriod, rng: SeededRandom) -> ToldPeriod:
     left = rng.choice(period.about)
     return replace(period, tells={name: values for name, values in period.tells.items() if name != left})
-
-
-def tells_an_unchanged_variable(period: ToldPeriod, rng: SeededRandom) -> ToldPeriod:
-    name = _unchanged(period, rng)
-    return period.telling(name, period.now[name])
 
 
 def tells_a_change_that_did_not_happen(period: ToldPeriod, rng: SeededRandom) -> ToldPeriod:
@@ -125,7 +123,6 @@ IN_EVENTS: dict[str, Plant] = {
     "says the opposite of its update": says_the_opposite,
     "tells the value of before its update": tells_the_old_value,
     "tells nothing of its update": tells_nothing_of_its_update,
-    "tells an unchanged variable": tells_an_unchanged_variable,
     "tells a change that did not happen": tells_a_change_that_did_not_happen,
     "tells the update of another event": tells_the_update_of_another_event,
     "contradicts the profile": contradicts_the_profile,
@@ -141,13 +138,15 @@ IN_SUMMARIES: dict[str, Plant] = {
 }
 
 
-def _story(trial: Trial, period: ToldPeriod) -> tuple[StoryReader, TrajectoryPeriod, list[GateAttempt]]:
+def _story(trial: Trial, period: ToldPeriod) -> tuple[EventWriter, TrajectoryPeriod, list[GateAttempt]]:
     """What reads the text in the period with index 1, after a text that tells nothing."""
     recipe = _recipe(trial)
-    before, told = trajectory_of([period.before, period.now], ends=[START, START.replace(year=START.year + 1)]).periods
+    trajectory = trajectory_of([period.before, period.now], ends=[START, START.replace(year=START.year + 1)])
+    before, told = trajectory.periods
     assert not before.index
     story = [GateAttempt("t00", json.dumps({"tells": {}})), GateAttempt("t01", period.text)]
-    return StoryReader(scenario.profile(), SCHEMA, recipe, ScriptedJudge(trial.settings.judge_error)), told, story
+    judge = ScriptedJudge(trial.settings.judge_error)
+    return EventWriter(scenario.profile(), SCHEMA, recipe, judge, trajectory), told, story
 
 
 def _recipe(trial: Trial) -> AMemGymRecipe:
@@ -196,9 +195,14 @@ async def _is_refused(gate: Gate[StoryText], attempt: GateAttempt, reader: Story
     return False
 
 
-async def denied_choice(trial: Trial) -> bool:
-    """Whether a choice that the profile denies is found by any vote."""
-    return await _judged(trial, denied={"variable_3": "value_3_1"} if trial.planted else {}) is None
+def choice_alarm(fact: str) -> Alarm:
+    """Whether a choice that the profile denies or announces, or that fails beside the others, is found by any vote."""
+
+    async def alarm(trial: Trial) -> bool:
+        known: dict[str, Any] = {fact: {"variable_3": "value_3_1"} if trial.planted else {}}
+        return await _judged(trial, **known) is None
+
+    return alarm
 
 
 async def contradictory_profile(trial: Trial) -> bool:
@@ -235,19 +239,18 @@ def question_alarm(plant: Callable[[list[str]], list[str]]) -> Alarm:
     return alarm
 
 
-async def _judged(trial: Trial, *, plant: Callable[[list[str]], list[str]] = list, **profile: Any) -> JudgedSchema | None:
+async def _judged(trial: Trial, *, plant: Callable[[list[str]], list[str]] = list, **known: Any) -> JudgedSchema | None:
     """The schema as the judge left it; None where it was given up, for a writer mends nothing."""
     recipe = _recipe(trial)
-    texts = plant([" ".join(sorted(question.required_info)) for question in SCHEMA.questions])
+    texts = plant([question_on(question.required_info) for question in SCHEMA.questions])
     questions = [one.model_copy(update={"text": text}) for one, text in zip(SCHEMA.questions, texts, strict=True)]
     schema = JudgedSchema.model_validate({**SCHEMA.model_dump(), "questions": questions})
     if not recipe.gates.consistency:
         return schema
-    facts: dict[str, Any] = {"denied": {}, "exclusive": [], "stated": {}, "contradicts": [], **profile}
-    reader = scenario.profile(formatted_str=json.dumps({"facts": json.dumps(facts)}))
-    model = ScriptedJudge(trial.settings.judge_error)
+    facts: dict[str, Any] = {"denied": {}, "announced": {}, "failing": {}, "exclusive": [], "stated": {}, "contradicts": []}
+    model = ScriptedJudge(trial.settings.judge_error, {**facts, **known})
     try:
-        return await pass_judges(reader, schema, recipe=recipe, model=model)
+        return await pass_judges(scenario.profile(), schema, recipe=recipe, model=model)
     except ItemFailed:
         return None
 
@@ -255,7 +258,9 @@ async def _judged(trial: Trial, *, plant: Callable[[list[str]], list[str]] = lis
 ALARMS: dict[str, Alarm] = {
     **{f"event: {name}": alarm_in_event(plant) for name, plant in IN_EVENTS.items()},
     **{f"summary: {name}": alarm_in_summary(plant) for name, plant in IN_SUMMARIES.items()},
-    "profile: denies a choice": denied_choice,
+    "profile: denies a choice": choice_alarm("denied"),
+    "profile: announces a choice": choice_alarm("announced"),
+    "choice: goes together with another, or is nothing that anybody mentions": choice_alarm("failing"),
     "profile: contradicts itself": contradictory_profile,
     "profile: states another first value": other_first_value,
     "question: is about nothing of the user": question_alarm(lambda texts: ["Is the sky blue?", *texts[1:]]),

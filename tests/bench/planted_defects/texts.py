@@ -68,7 +68,7 @@ SOUND = {
     "event": sound_event,
     "profile": sound_profile,
 }
-SPELLS = ("query", "answer", "question", "event")
+SPELLS = ("query", "answer", "question")
 FOLDS: dict[str, Fold] = {
     "as it is": lambda value: value,
     "with spaces": lambda value: value.replace("_", " "),
@@ -82,7 +82,6 @@ FOLDS: dict[str, Fold] = {
     "with invisible characters": lambda value: "\u200b".join(value.replace("_", " ")),
 }
 NEARLY: dict[str, Fold] = {
-    "with a word between": lambda value: value.replace("_", " really ", 1).replace("_", " "),
     "in another order": lambda value: " ".join(reversed(value.split("_"))),
     "with a letter left out": lambda value: _with_longest_word(value, _without_a_letter),
     "with another ending": lambda value: _with_longest_word(value, lambda word: f"{word.removesuffix('s')}er"),
@@ -284,12 +283,18 @@ def _alarms() -> dict[str, Alarm]:
         f"query: spells its value {how}": text_alarm("query", _spelling(fold)) for how, fold in FOLDS.items()
     }
     found |= {f"answer: spells its value {how}": text_alarm("answer", _spelling(fold)) for how, fold in FOLDS.items()}
+    # A query may have a word between, as it may have ordinary words that a value has too.
+    found["answer: spells its value with a word between"] = text_alarm(
+        "answer", _spelling(lambda value: value.replace("_", " really ", 1).replace("_", " "))
+    )
     for kind in ("query", "answer"):
         found |= {f"{kind}: spells its value {how}": text_alarm(kind, _spelling(fold)) for how, fold in NEARLY.items()}
         found |= {f"{kind}: has {what} before it": text_alarm(kind, _before(text)) for what, text in BEFORE.items()}
         found |= {f"{kind}: has {what}": text_alarm(kind, _with_space(space)) for what, space in SPACES.items()}
     plain = FOLDS["with spaces"]
-    found |= {f"{kind}: spells another value": text_alarm(kind, _spelling(plain, own=False)) for kind in SPELLS}
+    found |= {
+        f"{kind}: spells another value": text_alarm(kind, _spelling(plain, own=False)) for kind in SPELLS if kind != "query"
+    }
     found |= {f"query: spells its value in {name}": _in_script(*script) for name, script in SCRIPTS.items()}
     found |= {f"choices: the same {how}": _choices_alike(fold) for how, fold in FOLDS.items() if how != "as it is"}
     found |= {

@@ -53,8 +53,8 @@ def test_there_is_a_figure_for_what_there_are_numbers_for() -> None:
     counter = Statistics()
     counter.add(scenario.episode())
     assert list(plots(counter, None)) == ["course", "lengths"]
-    assert list(all_plots()) == ["course", "lengths", "shortcuts", "balance"]
-    assert list(all_plots(shortcuts=(), movement=None, positions=())) == ["course", "lengths"]
+    assert list(all_plots()) == ["course", "lengths", "shortcuts"]
+    assert list(all_plots(shortcuts=(), movement=None)) == ["course", "lengths"]
 
 
 def test_a_reader_s_own_settings_change_no_byte(other_taste: None) -> None:

@@ -61,7 +61,10 @@ def test_users_who_came_and_went_are_named_with_their_rows(tmp_path: Path) -> No
     found = diff(tmp_path, {"items": [zoë, ada]}, {"items": [zoë, eve]})
     assert (found.users_added, found.users_removed, found.level) == ((THIRD,), (SECOND,), "major")
     sessions = table(found, "sessions")
-    assert (sessions.before, sessions.after, sessions.added, sessions.removed) == (8, 8, 4, 4)
+    assert sessions.before == 8
+    assert sessions.after == 8
+    assert sessions.added == 4
+    assert sessions.removed == 4
     page = diff_page(found)
     assert "<summary>1 user new</summary>" in page
     assert "<summary>1 user gone</summary>" in page
@@ -115,7 +118,7 @@ def test_figures_of_two_reports_are_paired_and_named_in_words(tmp_path: Path) ->
         line = {"shortcut": "longest option", "accuracy": share(accuracy), "limit": 0.5, "items": 9}
         return {
             "variant": "demo",
-            "movement": {"returns": returns},
+            "movement": {"evenness": returns},
             "gate_errors": rates,
             "promised": {"event": returns},
             "shortcuts": [line],
@@ -128,7 +131,7 @@ def test_figures_of_two_reports_are_paired_and_named_in_words(tmp_path: Path) ->
         path.write_text(json.dumps(fields))
         figures.append(report_metrics(path, words=AMEMGYM_RELEASE.figures))
     assert [(one.figure, one.before, one.after) for one in metric_changes(*figures)] == [
-        ("updates that go back to a value left within two periods", 0.5, 0.25),
+        ("evenness of a variable's time over its choices", 0.5, 0.25),
         ("gate event: false accept, decoys of all kinds", 0.5, 0.25),
         ("gate event: false accept, decoys other value", 0.5, 0.25),
         ("gate event: wrong items accepted if readings erred independently", 0.5, 0.25),
@@ -140,7 +143,7 @@ def test_figures_of_two_reports_are_paired_and_named_in_words(tmp_path: Path) ->
 
 def test_every_figure_of_a_report_has_words(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
-    path.write_text(full_report(max_false_accept=0.01).model_dump_json())
+    path.write_text(full_report().model_dump_json())
     named = report_metrics(path, words=AMEMGYM_RELEASE.figures)
     words = [re.sub(r"\{\w+\}", ".*", one) for one in AMEMGYM_RELEASE.figures.values()]
     assert len(named) > 20
@@ -171,7 +174,10 @@ def test_readers_see_names_and_words_where_rows_have_ids(tmp_path: Path) -> None
 
 def test_nothing_changed_is_told_as_such(tmp_path: Path) -> None:
     found = diff(tmp_path, {}, {})
-    assert (found.level, found.reasons, found.statistics, found.settings) == ("same", (), (), ())
+    assert found.level == "same"
+    assert found.reasons == ()
+    assert found.statistics == ()
+    assert found.settings == ()
     assert "they are the same release" in diff_page(found)
 
 
@@ -181,8 +187,8 @@ def test_forward_and_backward_tell_the_same_rows(tmp_path: Path) -> None:
         for number, changes in enumerate([{}, {"items": [retold()]}])
     ]
     there, back = (compare_releases(*pair, form=AMEMGYM_RELEASE) for pair in (sides, sides[::-1]))
-    assert [(one.added, one.removed, one.reworded) for one in there.tables] == [
-        (one.removed, one.added, one.reworded) for one in back.tables
+    assert [(one.added, one.removed, one.relabelled) for one in there.tables] == [
+        (one.removed, one.added, one.relabelled) for one in back.tables
     ]
     assert compare_releases(sides[0], sides[1], form=AMEMGYM_RELEASE) == there
 

@@ -1,6 +1,5 @@
 """Errata change exactly what they name, in every form of the next release, and are told there."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from assets.amemgym.records.episode import Episode
 from assets.records.annotation import AnnotatorLine, StudyResult
 from assets.records.erratum import Erratum, Vote
 from assets.records.estimate import Estimate
-from dataset_card.amemgym.errata import Corrector, text_of
+from dataset_card.amemgym.errata import Corrector
 from dataset_card.amemgym.reference.data_json import read_data_json
 from dataset_card.amemgym.release import AMEMGYM_RELEASE
 from dataset_card.diff.compare import compare_releases, read_compared
@@ -32,7 +31,7 @@ def erratum(**changes: Any) -> Erratum:
 
 
 def corrected(*errata: Erratum) -> list[Episode]:
-    return list(Corrector(errata).corrected([episode(), episode(ADA)]))
+    return list(Corrector(errata).correct_episodes([episode(), episode(ADA)]))
 
 
 def released(root: Path, *errata: Erratum, version: str = "auto") -> Release:
@@ -58,8 +57,6 @@ def result(**changes: Any) -> StudyResult:
         "annotators": (line, line.model_copy(update={"name": "ben"})),
         "raw": share,
         "ac1": share,
-        "alpha": Estimate(value=None, low=None, high=None),
-        "level": "ordinal",
         "score": share,
         "disputed": 1,
         "adjudicated": 0,
@@ -87,34 +84,16 @@ def test_the_last_question_left_out_leaves_no_user() -> None:
     assert [one.user_id for one in corrected(erratum(question_id=None))] == [ADA]
 
 
-@pytest.mark.parametrize(
-    ("place", "was"),
-    [
-        ({"question_id": "q01"}, episode().questions[0].query),
-        ({"question_id": "q01", "choice_id": "q01-c2"}, episode().questions[0].answer_choices[1].answer),
-        ({"question_id": None, "period": 1, "session": 0}, episode().periods[1].sessions[0].query),
-    ],
-)
-def test_a_correction_changes_one_text_and_nothing_else(place: dict[str, Any], was: str) -> None:
-    first, second = corrected(erratum(action="correct", was=was, now="Better words.", **place))
-    before, after = episode().model_dump_json(), first.model_dump_json()
-    count = 2 if place.get("question_id") and "choice_id" not in place else 1  # the schema has the question's words too
-    assert after.count("Better words.") == count
-    assert after.replace('"Better words."', json.dumps(was, ensure_ascii=False)) == before
-    assert second == episode(ADA)
-
-
 @pytest.mark.parametrize("change", [{"was": "Other words?"}, {"question_id": "q07"}, {"user_id": "nobody"}])
 def test_an_erratum_about_what_is_here_no_more_is_outdated_and_changes_nothing(change: dict[str, Any]) -> None:
     corrector = Corrector([erratum(**change)])
-    assert list(corrector.corrected([episode()])) == [episode()]
-    assert [one.outcome for one in corrector.settled()] == ["outdated"]
+    assert list(corrector.correct_episodes([episode()])) == [episode()]
+    assert [one.outcome for one in corrector.outcomes()] == ["outdated"]
 
 
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"action": "correct"}, "gives its text"),
         ({"choice_id": "q01-c1"}, "Only a question or a whole user"),
         ({"question_id": None, "period": 1, "session": 0}, "Only a question or a whole user"),
         ({"session": 0}, "period and session together"),
@@ -148,53 +127,6 @@ def test_the_diff_tells_errata_and_what_they_took(tmp_path: Path) -> None:
         f"erratum question q01 of {USER_ID}": "applied (exclude): No option | fits."
     }
     assert {one.table: one.removed for one in found.tables if one.removed}["questions"] == 1
-
-
-@pytest.mark.parametrize(
-    ("people", "places", "version"),
-    [
-        ((), {"question_id": "q01"}, "1.0.0"),
-        (("anna",), {"question_id": "q01"}, "1.0.0"),
-        (("anna", "ben"), {"question_id": "q01"}, "0.2.0"),
-        (("anna", "ben"), {"question_id": "q01", "choice_id": "q01-c1"}, "0.2.0"),
-        (("anna", "ben"), {"question_id": None, "period": 1, "session": 0}, "0.2.0"),
-    ],
-    ids=["nobody", "one person", "a question", "an answer", "a session's query"],
-)
-def test_a_correction_that_two_people_marked_as_wording_only_is_minor(
-    tmp_path: Path, people: tuple[str, ...], places: dict[str, Any], version: str
-) -> None:
-    write_release(content(), root=tmp_path)
-    was = text_of(episode(), erratum(action="note", **places)) or ""
-    fixed = erratum(action="correct", was=was, now=f"{was} Please.", wording_only=people, **places)
-    assert released(tmp_path, fixed).version == version
-
-
-def test_another_change_beside_a_wording_is_still_major(tmp_path: Path) -> None:
-    was = episode().questions[0].query
-    fixed = erratum(action="correct", was=was, now=f"{was} Please.", wording_only=("anna", "ben"))
-    before = write_release(content(), root=tmp_path)
-    after = released(
-        tmp_path, fixed, erratum(question_id="q02", action="correct", was=episode().questions[1].query, now="Which?")
-    )
-    found = compare_releases(read_compared(before.folder), read_compared(after.folder), form=AMEMGYM_RELEASE)
-    (questions,) = (one for one in found.tables if one.table == "questions")
-    assert (after.version, questions.relabelled, questions.reworded) == ("1.0.0", 1, 1)
-    assert [row.cells[0].kind for row in questions.examples] == ["label", "wording"]
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"wording_only": ("anna", "ben")},
-        {"action": "correct", "was": "a", "now": "b", "wording_only": ("anna", "anna")},
-    ],
-    ids=["no correction", "one person twice"],
-)
-def test_wording_is_marked_by_two_people_and_only_of_a_correction(changes: dict[str, Any]) -> None:
-    votes = (Vote(annotator="anna", value="b"),)
-    with pytest.raises(ValueError, match=r"wording only|Wording is marked"):
-        erratum(votes=votes, **changes)
 
 
 def test_the_same_errata_give_the_same_bytes_and_the_release_stays_as_it_is(tmp_path: Path) -> None:

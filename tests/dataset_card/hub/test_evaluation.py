@@ -7,7 +7,7 @@ import pytest
 from dataset_card.hub.port import Hub
 from dataset_card.release_store.store import FolderReleaseStore
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.amemgym.dataset import load_dataset
+from pipelines.evaluation.amemgym.tasks import open_amemgym
 from tests.support.hub_server.releases import a_release, published
 
 
@@ -20,21 +20,21 @@ def place(hub: Hub, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_release_on_the_hub_is_the_same_dataset_as_in_its_folder(place: str, tmp_path: Path) -> None:
-    found = load_dataset(place, release_store=FolderReleaseStore(tmp_path))
+    found = open_amemgym(place, release_store=FolderReleaseStore(tmp_path))
 
-    assert found == load_dataset(str(a_release().folder), release_store=FolderReleaseStore(tmp_path))
+    assert found == open_amemgym(str(a_release().folder), release_store=FolderReleaseStore(tmp_path))
 
 
 def test_what_was_fetched_once_is_evaluated_without_the_hub(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = load_dataset(place, release_store=FolderReleaseStore(tmp_path))
+    first = open_amemgym(place, release_store=FolderReleaseStore(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
 
-    assert load_dataset(place, release_store=FolderReleaseStore(tmp_path)) == first
+    assert open_amemgym(place, release_store=FolderReleaseStore(tmp_path)) == first
     assert "Reading what was fetched before" in capsys.readouterr().err
 
 
 def test_a_release_that_is_not_on_the_hub_is_one_sentence(place: str, tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match=r"has no tag 'demo-v9\.9\.9'"):
-        load_dataset(place.replace("0.1.0", "9.9.9"), release_store=FolderReleaseStore(tmp_path))
+        open_amemgym(place.replace("0.1.0", "9.9.9"), release_store=FolderReleaseStore(tmp_path))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assets.recipe.recipe import TAKEN
+from assets.records.base import ItemRecord
 from dataset_card.errors import HubDenied, HubError, PublishRefused, UnfitRelease
 from dataset_card.hub.layout import TABLES, VERSIONS
 from dataset_card.hub.plan import PublishRequest, TagConflict
@@ -16,8 +17,8 @@ from dataset_card.hub.port import Hub
 from dataset_card.hub.publish import Publisher
 from dataset_card.hub.tag_registry import TagRegistry
 from dataset_card.release.manifest import CARD, LICENSE, MANIFEST, RECIPE, read_manifest
-from pipelines.benchmarks import format_of
-from tests.support.hub_server.releases import a_release, commits, published
+from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry, format_of
+from tests.support.hub_server.releases import a_release, commits, published, tags
 from tests.support.hub_server.state import READER, FakeHub
 
 
@@ -131,3 +132,20 @@ def test_a_release_whose_recipe_is_not_that_of_its_rows_is_refused(
     with pytest.raises(UnfitRelease, match=re.escape(sentence)):
         Publisher(hub, format_of=format_of).publish(PublishRequest(folder, repo))
     assert repo not in fake.repos
+
+
+def test_users_that_another_variant_has_are_refused_unless_a_recipe_says_that_they_are_derived(
+    fake: FakeHub, hub: Hub, repo: str
+) -> None:
+    published(hub, a_release(), repo=repo)
+    with pytest.raises(PublishRefused, match="2 of the 2 items of extra ask the same as items of demo, which"):
+        published(hub, a_release(variant="extra", derived_from=""), repo=repo)
+    assert commits(fake, repo) == 1
+    published(hub, a_release(variant="extra"), repo=repo)
+    published(hub, a_release(version="1.0.0", users=3), repo=repo)
+    assert set(tags(fake, repo)) == {"demo-v0.1.0", "demo-v1.0.0", "extra-v0.1.0"}
+
+
+@pytest.mark.parametrize("entry", [BENCHMARKS[name] for name in BENCHMARKS], ids=list(BENCHMARKS))
+def test_every_benchmark_says_which_texts_are_an_item_s_own(entry: BenchmarkEntry) -> None:
+    assert entry.benchmark.final.record.own_texts is not ItemRecord.own_texts

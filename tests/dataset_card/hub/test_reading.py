@@ -19,7 +19,10 @@ def test_what_is_fetched_is_the_release_byte_by_byte(fake: FakeHub, hub: Hub, re
     done = published(hub, release, repo=repo)
     read = reader.read(f"{repo}@demo-v0.1.0")
     assert all_bytes(read.folder) == all_bytes(release.folder)
-    assert (read.repo, read.revision, read.commit, read.digest) == (repo, "demo-v0.1.0", done.commit, release.digest)
+    assert read.repo == repo
+    assert read.revision == "demo-v0.1.0"
+    assert read.commit == done.commit
+    assert read.digest == release.digest
 
 
 def test_a_folder_is_read_by_the_same_function_without_a_hub(tmp_path: Path, registry: TagRegistry) -> None:

@@ -60,7 +60,7 @@ def test_a_manifest_that_points_outside_is_refused(
     manifest = json.loads((a_release().folder / "manifest.json").read_text())
     manifest["files"][0]["path"] = "../../../../escaped"
     sha = commit_by_hand(fake, repo, {"demo/manifest.json": json.dumps(manifest).encode()})
-    with pytest.raises(BadRelease, match="does not lie inside the release"):
+    with pytest.raises(BadRelease, match="does not lie inside its folder"):
         reader.read(f"{repo}@{sha}")
     assert not list(tmp_path.rglob("escaped"))
 

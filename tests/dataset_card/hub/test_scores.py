@@ -34,8 +34,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake: FakeHub) -> Path
 
 def finished_run(home: Path, *, users: int = 2, digest: str = "", model: str = "") -> str:
     """The id of a finished run on the release."""
-    data = read_amemgym_release(home / "releases" / "demo" / "0.1.0").first(users)
-    tasks = AMemGymTasks(replace(data, digest=digest or data.digest))
+    data = read_amemgym_release(home / "releases" / "demo" / "0.1.0")
+    tasks = AMemGymTasks(replace(data, digest=digest or data.digest)).first(users)
     work = run_of(home / "runs", HonestModel(FIRST), data=tasks, spec=BM25, conditions=(), baselines=False)
     if model:
         manifest = work.manifest.model_copy(update={"models": {**MODELS, "assistant": model}})

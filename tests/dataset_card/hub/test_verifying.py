@@ -14,6 +14,7 @@ from pipelines.errors import Problem
 from tests.support.hub_server.faults import Fault
 from tests.support.hub_server.releases import a_release, commit_by_hand, held_files, move_tag, published
 from tests.support.hub_server.state import FakeHub
+from tests.support.releases import sign
 
 TAG = "demo-v0.1.0"
 
@@ -115,6 +116,17 @@ def test_a_lost_file_is_named(fake: FakeHub, hub: Hub, repo: str, path: str, wor
     published(hub, a_release(), repo=repo)
     by_hand(fake, repo, {}, path)
     assert words in told(f"{repo}@{TAG}")[0]
+
+
+def test_a_release_of_a_benchmark_that_nobody_knows_is_one_sentence(fake: FakeHub, hub: Hub, repo: str, tmp_path: Path) -> None:
+    published(hub, a_release(), repo=repo)
+    folder = Path(shutil.copytree(a_release().folder, tmp_path / "copy"))
+    with (folder / "recipe.yaml").open("a") as recipe:
+        recipe.write("benchmark: nosuch\n")
+    sign(folder, "recipe.yaml")
+    by_hand(fake, repo, {f"demo/{name}": (folder / name).read_bytes() for name in ("recipe.yaml", "manifest.json")})
+    (problem,) = told(f"{repo}@{TAG}")
+    assert problem.startswith("recipe.yaml is that of 'nosuch'; this version knows amemgym, ")
 
 
 def test_nothing_kept_from_an_earlier_download_is_believed(fake: FakeHub, hub: Hub, repo: str) -> None:

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from assets.amemgym.records.user import UserRecord
-from assets.engine.benchmark import Benchmark, Table
+from assets.engine.benchmark import Benchmark
 from assets.engine.stage import Stage
 from assets.recipe.loading import Unit
 from assets.recipe.recipe import Recipe
-from assets.records.base import Record
 from assets.records.common_tables import FailureRow
+from assets.records.flat_tables import Table, TableColumn, flat_row, number
 from dataset_card.card.recipe import canary_of
 from dataset_card.hub.asset import card_problems
 from dataset_card.release.content import ReleaseContent, ReleaseFormat
@@ -38,27 +38,8 @@ class Solved(UserRecord):
     hints: tuple[str, ...]
 
 
-class RiddleRow(Record):
-    user_id: str
-    text: str
-    answer: str
-
-
-class HintRow(Record):
-    user_id: str
-    number: int
-    hint: str
-
-
 def draw(recipe: Recipe, unit: Unit) -> Iterable[tuple[int, Riddle]]:
     raise NotImplementedError
-
-
-def rows(item: Solved) -> Mapping[str, Sequence[Record]]:
-    return {
-        "riddles": [RiddleRow(user_id=item.user_id, text=item.text, answer=item.answer)],
-        "hints": [HintRow(user_id=item.user_id, number=number, hint=hint) for number, hint in enumerate(item.hints)],
-    }
 
 
 DRAWN = Stage("riddles", Riddle, draw=draw)
@@ -68,11 +49,16 @@ RIDDLES = Benchmark(
     recipe=Recipe,
     stages=(DRAWN, Stage("solved", Solved, needs=(DRAWN,))),
     tables={
-        "riddles": Table(RiddleRow, ("user_id",)),
-        "hints": Table(HintRow, ("user_id", "number"), group=("user_id",)),
+        "riddles": Table(flat_row(Solved, "", "", "user_id text answer"), ("user_id",)),
+        "hints": Table(
+            flat_row(
+                Solved, "hints", "", "user_id", number("number", ""), TableColumn("hint", str, "", lambda place: place.record)
+            ),
+            ("user_id", "number"),
+            group=("user_id",),
+        ),
         "failures": Table(FailureRow, ("user_id",), scored=False),
     },
-    rows=rows,
 )
 FORMAT = ReleaseFormat(RIDDLES, metrics={"hints of a riddle": "SELECT count(*) / count(DISTINCT user_id) FROM {hints}"})
 

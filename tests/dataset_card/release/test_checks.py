@@ -10,8 +10,7 @@ import pytest
 from assets.amemgym.pipeline import AMEMGYM
 from dataset_card.hub.asset import card_problems, release_checks
 from dataset_card.release_store.asset import card_metadata, release_metadata
-from dataset_card.release_store.folder import Release, write_release
-from dataset_card.release_store.store import FolderReleaseStore
+from dataset_card.release_store.folder import FolderReleaseWriter, Release, write_release
 from tests.support.releases import content
 
 # Those of card and release; the third asks a Hub.
@@ -45,7 +44,7 @@ def checked(root: Path, written: Release) -> dict[str, dg.AssetCheckEvaluation]:
     result = dg.materialize(
         [release_folder, *CHECKS],  # pyright: ignore[reportArgumentType]
         partition_key="demo",
-        resources={"releases": FolderReleaseStore(root)},
+        resources={"releases": FolderReleaseWriter(root)},
         instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
         raise_on_error=False,
     )
@@ -72,7 +71,7 @@ def test_a_check_without_a_partition_says_what_to_do(root: Path) -> None:
         dg.materialize(
             CHECKS[1:],  # pyright: ignore[reportArgumentType]
             selection=dg.AssetSelection.all_asset_checks(),
-            resources={"releases": FolderReleaseStore(root)},
+            resources={"releases": FolderReleaseWriter(root)},
             instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
         )
 

@@ -14,11 +14,11 @@ import pytest
 from dataset_card.diff.compare import compare_releases, read_compared
 from dataset_card.diff.errata_files import ErrataError
 from dataset_card.diff.records import DiffError
-from dataset_card.release.digests import file_sha256
-from dataset_card.release.manifest import MANIFEST, Manifest, ManifestBody, read_manifest
+from dataset_card.release.manifest import MANIFEST
 from dataset_card.release.verify import examine_release, file_rows, verify_release
 from dataset_card.release_store.folder import Release
 from pipelines.benchmarks import format_of
+from tests.support.releases import sign
 
 ALIASES = "a: &a [x, x]\n" + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [*{chr(97 + n)}, *{chr(97 + n)}]\n" for n in range(24))
 USERS = "tables/demo/users.parquet"
@@ -29,17 +29,6 @@ DATA = "demo/data.json"
 def folder(release: Release, tmp_path: Path) -> Path:
     """A release that is about to be spoiled."""
     return Path(shutil.copytree(release.folder, tmp_path / "hostile"))
-
-
-def sign(folder: Path, path: str, *, rows: int | None = None) -> None:
-    """Make the manifest agree with what lies there now, as the one who spoils it would."""
-    manifest = read_manifest(folder)
-    changes: dict[str, Any] = {"bytes": (folder / path).stat().st_size, "sha256": file_sha256(folder / path)}
-    if rows is not None:
-        changes["rows"] = rows
-    files = [file.model_copy(update=changes) if file.path == path else file for file in manifest.files]
-    body = ManifestBody.model_validate({**manifest.model_dump(include=set(ManifestBody.model_fields)), "files": files})
-    (folder / MANIFEST).write_bytes(Manifest.of(body, version=manifest.version).to_bytes())
 
 
 def a_huge_manifest(folder: Path) -> None:
@@ -112,12 +101,12 @@ def a_null_byte(folder: Path) -> None:
         (an_alias_bomb_in_the_card, "The YAML header of README.md has a YAML alias"),
         (a_parquet_bomb, f"{USERS} unpacks to more than"),
         (a_table_of_dictionaries, f"{USERS} has columns of dictionaries"),
-        (a_damaged_table, f"{USERS}: its rows cannot be read"),
+        (a_damaged_table, f"{USERS} cannot be read: "),
         (a_nested_json, f"{DATA}: its rows cannot be read, but"),
         (an_endless_item, f"{DATA}: its rows cannot be read, but"),
         (a_link, "recipe.yaml is a symbolic link"),
         (a_linked_folder, "answer_choices.parquet is a symbolic link, or lies behind one"),
-        (a_null_byte, "has characters that no file name of a release has"),
+        (a_null_byte, "has characters that no file name has"),
     ],
 )
 def test_it_is_refused_in_a_sentence_that_names_the_file(folder: Path, spoil: Callable[[Path], None], words: str) -> None:

@@ -47,6 +47,8 @@ def test_the_version_is_no_part_of_the_digest_but_everything_else_is() -> None:
         body(counts={}),
         body(files=()),
         body(prompt_fingerprints={"a": "b"}),
+        body(own_texts=(("a" * 12,),)),
+        body(derived_from="base"),
     ]
     assert len({other.release_digest() for other in others} | {first.digest}) == len(others) + 1
 
@@ -56,6 +58,14 @@ def test_a_manifest_comes_back_from_its_file(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_bytes(manifest.to_bytes())
     assert read_manifest(tmp_path) == manifest
     assert json.loads(manifest.to_bytes())["usage"]["cost_usd"] is None
+
+
+def test_a_manifest_of_a_time_without_digests_of_texts_is_as_it_was_written(tmp_path: Path) -> None:
+    content = json.loads(Manifest.of(body(), version="1.2.3").to_bytes())
+    for name in ("own_texts", "derived_from"):
+        del content[name]
+    (tmp_path / MANIFEST).write_text(json.dumps(content), encoding="utf-8")
+    assert read_manifest(tmp_path).own_texts == ()
 
 
 def edited(**changes: Any) -> bytes:

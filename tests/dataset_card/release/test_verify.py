@@ -2,13 +2,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from dataset_card.amemgym.release import AMEMGYM_RELEASE
+from dataset_card.release.derived import contradictions
 from dataset_card.release.digests import file_sha256
 from dataset_card.release.manifest import MANIFEST, Manifest, ManifestBody, ManifestFile
 from dataset_card.release.verify import examine_release, verify_release
 from dataset_card.release_store.folder import Release
+from tests.support.commands import amemgym_here
+from tests.support.releases import read_rows, sign, spoil_table
 
 
 def rewrite(release: Release, files: Sequence[ManifestFile]) -> None:
@@ -94,6 +101,86 @@ def test_verify_tells_a_broken_or_missing_manifest(release: Release) -> None:
 
 def test_a_whole_release_passes_the_long_examination(release: Release) -> None:
     assert examine_release(release.folder) == []
+
+
+def test_a_release_of_a_benchmark_that_nobody_knows_is_told(release: Release, tmp_path: Path) -> None:
+    recipe = (release.folder / "recipe.yaml").read_text()
+    assert amemgym_here(tmp_path, "verify", str(release.folder))[0] == 0
+    accept(release, "recipe.yaml", f"{recipe}benchmark: nosuch\n".encode())
+    status, output = amemgym_here(tmp_path, "verify", str(release.folder))
+    assert status == 1
+    assert "recipe.yaml is that of 'nosuch'; this version knows amemgym, " in output
+
+
+NESTED = "demo/test-00000-of-00001.parquet"
+CHOICES = "tables/demo/answer_choices.parquet"
+
+
+def change_choice(rows: list[dict[str, Any]]) -> None:
+    rows[2]["answer"] = "something else"
+
+
+def leave_out_choice(rows: list[dict[str, Any]]) -> None:
+    del rows[-1]
+
+
+def add_choice(rows: list[dict[str, Any]]) -> None:
+    rows.append({**rows[-1], "choice_id": "more"})
+
+
+def change_name(rows: list[dict[str, Any]]) -> None:
+    rows[1]["user_profile"]["name"] = "Somebody Else"
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "words"),
+    [
+        (CHOICES, change_choice, "answer_choices.parquet: row 3 (user_id "),
+        (CHOICES, leave_out_choice, f"is not as {NESTED} has it, in "),
+        (CHOICES, add_choice, f"and what follows it are not in {NESTED}."),
+        (NESTED, change_name, f"demo/data.json: row 2 (id '5f0c-ada-003') is not as {NESTED} has it, in user_profile."),
+    ],
+)
+def test_a_row_that_somebody_changed_and_signed_anew_is_named(release: Release, path: str, change: Any, words: str) -> None:
+    assert list(contradictions(release.folder, form=AMEMGYM_RELEASE)) == []
+    rows = read_rows(release.folder / path)
+    change(rows)
+    spoil_table(release.folder, path, rows)
+    assert verify_release(release.folder) == []
+    assert words in next(contradictions(release.folder, form=AMEMGYM_RELEASE))
+
+
+def test_verify_names_a_row_that_somebody_changed_and_signed_anew(release: Release, tmp_path: Path) -> None:
+    rows = read_rows(release.folder / CHOICES)
+    change_choice(rows)
+    spoil_table(release.folder, CHOICES, rows)
+    status, output = amemgym_here(tmp_path, "verify", str(release.folder))
+    assert status == 1
+    assert f"{CHOICES}: row 3 (user_id " in output
+
+
+def test_nothing_is_evaluated_on_or_compared_with_a_data_json_whose_rows_are_not_the_manifests(
+    release: Release, made_release: Release, tmp_path: Path
+) -> None:
+    data = release.folder / "demo/data.json"
+    data.write_bytes(data.read_bytes().replace(b"vegetarian", b"pescetarian", 1))
+    sign(release.folder, "demo/data.json")
+    folder, original = str(release.folder), str(made_release.folder)
+    for words in (("evaluate", folder, "--memory", "none"), ("diff", original, folder)):
+        status, output = amemgym_here(tmp_path, *words)
+        assert status == 1
+        assert "is damaged or incomplete: demo/data.json has rows with the digest " in output
+
+
+def test_a_path_that_leads_out_is_told_in_a_sentence(release: Release) -> None:
+    users = "tables/demo/users.parquet"
+    with pq.ParquetFile(release.folder / users) as file:
+        table = file.read_row_group(0)  # pyright: ignore[reportUnknownMemberType]
+    with_paths = table.append_column("path", pa.array(["../x"] * table.num_rows))
+    with pq.ParquetWriter(release.folder / users, with_paths.schema) as writer:
+        writer.write_table(with_paths)
+    accept(release, users, (release.folder / users).read_bytes())
+    assert verify_release(release.folder) == [f"{users}: the path '../x' does not lie inside its folder."]
 
 
 def test_a_table_without_a_configuration_is_told(release: Release) -> None:

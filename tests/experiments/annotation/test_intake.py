@@ -2,39 +2,20 @@
 
 import csv
 import io
-import json
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
 from pipelines.experiments.annotation.folder import StudyFolder, import_answers
-from pipelines.experiments.annotation.label_studio import CONFIG, TASKS, to_label_studio
 from pipelines.experiments.annotation.records import AnnotationError, ItemAnswer
 from pipelines.experiments.annotation.spreadsheet import to_csv
 from tests.experiments.annotation.making import begin_study, source
 from tests.support import scenario
 
-EXPORT = Path("export.json")
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> StudyFolder:
     return begin_study(tmp_path)
-
-
-def completed(folder: StudyFolder, *people: int, index: int = 0, **changes: Any) -> bytes:
-    """Label Studio's export: each of these people took the option at this index for every item."""
-    tasks: list[dict[str, Any]] = json.loads(to_label_studio(folder.study())[TASKS])
-    for task in tasks:
-        choice = {"from_name": "label", "to_name": "dialogue", "type": "choices"}
-        note = {"from_name": "note", "to_name": "dialogue", "type": "textarea", "value": {"text": ["odd"]}}
-        result = [{**choice, "value": {"choices": [task["data"]["options"][index]["value"]]}}, note]
-        task["annotations"] = [
-            {"completed_by": person, "result": result, "was_cancelled": False, **changes} for person in people
-        ]
-    return json.dumps(tasks).encode()
 
 
 def filled(folder: StudyFolder, **labels: str) -> bytes:
@@ -52,7 +33,7 @@ def filled(folder: StudyFolder, **labels: str) -> bytes:
 
 def test_a_sheet_is_taken_in_beside_what_is_there(folder: StudyFolder) -> None:
     folder.put(folder.sheet("anna"), {"item-0001": ItemAnswer(value="a")})
-    (sheet,) = import_answers(folder, Path("anna.csv"), filled(folder, item_0002="none"))
+    sheet = import_answers(folder, Path("anna.csv"), filled(folder, item_0002="none"))
     assert sheet.answers == {"item-0001": ItemAnswer(value="a"), "item-0002": ItemAnswer(value="none", note="odd")}
     assert folder.sheet("anna") == sheet
 
@@ -92,39 +73,6 @@ def test_no_cell_of_a_sheet_is_a_formula(tmp_path: Path) -> None:
     cells = [cell for row in csv.reader(io.StringIO(to_csv(folder.study(), folder.sheet("anna")))) for cell in row]
     assert any("evil.example" in cell for cell in cells)
     assert not any(cell.startswith("=") for cell in cells)
-
-
-def test_label_studio_gets_every_text_as_data_and_one_configuration(folder: StudyFolder) -> None:
-    files = to_label_studio(folder.study())
-    tasks, config = json.loads(files[TASKS]), ElementTree.fromstring(files[CONFIG])
-    names = [element.get("value", "").removeprefix("$") for element in config if element.get("value", "").startswith("$")]
-    assert len(tasks) == 10
-    assert names == ["dialogue", "facts", "options"]
-    assert all(set(names) <= set(task["data"]) for task in tasks)
-    assert "expected" not in files[TASKS]
-
-
-def test_an_export_of_label_studio_becomes_a_sheet_for_each_person(folder: StudyFolder) -> None:
-    sheets = import_answers(folder, EXPORT, completed(folder, 3, 8))
-    assert [(sheet.annotator, len(sheet.answers)) for sheet in sheets] == [("ls-3", 10), ("ls-8", 10)]
-    assert folder.sheet("ls-3").answers["item-0001"] == ItemAnswer(value="a", note="odd")
-    import_answers(folder, EXPORT, completed(folder, 3, index=1))
-    assert folder.sheet("ls-3").answers["item-0001"].value == "b"
-
-
-def test_people_of_label_studio_may_be_told_as_objects_and_cancelled_work_is_left_out(folder: StudyFolder) -> None:
-    person: Any = {"id": 4, "email": "anna@example.org"}
-    assert import_answers(folder, EXPORT, completed(folder, person, was_cancelled=True)) == []
-    (sheet,) = import_answers(folder, EXPORT, completed(folder, person))
-    assert (sheet.annotator, "example" in sheet.model_dump_json()) == ("ls-4", False)
-
-
-@pytest.mark.parametrize(
-    "content", [b"no json", b"[1]", b'[{"data": {"item": "item-0001"}}]', b'[{"data": {"item": "x"}}]', b"3", b"[" * 5000]
-)
-def test_what_is_no_export_ends_in_one_sentence(folder: StudyFolder, content: bytes) -> None:
-    with pytest.raises(AnnotationError, match=r"no JSON|no JSON export|no export|does not have"):
-        import_answers(folder, EXPORT, content)
 
 
 def test_a_study_is_never_overwritten_by_another(tmp_path: Path, folder: StudyFolder) -> None:

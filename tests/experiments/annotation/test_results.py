@@ -13,7 +13,7 @@ from pipelines.experiments.annotation.records import AnnotationError, ItemAnswer
 from pipelines.experiments.annotation.results import (
     adjudicator_sheet,
     collect_answers,
-    disputed,
+    disputed_items,
     final_label,
     result_of,
     write_outcome,
@@ -33,7 +33,7 @@ def again(folder: StudyFolder) -> None:
 def test_annotators_who_say_what_the_release_says_agree_fully(tmp_path: Path) -> None:
     result = result_of(answered(begin_study(tmp_path)))
     assert (result.items, result.users, result.disputed) == (10, 2, 0)
-    assert [one.value for one in (result.raw, result.ac1, result.alpha, result.score)] == [1, 1, 1, 1]
+    assert [one.value for one in (result.raw, result.ac1, result.score)] == [1, 1, 1]
     assert [line.agrees.value for line in result.annotators] == [1, 1]
 
 
@@ -76,7 +76,7 @@ def test_an_adjudicator_gets_the_disputed_items_alone_and_decides(tmp_path: Path
     folder.save(sheet)
     folder.put(folder.sheet("eva"), {"item-0003": ItemAnswer(value=NONE)})
     settled = collect_answers(folder.study(), folder.keys(), folder.sheets())
-    assert (final_label(settled, "item-0003"), disputed(settled)) == (NONE, ["item-0003"])
+    assert (final_label(settled, "item-0003"), disputed_items(settled)) == (NONE, ["item-0003"])
     assert (result_of(settled).adjudicated, len(result_of(settled).annotators)) == (1, 2)
 
 

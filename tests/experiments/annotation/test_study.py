@@ -8,7 +8,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.records.annotation import StudyKind
 from pipelines.experiments.annotation.records import AnnotationError, AnswerSheet, Study
 from pipelines.experiments.annotation.spreadsheet import to_csv
-from pipelines.experiments.annotation.study import PAPER_SIZES, Target, items_for, paper_target, sample_size, stratified
+from pipelines.experiments.annotation.study import PAPER_SIZES, Target, items_for, paper_target, sample_size, sample_strata
 from pipelines.experiments.annotation.units import NONE
 from tests.experiments.annotation.making import source, study
 from tests.support.scenario import USER_ID
@@ -41,8 +41,8 @@ def test_the_papers_samples_are_a_preset() -> None:
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=60), st.integers(1, 80), st.integers(0, 5))
 def test_each_stratum_gives_its_share_and_the_same_seed_the_same_sample(units: list[str], size: int, seed: int) -> None:
     places = list(enumerate(units))
-    taken = stratified(places, size=size, stratum=lambda unit: unit[1], rng=SeededRandom(seed))
-    assert taken == stratified(places, size=size, stratum=lambda unit: unit[1], rng=SeededRandom(seed))
+    taken = sample_strata(places, size=size, stratum=lambda unit: unit[1], rng=SeededRandom(seed))
+    assert taken == sample_strata(places, size=size, stratum=lambda unit: unit[1], rng=SeededRandom(seed))
     assert len(taken) == len(set(taken)) == min(size, len(units))
     for name in set(units):
         share = len(taken) * units.count(name) / len(units)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.amemgym.subjects import MemorySubject
 from pipelines.evaluation.reasoning import Reasoner
+from pipelines.evaluation.timeline.subjects import MemorySubject
 from pipelines.experiments.evolution.improvement import changed_lines, usable
 from pipelines.experiments.evolution.report import mention
 from pipelines.memories.contract import MemoryEvent, MemorySpec

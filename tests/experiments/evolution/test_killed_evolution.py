@@ -11,7 +11,7 @@ from tests.evaluation.test_killed_run import CALLS_MADE_TWICE, SERVED, asked
 from tests.pipelines.chained import IN_FLIGHT, endpoint
 from tests.support.commands import amemgym, kill, own_surroundings
 
-USERS = ("ada", "ben", "cleo")
+USERS = ("ada", "ben")
 POLICIES = "SELECT count(*) FROM steps WHERE key LIKE '%/policy'"
 
 

@@ -8,17 +8,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from assets.llm.actions import MOST_OF_RESULT, RESULT_OF, read_action
 from assets.llm.structured_output import UnusableReply
-from pipelines.agents.actions import (
-    MOST_CHARACTERS,
-    RESULT_OF,
-    UNUSABLE,
-    named_speaker,
-    read_action,
-    read_episode,
-    written_episode,
-)
-from pipelines.agents.episode import MOST_STEPS, WINDOW_TOKENS, in_sight, replayed, run_episode
+from assets.worlds.steps import UNUSABLE, named_speaker, read_episode, written_episode
+from pipelines.agents.episode import MOST_STEPS, WINDOW_TOKENS, in_sight, replay_steps, run_episode
 from prompts.template import Message
 from tests.support.coroutines import run
 
@@ -35,15 +28,20 @@ class Room:
     """A world that keeps what was done in it; the tool `long` gives back more than anybody reads."""
 
     opening: str = "Please switch the light on."
+    rules: str = "You keep the room."
+    tools: Sequence[Mapping[str, object]] = ()
     ended: bool = False
+    final_state: str = ""
     done: list[str] = field(default_factory=list[str])
+
+    def close(self) -> None: ...
 
     def writes(self, tool: str) -> bool:
         return tool == "switch"
 
     def call(self, tool: str, arguments: Mapping[str, str]) -> str:
         self.done.append(f"{tool} {dict(arguments)}")
-        return "x" * (2 * MOST_CHARACTERS) if tool == "long" else "ok"
+        return "x" * (2 * MOST_OF_RESULT) if tool == "long" else "ok"
 
     def say(self, text: str) -> str:
         self.done.append(f"said {text}")
@@ -117,7 +115,7 @@ def test_recorded_replies_are_taken_before_the_agent_is_asked() -> None:
 def test_a_result_that_is_too_long_is_cut() -> None:
     agent = Script([calling("long"), FINISH])
     run(run_episode(Room(), agent.ask))
-    assert len(agent.seen[1][-1].content) < MOST_CHARACTERS + 100
+    assert len(agent.seen[1][-1].content) < MOST_OF_RESULT + 100
 
 
 def test_the_oldest_messages_leave_the_window_and_the_last_one_never_does() -> None:
@@ -129,12 +127,16 @@ def test_the_oldest_messages_leave_the_window_and_the_last_one_never_does() -> N
 def test_an_episode_written_down_can_be_done_again() -> None:
     room, again = Room(), Room()
     steps = run(run_episode(room, Script([calling("switch", light=True), "what?", calling("long"), FINISH]).ask))
-    replayed(again, read_episode(written_episode(steps)))
+    replay_steps(again, read_episode(written_episode(steps)))
     assert again.done == room.done
 
 
 def test_arguments_that_are_no_texts_are_taken_as_their_texts() -> None:
-    assert read_action(calling("switch", light=2, dim=0.5, on=True)).given == {"light": "2", "dim": "0.5", "on": "True"}
+    assert read_action(calling("switch", light=2, dim=0.5, on=True)).arguments_by_name == {
+        "light": "2",
+        "dim": "0.5",
+        "on": "True",
+    }
 
 
 def test_a_user_whom_a_model_plays_is_heard_and_a_user_who_goes_ends_the_episode() -> None:

@@ -11,7 +11,7 @@ import pytest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from assets.llm.ports import ModelReply, ModelRequest, Then, unchanged_reply
+from assets.llm.ports import UNBOOKED, CallBooking, ModelReply, ModelRequest
 from pipelines.opening.models import OpenModels
 from pipelines.resources.cache.reply_cache import CachedModel, CacheMode, NamedPlace, open_replies
 from pipelines.resources.llm.place import EndpointPlace
@@ -93,8 +93,8 @@ class ListingServer:
 class RubbishModel:
     """A client that answers no JSON."""
 
-    async def complete(self, request: ModelRequest, *, then: Then = unchanged_reply) -> ModelReply:
-        return await then(ModelReply("Service degraded.", "stop", 1000, 100))
+    async def complete(self, request: ModelRequest, *, booking: CallBooking = UNBOOKED) -> ModelReply:
+        return await booking.keep(ModelReply("Service degraded.", "stop", 1000, 100))
 
 
 async def ask_stack(models: OpenModels) -> ModelReply:

@@ -57,11 +57,11 @@ def test_a_page_over_a_folder_that_cannot_be_written_is_refused_before_dagster_s
     "words",
     [
         ("generate", "demo", "--concurrency", "0"),
-        ("evaluate", "demo", "--memory", "bm25", "--concurrency", "0"),
-        ("evaluate", "demo", "--memory", "bm25", "--deadline", "0"),
+        ("evaluate", "demo", "--memory", "bm25", "--set", "concurrency=0"),
+        ("evaluate", "demo", "--memory", "bm25", "--set", "deadline=0"),
         ("evaluate", "demo", "--memory", "bm25", "--users", "0"),
-        ("evolve", "demo", "--concurrency", "0"),
-        ("evolve", "demo", "--deadline", "0"),
+        ("evolve", "demo", "--set", "concurrency=0"),
+        ("evolve", "demo", "--set", "deadline=0"),
         ("quality", "demo", "--users", "0"),
         ("annotate", "sample", "truth", "demo", "--annotator", "a", "--annotator", "b", "--size", "0"),
         ("memory", "check", "bm25", "--deadline", "0"),
@@ -69,8 +69,9 @@ def test_a_page_over_a_folder_that_cannot_be_written_is_refused_before_dagster_s
 )
 def test_an_option_that_would_let_nothing_through_is_refused_by_name(tmp_path: Path, words: tuple[str, ...]) -> None:
     status, output = amemgym_here(tmp_path, *words)
-    assert status == 2
-    assert f"Invalid value for '{words[-2]}': Input should be greater than or equal to 1" in output
+    option = words[-1].partition("=")[0] if words[-2] == "--set" else words[-2]
+    assert status in (1, 2)
+    assert re.search(rf"{option}('?: Input should be greater than or equal to 1| has to be 1 or more)", output)
     assert not list(tmp_path.iterdir())
 
 
@@ -83,5 +84,5 @@ def test_a_variable_that_would_let_nothing_through_is_refused_by_name(
 ) -> None:
     status, output = amemgym_here(tmp_path, "generate", "demo", **endpoint, **{name: "0"})
     assert status == 1
-    assert output.startswith(f"amemgym: The model endpoint's settings cannot be used; correct in the environment {name}: ")
+    assert output.startswith(f"amemgym: The model endpoint's settings cannot be used. In the environment, {name} ")
     assert not list(tmp_path.iterdir())

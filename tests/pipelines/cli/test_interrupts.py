@@ -1,4 +1,4 @@
-"""Ctrl-C in a real terminal: one sentence, whatever the command was about to do. `make test-faults` tries more moments."""
+"""Ctrl-C in a real terminal: one sentence, whatever the command was about to do. `make test-endurance` tries more moments."""
 
 import re
 import subprocess

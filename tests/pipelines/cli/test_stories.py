@@ -1,4 +1,4 @@
-"""Users and tasks told on the command line: answers as they become right; each fact with the sentence that states it."""
+"""Users on the command line: answers as they become right, and which user is meant."""
 
 import re
 
@@ -7,41 +7,18 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from assets.records.estimate import Estimate
+from dataset_card.amemgym.story import print_episode
 from pipelines.benchmarks import entry_of
 from pipelines.cli.generate import asked_models
 from pipelines.cli.main import app
 from pipelines.cli.show import print_summary
-from pipelines.cli.stories import choose_item, print_episode, print_task, print_tool_task
+from pipelines.cli.stories import choose_item
 from pipelines.errors import Problem
 from tests.support import scenario
-from tests.support.research_tasks import made_task, small_recipe
 from tests.support.scenario import varied
-from tests.support.tool_dialogues import made_dialogue
+from tests.support.small import small_recipe
 from tests.validation.reports import report_of
 from validation.amemgym.report.builder import FinishedUser
-
-
-def test_a_task_is_told_with_its_facts_as_the_documents_state_them() -> None:
-    task, console = made_task().instance, Console(width=200)
-    with console.capture() as shown:
-        print_task(console, task)
-
-    told = shown.get()
-    assert task.answer.value in told
-    assert all(f"Fact {number}" in told and fact.value in told for number, fact in enumerate(task.hops, start=1))
-    assert f"turn {len(task.lengths[0].turns) - 1}" in told
-    assert "superseded" in told or "near miss" in told
-
-
-def test_a_tool_dialogue_is_told_with_its_right_calls_and_what_was_settled() -> None:
-    task, console = made_dialogue().instance, Console(width=400)
-    with console.capture() as shown:
-        print_tool_task(console, task)
-
-    told = shown.get()
-    assert all(call.written in told for call in task.calls)
-    assert all(fact.value in told for fact in task.hops if fact.kind != "date")
-    assert f"The customer is told: {task.said}" in told
 
 
 @pytest.mark.parametrize("width", [60, 100])
@@ -77,11 +54,12 @@ def test_every_shortcut_stands_in_one_line_of_a_terminal_of_80_columns(
     assert "'least common words' is above its limit, but" in "\n".join(told)
 
 
-def test_a_task_is_chosen_by_number_or_id() -> None:
-    task = made_task().instance
-    assert choose_item("1", [task], noun="task") == choose_item(task.task_id, [task], noun="task") == task
-    with pytest.raises(Problem, match=f"There is no task '9'; there are 1 {task.task_id}"):
-        choose_item("9", [task], noun="task")
+def test_an_item_is_chosen_by_number_id_or_name() -> None:
+    user = scenario.episode()
+    for wanted in ("1", user.item_id, user.display_name.upper()):
+        assert choose_item(wanted, [user], noun="user") == user
+    with pytest.raises(Problem, match=f"There is no user '9'; there are 1 {user.display_name}"):
+        choose_item("9", [user], noun="user")
 
 
 def test_address_and_models_by_role_are_told_before_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,5 +74,5 @@ def test_address_and_models_by_role_are_told_before_the_first_call(monkeypatch: 
 
 
 def test_the_name_of_a_variant_in_place_of_an_item_is_answered_with_the_right_command() -> None:
-    with pytest.raises(Problem, match="amemgym show 1 --variant facts-demo"):
-        CliRunner().invoke(app, ["show", "facts-demo"], catch_exceptions=False)
+    with pytest.raises(Problem, match="amemgym show 1 --variant base"):
+        CliRunner().invoke(app, ["show", "base"], catch_exceptions=False)

@@ -122,7 +122,7 @@ def test_who_was_given_up_why_and_where_all_of_them_stand_is_told_when_the_stage
     ]
     assert told[3:] == [
         "  and 2 more users.",
-        "  Items of the reserve replace them. The table failures of amemgym explore lists all that were given up.",
+        "  Items of the reserve replace them. The files failures.parquet of the snapshots list all that were given up.",
     ]
 
 

@@ -4,18 +4,20 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from assets.text.languages import FORMS
 from pipelines.embedded.bank import Topic, ValuePhrases, Variable
 
 CONCEPTS = {
-    "monthly_spare_money": ("almost_nothing_to_spare", "a_modest_amount", "a_comfortable_amount"),
+    "monthly_spare_money": ("lives_hand_to_mouth", "a_modest_amount", "a_comfortable_amount"),
     "daily_free_time": ("scattered_minutes", "about_an_hour", "whole_evenings"),
     "home_type": ("small_apartment", "shared_house", "townhouse_with_patio", "house_with_large_yard"),
-    "physical_condition": ("fit_and_pain_free", "stiff_and_easily_tired", "recovering_from_injury"),
+    "physical_condition": ("in_top_form", "stiff_and_easily_tired", "recovering_from_injury"),
     "usual_company": ("usually_alone", "with_one_companion", "with_a_regular_group"),
     "everyday_transport": ("own_car", "public_transport", "bicycle_or_walking"),
     "work_pattern": ("fixed_daytime_hours", "rotating_shifts", "self_set_hours"),
     "comfort_with_technology": ("avoids_screens", "manages_with_help", "at_ease_with_apps"),
 }
+ABSENCE = FORMS["en"].absence
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 PHRASE = re.compile(r"[ -!#-:<-~]+")  # printable ASCII without quotation marks or semicolons
 
@@ -61,6 +63,8 @@ def _faults_of_variable(variable: Variable) -> Iterator[str]:
         yield f"{variable.name!r} must carry the concept's own name and choices."
     for value, choice in variable.choices.items():
         yield from _faults_of_choice(choice)
+        if ABSENCE and ABSENCE.search(value.replace("_", " ")):
+            yield f"{value!r} is the absence of something, which nobody mentions."
         # Nobody names a value in a session: an assistant that only compared words would need no memory.
         for phrase in choice.phrases:
             if value.replace("_", " ") in phrase.lower():

@@ -53,10 +53,12 @@ def readings(text: str, names: Sequence[str]) -> dict[str, str | None]:
 
 
 def events(changed: Sequence[str], *, objection: str = "", seed: int = 1) -> Any:
-    changes = {name: {"old": STATE[name], "new": SCHEMA[name][0], "choices": SCHEMA[name]} for name in changed}
+    day = {"day": "2020-11-05"}
+    changes = {name: {**day, "old": STATE[name], "new": SCHEMA[name][0], "choices": SCHEMA[name]} for name in changed}
     rest = {name: value for name, value in STATE.items() if name not in changed}
-    period = {"from": "2020-10-01", "to": "2021-01-01", "summary": "Things changed."}
-    values = {"period": period, "state_changes": changes, "unchanged_states": rest, **COMMON}
+    period = {"from": "2020-10-01", "to": "2021-01-01"}
+    before: dict[str, object] = {"story": {}, "earlier_events": [], "summary": "Things changed."}
+    values = {**before, "period": period, "state_changes": changes, "unchanged_states": rest, **COMMON}
     return ask("events/elaborate", values, objection=objection, seed=seed)["events"]
 
 

@@ -26,7 +26,7 @@ from tests.bench.lives import (
 from tests.pipelines.embedded.embedded_requests import PROFILE
 from tests.validation.clean_set import set_by_embedded_model
 
-SIZE = {"num_users": 4, "num_reserve": 4, "audit": {"enabled": False}}
+SIZE = {"num_users": 2, "num_reserve": 2, "audit": {"enabled": False}}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def lives() -> Sequence[Episode]:
 
 
 def test_no_state_holds_two_values_that_exclude_each_other(lives: Sequence[Episode]) -> None:
-    assert conflicting_states(lives).among == 4 * 11
+    assert conflicting_states(lives).among == 2 * 11
     assert not conflicting_states(lives).cases
 
 
@@ -73,7 +73,7 @@ def test_what_the_interests_tell_is_known() -> None:
 
 
 def test_exclusive_pairs_are_those_of_the_choices_alone() -> None:
-    choices = {"home_type": ("small_apartment",), "home_repair_toolkit": ("no_tools", "full_power_workshop")}
+    choices = {"home_type": ("small_apartment",), "home_repair_toolkit": ("improvised_household_items", "full_power_workshop")}
     assert exclusive_pairs(choices) == [{"home_type": "small_apartment", "home_repair_toolkit": "full_power_workshop"}]
     assert exclusive_pairs({"home_type": ("small_apartment",)}) == []
 

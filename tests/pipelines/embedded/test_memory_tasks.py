@@ -52,12 +52,13 @@ def test_notes_are_taken_by_variable_where_the_list_of_kinds_names_it() -> None:
 def test_a_message_that_settles_a_tracked_value_is_noticed() -> None:
     choices = {VARIABLE.name: list(VARIABLE.choices)}
 
-    assert ask("evaluation/check_turn", state_choices=choices, said_before="", message=CUE)["told"] == [
-        {"variable": VARIABLE.name, "value": VALUE}
-    ]
-    assert (
-        ask("evaluation/check_turn", state_choices=choices, said_before="", message="Which would you start with?")["told"] == []
-    )
+    def told(message: str, *, opening: str = "What should I do?") -> list[dict[str, str]]:
+        shown = {"state_schema": choices, "query": opening, "said_before": "", "message": message}
+        return ask("evaluation/check_turn", **shown)["told"]
+
+    assert told(CUE) == [{"variable": VARIABLE.name, "value": VALUE}]
+    assert told("Which would you start with?") == []
+    assert told(CUE, opening=CUE) == []
 
 
 def test_a_policy_is_improved_by_what_the_feedback_shows_and_no_value_enters_it() -> None:

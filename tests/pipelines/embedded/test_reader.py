@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.embedded.amemgym.judges import rank_situations
 from pipelines.embedded.bank import load_bank
-from pipelines.embedded.reader import DIMENSIONS, embedding, read_value
+from pipelines.embedded.reader import DIMENSIONS, embedding, read_value, read_values
 
 # Written without the bank at hand, as somebody might put it.
 PARAPHRASES = [
@@ -23,8 +23,8 @@ PARAPHRASES = [
     ("work_pattern", "self_set_hours", "As a freelancer I decide when to begin, and my clients never ask."),
     ("physical_condition", "recovering_from_injury", "The surgeon says my knee needs more therapy, and I still use crutches."),
     ("physical_condition", "stiff_and_easily_tired", "My joints creak and ache, and I am worn out after twenty minutes."),
-    ("physical_condition", "fit_and_pain_free", "I have plenty of stamina these days and sprint up the hill on strong legs."),
-    ("monthly_spare_money", "almost_nothing_to_spare", "I count my coins before payday because the bills swallow everything."),
+    ("physical_condition", "in_top_form", "I have plenty of stamina these days and sprint up the hill on strong legs."),
+    ("monthly_spare_money", "lives_hand_to_mouth", "I count my coins before payday because the bills swallow everything."),
     ("monthly_spare_money", "a_comfortable_amount", "I never look at the price tag, and I can splurge when I feel like it."),
     ("usual_company", "usually_alone", "I go out by myself and enjoy the silence and the solitude."),
     ("usual_company", "with_a_regular_group", "Our club has a dozen lively members, and everybody brings snacks."),
@@ -97,3 +97,26 @@ def test_texts_with_common_words_lie_closer() -> None:
     assert len(embedding(garden)) == DIMENSIONS
     assert closeness(garden, garden) == pytest.approx(1.0, abs=1e-6)
     assert closeness("", "") == 1.0
+
+
+OTHERWISE = {
+    "denied": "It is no longer so that {cue}",
+    "a friend's": "A friend of mine says that {cue}",
+    "reported": "My sister wrote: “{cue}”",
+    "imagined": "Suppose that {cue}",
+    "over": "Years ago {cue}",
+}
+
+
+@pytest.mark.parametrize("wording", OTHERWISE.values(), ids=OTHERWISE)
+def test_what_is_not_so_for_the_speaker_now_is_not_read(wording: str) -> None:
+    topic = load_bank().topics[0]
+    cues = {
+        cue: {variable.name: value}
+        for variable in topic.variables
+        for value, phrases in variable.choices.items()
+        for cue in phrases.cues
+    }
+    read = [cue for cue, told in cues.items() if read_values(cue, topic.choices) == told]
+    assert len(read) > len(cues) / 2
+    assert [cue for cue in read if read_values(wording.format(cue=cue), topic.choices)] == []

@@ -8,8 +8,8 @@ import pytest
 from assets.deep_research.fiction import RELATIONS
 from assets.memory_items.world.relations import Relation
 from pipelines.embedded.deep_research.sentences import CLAUSES, GREATEST, OPERATION_FRAMES, QUESTION_FRAMES, WHO_FRAMES
+from pipelines.embedded.memory_items.known_world import Step
 from pipelines.embedded.memory_items.reading import (
-    Step,
     answer_by_reading,
     read_question,
     read_steps,

@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+from assets.amemgym.records.persona import Cast
+from assets.amemgym.user_profiles import cast_problems
 from assets.llm.structured_output import numbered
+from assets.text.words import spells
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.task import recognise
 from prompts.catalogue import load_prompt, prompt_names
 from tests.pipelines.embedded.bank_rules import CONCEPTS
-from tests.pipelines.embedded.embedded_requests import PROFILE, ask, by_number
+from tests.pipelines.embedded.embedded_requests import COMMON, PROFILE, ask, by_number
 
 
 def draft_questions(*, questions: int = 10, states: int = 2, choices: int = 3, profile: str = PROFILE, seed: int = 1) -> Any:
@@ -34,11 +37,26 @@ def test_the_profile_has_the_name_as_spelled_and_whole_sentences_of_news() -> No
         "Raised near St. Marys by a Welsh baker, Dana Whitfield still whistles while kneading."
     )
     basic = "\n".join(PROFILE.splitlines()[1:-1])
-    reply = ask("user_profiles/complete", {"basic_profile": basic, "complementary_info": info, "language": "English"})
+    values = {"basic_profile": basic, "complementary_info": info, "language": "English"}
+    reply = ask("user_profiles/complete", {**values, "cast": False})
+    assert reply.keys() == {"name", "profile"}
     assert reply["name"] == "Dana Whitfield"
     assert reply["profile"].count("Dana Whitfield") == 1
     assert "near St. Marys by a Welsh baker" in reply["profile"]
     assert len(reply["profile"].split()) < 120
+
+
+@pytest.mark.parametrize("status", ["married", "divorced"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_cast_agrees_with_the_profile_and_speaks_of_nothing_that_the_bank_tracks(status: str, seed: int) -> None:
+    basic = "\n".join(PROFILE.splitlines()[1:-1]).replace("divorced", status)
+    info = "Dana Whitfield, an office manager in Dayton, walks the dog with her wife."
+    values = {"basic_profile": basic, "complementary_info": info, "language": "English", "cast": True}
+    cast = Cast.model_validate(ask("user_profiles/complete", values, seed=seed)["cast"])
+    assert cast_problems(cast, name="Dana Whitfield", marital_status=status) == []
+    assert [person.relation for person in cast.people].count("wife") == (status == "married")
+    assert cast.animals == ()
+    assert [value for values in load_bank().values.values() for value in values if spells("\n".join(cast.lines), value)] == []
 
 
 @pytest.mark.parametrize(
@@ -102,47 +120,80 @@ def test_unifying_gives_exactly_the_number_of_choices_asked() -> None:
         "hat": [{"question": "?", "info_choices": ["a", "b", "c"]}, {"question": "?", "info_choices": ["b", "c", "d"]}],
     }
     values = {"user_profile": PROFILE, "start_date": "2020-10-01", "num_total_months": 30, "language": "English"}
-    unified = ask("state_schema/unify", {**values, "conflicts": conflicts, "denied": {}, "num_choices_per_state": 3})
+    unified = ask("state_schema/unify", {**values, "conflicts": conflicts, "num_choices_per_state": 3})
     assert set(home[1:3]) < set(unified["home_type"]) < set(home)
     assert unified["hat"] == ["a", "b", "c"]
 
 
-def judged(
-    schema: dict[str, list[str]],
-    *,
-    profile: str = PROFILE,
-    questions: Sequence[str] = (),
-    sets: Sequence[Sequence[str]] = ((),),
-) -> Any:
-    """What the judge says of the schema; questions and sets have numbers from 1, and choices stand with their variables."""
-    choices, told = by_number(schema)
-    values = {
-        "user_profile": profile,
-        "state_choices": choices,
-        "questions": numbered(questions),
-        "variable_sets": numbered(sets),
-        "reworded": False,
-    }
-    reply = ask("state_schema/check", values)
-    denied = [(*told[one["choice"]], one["because"]) for one in reply["denied"]]
-    return {**reply, "denied": denied, "stated": dict(told[number] for number in reply["stated"])}
+def decided_by(schema: dict[str, list[str]], questions: Sequence[str], sets: Sequence[Sequence[str]]) -> Any:
+    """The sets that the judge says decide each question; both have numbers from 1."""
+    choices, _ = by_number(schema)
+    values = {"questions": numbered(questions), "variable_sets": numbered(sets), "state_choices": choices, "reworded": False}
+    return ask("state_schema/check_questions", values)
+
+
+def told(schema: dict[str, list[str]], *, profile: str = PROFILE) -> Any:
+    """What the judge says that the profile tells of the choices, which stand with their variables."""
+    choices, meaning = by_number(schema)
+    reply = ask("state_schema/check_told", {"user_profile": profile, "state_choices": choices, "reworded": False})
+    denied = [(*meaning[one["choice"]], one["because"]) for one in reply["denied"]]
+    return {**reply, "denied": denied, "stated": dict(meaning[number] for number in reply["stated"])}
+
+
+def redrafted(refused: dict[str, Any], others: dict[str, Any]) -> Any:
+    sizes = {"num_states_per_question": 2, "num_choices_per_state": 3, "num_total_months": 30}
+    return ask("questions/redraft", {**COMMON, **sizes, "questions": refused, "other_questions": others})
 
 
 def test_a_question_hinges_on_the_variables_of_its_topic_and_on_no_others() -> None:
     garden, running = (load_bank().topics_with[name][0] for name in ("vegetable_growing_trouble", "usual_running_surface"))
     sets = [[variable.name for variable in topic.variables[:2]] for topic in (running, garden)]
     schema = {name: list(load_bank().values[name])[:3] for own in sets for name in own}
-    questions = [garden.questions[0], running.framed("What would you have me try next with {title}?"), "Is the sky blue?"]
-    reply = judged(schema, questions=questions, sets=sets)
-    assert reply["decided_by"] == {"1": [2], "2": [1], "3": []}
-    undecided = {"q01": {"question": "Is the sky blue?", "variables": {name: schema[name] for name in sets[1]}}}
-    values = {"user_profile": PROFILE, "questions": undecided, "language": "English"}
-    reworded = ask("state_schema/reword", values)["q01"]
-    assert judged(schema, questions=[reworded], sets=sets)["decided_by"] == {"1": [2]}
+    questions = [garden.questions[0], running.fill_frame("What would you have me try next with {title}?"), "Is the sky blue?"]
+    assert decided_by(schema, questions, sets) == {"1": [2], "2": [1], "3": []}
+
+
+def test_a_question_drafted_anew_is_about_another_topic_and_hinges_on_its_variables() -> None:
+    first, second = draft_questions(questions=2)
+    infos = {info["info_type"]: info["info_choices"] for info in first["required_info"]}
+    refused = {"question": first["question"], "required_info": infos, "faults": ["Nobody mentions it."]}
+    others = {second["question"]: {info["info_type"]: info["info_choices"] for info in second["required_info"]}}
+    new = redrafted({"q01": refused}, others)["q01"]
+    topics = [load_bank().topic_of_question[text].topic for text in (first["question"], second["question"], new["question"])]
+    assert len(set(topics)) == 3
+    schema = {info["info_type"]: info["info_choices"] for info in new["required_info"]}
+    assert [len(choices) for choices in schema.values()] == [3, 3]
+    assert decided_by(schema, [new["question"]], [list(schema)]) == {"1": [1]}
+
+
+def test_information_that_other_questions_need_keeps_its_choices_in_a_new_question() -> None:
+    known = {name: list(values)[1:] for name, values in CONCEPTS.items()}
+    refused: dict[str, Any] = {
+        f"q{number:02d}": {"question": f"Why {number}?", "required_info": {}, "faults": []} for number in range(9)
+    }
+    drafted = redrafted(refused, {"What now?": known}).values()
+    shared = [info for new in drafted for info in new["required_info"] if info["info_type"] in known]
+    assert shared
+    assert [info["info_choices"] for info in shared] == [known[info["info_type"]] for info in shared]
+
+
+def test_no_choice_is_drafted_whose_words_stand_in_the_profile() -> None:
+    surface = list(load_bank().values["usual_running_surface"])
+    told_first = PROFILE.replace("a lively garden", f"runs her miles on {surface[0].replace('_', ' ')}")
+    for seed in range(10):
+        for question in draft_questions(profile=told_first, seed=seed):
+            assert not any(surface[0] in info["info_choices"] for info in question["required_info"])
+
+
+def test_choices_of_two_variables_under_one_name_are_found_to_go_together() -> None:
+    bread, camp = list(load_bank().values["main_bread_flour"]), list(load_bank().values["camping_shelter"])
+    choices, meaning = by_number({"main_bread_flour": bread, "camping_shelter": [*camp[:2], bread[0]]})
+    failing = ask("state_schema/check_choices", {"state_choices": choices, "reworded": False})["failing"]
+    assert [meaning[one["choice"]] for one in failing] == [("camping_shelter", bread[0])]
 
 
 @pytest.mark.parametrize(
-    ("paragraph", "told"),
+    ("paragraph", "expected"),
     [
         ("At 78, Dana keeps bees.", "the text says at 78"),
         ("Dana, a 17-year-old, keeps bees.", "the text says 17-year-old"),
@@ -150,32 +201,28 @@ def test_a_question_hinges_on_the_variables_of_its_topic_and_on_no_others() -> N
         ("At 41, she keeps bees, and her brother helps when he can.", ""),
     ],
 )
-def test_a_profile_is_read_against_its_own_age_and_gender(paragraph: str, told: str) -> None:
-    found = judged({}, profile=f"{PROFILE} {paragraph}")["profile"]
-    assert [told in one for one in found] == [True] * bool(told)
+def test_a_profile_is_read_against_its_own_age_and_gender(paragraph: str, expected: str) -> None:
+    values = {"user_profile": f"{PROFILE} {paragraph}", "reworded": False}
+    found = ask("state_schema/check_profile", values)["contradictions"]
+    assert [expected in one for one in found] == [True] * bool(expected)
 
 
 def test_a_hobby_states_what_it_is_about() -> None:
     schema = {"main_handcraft_technique": list(load_bank().values["main_handcraft_technique"])}
     knits = PROFILE.replace("Photography", "Knitting and crochet")
-    assert [judged(schema, profile=one)["stated"] for one in (PROFILE, knits)] == [
+    assert [told(schema, profile=one)["stated"] for one in (PROFILE, knits)] == [
         {},
         {"main_handcraft_technique": "knitting_with_needles"},
     ]
 
 
-def test_the_sea_is_denied_to_people_far_from_it_and_another_choice_takes_its_place() -> None:
+def test_the_sea_is_denied_to_people_far_from_it_where_there_is_another_choice() -> None:
     water = list(load_bank().values["usual_swimming_place"])
     drafted = [value for value in water if value != "slow_river"]
 
     def denied(choices: list[str], *, profile: str = PROFILE) -> Any:
-        return judged({"usual_swimming_place": choices}, profile=profile)["denied"]
+        return told({"usual_swimming_place": choices}, profile=profile)["denied"]
 
-    ((one,), others) = denied(drafted), [denied(drafted, profile=PROFILE.replace("Dayton, OH", "Salem, OR")), denied(water)]
-    assert one[:2] == ("usual_swimming_place", "ocean_beach")
-    assert others == [[], []]
-    conflicts = {"usual_swimming_place": [{"question": "?", "info_choices": drafted}]}
-    values = {"user_profile": PROFILE, "start_date": "2020-10-01", "num_total_months": 30, "language": "English"}
-    refused = {"usual_swimming_place": {"ocean_beach": one[2]}}
-    unified = ask("state_schema/unify", {**values, "conflicts": conflicts, "denied": refused, "num_choices_per_state": 3})
-    assert set(unified["usual_swimming_place"]) == set(water) - {"ocean_beach"}
+    assert [one[:2] for one in denied(drafted)] == [("usual_swimming_place", "ocean_beach")]
+    assert denied(drafted, profile=PROFILE.replace("Dayton, OH", "Salem, OR")) == []
+    assert denied(water) == []

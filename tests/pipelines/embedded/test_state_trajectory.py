@@ -1,5 +1,6 @@
 """Initial states, updates and events of the embedded model, asked with the project's real prompts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from tests.pipelines.embedded.embedded_requests import PROFILE, SCHEMA, STATE, ask, events, readings
@@ -11,8 +12,9 @@ def update(**changes: object) -> Any:
         "start_date": "2020-10-01",
         "state_schema": {name: [v for v in values if v != STATE[name]] for name, values in SCHEMA.items()},
         "current_state": STATE,
-        "prior_updates": [],
-        "update_counts": dict.fromkeys(SCHEMA, 0),
+        "story": {},
+        "earlier_values": {name: [] for name in SCHEMA},
+        "change_days": dict.fromkeys(SCHEMA, "2020-11-05"),
         "period": {"step": 1, "steps": 10, "from": "2020-10-01", "to": "2021-01-01"},
         "num_changes": 3,
         "max_changes_per_state": 3,
@@ -24,6 +26,11 @@ def update(**changes: object) -> Any:
     }
     objection = str(changes.pop("objection", ""))
     return ask("state_trajectory/update", {**values, **changes}, objection=objection)
+
+
+def earlier(counts: Mapping[str, int]) -> dict[str, list[str]]:
+    """Earlier values of variables that changed so often."""
+    return {name: ["another"] * count for name, count in counts.items()}
 
 
 def test_the_initial_state_is_legal() -> None:
@@ -40,7 +47,7 @@ def test_the_initial_state_is_legal() -> None:
 
 def test_updates_are_legal_and_prefer_what_changed_seldom() -> None:
     counts = {**dict.fromkeys(SCHEMA, 0), "home_type": 2, "physical_condition": 2}
-    reply = update(update_counts=counts)
+    reply = update(earlier_values=earlier(counts))
     assert len(reply["updated"]) == 3
     assert set(reply["updated"]) == set(SCHEMA) - {"home_type", "physical_condition"}
     assert all(value in SCHEMA[name] and value != STATE[name] for name, value in reply["updated"].items())
@@ -56,7 +63,7 @@ def test_what_is_due_to_change_changes_though_another_change_is_blocked() -> Non
     # Money cannot move unless stress does, which would take the place of a variable that is due.
     states = {
         "place_where_savings_are_kept": "everyday_checking_account",
-        "monthly_spare_money": "almost_nothing_to_spare",
+        "monthly_spare_money": "lives_hand_to_mouth",
         "comfort_with_technology": "at_ease_with_apps",
         "everyday_stress_main_source": "money_worries",
     }
@@ -70,7 +77,8 @@ def test_what_is_due_to_change_changes_though_another_change_is_blocked() -> Non
     reply = update(
         state_schema=offered,
         current_state=states,
-        update_counts={name: int(name not in due) for name in states},
+        earlier_values=earlier({name: int(name not in due) for name in states}),
+        change_days=dict.fromkeys(states, "2020-11-05"),
         exclusive=[{"monthly_spare_money": "a_comfortable_amount", "everyday_stress_main_source": "money_worries"}],
         due={"of": due, "at_least": 2},
         objection=f"At least 2 must change now; for instance, change {[*due, 'monthly_spare_money']} instead.",
@@ -80,13 +88,17 @@ def test_what_is_due_to_change_changes_though_another_change_is_blocked() -> Non
 
 def test_an_objection_to_an_update_leads_to_the_least_changed_variables() -> None:
     counts = {**dict.fromkeys(SCHEMA, 2), "home_type": 0, "physical_condition": 1}
-    reply = update(update_counts=counts, num_changes=2, objection="3 variables change; let at least 2 and at most 2 change.")
+    reply = update(
+        earlier_values=earlier(counts), num_changes=2, objection="3 variables change; let at least 2 and at most 2 change."
+    )
     assert set(reply["updated"]) == {"home_type", "physical_condition"}
 
 
 def test_variables_that_are_due_change_first() -> None:
     counts = {**dict.fromkeys(SCHEMA, 0), "home_type": 1}
-    reply = update(update_counts=counts, num_changes=3, due={"of": ["home_type", "physical_condition"], "at_least": 2})
+    reply = update(
+        earlier_values=earlier(counts), num_changes=3, due={"of": ["home_type", "physical_condition"], "at_least": 2}
+    )
     assert {"home_type", "physical_condition"} <= set(reply["updated"])
 
 
@@ -107,9 +119,9 @@ def test_an_objection_with_a_proposal_is_followed() -> None:
 
 
 def test_a_value_never_had_is_taken_before_an_earlier_one() -> None:
-    earlier = [{"home_type": "small_apartment"}, {"home_type": STATE["home_type"]}]
-    offered, counts = {"home_type": ["house_with_large_yard", "small_apartment"]}, {**dict.fromkeys(SCHEMA, 0), "home_type": 2}
-    reply = update(state_schema=offered, prior_updates=earlier, update_counts=counts, num_changes=1)
+    had = {**earlier(dict.fromkeys(SCHEMA, 0)), "home_type": [STATE["home_type"], "small_apartment"]}
+    offered = {"home_type": ["house_with_large_yard", "small_apartment"]}
+    reply = update(state_schema=offered, earlier_values=had, num_changes=1)
     assert reply["updated"] == {"home_type": "house_with_large_yard"}
 
 

@@ -12,13 +12,18 @@ from tests.pipelines.embedded.embedded_requests import COMMON, PROFILE, SCHEMA, 
 
 PERIOD = {"from": "2020-10-01", "to": "2021-01-01"}
 TROUBLE = {
-    "vegetable_growing_trouble": {"old": "parched_soil", "new": "leaf_mildew", "choices": SCHEMA["vegetable_growing_trouble"]}
+    "vegetable_growing_trouble": {
+        "day": "2020-11-05",
+        "old": "parched_soil",
+        "new": "leaf_mildew",
+        "choices": SCHEMA["vegetable_growing_trouble"],
+    }
 }
 
 
 def read(*texts: str, judged: list[int], changes: Sequence[str] = ()) -> Any:
     """The judge's reply, readings by variable. `changes`: by period, a variable that takes its first choice."""
-    shown = {str(number): text for number, text in enumerate(texts, start=1)}
+    shown = {str(number): f"2020-11-05: {text}" for number, text in enumerate(texts, start=1)}
     choices, told = by_number(SCHEMA)
     periods = {str(number): [int(choices[name][0].split()[0])] for number, name in enumerate(changes, start=1)}
     values: dict[str, object] = {"user_profile": PROFILE, "state_choices": choices, "texts": shown, "judged": judged}
@@ -54,7 +59,7 @@ def test_an_event_is_told_in_other_words_that_tell_nothing_else(seed: int) -> No
     (event,) = events(["vegetable_growing_trouble"])
     rest = {name: value for name, value in STATE.items() if name not in TROUBLE}
     values = {**COMMON, "period": PERIOD, "state_changes": TROUBLE, "unchanged_states": rest, "event": event["event"]}
-    del values["start_date"]
+    values |= {"story": {}, "earlier_events": []}
     told = ask("events/refine", {**values, "reading": {"home_type": "shared_house"}}, seed=seed)["event"]
     assert told != event["event"]
     found = {name: read_value(told, name=name, values=choices) for name, choices in SCHEMA.items()}
@@ -62,7 +67,7 @@ def test_an_event_is_told_in_other_words_that_tell_nothing_else(seed: int) -> No
 
 
 def test_a_summary_told_anew_is_another_one_and_says_nothing_of_what_was_read() -> None:
-    values = {"user_profile": PROFILE, "period": PERIOD, "state_changes": TROUBLE, "language": "English"}
+    values = {"user_profile": PROFILE, "period": PERIOD, "state_changes": TROUBLE, "story": {}, "language": "English"}
     refused = "Several things shifted over these months, above all in the vegetable garden."
     told = ask("state_trajectory/retell", {**values, "summary": refused, "reading": {"home_type": "shared_house"}})
     assert told["period_summary"] != refused
@@ -72,15 +77,12 @@ def test_a_summary_told_anew_is_another_one_and_says_nothing_of_what_was_read() 
 def test_the_pairs_of_a_schema_that_exclude_each_other_are_named() -> None:
     schema = {"home_type": SCHEMA["home_type"], "usual_birdwatching_spot": ["own_garden_feeder", "city_park_pond"]}
     choices, told = by_number(schema)
-    values = {"user_profile": PROFILE, "state_choices": choices, "questions": {}, "variable_sets": {}, "reworded": False}
-    reply = ask("state_schema/check", values)
-    assert reply["denied"] == []
-    (pair,) = reply["exclusive"]
+    (pair,) = ask("state_schema/check_pairs", {"state_choices": choices, "reworded": False})["exclusive"]
     assert dict(map(told.__getitem__, pair)) == {"home_type": "small_apartment", "usual_birdwatching_spot": "own_garden_feeder"}
 
 
 def test_a_first_state_holds_no_values_that_exclude_each_other() -> None:
-    pair = {"home_type": "shared_house", "physical_condition": "fit_and_pain_free"}
+    pair = {"home_type": "shared_house", "physical_condition": "in_top_form"}
     values = {"user_profile": PROFILE, "start_date": "2020-10-01", "num_total_months": 30, "state_schema": SCHEMA}
     for seed in range(20):
         state = ask("state_trajectory/initial", {**values, "exclusive": [pair]}, seed=seed)

@@ -6,14 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest, Then, unchanged_reply
+from assets.llm.ports import UNBOOKED, CallBooking, CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.recipe import Budget
-from pipelines.opening.models import open_budget_counter
 from pipelines.resources.cache.reply_cache import NOWHERE, CachedModel, ReplyCache, open_replies
-from pipelines.resources.ledger.budget import BudgetedModel, VariantBudget
-from pipelines.resources.ledger.ledger import CacheHitRecorder, Ledger, PaidCallRecorder, PaidModel, UnitLedger
+from pipelines.resources.ledger.budget import BudgetGate, VariantBudget
+from pipelines.resources.ledger.ledger import CacheHitRecorder, Ledger, Spent, UnitLedger, spent_so_far
+from pipelines.resources.ledger.paid_calls import PaidCallRecorder, PaidModel
 from pipelines.resources.ledger.prices import Prices
+from pipelines.resources.storage.database import Connection
 from tests.pipelines.llm.scripted_server import a_request
 from tests.support.small import small_recipe
 
@@ -28,12 +29,13 @@ class UsingModel:
     fails: bool = False
     asked: list[ModelRequest] = field(default_factory=list[ModelRequest])
 
-    async def complete(self, request: ModelRequest, *, then: Then = unchanged_reply) -> ModelReply:
+    async def complete(self, request: ModelRequest, *, booking: CallBooking = UNBOOKED) -> ModelReply:
+        await booking.send()
         self.asked.append(request)
         await asyncio.sleep(0.005)
         if self.fails:
             raise EndpointError("The endpoint is gone.")
-        return await then(ModelReply(f"reply {len(self.asked)}", "stop", 1000, 100, seconds=0.25))
+        return await booking.keep(ModelReply(f"reply {len(self.asked)}", "stop", 1000, 100, seconds=0.25))
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,9 @@ class Paid:
 
     model: LanguageModel
 
-    async def complete(self, request: ModelRequest, *, then: Then = unchanged_reply) -> ModelReply:
-        return await then(await self.model.complete(request))
+    async def complete(self, request: ModelRequest, *, booking: CallBooking = UNBOOKED) -> ModelReply:
+        await booking.send()
+        return await booking.keep(await self.model.complete(request))
 
 
 def call(number: int, *, model: str = PRICED, labels: CallLabels | None = None) -> ModelRequest:
@@ -56,6 +59,15 @@ def one_model(model: str = "m-1", **changes: object) -> AMemGymRecipe:
     """A small recipe whose every role has the same model."""
     roles = {role: {"model": model} for role in ("writer", "judge", "user_simulator")}
     return small_recipe(models=roles, **changes)
+
+
+async def spent_in(ledger: Ledger, variant: str = "small", *, before: Spent | None = None) -> Spent:
+    """What a budget counts of a variant, on from an earlier count."""
+
+    def read(connection: Connection) -> Spent:
+        return spent_so_far(connection, variant, before=before or Spent(), rows=ledger.sound_rows(connection))
+
+    return await ledger.calls.run(read)
 
 
 @dataclass
@@ -73,12 +85,12 @@ class LedgerStores:
         """As a run opens it."""
         recipe = recipe or small_recipe()
         ledger = UnitLedger(self.ledger, self.prices, recipe, "small", ADDRESS)
-        paid: LanguageModel = PaidCallRecorder(model, ledger, ReplyCache(self.replies, place=NOWHERE))
+        gate: BudgetGate | None = None
         if recipe.budget != Budget():
             budget = VariantBudget(recipe.variant, recipe.budget, self.prices)
-            counter = open_budget_counter(self.ledger, variant=recipe.variant)
-            paid = BudgetedModel(paid, budget=budget, counter=counter, at_once=at_once)
-        return CacheHitRecorder(CachedModel(paid, store=self.replies, mode="use"), ledger)
+            gate = BudgetGate(self.ledger, budget=budget, longest_try=1.0)
+        paid = PaidCallRecorder(model, ledger, ReplyCache(self.replies, place=NOWHERE), gate)
+        return CacheHitRecorder(CachedModel(paid, store=self.replies, mode="use", at_once=at_once), ledger)
 
     def ask(self, model: PaidModel, requests: Sequence[ModelRequest], *, recipe: AMemGymRecipe | None = None) -> list[object]:
         """Replies or errors of all requests, asked at once."""

@@ -2,22 +2,40 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.llm.ports import BudgetReached, EndpointError, ModelReply
+from assets.llm.ports import UNBOOKED, BudgetReached, CallBooking, EndpointError, ModelReply, ModelRequest
+from assets.llm.usage import request_tokens
 from assets.recipe.loading import RecipeError, build_recipe
+from assets.recipe.model_policy import Transport
 from assets.recipe.recipe import Budget
 from pipelines.embedded.bank import model_name
 from pipelines.errors import StoreError
-from pipelines.resources.ledger.budget import budget_with_tags, exhausted
+from pipelines.resources.ledger.budget import budget_with_tags, is_exhausted
 from pipelines.resources.ledger.ledger import Spent
 from pipelines.resources.ledger.prices import OwnPrice, Prices
-from tests.pipelines.ledger.ledger_stores import PRICED, LedgerStores, UsingModel, call, open_stores
+from tests.pipelines.ledger.ledger_stores import PRICED, LedgerStores, Paid, UsingModel, call, open_stores, spent_in
 from tests.support.small import small_recipe
+from tests.support.waiting import LONG
+
+
+@dataclass
+class AnswersAfter:
+    """A model that takes so many seconds, and as many tokens as an estimate has."""
+
+    seconds: float = 0.0
+    asked: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        self.asked.release()
+        await asyncio.sleep(self.seconds)
+        return ModelReply("Ada", "stop", request_tokens(request), request.max_output_tokens)
+
 
 TOKENS, DOLLARS = 1100, 0.0028  # what a call uses
 
@@ -29,7 +47,7 @@ def stores(tmp_path: Path) -> Iterator[LedgerStores]:
 
 
 def spent(stores: LedgerStores, variant: str = "small") -> Spent:
-    return asyncio.run(stores.ledger.spent(variant, before=Spent()))
+    return asyncio.run(spent_in(stores.ledger, variant))
 
 
 def test_a_run_stops_at_its_budget_and_says_what_to_do(stores: LedgerStores) -> None:
@@ -72,6 +90,52 @@ def test_calls_under_way_bring_their_replies_home_before_the_run_ends(stores: Le
     again = UsingModel()
     stores.ask(again, model.asked)
     assert again.asked == []
+
+
+@dataclass
+class LosingModel(UsingModel):
+    """A model each of whose calls loses two tries, of which nobody hears the usage."""
+
+    tries: int = 0
+
+    async def complete(self, request: ModelRequest, *, booking: CallBooking = UNBOOKED) -> ModelReply:
+        for _ in range(2):
+            await booking.send()
+            self.tries += 1
+            await asyncio.sleep(0.002)
+            await booking.lose()
+        self.tries += 1
+        return await super().complete(request, booking=booking)
+
+
+def test_tries_without_a_usable_reply_count_by_an_estimate(stores: LedgerStores) -> None:
+    model = LosingModel()
+    answers = stores.ask(model, [call(number) for number in range(40)], recipe=small_recipe(budget={"max_tokens": 30 * TOKENS}))
+    assert 30 <= model.tries <= 30 + 4 * 3  # beyond the budget: what went out before the first usage was known
+    assert any("without a reply, by an estimate" in str(answer) for answer in answers)
+
+
+@pytest.mark.parametrize("transport", ["live", "batch"])
+def test_what_a_killed_run_had_under_way_counts(stores: LedgerStores, transport: Transport) -> None:
+    recipe = small_recipe(budget={"max_tokens": 300})
+    plain = [call(number) for number in range(3)]
+    requests = [replace(request, labels=replace(request.labels, transport=transport)) for request in plain]
+
+    async def be_killed() -> None:
+        model = AnswersAfter(LONG)
+        stack = stores.stack(Paid(model), recipe=recipe)
+        calls = [asyncio.create_task(stack.complete(request)) for request in requests]
+        for _ in requests:
+            await model.asked.acquire()
+        assert not any(each.done() for each in calls)
+
+    asyncio.run(be_killed())
+    with open_stores(stores.folder) as later:
+        answers = later.ask(Paid(AnswersAfter()), requests, recipe=recipe)
+    # The three estimates leave room for two live calls more. Lines of a job that the killed run had sent are not sent again.
+    replies = 2 if transport == "live" else 3
+    assert [type(answer) for answer in answers].count(ModelReply) == replies
+    assert spent(stores).calls == replies
 
 
 def test_a_higher_budget_goes_on_and_pays_for_nothing_twice(stores: LedgerStores) -> None:
@@ -143,7 +207,7 @@ def test_counting_on_from_an_earlier_count_misses_nothing(stores: LedgerStores) 
     stores.ask(UsingModel(), [call(1), call(2)])
     first = spent(stores)
     stores.ask(UsingModel(), [call(3)])
-    assert asyncio.run(stores.ledger.spent("small", before=first)) == spent(stores)
+    assert asyncio.run(spent_in(stores.ledger, before=first)) == spent(stores)
     assert spent(stores).calls == 3
 
 
@@ -158,7 +222,7 @@ def test_a_limit_in_dollars_needs_a_price(stores: LedgerStores) -> None:
 
 
 def test_without_limits_nothing_is_exhausted() -> None:
-    assert not exhausted(Budget(), Spent(10**6, 10**9, 1e6))
+    assert not is_exhausted(Budget(), Spent(10**6, 10**9, 1e6))
 
 
 def test_the_budget_changes_no_fingerprint() -> None:

@@ -10,10 +10,11 @@ import pytest
 from pydantic import BaseModel
 
 from assets.llm.ports import CallLabels, ModelReply
-from assets.llm.usage import Meter, MeteredModel
+from assets.llm.usage import Meter, MeteredModel, request_tokens
+from assets.text.words import count_tokens
 from pipelines.resources.ledger.ledger import COLUMNS, Ledger
 from pipelines.resources.ledger.queries import Grouping, LedgerSums, dollars, sum_calls, write_parquet
-from pipelines.resources.llm.model_api import read_reply
+from pipelines.resources.llm.model_api import OpenAiChat, read_reply
 from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, Paid, UsingModel, call, open_stores
 from tests.support.scripted_model import ScriptedModel, ask_test_prompt
 from tests.support.small import small_recipe
@@ -68,7 +69,10 @@ def test_a_reply_from_the_cache_is_booked_and_costs_nothing(stores: LedgerStores
     stores.ask(UsingModel(), [call(1), call(2)])
     assert [(row["cache_hit"], row["cost_usd"]) for row in rows(stores)].count((True, 0.0)) == 1
     (line,) = sums(stores)
-    assert (line.calls, line.hits, line.input_tokens, line.cost) == (3, 1, 2000, "$0.0056")
+    assert line.calls == 3
+    assert line.hits == 1
+    assert line.input_tokens == 2000
+    assert line.cost == "$0.0056"
     assert line.hit_rate == pytest.approx(1 / 3)
 
 
@@ -150,6 +154,15 @@ def test_the_providers_prefix_cache_is_read_from_its_answer() -> None:
     body: dict[str, object] = {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "usage": usage}
     reply = read_reply(json.dumps(body).encode())
     assert reply == ModelReply("x", "stop", 900, 7, cached_input_tokens=512)
+
+
+@pytest.mark.parametrize("tokens", [-5, 10**30, 10**8, None, "many", [7], float("nan")])
+def test_a_usage_that_cannot_be_is_estimated_and_spoils_no_reply(tokens: object) -> None:
+    request = call(1)
+    body: dict[str, object] = {"choices": [{"message": {"content": "one two"}, "finish_reason": "stop"}]}
+    for usage in ({"prompt_tokens": tokens, "completion_tokens": tokens, "total_tokens": tokens}, tokens):
+        reply = OpenAiChat().read_reply(request, json.dumps({**body, "usage": usage}).encode())
+        assert reply == ModelReply("one two", "stop", request_tokens(request), count_tokens("one two"))
 
 
 @pytest.mark.parametrize(

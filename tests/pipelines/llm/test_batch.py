@@ -73,7 +73,7 @@ def test_live_calls_pass_by(tmp_path: Path) -> None:
 )
 def test_what_may_pass_is_asked_again_in_the_next_job(tmp_path: Path, profile: FaultProfile) -> None:
     with on_a_port(Provider(embedded_app(), profile)) as url:
-        replies = ask_all(batched(tmp_path, settings_for(url, timeout_seconds=3.0 if profile.hangs else LONG)))
+        replies = ask_all(batched(tmp_path, settings_for(url, timeout_seconds=1.0 if profile.hangs else LONG)))
         assert len(replies) == len(TEXTS)
         answered = [job["request_counts"]["completed"] for job in jobs_at(url)]
         assert sum(answered) == len(TEXTS) - 1, "a line that was answered is never sent again"
@@ -173,7 +173,7 @@ def test_a_job_that_the_provider_forgot_is_sent_anew(tmp_path: Path) -> None:
         )
         store = BatchStore(tmp_path / "batches.sqlite", address=settings.address)
         (key,) = asyncio.run(store.claim({request_key(a_line("Who?")): line})).jobs
-        asyncio.run(store.sent(key, "batch_gone"))
+        asyncio.run(store.note_sent(key, "batch_gone"))
         model = batched(tmp_path, settings)
         assert ask_all(model, ["Who?"])[0].finish == "stop"
 

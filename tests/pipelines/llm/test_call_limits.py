@@ -26,14 +26,14 @@ def test_the_limit_grows_with_every_success_until_the_first_overload_and_by_one_
         seen: list[int] = []
         acquired = [await limit.acquire() for _ in range(4)]
         for _ in acquired:
-            limit.succeeded()
+            limit.count_success()
         seen.append(limit.limit)
         for ticket in acquired:
-            limit.overloaded(ticket)  # four calls met one and the same overload
+            limit.halve_limit(ticket)  # four calls met one and the same overload
             limit.release()
         seen.append(limit.limit)
         for _ in range(4):
-            limit.succeeded()
+            limit.count_success()
         return [*seen, limit.limit]
 
     assert asyncio.run(live()) == [8, 4, 5]
@@ -43,10 +43,10 @@ def test_the_limit_keeps_between_one_and_its_ceiling() -> None:
     async def live() -> list[int]:
         limit = AdaptiveLimit(start=2, ceiling=3)
         for _ in range(9):
-            limit.succeeded()
+            limit.count_success()
         highest = limit.limit
         for _ in range(5):
-            limit.overloaded(await limit.acquire())
+            limit.halve_limit(await limit.acquire())
             limit.release()
         return [highest, limit.limit]
 
@@ -58,7 +58,7 @@ def test_calls_that_a_rate_limit_turns_away_make_room_for_fewer_of_them() -> Non
     for _ in range(9):
         limit.turned_away()
     assert limit.limit == 1
-    limit.succeeded()
+    limit.count_success()
     assert limit.limit == 2
 
 

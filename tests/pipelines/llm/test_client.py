@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from assets.llm.ports import CallLabels, EndpointError, ModelReply
+from assets.llm.ports import CallLabels, EndpointError, ModelReply, Unbooked
 from assets.llm.usage import prompt_tokens
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.settings import EndpointSettings
@@ -149,13 +149,14 @@ def test_any_other_bad_request_ends_the_run(settings: EndpointSettings, server: 
 def test_a_reply_is_stored_before_its_slot_is_used_again(server: ScriptedServer) -> None:
     client, asked_when_stored = ModelClient(in_process(server, max_in_flight=1)), list[int]()
 
-    async def store(reply: ModelReply) -> ModelReply:
-        await asyncio.sleep(0.02)
-        asked_when_stored.append(len(server.asked))
-        return reply
+    class Store(Unbooked):
+        async def keep(self, reply: ModelReply) -> ModelReply:
+            await asyncio.sleep(0.02)
+            asked_when_stored.append(len(server.asked))
+            return reply
 
     async def calls() -> None:
-        await asyncio.gather(*(client.complete(a_request(str(number)), then=store) for number in range(3)))
+        await asyncio.gather(*(client.complete(a_request(str(number)), booking=Store()) for number in range(3)))
 
     asyncio.run(calls())
     assert asked_when_stored == [1, 2, 3]

@@ -4,6 +4,8 @@ import asyncio
 import json
 import math
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -19,6 +21,7 @@ from assets.llm.ports import EndpointError, ModelReply, RequestFailed, Vector
 from pipelines.embedded.bank import model_name
 from pipelines.embedded.reader import embedding
 from pipelines.opening.models import embedded_settings
+from pipelines.resources.cache.reply_cache import CachedModel, CacheMode, open_replies
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.embeddings import LARGEST_BATCH, ModelEmbedder, OpenAiEmbeddings, pack_vector, unpack_vector
 from pipelines.resources.llm.settings import EndpointSettings
@@ -156,6 +159,50 @@ def test_a_text_that_always_fails_is_named_and_the_others_are_embedded(status: i
         embedded(answering, *texts[:3], "the cursed one", *texts[3:])
     assert asked[-1] == ["the cursed one"]
     assert len(asked) < 25
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (500, "input (702 tokens) is too large to process. increase the physical batch size (current batch size: 512)"),
+        (500, "litellm.InternalServerError: OpenAIException - input (702 tokens) is too large to process."),
+        (413, "Input validation error: `inputs` must have less than 512 tokens. Given: 702"),
+        (400, "This model's maximum context length is 512 tokens, however you requested 702 tokens."),
+        (500, "the input length exceeds the context length"),
+        (400, "Range of input length should be [1, 2048]"),
+    ],
+)
+def test_a_text_that_is_too_long_is_split_at_once_and_said_once_and_a_replay_splits_it_too(
+    status: int, words: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Case llama-cpp-embedding-512: 208 seconds of waiting, and the write was lost."""
+    asked: list[int] = []
+
+    def answering(body: dict[str, Any], number: int) -> Response:
+        asked.append(number)
+        if any(len(text) > 512 for text in body["input"]):
+            return JSONResponse({"error": {"code": status, "message": words, "type": "server_error"}}, status)
+        return JSONResponse({"data": [{"embedding": [float("tea" in text), 1.0]} for text in body["input"]]})
+
+    split: list[int] = []
+    settings = EndpointSettings(base_url="http://test/v1", transport=serving(answering, []), backoff_seconds=60)
+    texts = ["short", "word " * 100 + "a cup of tea " * 40, "note " * 150]
+
+    def embedded_by(mode: CacheMode) -> list[Vector]:
+        with closing(open_replies(tmp_path / "calls")) as store:
+            model = CachedModel(ModelClient(settings, api=OpenAiEmbeddings()), store=store, mode=mode)
+            embedder = ModelEmbedder(model, report_split=lambda: split.append(1))
+            return run(asyncio.wait_for(embedder.embed(texts, model="m"), 20))
+
+    short, mixed, plain = embedded_by("use")
+    assert (short, plain) == ((0.0, 1.0), pytest.approx((0.0, 1.0)))
+    assert 0.4 < mixed[0] < 0.7, "the mean of its parts"
+    assert split
+    before = len(asked)
+    assert before < 16
+    assert embedded_by("replay") == [short, mixed, plain]
+    assert len(asked) == before
+    assert [record.getMessage().count("in parts") for record in caplog.records] == [1]
 
 
 @pytest.mark.parametrize("usage", [{"prompt_tokens": 8, "total_tokens": 8}, {"total_tokens": 8}])

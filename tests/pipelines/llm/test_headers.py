@@ -63,11 +63,16 @@ def test_no_sentence_has_them() -> None:
     assert SECRET[:6] not in str(told.value)
 
 
-def test_a_redirect_to_another_server_does_not_get_them() -> None:
+def test_a_redirect_to_another_server_sends_nothing_there_and_ends_the_run() -> None:
     with echo_server(answer=a_model) as other, echo_server(redirect=other.url.__add__) as server:
-        assert ask(given(server, f"X-Gateway-Key: {SECRET}")) == "Ada"
-    assert "x-gateway-key" in server.headers[0]
-    assert "x-gateway-key" not in other.headers[0]
+        with pytest.raises(EndpointError) as told:
+            ask(given(server, f"X-Gateway-Key: {SECRET}"))
+        there = other.url
+    assert str(told.value) == (
+        f"The model endpoint {server.url}/v1 sends requests on to {there}; put the address that is to read the prompts into "
+        "AMEMGYM_BASE_URL."
+    )
+    assert (len(server.headers), other.headers) == (1, [])
 
 
 def test_what_belongs_to_openais_address_goes_to_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,14 @@
 """A rate limit that nobody told us of slows a run down and ends nothing."""
 
 import asyncio
+import re
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
 from assets.llm.ports import EndpointError, ModelReply
 from pipelines.resources.llm.client import ModelClient
+from pipelines.resources.llm.endpoint_health import EndpointHealth, StopSignal
 from tests.pipelines.llm.scripted_server import ScriptedServer, a_request, fault, in_process
 from tests.support.virtual_time import run_in_virtual_time, virtual_clock
 from tests.support.waiting import LONG, until
@@ -86,10 +88,17 @@ def test_calls_that_were_sent_together_each_keep_the_wait_that_they_were_told() 
     assert len(server.asked) == 6
 
 
-def test_a_limit_that_lets_nothing_through_is_told_with_the_variable_that_cures_it() -> None:
+def test_a_limit_of_an_hour_ends_the_run_at_once_and_says_to_wait() -> None:
     server = ScriptedServer(always=fault(429, headers={"Retry-After": "3600"}))
-    with pytest.raises(EndpointError, match="AMEMGYM_REQUESTS_PER_MINUTE or AMEMGYM_TOKENS_PER_MINUTE"):
+    with pytest.raises(EndpointError, match="asks to be left alone for 3600 seconds; wait until then"):
         asyncio.run(ModelClient(in_process(server)).complete(a_request()))
+    assert len(server.asked) == 1
+
+
+def test_a_limit_that_lets_nothing_through_is_told_with_the_variable_that_cures_it() -> None:
+    server = ScriptedServer(always=fault(429))
+    with pytest.raises(EndpointError, match="AMEMGYM_REQUESTS_PER_MINUTE or AMEMGYM_TOKENS_PER_MINUTE"):
+        asyncio.run(ModelClient(in_process(server, backoff_seconds=0.001, timeout_seconds=LONG)).complete(a_request()))
 
 
 def test_an_endpoint_that_never_answers_ends_the_run() -> None:
@@ -110,3 +119,20 @@ def test_while_an_endpoint_does_not_answer_it_is_said_that_and_when_the_run_ends
 
     asyncio.run(until_it_is_said())
     assert "1 call waits, and the run ends after 180 seconds" in caplog.text
+
+
+def test_where_calls_are_slow_a_silence_is_told_after_several_times_what_they_take(caplog: pytest.LogCaptureFixture) -> None:
+    health = EndpointHealth(StopSignal(), endpoint="http://model/v1", warn_after=15, longest_silence=600)
+
+    async def wait(seconds: float) -> None:
+        with health.watch_call():
+            await asyncio.sleep(seconds)
+            health.note_reply(a_request())
+
+    async def three_calls() -> None:
+        for seconds in (55, 55, 400):
+            await wait(seconds)
+
+    run_in_virtual_time(three_calls())
+    told = [re.findall(r"for (\d+) seconds \(", message)[0] for message in caplog.messages]
+    assert told == ["15", "30", "165", "330"]

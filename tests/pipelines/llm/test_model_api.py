@@ -72,7 +72,10 @@ def asked(server: ScriptedServer) -> ModelReply:
 def test_a_request_is_written_and_its_reply_read_as_the_api_has_them() -> None:
     server = ScriptedServer(always=message("Hello."))
     reply = asked(server)
-    assert (reply.text, reply.finish, reply.input_tokens, reply.output_tokens) == ("Hello.", "stop", 5, 3)
+    assert reply.text == "Hello."
+    assert reply.finish == "stop"
+    assert reply.input_tokens == 5
+    assert reply.output_tokens == 3
     assert set(server.asked[0]) == {"model", "max_tokens", "messages", "system"}
 
 

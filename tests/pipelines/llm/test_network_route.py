@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import EndpointError
-from pipelines.memories.hosting import MemoryFailed
+from pipelines.memories.failures import MemoryFailed
 from pipelines.memories.services import HttpMemory
 from pipelines.network_route import NetworkRoute
 from pipelines.resources.llm.client import ModelClient
@@ -154,13 +154,13 @@ def test_tls_to_a_server_without_it_is_told(url: str) -> None:
 
 
 def test_a_memory_service_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def recall() -> None:
-        await HttpMemory(address="http://memory.example/v1").recall("q", tokens=9)
+    async def write() -> None:
+        await HttpMemory(address="http://memory.example/v1").write([])
 
     monkeypatch.setenv("HTTP_PROXY", f"http://ada:walrus-pw@{NOBODY}")
     with pytest.raises(MemoryFailed, match=r"the proxy http://127\.0\.0\.1:9 in HTTP_PROXY does") as told:
-        run(recall())
+        run(write())
     assert "walrus-pw" not in str(told.value)
     monkeypatch.setenv("HTTP_PROXY", f"socks5://{NOBODY}")
     with pytest.raises(MemoryFailed, match="The variable HTTP_PROXY names a SOCKS proxy"):
-        run(recall())
+        run(write())

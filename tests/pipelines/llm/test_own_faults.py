@@ -49,7 +49,7 @@ OWN_FAULTS = [
     fault(400, "maximum context length is 8 tokens", code="context_length_exceeded"),
     fault(400, "messages: roles must alternate"),
     fault(500, "the worker died"),
-    Answer(body={"choices": [CHOICE], "usage": {"prompt_tokens": 10**30, "completion_tokens": 7}}),
+    Answer(body={"choices": [CHOICE, {**CHOICE, "message": {"content": "[]"}}]}),
 ]
 
 

@@ -29,7 +29,7 @@ from tests.support.waiting import LONG, wait_until
 
 def patience(profile: FaultProfile) -> float:
     """Seconds that a reply may take: few where some never come, but more than a busy machine takes for one."""
-    return 3.0 if profile.hangs else LONG
+    return 6.0 if profile.hangs else LONG
 
 
 @pytest.mark.parametrize(

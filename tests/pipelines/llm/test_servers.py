@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -182,25 +183,37 @@ def test_a_grammar_that_is_too_large_is_no_prompt_that_is_too_long() -> None:
     assert reply.text == "{}"
 
 
-def test_a_kept_connection_that_the_server_closed_is_opened_again() -> None:
-    served: list[int] = []
+@pytest.mark.parametrize("seconds", [0.0, 0.02])
+def test_what_a_server_sends_beyond_a_reply_is_no_reply_to_the_next_call(seconds: float) -> None:
+    """Answers each request with its own number, and sends another reply behind, at once or a moment later."""
 
-    async def one_request_per_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request as if more might follow, and close when the next one comes."""
-        head = await reader.readuntil(b"\r\n\r\n")
-        await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
-        body = json.dumps(imitations.message(content="{}").body).encode()
-        writer.write(b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-        served.append(1)
-        await reader.read(1)
+    async def answer_twice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                content = await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
+                asked = json.loads(content)["messages"][-1]["content"]
+                reply, second = (_whole_answer(text) for text in (asked, "of nobody's question"))
+                if seconds:
+                    writer.write(reply)
+                    await asyncio.sleep(seconds)
+                    writer.write(second)
+                else:
+                    writer.write(reply + second)
         writer.close()
 
-    async def ask_twice() -> None:
-        async with await asyncio.start_server(one_request_per_connection, "127.0.0.1", 0) as server:
+    async def ask_all() -> list[str]:
+        async with await asyncio.start_server(answer_twice, "127.0.0.1", 0) as server:
             client = ModelClient(settings_for(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"))
-            for _ in range(2):
-                assert (await client.complete(a_request())).text == "{}"
+            texts = list[str]()
+            for number in range(6):
+                texts.append((await client.complete(a_request(str(number)))).text)
             await client.close()
+            return texts
 
-    asyncio.run(ask_twice())
-    assert len(served) == 2
+    assert asyncio.run(ask_all()) == ["0", "1", "2", "3", "4", "5"]
+
+
+def _whole_answer(text: str) -> bytes:
+    body = json.dumps(imitations.message(content=text).body).encode()
+    return b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: %d\r\n\r\n" % len(body) + body

@@ -7,7 +7,7 @@ import pytest
 from assets.amemgym.pipeline import AMEMGYM
 from assets.engine.stage import amount
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.loading import load_recipe
+from assets.recipe.loading import expect_recipe, load_recipe
 from pipelines.planning.earlier_runs import EarlierRun
 from pipelines.planning.forecast import StageForecast, Terms, basis_for, cost_of, forecast_variant
 from pipelines.planning.usage import ItemUsage, PromptUsage, calls_by_line, expected_calls, expected_usage, read_measured
@@ -66,7 +66,7 @@ def test_cached_input_has_its_own_price_but_in_batch_jobs_at_half_price() -> Non
 
 
 def test_calls_of_the_defaults_grow_with_the_recipes_counts() -> None:
-    base = AMemGymRecipe(variant="base")
+    base = expect_recipe(load_recipe("base"), AMemGymRecipe)
     longer = base.model_copy(update={"num_periods": base.num_periods + 2})
     strict = base.model_copy(update={"gates": base.gates.model_copy(update={"votes_needed": 1, "reverse": False})})
     usage, of_longer, of_strict = (expected_usage(AMEMGYM, recipe) for recipe in (base, longer, strict))

@@ -12,7 +12,8 @@ from assets.recipe.amemgym import AMemGymRecipe
 from pipelines.planning.earlier_runs import earlier_runs
 from pipelines.planning.forecast import WIDE, Basis, basis_for
 from pipelines.planning.usage import PromptUsage, calls_by_line, expected_usage
-from pipelines.resources.ledger.ledger import PaidCallRecorder, UnitLedger
+from pipelines.resources.ledger.ledger import UnitLedger
+from pipelines.resources.ledger.paid_calls import PaidCallRecorder
 from pipelines.resources.ledger.prices import Prices
 from prompts.catalogue import load_prompt
 from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, UsingModel, call, one_model, open_stores

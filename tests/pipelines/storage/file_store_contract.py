@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from assets.amemgym.records.question import Question, QuestionSet
@@ -13,12 +12,11 @@ from assets.engine.ports import SnapshotRef
 from assets.engine.serialized_record import serialized_rows
 from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.verify import verify_release
-from dataset_card.release_store.folder import ReleaseConflict
-from dataset_card.release_store.store import FolderReleaseStore, ReleaseStore, find_release
-from pipelines.resources.storage.explorer import views
+from dataset_card.release_store.folder import FolderReleaseWriter, ReleaseConflict, ReleaseWriter
+from dataset_card.release_store.store import find_release
 from pipelines.resources.storage.file_store import FileStore
 from pipelines.resources.storage.object_store import ObjectStore
-from pipelines.resources.storage.release_store import ObjectReleaseStore
+from pipelines.resources.storage.release_writer import ObjectReleaseWriter
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.releases import all_bytes, content
 
@@ -74,17 +72,10 @@ class FileStoreContract:
         assert files.commit(second, "folder/7", last="complete", overwrite=True)
         assert [files.read(f"folder/7/{name}") for name in ("part", "complete")] == [b"other", b"2"]
 
-    def test_a_file_can_be_had_on_this_machine(self, files: FileStore) -> None:
-        files.write("folder/7/part", b"1")
-        assert [files.local_path("folder/7/part").read_bytes() for _ in range(2)] == [b"1", b"1"]
-
-    def test_snapshots_come_back_and_can_be_asked_in_sql(self, files: FileStore) -> None:
+    def test_snapshots_come_back(self, files: FileStore) -> None:
         store = ParquetSnapshots(files)
         ref = snapshot(store, [[0, 2], [4]])
         assert store.read(ref, "questions", record=QuestionSet, positions=[2, 4]) == {2: row(2), 4: row(4)}
-        with duckdb.connect() as connection:
-            assert views(files, connection=connection) == ["failures", "questions"]
-            assert connection.execute("SELECT position FROM questions ORDER BY 1").fetchall() == [(0,), (2,), (4,)]
 
     def test_writers_of_the_same_rows_in_other_parts_leave_each_other_whole(self, files: FileStore) -> None:
         store = ParquetSnapshots(files)
@@ -106,9 +97,9 @@ class FileStoreContract:
 class ReleaseStoreContract:
     """A fixture `release_store` makes an empty one."""
 
-    def test_a_release_is_written_once_found_and_whole(self, release_store: ReleaseStore, tmp_path: Path) -> None:
+    def test_a_release_is_written_once_found_and_whole(self, release_store: ReleaseWriter, tmp_path: Path) -> None:
         released = release_store.write(content(), version="auto")
-        alone = FolderReleaseStore(tmp_path / "alone").write(content(), version="auto")
+        alone = FolderReleaseWriter(tmp_path / "alone").write(content(), version="auto")
         assert (released.created, released.digest) == (True, alone.digest)
         assert not release_store.write(content(), version="auto").created
         found = find_release(release_store, released.manifest.variant)
@@ -117,21 +108,21 @@ class ReleaseStoreContract:
         assert all_bytes(found) == all_bytes(alone.folder)
         assert find_release(release_store, "another") is None
 
-    def test_the_next_version_is_compared_with_the_newest_in_the_store(self, release_store: ReleaseStore) -> None:
+    def test_the_next_version_is_compared_with_the_newest_in_the_store(self, release_store: ReleaseWriter) -> None:
         first = release_store.write(content(), version="auto")
         second = release_store.write(content(generator="amemgym-synth 9.9"), version="auto")
         assert (first.version, second.version) == ("0.1.0", "0.1.1")
         assert second.manifest.previous is not None
         assert release_store.versions(first.manifest.variant) == ["0.1.0", "0.1.1"]
 
-    def test_a_released_version_is_never_replaced_and_a_missing_one_named(self, release_store: ReleaseStore) -> None:
+    def test_a_released_version_is_never_replaced_and_a_missing_one_named(self, release_store: ReleaseWriter) -> None:
         variant = release_store.write(content(), version="1.0.0").manifest.variant
         with pytest.raises(ReleaseConflict, match=r"Version 1\.0\.0 .* already released with other content"):
             release_store.write(content(generator="amemgym-synth 9.9"), version="1.0.0")
         with pytest.raises(ReleaseError, match=r"has no version 2\.0\.0; there are 1\.0\.0\."):
             find_release(release_store, variant, version="2.0.0")
 
-    def test_errata_beside_the_versions_are_part_of_the_release(self, release_store: ReleaseStore, notes: Path) -> None:
+    def test_errata_beside_the_versions_are_part_of_the_release(self, release_store: ReleaseWriter, notes: Path) -> None:
         home = notes / content().recipe.variant
         home.mkdir(parents=True)
         (home / "errata.yaml").write_text("[nonsense", encoding="utf-8")
@@ -155,5 +146,5 @@ class ObjectReleaseStoreContract(ReleaseStoreContract):
     """A fixture `url` is the address of an empty object store."""
 
     @pytest.fixture
-    def release_store(self, url: str, notes: Path, tmp_path: Path) -> ReleaseStore:
-        return ObjectReleaseStore(ObjectStore(url, "releases", cache=tmp_path / "cache"), notes=notes)
+    def release_store(self, url: str, notes: Path, tmp_path: Path) -> ReleaseWriter:
+        return ObjectReleaseWriter(ObjectStore(url, "releases", cache=tmp_path / "cache"), notes=notes)

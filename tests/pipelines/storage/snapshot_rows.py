@@ -7,7 +7,7 @@ from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.records.user import UserRecord
 from assets.engine.ports import SnapshotRef
-from assets.engine.serialized_record import SerializedRecord, serialized, serialized_rows
+from assets.engine.serialized_record import SerializedRecord, serialize_record, serialized_rows
 from assets.records.base import Failure
 from pipelines.resources.storage.file_store import LocalFiles
 from pipelines.resources.storage.snapshots import ParquetSnapshots
@@ -21,12 +21,12 @@ def questions(position: int, text: str = "Was nun?") -> QuestionSet:
 
 
 def profile(position: int) -> UserProfile:
-    fields = {name: "x" for name in UserProfile.model_fields if name not in ("user_id", "age")}
+    fields = {name: "x" for name in UserProfile.model_fields if name not in ("user_id", "age", "cast")}
     return UserProfile.model_validate({**fields, "user_id": f"u{position}", "age": 40})
 
 
 def rows(*positions: int, text: str = "Was nun?") -> list[tuple[int, SerializedRecord[UserRecord]]]:
-    return [(position, serialized(questions(position, text))) for position in positions]
+    return [(position, serialize_record(questions(position, text))) for position in positions]
 
 
 def write(

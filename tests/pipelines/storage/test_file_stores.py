@@ -10,14 +10,14 @@ from threading import Barrier, Lock, Thread
 import pytest
 
 from dataset_card.release.verify import verify_release
-from dataset_card.release_store.store import FolderReleaseStore, ReleaseStore
+from dataset_card.release_store.folder import FolderReleaseWriter, ReleaseWriter
 from pipelines.errors import StoreError
-from pipelines.evaluation.amemgym.dataset import load_dataset
+from pipelines.evaluation.amemgym.tasks import open_amemgym
 from pipelines.home import Home, home
 from pipelines.resources.storage.file_store import FileStore, LocalFiles
 from pipelines.resources.storage.object_store import ObjectStore
 from pipelines.resources.storage.open_stores import open_release_store, release_at, snapshot_files, value_files
-from pipelines.resources.storage.release_store import ObjectReleaseStore
+from pipelines.resources.storage.release_writer import ObjectReleaseWriter, open_release_writer
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.pipelines.storage.file_store_contract import (
     FileStoreContract,
@@ -57,8 +57,8 @@ class TestAnObjectStore(ObjectStoreContract):
 
 class TestAReleaseStoreInAFolder(ReleaseStoreContract):
     @pytest.fixture
-    def release_store(self, notes: Path) -> ReleaseStore:
-        return FolderReleaseStore(notes)
+    def release_store(self, notes: Path) -> ReleaseWriter:
+        return FolderReleaseWriter(notes)
 
 
 class TestAReleaseStoreInAnObjectStore(ObjectReleaseStoreContract):
@@ -75,7 +75,7 @@ def test_what_a_killed_writer_left_of_a_release_is_taken_over(remote: Home, url:
     for name in ("LICENSE", "tables/base/gone.parquet"):
         store.write(f"{VARIANT}/0.1.0/{name}", b"of a writer that was killed")
     assert open_release_store(remote).versions(VARIANT) == []
-    released = open_release_store(remote).write(content(), version="auto")
+    released = open_release_writer(remote).write(content(), version="auto")
     assert released.version == "0.1.0"
     assert verify_release(open_release_store(remote).folder(VARIANT, "0.1.0", fresh=True)) == []
 
@@ -84,12 +84,12 @@ def test_another_machine_reads_the_release_and_a_changed_object_shows(
     remote: Home, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"{open_release_store(remote).address}/{VARIANT}/0.1.0"
-    digest = open_release_store(remote).write(content(), version="auto").digest
+    digest = open_release_writer(remote).write(content(), version="auto").digest
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("AMEMGYM_STORE", url)
     elsewhere = home()
     for files in (VARIANT, f"{VARIANT}@0.1.0", address):
-        assert load_dataset(files, release_store=open_release_store(elsewhere)).digest == digest
+        assert open_amemgym(files, release_store=open_release_store(elsewhere)).dataset.digest == digest
     ObjectStore(url, "releases", cache=tmp_path / "cache").write(f"{VARIANT}/0.1.0/LICENSE", b"changed")
     assert verify_release(release_at(address, home=elsewhere)) == []
     assert "LICENSE" in verify_release(release_at(address, home=elsewhere, fresh=True))[0]
@@ -114,7 +114,7 @@ def test_the_store_is_named_in_the_environment(monkeypatch: pytest.MonkeyPatch, 
         ("s3://name:hush-hush@lab/synth", r"AMEMGYM_STORE must not contain a key, so no @; name the bucket only"),
         (
             "nosuch://lab/synth",
-            r"AMEMGYM_STORE has an address that no installed library can open: Protocol not known: nosuch\.",
+            r"AMEMGYM_STORE is one that no installed library can open: Protocol not known: nosuch\.",
         ),
         ("s3://", r"AMEMGYM_STORE names no bucket"),
     ],
@@ -122,6 +122,16 @@ def test_the_store_is_named_in_the_environment(monkeypatch: pytest.MonkeyPatch, 
 def test_an_address_that_cannot_be_used_is_one_sentence_without_a_secret(store: str, sentence: str, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=sentence) as caught:
         value_files(Home(tmp_path, store)).names()
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("store", "problem"), [("s3://name:hush-hush@lab", "must not contain a key"), ("nosuch://lab", "is one")]
+)
+def test_an_address_of_a_command_is_not_blamed_on_a_variable(store: str, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=f"The address {problem}") as caught:
+        release_at(f"{store}/demo/0.1.0", home=Home(tmp_path, ""))
+    assert "AMEMGYM_STORE" not in str(caught.value)
     assert "hush" not in str(caught.value)
 
 
@@ -161,15 +171,15 @@ class DownloadingTogether(ObjectStore):
 
 
 def test_two_that_download_a_release_at_once_have_one_whole_copy(remote: Home, url: str, notes: Path, tmp_path: Path) -> None:
-    digest = open_release_store(remote).write(content(), version="auto").digest
-    release_store = ObjectReleaseStore(DownloadingTogether(url, "releases", cache=tmp_path / "fresh"), notes=notes)
+    digest = open_release_writer(remote).write(content(), version="auto").digest
+    release_store = ObjectReleaseWriter(DownloadingTogether(url, "releases", cache=tmp_path / "fresh"), notes=notes)
     with ThreadPoolExecutor(2) as processes:
         fetching = [processes.submit(release_store.folder, VARIANT, "0.1.0") for _ in range(2)]
         one, other = (copy.result() for copy in fetching)
     assert one == other
     assert verify_release(one) == []
     assert [path.name for path in one.parent.iterdir()] == ["0.1.0"]
-    assert load_dataset(str(one), release_store=open_release_store(remote)).digest == digest
+    assert open_amemgym(str(one), release_store=open_release_store(remote)).dataset.digest == digest
 
 
 class RefusingStore(BaseHTTPRequestHandler):

@@ -158,12 +158,12 @@ def test_leftovers_of_the_dead_are_cleared_and_the_living_left_alone(store: Parq
     script = """
 import os, sys, signal
 from pathlib import Path
-from assets.engine.serialized_record import serialized
+from assets.engine.serialized_record import serialize_record
 from assets.amemgym.records.question import QuestionSet
 from pipelines.resources.storage.io_manager import AssetValueIOManager
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 writer = ParquetSnapshots(Path(sys.argv[1])).writer("questions", unit="demo")
-writer.add("questions", [(0, serialized(QuestionSet(user_id="u", questions=())))])
+writer.add("questions", [(0, serialize_record(QuestionSet(user_id="u", questions=())))])
 os.kill(os.getpid(), signal.SIGKILL)
 """
     command = [sys.executable, "-c", script, str(folder_of(store))]

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import assets.recipe.loading as loading
 from assets.records.estimate import Estimate
 from dataset_card.release_store.folder import write_release
 from pipelines.evaluation.folder import PAGE
-from pipelines.evaluation.report.formatting import format_estimate
+from pipelines.evaluation.report.numbers import format_estimate
 from pipelines.home import Home
 from pipelines.memories.contract import MemorySpec
 from pipelines.ui.pages import index_page, pages_app
@@ -131,18 +132,18 @@ def test_a_run_stands_with_its_score(tmp_path: Path) -> None:
 def test_a_variant_stands_with_verdict_size_cost_newest_release_and_best_memory(tmp_path: Path) -> None:
     """A memory that keeps everything is no rival, and a run on another release says nothing of this one."""
     home = Home(tmp_path)
-    for version in ("0.1.0", "1.0.0"):
-        write_release(content(report=report()), root=home.releases, version=version)
+    first = write_release(content(report=report()), root=home.releases, version="0.1.0")
+    shutil.copytree(first.folder, first.folder.with_name("1.0.0"))
     write(home.reports / "demo.html", f"<header>{render_quality_page(report())}</header>")
+    run = finish(run_of(tmp_path / "runs", HonestModel()))
     for name, kind, score, dataset in (
         ("bm25", "bm25", 0.5, "demo 1.0.0"),
         ("rag", "rag", 0.6, "demo 1.0.0"),
         ("all", "full-history", 0.9, "demo 1.0.0"),
         ("older", "rag", 0.8, "demo 0.1.0"),
     ):
-        run = finish(run_of(tmp_path / "runs", HonestModel(), spec=MemorySpec(name=name, kind="full-history")))
-        folder = tmp_path / "runs" / run.manifest.run_id
-        manifest = varied(run.manifest, dataset=dataset, memory=MemorySpec(name=name, kind=kind))
+        folder = shutil.copytree(tmp_path / "runs" / run.manifest.run_id, tmp_path / "runs" / name)
+        manifest = varied(run.manifest, run_id=name, dataset=dataset, memory=MemorySpec(name=name, kind=kind))
         write(folder / "manifest.json", manifest.model_dump_json())
         results = varied(run.results, metrics={"memory": Estimate(value=score, low=None, high=None)})
         write(folder / "results.json", results.model_dump_json())

@@ -20,13 +20,18 @@ from tests.support.releases import content
 
 
 @cache
-def a_release(*, version: str = "0.1.0", variant: str = "demo", users: int = 2) -> Release:
-    """A release, made once for all tests, so copy what you damage. Other numbers of users are other content."""
+def a_release(*, version: str = "0.1.0", variant: str = "demo", users: int = 2, derived_from: str | None = None) -> Release:
+    """A release, made once for all tests, so copy what you damage. Other numbers of users are other content.
+
+    All variants have the same users: those of `demo`, from which the others are derived where nothing else is said.
+    """
     root = Path(tempfile.mkdtemp(prefix="releases-"))
     atexit.register(shutil.rmtree, root, ignore_errors=True)
     episodes = [scenario.episode(f"5f0c-user-{number:03}") for number in range(users)]
+    if derived_from is None:
+        derived_from = "" if variant == "demo" else "demo"
     changes: dict[str, Any] = {
-        "recipe": scenario.recipe(variant=variant, num_users=users),
+        "recipe": scenario.recipe(variant=variant, num_users=users, derived_from=derived_from),
         "items": episodes,
         "gate_records": [],
     }

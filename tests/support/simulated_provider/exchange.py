@@ -1,8 +1,9 @@
 """One request and its response, as whole values: read, passed to the app behind, answered, or left without a response."""
 
+import asyncio
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -122,6 +123,20 @@ async def hang(receive: Receive) -> None:
     """Send nothing until the client goes away."""
     while (await receive())["type"] != "http.disconnect":
         continue
+
+
+async def send_raw(parts: Sequence[bytes], *, receive: Receive, send: Send) -> None:
+    """Send bytes past the server, a moment apart, and close the connection. Raises ConnectionResetError without one."""
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if transport is None:
+        raise ConnectionResetError("The simulated provider dropped the connection.")
+    for part in parts:
+        if transport.is_closing():
+            break
+        transport.write(part)
+        await asyncio.sleep(0.02)
+    transport.close()
+    await hang(receive)
 
 
 async def drop(receive: Receive, send: Send) -> None:

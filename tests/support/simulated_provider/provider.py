@@ -203,7 +203,8 @@ class Provider:
         response = await forward(behind, request if meant is chat else request.with_content(meant))
         if response.status != 200:
             return response
-        return response.with_content(self._reply_faults.apply(chat, response.content, meant=meant, path=path))
+        answered = self._reply_faults.apply(chat, response.content, meant=meant, path=path)
+        return response.with_content({**answered, "id": f"chatcmpl-{request.identity[:24]}"})
 
 
 def _broken() -> CapturedResponse:

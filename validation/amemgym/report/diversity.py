@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 # In questions. Every pair of them is compared, so time and memory grow with the square.
 MOST_COMPARED = 1000
 MAX_PAIRS = 8  # to look at; the shares say how many more there are
-STEPS = 10  # of the histogram, from 0 to 1
 WORDS_ONLY = "not compared: the recipe names no embedding model"
 
 
@@ -93,15 +92,12 @@ def diversity(questions: ComparedQuestions, embeddings: Embeddings, *, recipe: A
     np.fill_diagonal(likeness, 0.0)
     users = np.array(questions.users)
     same = users[:, None] == users[None, :]
-    nearest = likeness.max(axis=1)
-    steps = np.minimum((nearest * STEPS).astype(int), STEPS - 1)
     return Diversity(
         questions=count,
         threshold=near,
         meaning=embeddings.source,
         near_within=_share((np.where(same, likeness, 0.0) >= near).any(axis=1).sum(), count),
         near_across=_share((np.where(same, 0.0, likeness) >= near).any(axis=1).sum(), count),
-        likeness=tuple(map(int, np.bincount(steps, minlength=STEPS))),
         similar=tuple(_most_similar(questions, likeness)),
     )
 

@@ -7,7 +7,7 @@ from functools import partial
 from operator import add, attrgetter
 from typing import Any, NamedTuple
 
-from assets.amemgym.records.report import OptionPosition, QualityReport, ShortcutLine, StateMovement
+from assets.amemgym.records.report import QualityReport, ShortcutLine, StateMovement
 from assets.records.report import GateLine
 
 # matplotlib's axes, whose methods are typed in part only.
@@ -70,19 +70,10 @@ def figures(report: QualityReport) -> dict[str, Figure]:
             height = 1.1 + 0.24 * len(report.shortcuts)
             draw("shortcuts", alt, partial(draw_shortcut_accuracies, report.shortcuts), height=height)
         if report.movement:
-            alt = "Values held by period, and the share of right options that changed by period."
-            shares = partial(draw_choice_shares, report.movement)
-            draw("movement", alt, shares, partial(draw_golden_changes, report.movement), height=2.4)
-        if report.positions:
-            alt = "By position among the options: how often it is right, and how long the texts are."
-            right = partial(draw_right_by_position, report.positions)
-            draw("positions", alt, right, partial(draw_lengths_by_position, report.positions), height=2.4)
+            draw("movement", "Values held by period.", partial(draw_choice_shares, report.movement), height=2.4)
         if report.gates:
             height = 1.2 + 0.32 * len(report.gates)
             draw("gates", "Items by gate and by what it took to pass.", partial(draw_gates, report.gates), height=height)
-        if report.diversity:
-            alt = "Questions by how alike the most similar other question is."
-            draw("likeness", alt, partial(draw_likeness, report.diversity.likeness), height=2.4)
     return drawn
 
 
@@ -144,36 +135,6 @@ def draw_choice_shares(movement: StateMovement, axes: Axes) -> None:
     _whole_numbers(axes)
 
 
-def draw_golden_changes(movement: StateMovement, axes: Axes) -> None:
-    """Draw the share of right options that are others than a period before, with the range of the reference's data."""
-    shares = [100 * share for share in movement.golden_changes]
-    axes.axhspan(34, 40, color=BAND, zorder=0, label="reference data")
-    axes.bar(range(1, len(shares) + 1), shares, color=DARK)
-    axes.set(title="Right options that changed, %", xlabel="period", ylim=(0, max([50.0, *shares]) * 1.1))
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26))
-    _whole_numbers(axes)
-
-
-def draw_right_by_position(lines: Sequence[OptionPosition], axes: Axes) -> None:
-    """Draw how often the option at each position is right."""
-    shares = [100 * line.right for line in lines]
-    axes.bar([line.position for line in lines], shares, color=DARK)
-    axes.set(title="Right, by position, %", xlabel="position among the options shown")
-    axes.set_ylim(0, max(40.0, 130 * max(lines, key=attrgetter("right")).right))
-    _whole_numbers(axes)
-
-
-def draw_lengths_by_position(lines: Sequence[OptionPosition], axes: Axes) -> None:
-    """Draw the mean length at each position, of options that are right at some time and of the others."""
-    left = [line.position - 0.2 for line in lines]
-    right = [line.position + 0.2 for line in lines]
-    axes.bar(left, [line.right_length or 0.0 for line in lines], 0.38, color=DARK, label="right at some time")
-    axes.bar(right, [line.other_length or 0.0 for line in lines], 0.38, color=BRIGHT, label="never right")
-    axes.set(title="Mean length, characters", xlabel="position among the options shown")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26), ncols=2)
-    _whole_numbers(axes)
-
-
 def draw_gates(lines: Sequence[GateLine], axes: Axes) -> None:
     """Draw stacked shares of each gate's items by what it took to pass."""
     parts = [
@@ -190,13 +151,6 @@ def draw_gates(lines: Sequence[GateLine], axes: Axes) -> None:
     axes.set(xlabel="accepted items, %", xlim=(0, 100))
     axes.invert_yaxis()
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-
-
-def draw_likeness(counts: Sequence[int], axes: Axes) -> None:
-    """Draw a histogram of each question's likeness to its most similar other."""
-    width = 1 / len(counts)
-    axes.bar([width * (step + 0.5) for step in range(len(counts))], counts, width=0.92 * width, color=DARK)
-    axes.set(xlabel="likeness to the most similar other question", ylabel="questions", xlim=(0, 1))
 
 
 def _whole_numbers(axes: Axes) -> None:

@@ -20,8 +20,9 @@ from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerSet
-from assets.amemgym.records.report import LeftOut, QualityReport
+from assets.amemgym.records.report import QualityReport
 from assets.amemgym.records.state import EventSet, SessionSet, StateSchema, StateTrajectory
+from assets.amemgym.records.user import LeftOut
 from assets.engine.ports import RunContext
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
@@ -44,7 +45,7 @@ class GivenUsers:
     run_context: RunContext
     recipe: AMemGymRecipe
     records: RecordsByStage
-    voted: Collection[str] = ()
+    voted_stages: Collection[str] = ()
     validated: bool = False
     items_at_once: int = ITEMS_AT_ONCE
 
@@ -91,21 +92,24 @@ async def report_on_given(
     parts: list[Mapping[str, ItemRecord]] = list(map(parts_of, data.episodes))
     if data.judged:
         model = run_context.for_unit(UNIT, recipe=data.recipe).model
-        parts = await gather_all(*[_judged(own, data, model=model, problems=problems) for own in parts])
+        parts = await gather_all(*[_judge_user(own, data, model=model, problems=problems) for own in parts])
     records: defaultdict[str, dict[str, ItemRecord]] = defaultdict(dict)
     for own in parts:
         for stage, record in own.items():
             records[stage][record.item_id] = record
-    users = GivenUsers(run_context, data.recipe, records, voted=JUDGED if data.gates else ())
+    # The reference's shape has no place for a cast, so its absence is no fault.
+    cast_is_there = any(episode.user_profile.cast.lines for episode in data.episodes)
+    recipe = data.recipe.model_copy(update={"cast": data.recipe.cast and cast_is_there})
+    users = GivenUsers(run_context, recipe, records, voted_stages=JUDGED if data.gates else ())
     made, more = await report_on(users, validation, project=project)
     report = cast(QualityReport, made)
     known = {"judges": report.judges if data.judged else (), "guessing": report.guessing if data.gates else {}}
-    names = {one.user_id: one.user_profile.name for one in data.episodes}
+    names = {episode.user_id: episode.user_profile.name for episode in data.episodes}
     report = report.model_copy(update={"writer": "", "left_out": data.left_out, **known}).with_names(names)
     return report, [*problems, *more]
 
 
-async def _judged(
+async def _judge_user(
     parts: Mapping[str, ItemRecord], data: GivenData, *, model: LanguageModel, problems: list[str]
 ) -> Mapping[str, ItemRecord]:
     """Return one user's parts with votes and audit; without, when a judge gives no reply that can be used."""

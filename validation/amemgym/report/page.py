@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from assets.amemgym.records.audit import GateErrorRate
-from assets.amemgym.records.report import ParityLine, QualityReport, ShortcutLine, TextLine
+from assets.amemgym.records.report import DifficultyLine, ParityLine, QualityReport, ShortcutLine, TextLine
 from assets.records.estimate import with_interval
 from assets.records.report import GateLine
 from assets.reporting.asset_description import Row, markdown_table
@@ -48,13 +48,13 @@ def quality_metadata(report: QualityReport) -> dict[str, Any]:
         metadata["leaks"] = report.leaks.accepted.value
     if report.movement:
         metadata["evenness"] = report.movement.evenness
-        metadata["returns"] = report.movement.returns
     if report.diversity:
         metadata["near_duplicates"] = report.diversity.near_across
     for line in report.recovery:
         if line.recovered.value is not None:
             metadata[line.direction] = line.recovered.value
     metadata["shortcut_baselines"] = _table(map(_shortcut_row, report.shortcuts))
+    metadata["difficulty"] = _table(map(_difficulty_row, report.difficulty))
     metadata["text_faults"] = _table([_text_row(line) for line in report.texts if line.faulty])
     metadata["paper"] = _table(map(_parity_row, report.parity))
     metadata["gates"] = _table(map(partial(_gate_row, report), report.gates))
@@ -63,7 +63,7 @@ def quality_metadata(report: QualityReport) -> dict[str, Any]:
 
 
 def shortcuts_outcome(report: QualityReport) -> CheckOutcome:
-    """Pass when no shortcut baseline is beyond its limit; else show the questions that give most away."""
+    """Pass when no shortcut baseline and no figure of difficulty is beyond its limit; else show what gives most away."""
     worst: list[Row] = []
     for line in report.crossed:
         for item in line.worst:
@@ -72,12 +72,15 @@ def shortcuts_outcome(report: QualityReport) -> CheckOutcome:
     metadata: dict[str, Any] = values_by_name({line.shortcut: line.accuracy for line in report.shortcuts})
     if worst:
         metadata["worst"] = _table(worst)
-    return CheckOutcome(not report.crossed, shortcuts_description(report), metadata)
+    metadata |= values_by_name({line.figure: line.value for line in report.difficulty})
+    return CheckOutcome(not report.crossed and not report.too_easy, shortcuts_description(report), metadata)
 
 
 def shortcuts_description(report: QualityReport) -> str:
     """Return the outcome in a few sentences, with the question that gives most away."""
     sentences: list[str] = []
+    for figure in report.too_easy:
+        sentences.append(f"{figure.figure!r} ({figure.meaning}) is {with_interval(figure.value)}; its limit is {figure.limit}.")
     if not report.crossed:
         sentences.append("Holds: no shortcut baseline is beyond its limit.")
         if report.unproven:
@@ -115,6 +118,11 @@ def _shortcut_row(line: ShortcutLine) -> Row:
         "guess": f"{line.random:.2f}",
         "limit": limit,
     }
+
+
+def _difficulty_row(line: DifficultyLine) -> Row:
+    limit = "-" if line.limit is None else f"{line.limit:.3f}"
+    return {"figure": line.figure, "value": with_interval(line.value), "limit": limit}
 
 
 def _parity_row(line: ParityLine) -> Row:

@@ -26,13 +26,13 @@ class DirectionCounter:
     worst: list[tuple[float, WorstItem]] = field(default_factory=list[tuple[float, WorstItem]])
 
     def add(self, readings: Sequence[Judgement]) -> None:
-        self.recovered.add(_recovered(readings), len(readings))
-        for one in readings:
-            self.cannot_tell += one.chosen is None
+        self.recovered.add(_count_recovered(readings), len(readings))
+        for reading in readings:
+            self.cannot_tell += reading.chosen is None
 
     def add_question(self, question: EpisodeQuestion, readings: Sequence[Judgement], audit: UserAudit) -> None:
         """Keep the question if it is among the worst; the earlier one of two equals stays."""
-        share = _recovered(readings) / len(readings)
+        share = _count_recovered(readings) / len(readings)
         if share == 1 or (len(self.worst) == WORST_ITEMS and share >= self.worst[-1][0]):
             return
         item = WorstItem(
@@ -42,7 +42,7 @@ class DirectionCounter:
             text=_first_missed(readings[0].probe, question, audit),
             share=round(share, 4),
         )
-        self.worst = sorted([*self.worst, (share, item)], key=lambda one: one[0])[:WORST_ITEMS]
+        self.worst = sorted([*self.worst, (share, item)], key=lambda entry: entry[0])[:WORST_ITEMS]
 
 
 class RecoveryCounter:
@@ -54,22 +54,22 @@ class RecoveryCounter:
         self._readings = 0
 
     def add(self, audit: UserAudit, episode: Episode) -> None:
-        questions = {one.question_id: one for one in episode.questions}
+        questions = {question.question_id: question for question in episode.questions}
         first: defaultdict[str, list[Judgement]] = defaultdict(list)
         # Of two periods with the same right option one reading counts for both.
         readings: set[tuple[str, str, int]] = set()
-        for one in audit.judgements:
-            if one.sample == 0:
-                first[one.probe].append(one)
-            if one.probe == "answer_from_state":
-                readings.add((one.question_id, one.expected, one.sample))
+        for judgement in audit.judgements:
+            if judgement.sample == 0:
+                first[judgement.probe].append(judgement)
+            if judgement.probe == "answer_from_state":
+                readings.add((judgement.question_id, judgement.expected, judgement.sample))
         self._readings += len(readings)
-        self._released.add(_recovered(first["answer_from_state"]), len(first["answer_from_state"]))
+        self._released.add(_count_recovered(first["answer_from_state"]), len(first["answer_from_state"]))
         for name, direction in self._directions.items():
             direction.add(first[name])
             by_question: defaultdict[str, list[Judgement]] = defaultdict(list)
-            for one in first[name]:
-                by_question[one.question_id].append(one)
+            for judgement in first[name]:
+                by_question[judgement.question_id].append(judgement)
             for question_id, own in by_question.items():
                 if question_id in questions:
                     direction.add_question(questions[question_id], own, audit)
@@ -88,13 +88,13 @@ class RecoveryCounter:
 
     def ceiling(self, failures: Iterable[Failure]) -> Estimate | None:
         """Return the score of an assistant that knows every state. Users whom the audit lost count: they were drawn, too."""
-        drawn = self._drawn(failures)
+        drawn = self._share_of_user(failures)
         return drawn.estimate() if drawn.items else None
 
     def ceiling_sample(self, recipe: AMemGymRecipe, failures: Iterable[Failure]) -> CeilingSample | None:
         """Return the sample that the ceiling is over; None when nothing was drawn."""
         lost = list(failures)
-        drawn = self._drawn(lost)
+        drawn = self._share_of_user(lost)
         if not drawn.items:
             return None
         panel = recipe.models.judge.panel
@@ -112,7 +112,7 @@ class RecoveryCounter:
             models=tuple(map(shared_model, models)),
         )
 
-    def _drawn(self, failures: Iterable[Failure]) -> UserShare:
+    def _share_of_user(self, failures: Iterable[Failure]) -> UserShare:
         # A copy, so that it can be asked for twice.
         drawn = replace(self._released)
         for failure in failures:
@@ -133,8 +133,8 @@ def _choices(failure: Failure) -> Iterator[GateRecord]:
             yield vote
 
 
-def _recovered(readings: Sequence[Judgement]) -> int:
-    return len([one for one in readings if one.chosen == one.expected])
+def _count_recovered(readings: Sequence[Judgement]) -> int:
+    return len([reading for reading in readings if reading.chosen == reading.expected])
 
 
 def _what_was_read(vote: GateRecord) -> tuple[str, frozenset[tuple[str, str]], int]:
@@ -145,7 +145,7 @@ def _what_was_read(vote: GateRecord) -> tuple[str, frozenset[tuple[str, str]], i
 def _first_missed(probe: Probe, question: EpisodeQuestion, audit: UserAudit) -> str:
     """Return the first option that was meant and not recovered."""
     texts = {choice.choice_id: choice.answer for choice in question.answer_choices}
-    for one in audit.judgements:
-        if (one.probe, one.question_id) == (probe, question.question_id) and one.chosen != one.expected:
-            return texts.get(one.expected, one.expected)
+    for judgement in audit.judgements:
+        if (judgement.probe, judgement.question_id) == (probe, question.question_id) and judgement.chosen != judgement.expected:
+            return texts.get(judgement.expected, judgement.expected)
     return ""

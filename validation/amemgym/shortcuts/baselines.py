@@ -1,8 +1,8 @@
 """Shortcut baselines: measure ways to answer that need no memory on the finished set.
 
-Every shortcut but the reader of the present period takes one option per question, whatever the period, because texts do
-not change from period to period. So chance has a closed form: options are shown in shuffled order and none is right by
-design, hence a program that knows nothing takes each with equal probability.
+Every shortcut takes one option per question, whatever the period, because texts do not change from period to period. So chance
+has a closed form: options are shown in shuffled order and none is right by design, hence a program that knows nothing takes
+each with equal probability.
 """
 
 from array import array
@@ -11,15 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter, mul
-from statistics import fmean
 from typing import NamedTuple
 
 from assets.amemgym.records.audit import Judgement, Probe
-from assets.amemgym.records.episode import Episode, options_left
+from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import ShortcutLine, Verdict, WorstItem
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.estimate import Estimate
-from validation.amemgym.shortcuts.learned import FEWEST_USERS, AskedQuestion, LearnedShortcuts, Weights
+from validation.amemgym.shortcuts.learned import FEWEST_USERS, GuessedQuestion, LearnedShortcuts, Weights
 from validation.amemgym.shortcuts.programs import (
     JUDGED,
     LAST,
@@ -27,7 +26,6 @@ from validation.amemgym.shortcuts.programs import (
     STALE,
     TEXT_PROGRAMS,
     UNLIMITED,
-    WINDOWS,
     OptionTexts,
     ShortcutProgram,
     position,
@@ -43,7 +41,7 @@ WORST_ITEMS = 3  # to look at, by shortcut
 class Pick(NamedTuple):
     """A question with each option's probability of being taken by a shortcut."""
 
-    asked: AskedQuestion
+    asked: GuessedQuestion
     weights: Weights
 
     @property
@@ -62,7 +60,7 @@ class Pick(NamedTuple):
 
 @lru_cache(maxsize=1024)  # most programs take one option with certainty
 def _spread(weights: Weights) -> float:
-    return sum([(one - 1 / len(weights)) ** 2 for one in weights])
+    return sum([(weight - 1 / len(weights)) ** 2 for weight in weights])
 
 
 @dataclass
@@ -86,14 +84,14 @@ class Measurement:
     def add(self, pick: Pick, *, user: int) -> None:
         """Count one pick; those of a user come together."""
         gain = pick.gain
-        self.count(gain, periods=pick.asked.periods, options=len(pick.weights), user=user)
+        self._count(gain, periods=pick.asked.periods, options=len(pick.weights), user=user)
         self.scattered += pick.asked.periods**2 * pick.variance
         # Nearly every pick gains less, and is not sorted in.
         least = self.worst[-1].gain if len(self.worst) == WORST_ITEMS else 0
         if gain > least:
             self.worst = sorted([*self.worst, pick], key=attrgetter("gain"), reverse=True)[:WORST_ITEMS]
 
-    def count(self, gain: float, *, periods: int, options: int, user: int) -> None:
+    def _count(self, gain: float, *, periods: int, options: int, user: int) -> None:
         """Count a question. `gain`: the share of its periods got right, less a guess's share."""
         # Questions of a user come together, so a new number begins a new user.
         if not self.users or self.users[-1] != user:
@@ -135,7 +133,6 @@ class ShortcutBaselines:
         self._judges: dict[Probe, Measurement] = {probe: Measurement(program) for probe, program in JUDGED.items()}
         self._limited = list(map(Measurement, (LAST, *TEXT_PROGRAMS)))
         self._stale = Measurement(STALE)
-        self._windows = {periods: Measurement(program) for periods, program in WINDOWS.items()}
         self._unlimited = list(map(Measurement, UNLIMITED))
         self._learned = LearnedShortcuts()
 
@@ -146,7 +143,7 @@ class ShortcutBaselines:
         chosen: defaultdict[tuple[Probe, str], list[str | None]] = defaultdict(list)
         for judgement in judgements:
             chosen[judgement.probe, judgement.question_id].append(judgement.chosen)
-        asked: list[AskedQuestion] = []
+        asked: list[GuessedQuestion] = []
         for question in episode.questions:
             options = OptionTexts(episode, question)
             asked.append(options.asked)
@@ -157,12 +154,6 @@ class ShortcutBaselines:
                 weights = measurement.program.choose(options)
                 if weights is not None:
                     measurement.add(Pick(options.asked, weights), user=number)
-            for periods, measurement in self._windows.items():
-                # A window of all periods is no window.
-                if periods < len(episode.periods):
-                    left = options_left(episode, question, window=periods)
-                    gain = fmean([1 / one for one in left]) - 1 / count
-                    measurement.count(gain, periods=len(left), options=count, user=number)
             for probe, measurement in self._judges.items():
                 choices = chosen[probe, question.question_id]
                 if choices:
@@ -172,33 +163,34 @@ class ShortcutBaselines:
     def lines(self) -> tuple[ShortcutLine, ...]:
         """Return all lines, those of judges only where there are audits."""
         learners = self._measured_learners()
-        ordered = [*self._positions, *self._limited, self._stale, *learners, *self._judges.values(), *self._windows.values()]
-        ordered += self._unlimited
-        measured = [one for one in ordered if one.pairs]
+        ordered = [*self._positions, *self._limited, self._stale, *learners, *self._judges.values(), *self._unlimited]
+        measured = [measurement for measurement in ordered if measurement.pairs]
         if not measured:
             return ()
         accuracies = self._accuracies(measured)
         lines = [_random_line(self._positions[0])]
-        for one in measured:
-            lines.append(_line(one, accuracies[one.program.name], limit=self._limit(one), recipe=self._recipe))
+        for measurement in measured:
+            lines.append(
+                _line(measurement, accuracies[measurement.program.name], limit=self._limit(measurement), recipe=self._recipe)
+            )
         return tuple(lines)
 
-    def _limit(self, one: Measurement) -> float:
+    def _limit(self, measurement: Measurement) -> float:
         """Return a guess and the recipe's margin, with two exceptions beside the shortcuts without a limit.
 
         The stale shortcut knows the start in full: it may reach what it would in a set of which each period changes the share
         `least_change`. A profile may give the start away, since states begin as fits the profile, but nothing later.
         """
         limits = self._recipe.shortcuts
-        if not one.program.limited:
+        if not measurement.program.limited:
             return 1.0
-        if one is self._stale:
+        if measurement is self._stale:
             unchanged = [(1 - limits.least_change) ** period for period in range(self._recipe.num_periods + 1)]
-            return one.random + (1 - one.random) * sum(unchanged) / len(unchanged)
-        at_least = one.random
-        if one is self._judges["profile_only"]:
+            return measurement.random + (1 - measurement.random) * sum(unchanged) / len(unchanged)
+        at_least = measurement.random
+        if measurement is self._judges["profile_only"]:
             at_least = max(at_least, self._stale.accuracy)
-        return min(1.0, at_least + (limits.form_margin if one.program.form else limits.margin))
+        return min(1.0, at_least + (limits.form_margin if measurement.program.form else limits.margin))
 
     def _measured_learners(self) -> list[Measurement]:
         measured = {name: Measurement(program) for name, program in LEARNED.items()}
@@ -208,26 +200,26 @@ class ShortcutBaselines:
         return list(measured.values())
 
     def _accuracies(self, measured: Sequence[Measurement]) -> dict[str, Estimate]:
-        """Return each shortcut's accuracy, with intervals from the same resampled users."""
+        """Return each shortcut's accuracy, with its interval over users."""
         import numpy as np  # heavy, as is what the next line imports
 
-        from assets.reporting.intervals import Array, Sample, Tallies, share
+        from assets.reporting.intervals import Array, Tallies, share
 
         # The draw goes by the order of ids, whatever the order in which users came.
         order = sorted(range(len(self._users)), key=self._users.__getitem__)
         rows = np.empty(len(order), dtype=np.int64)
         rows[order] = np.arange(len(order))
         counts: dict[str, Array] = {}
-        for one in measured:
-            for what, values in (("right", one.right), ("asked", one.asked)):
+        for measurement in measured:
+            for what, values in (("right", measurement.right), ("asked", measurement.asked)):
                 column = np.zeros((len(order), 1))
-                column[rows[one.users], 0] = values
-                counts[f"{one.program.name} {what}"] = column
-        sample = Sample.of(Tallies(tuple(map(self._users.__getitem__, order)), counts), seed=self._recipe.seed)
+                column[rows[measurement.users], 0] = values
+                counts[f"{measurement.program.name} {what}"] = column
+        tallies = Tallies(tuple(map(self._users.__getitem__, order)), counts)
         accuracies: dict[str, Estimate] = {}
-        for one in measured:
-            name = one.program.name
-            accuracies[name] = sample.estimate(share(f"{name} right", f"{name} asked"))
+        for measurement in measured:
+            name = measurement.program.name
+            accuracies[name] = tallies.estimate(share(f"{name} right", f"{name} asked"))
         return accuracies
 
 
@@ -242,36 +234,36 @@ def _weights_of_judges(options: OptionTexts, choices: Sequence[str | None]) -> W
     return tuple(weights)
 
 
-def _line(one: Measurement, accuracy: Estimate, *, limit: float, recipe: AMemGymRecipe) -> ShortcutLine:
-    verdict = _verdict(one, accuracy, limit=limit, recipe=recipe)
+def _line(measurement: Measurement, accuracy: Estimate, *, limit: float, recipe: AMemGymRecipe) -> ShortcutLine:
+    verdict = _verdict(measurement, accuracy, limit=limit, recipe=recipe)
     return ShortcutLine(
-        shortcut=one.program.name,
-        meaning=one.program.meaning,
-        items=one.pairs,
+        shortcut=measurement.program.name,
+        meaning=measurement.program.meaning,
+        items=measurement.pairs,
         accuracy=accuracy,
-        random=round(one.random, 6),
-        luck=round(one.luck, 6),
+        random=round(measurement.random, 6),
+        luck=round(measurement.luck, 6),
         limit=round(limit, 6),
         verdict=verdict,
-        worst=() if verdict == "unlimited" else tuple(map(_worst_item, one.worst)),
+        worst=() if verdict == "unlimited" else tuple(map(_worst_item, measurement.worst)),
     )
 
 
-def _verdict(one: Measurement, accuracy: Estimate, *, limit: float, recipe: AMemGymRecipe) -> Verdict:
+def _verdict(measurement: Measurement, accuracy: Estimate, *, limit: float, recipe: AMemGymRecipe) -> Verdict:
     """Compare the accuracy of a shortcut over form with the limit; of other shortcuts and of few users the whole interval.
 
     Few users may agree by chance. The limit of a shortcut over form holds only where the interval ends below it; it is
     unproven where there are too few users to say so.
     """
-    if not one.program.limited:
+    if not measurement.program.limited:
         return "unlimited"
     # A single user has no interval.
     if accuracy.value is None or accuracy.low is None or accuracy.high is None:
-        return "unproven" if one.program.form and accuracy.value is not None else "holds"
-    reached = accuracy.value if one.program.form and len(one.users) >= FEWEST_USERS else accuracy.low
-    if reached > limit and accuracy.value > one.luck:
+        return "unproven" if measurement.program.form and accuracy.value is not None else "holds"
+    reached = accuracy.value if measurement.program.form and len(measurement.users) >= FEWEST_USERS else accuracy.low
+    if reached > limit and accuracy.value > measurement.luck:
         return "crossed"
-    if not one.program.form or accuracy.high <= limit:
+    if not measurement.program.form or accuracy.high <= limit:
         return "holds"
     return "crossed" if recipe.shortcuts.proven else "unproven"
 
@@ -287,12 +279,12 @@ def _worst_item(pick: Pick) -> WorstItem:
     )
 
 
-def _random_line(one: Measurement) -> ShortcutLine:
-    guess = round(one.random, 6)
+def _random_line(measurement: Measurement) -> ShortcutLine:
+    guess = round(measurement.random, 6)
     return ShortcutLine(
         shortcut="random",
         meaning="a uniform guess, in closed form",
-        items=one.pairs,
+        items=measurement.pairs,
         accuracy=Estimate(value=guess, low=None, high=None),
         random=guess,
         luck=guess,

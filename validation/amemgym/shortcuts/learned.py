@@ -13,13 +13,12 @@ from itertools import chain
 from operator import add
 from typing import Any, NamedTuple
 
-from assets.records.estimate import FEWEST_ITEMS
 from assets.text.spacing import ODD_SPACE
 from assets.text.words import words_of
 from validation.cross_fitting import cross_fitted, without_copies, word_columns
 
 FOLDS = 5  # so four fifths of the users teach
-FEWEST_USERS = FEWEST_ITEMS
+FEWEST_USERS = 8
 # They learn from those whose ids have the smallest digests. More would only make the report slower.
 MOST_USERS = 300
 WORD_COLUMNS = 256  # words that share a column weigh the same; more columns take longer to fit
@@ -31,7 +30,7 @@ Features = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 Weights = tuple[float, ...]
 
 
-class AskedQuestion(NamedTuple):
+class GuessedQuestion(NamedTuple):
     """A question's words, its options in the order shown, and their shares of the periods in which they are right."""
 
     user_id: str
@@ -47,7 +46,7 @@ def weights_of_highest(scores: Sequence[float]) -> Weights:
     top = max(scores)
     best = [score == top for score in scores]
     count = sum(best)
-    return tuple([one / count for one in best])
+    return tuple([weight / count for weight in best])
 
 
 def length_features(answers: Sequence[str]) -> list[list[float]]:
@@ -55,9 +54,9 @@ def length_features(answers: Sequence[str]) -> list[list[float]]:
     longest = max(map(len, answers))
     shortest = min(map(len, answers))
     rows: list[list[float]] = []
-    for one in answers:
-        sentences = len(SENTENCE.findall(one))
-        rows.append([len(one), len(one.split()), sentences, len(one) == longest, len(one) == shortest])
+    for answer in answers:
+        sentences = len(SENTENCE.findall(answer))
+        rows.append([len(answer), len(answer.split()), sentences, len(answer) == longest, len(answer) == shortest])
     return rows
 
 
@@ -78,7 +77,7 @@ def form_features(answers: Sequence[str]) -> list[list[float]]:
 
 def _odd_signs(text: str) -> int:
     """Return how many characters are no letter, digit, space or usual punctuation."""
-    return sum(not (one.isalnum() or one.isspace() or one in SIGNS) for one in text)
+    return sum(not (letter.isalnum() or letter.isspace() or letter in SIGNS) for letter in text)
 
 
 def word_features(answers: Sequence[str]) -> list[list[float]]:
@@ -114,15 +113,15 @@ class LearnedShortcuts:
     """Remember the questions of some users, then answer each by what the others teach."""
 
     def __init__(self) -> None:
-        self._by_digest: dict[str, list[AskedQuestion]] = {}
+        self._by_digest: dict[str, list[GuessedQuestion]] = {}
 
-    def add(self, user_id: str, questions: Sequence[AskedQuestion]) -> None:
+    def add(self, user_id: str, questions: Sequence[GuessedQuestion]) -> None:
         """Remember a user; beyond the most, the one whose id has the greatest digest is forgotten."""
         self._by_digest[_digest(user_id)] = list(questions)
         if len(self._by_digest) > MOST_USERS:
             del self._by_digest[max(self._by_digest)]
 
-    def choices(self) -> Iterator[tuple[str, AskedQuestion, Weights]]:
+    def choices(self) -> Iterator[tuple[str, GuessedQuestion, Weights]]:
         """Yield guesser, question and the probability of each option, user after user. Yield nothing of few users."""
         users = map(self._by_digest.__getitem__, sorted(self._by_digest))
         asked = without_copies(chain.from_iterable(users), text=_text)
@@ -142,12 +141,12 @@ def _digest(user_id: str) -> str:
     return hashlib.sha256(user_id.encode()).hexdigest()
 
 
-def _text(question: AskedQuestion) -> frozenset[tuple[str, ...]]:
+def _text(question: GuessedQuestion) -> frozenset[tuple[str, ...]]:
     """Return the words of the options, in whatever order these are shown."""
     return frozenset(map(words_of, question.answers))
 
 
-def _scores(asked: Sequence[AskedQuestion], folds: Sequence[int], guesser: Guesser) -> Iterator[list[float]]:
+def _scores(asked: Sequence[GuessedQuestion], folds: Sequence[int], guesser: Guesser) -> Iterator[list[float]]:
     """Yield the scores of each question's options, by weights that were fitted to the other folds."""
     import numpy as np  # heavy, and nothing is guessed where the graph is only shown
 

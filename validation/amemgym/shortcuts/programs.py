@@ -10,7 +10,7 @@ from operator import neg
 
 from assets.amemgym.records.audit import Probe
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
-from validation.amemgym.shortcuts.learned import GUESSERS, AskedQuestion, Weights, weights_of_highest
+from validation.amemgym.shortcuts.learned import GUESSERS, GuessedQuestion, Weights, weights_of_highest
 
 # Scripts without spaces are compared by character.
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+")
@@ -43,8 +43,8 @@ class OptionTexts:
         return tuple([golden[choice.choice_id] / golden.total() for choice in self.question.answer_choices])
 
     @cached_property
-    def asked(self) -> AskedQuestion:
-        return AskedQuestion(
+    def asked(self) -> GuessedQuestion:
+        return GuessedQuestion(
             user_id=self.episode.user_id,
             question_id=self.question.question_id,
             query=self.question.query,
@@ -79,9 +79,9 @@ def shared_words(texts: Sequence[frozenset[str]]) -> list[float]:
     """Return for each text how many others hold one of its words, on average over its words."""
     uses = Counter(chain.from_iterable(texts))
     averages: list[float] = []
-    for one in texts:
-        uses_elsewhere = sum(map(uses.__getitem__, one)) - len(one)
-        averages.append(uses_elsewhere / max(1, len(one)))
+    for text in texts:
+        uses_elsewhere = sum(map(uses.__getitem__, text)) - len(text)
+        averages.append(uses_elsewhere / max(1, len(text)))
     return averages
 
 
@@ -152,35 +152,18 @@ STALE = ShortcutProgram(
     "stale",
     "knows the start and nothing later",
     lambda options: weights_of_highest(
-        [one.choice_id == options.question.golden[0] for one in options.question.answer_choices]
+        [choice.choice_id == options.question.golden[0] for choice in options.question.answer_choices]
     ),
 )
-# These cannot choose by the texts of one question: judges chose in the audits, guessers learn from all users, and a reader
-# looks at periods. So they are measured apart, and choose nothing here.
+# These cannot choose by the texts of one question: judges chose in the audits, and guessers learn from all users. So they are
+# measured apart, and choose nothing here.
 JUDGED: dict[Probe, ShortcutProgram] = {
     "options_only": ShortcutProgram("options only", "a judge who sees the options alone"),
     "question_only": ShortcutProgram("question only", "a judge who sees question and options, but nothing of the user"),
     "profile_only": ShortcutProgram("profile only", "a judge who sees profile, question and options, but no session"),
 }
-LEARNED = {name: ShortcutProgram(name, one.meaning, form=True) for name, one in GUESSERS.items()}
-PRESENT = ShortcutProgram(
-    "present period alone", "an ideal reader of the present period's sessions, who knows none before", limited=False
-)
-# The curve over windows: how far one comes who forgets what is older.
-WINDOWS: dict[int, ShortcutProgram] = {1: PRESENT}
-for _periods in (2, 3, 5, 10):
-    WINDOWS[_periods] = ShortcutProgram(
-        f"last {_periods} periods alone",
-        f"an ideal reader of the sessions of the last {_periods} periods, who knows none before",
-        limited=False,
-    )
+LEARNED = {name: ShortcutProgram(name, guesser.meaning, form=True) for name, guesser in GUESSERS.items()}
 UNLIMITED = (
-    ShortcutProgram(
-        "lived through",
-        "knows which options were added only to fill up",
-        lambda options: weights_of_highest([one.type == "experience" for one in options.question.answer_choices]),
-        limited=False,
-    ),
     ShortcutProgram(
         "best fixed choice",
         "the option right most often: no way to look at texts alone gets further",

@@ -1,5 +1,6 @@
 // What became of each answer, and the score between no memory and a perfect one: boxes of HTML, whose texts never shrink.
-const OUTCOMES = [["overall", "right"], ["write_failure", "write"], ["read_failure", "read"], ["utilization_failure", "utilization"], ["undiagnosed", "undiagnosed"], ["unscored", "unscored"]];
+const FAILURES = ["not_written", "not_recalled", "misread", "not_used"];
+const OUTCOMES = [["overall", "right"], ...[...FAILURES, "undiagnosed", "unscored"].map((name) => [name, name])];
 const LEAST_LABELLED = 0.09; // of a bar: a narrower part has no room for its number
 
 // `from` and `to`: shares of the box that it is put in.
@@ -9,25 +10,25 @@ function placed(node, from, to = null) {
   return node;
 }
 
-// The shares of answers by outcome, which add up to one. Where losses have no stages, what is left is wrong.
+// The shares of answers by outcome, which add up to one: what is lost in ways that nobody can tell apart is wrong.
 function outcomesOf(metrics) {
-  const value = (name) => metrics[name]?.value ?? 0;
-  if (metrics.write_failure) return OUTCOMES.map(([name, word]) => [word, value(name)]);
-  return [["right", value("overall")], ["wrong", Math.max(0, 1 - value("overall") - value("unscored"))], ["unscored", value("unscored")]];
+  const parts = OUTCOMES.map(([name, word]) => [word, metrics[name]?.value ?? 0]);
+  const rest = 1 - parts.reduce((sum, [, share]) => sum + share, 0);
+  return [...parts, ["wrong", rest > 1e-5 ? rest : 0]];
 }
 
 // rows: [{label, metrics}]
 function outcomeBars(rows) {
-  const told = (parts) => parts.map(([word, share]) => `${word} ${figure(share)}`).join(", ");
+  const told = (parts) => parts.filter(([, share]) => share > 0).map(([word, share]) => `${words(word)} ${figure(share)}`).join(", ");
   const bar = (parts) => el("div", { class: "bar", role: "img", "aria-label": told(parts), title: told(parts) }, parts.filter(([, share]) => share > 0).map(([word, share]) => {
     const part = el("span", { class: `part ${word}` }, share < LEAST_LABELLED ? "" : figure(share, 2));
     part.style.width = `${100 * share}%`;
     return part;
   }));
   const every = rows.map((row) => outcomesOf(row.metrics));
-  const words = every[0].map(([word]) => word).filter((word) => every.some((parts) => parts.some(([one, share]) => one === word && share > 0)));
+  const named = every[0].map(([word]) => word).filter((word) => every.some((parts) => parts.some(([one, share]) => one === word && share > 0)));
   return el("div", { class: "bars" }, rows.map((row, place) => [el("div", { class: "name" }, row.label), bar(every[place])]).flat(),
-    el("ul", { class: "legend" }, words.map((word) => el("li", {}, el("span", { class: `swatch ${word}` }), rows.length > 1 ? word : `${word} ${figure(every[0].find(([one]) => one === word)[1])}`))));
+    el("ul", { class: "legend" }, named.map((word) => el("li", {}, el("span", { class: `swatch ${word}` }), rows.length > 1 ? words(word) : `${words(word)} ${figure(every[0].find(([one]) => one === word)[1])}`))));
 }
 
 // rows: [{label, none, memory, facts}]: estimates between 0 and 1.
@@ -35,7 +36,7 @@ function rangeLines(rows) {
   const marks = [["none", "N"], ["memory", "S"], ["facts", "O"]];
   const found = rows.filter((row) => row.memory && row.memory.value !== null);
   const line = (row) => el("div", { class: "range", "aria-hidden": "true" }, marks.filter(([name]) => row[name]?.value !== null && row[name]).map(([name, letter]) => [
-    mark || row[name].low === null ? null : placed(el("span", { class: `interval ${name}` }), row[name].low, row[name].high),
+    row[name].low === null ? null : placed(el("span", { class: `interval ${name}` }), row[name].low, row[name].high),
     placed(el("span", { class: `dot ${name}`, title: `${letter}: ${shown(row[name])}` }), row[name].value)]).flat());
   if (!found.length) return "";
   return el("div", {}, el("h3", {}, "Between no memory and a perfect one"),

@@ -25,8 +25,6 @@ const count = (number) => number.toLocaleString("en");
 const plural = (number, noun) => (number === 1 ? noun : `${noun.replace(/([^aeiou])y$/, "$1ie")}s`);
 const counted = (number, noun) => `${count(number)} ${plural(number, noun)}`;
 
-let mark = ""; // behind an interval over few users; the data say which
-
 function figure(value, digits = 3) {
   if (value === null || value === undefined) return "-";
   const text = Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(digits);
@@ -37,9 +35,11 @@ function shown(estimate, digits = 3, missing = "-") {
   const value = figure(estimate.value, digits);
   if (estimate.low === null) return value;
   const [low, high] = [figure(estimate.low, digits), figure(estimate.high, digits)];
-  return low === value && high === value ? value : `${value} [${low}, ${high}]${mark}`;
+  return low === value && high === value ? value : `${value} [${low}, ${high}]`;
 }
 
+// Beside a score where writes or recalls were lost, or writes repeated.
+const lossMark = (results) => (results.losses ? " (!)" : "");
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
 // A row of many columns is a block of lines where the window is narrow, as narrow_tables.css has it.

@@ -68,7 +68,7 @@ async function showList({ link = true } = {}) {
 function listRow(answer) {
   const row = el("tr", {}, el("td", {}, PAGE.users.find((user) => user.id === answer.user).name), el("td", {}, answer.period),
     el("td", {}, el("button", { type: "button", click: () => showDetail(answer, row) }, asked(answer))),
-    el("td", {}, el("span", { class: answer.status }, answer.status), answer.failure ? ` (${answer.failure})` : ""));
+    el("td", {}, el("span", { class: answer.status }, answer.status), answer.failure ? ` (${words(answer.failure)})` : ""));
   return row;
 }
 
@@ -81,7 +81,7 @@ function showDetail(answer, row) {
     el("h3", {}, asked(answer)),
     facts([["asked", `${PAGE.users.find((user) => user.id === answer.user).name}, end of ${PAGE.place} ${answer.period}, ${words(answer.kind)}`],
       ["outcome", el("span", { class: answer.status }, answer.status)],
-      ...(answer.failure ? [["lost by", answer.failure]] : []),
+      ...(answer.failure ? [["lost by", words(answer.failure)]] : []),
       ...(question?.options.length ? question.required.map((name) => [words(name), state[name]]) : [["right", answer.expected], ["given", answer.given || "-"]]),
       ...(PAGE.place === "period" ? [["age", `${counted(answer.age, "period")} since told`]] : []), ["tries", String(answer.tries)], ...evidenceOf(answer), ...(answer.reason ? [["not read", answer.reason]] : [])]),
     question?.options.length ? optionList(question, answer) : "",
@@ -107,9 +107,9 @@ function neededTexts(told, answer) {
 
 // What the words in the column of outcomes mean, by the table of metrics; none of a word that cannot occur.
 function outcomeWords(data) {
-  const lost = data.place === "period" ? ["write", "read", "utilization", "undiagnosed"] : [];
-  const meaning = (name) => (data.meanings[`${name}_failure`] ?? data.meanings[name]).replace(/^wrong, (and|although) /, "$1 ").replace(/^and /, "");
-  const told = [...lost.map((name) => [`wrong (${name})`, meaning(name)]),
+  const lost = [...FAILURES, "undiagnosed"].filter((name) => typeof data.results.metrics[name]?.value === "number");
+  const meaning = (name) => data.meanings[name].replace(/^wrong, (and|although) /, "$1 ").replace(/^and /, "");
+  const told = [...lost.map((name) => [`wrong (${words(name)})`, meaning(name)]),
     ["unscored", "the answer could not be read, and counts as wrong"]];
   return el("p", { id: "outcomes", class: "quiet" }, "Outcomes: ", told.flatMap(([word, what], place) => [place ? "; " : "", el("strong", {}, word), `: ${what}`]), ".");
 }
@@ -149,7 +149,7 @@ async function startBrowsing(data) {
       choice("kind", "Asked", values(data.kinds, "everything"), change),
       choice("item", "Question or variable", values(data.items, "all"), change),
       choice("status", "Outcome", values(["right", "wrong", "unknown", "unscored"], "any"), change),
-      choice("failure", "Lost by", values(["write", "read", "utilization", "undiagnosed"], "any or nothing"), change),
+      choice("failure", "Lost by", values([...FAILURES, "undiagnosed"], "any or nothing"), change),
       el("label", {}, "Words", el("input", { name: "words", type: "search", change }))),
     outcomeWords(data),
     el("p", { id: "found", class: "quiet", role: "status" }),

@@ -25,26 +25,27 @@ function heatMap(rows, columns, { corner, caption, pick }) {
 
 const SIZE = { widest: 640, height: 300, left: 46, right: 24, top: 10, bottom: 38 };
 
-// series: [{label, points: [[x, estimate]]}]; the legend's buttons hide and show them. `references`: [{label, value}], dashed.
+// Shares, always on a scale to 1. series: [{label, points: [[x, estimate]]}]; the legend's buttons hide and show them.
+// `place`: of a series' colour, where it is not its own. `references`: [{label, value}], dashed.
 // It is drawn as wide as the window has room for, so that its words are not shrunk.
-function lineChart(series, { x: xLabel, y: yLabel, top, scatter = false, references = [] }) {
+function lineChart(series, { x: xLabel, y: yLabel, scatter = false, references = [] }) {
   const width = Math.min(SIZE.widest, document.getElementById("main").clientWidth - 40);
   const present = series.flatMap((one) => one.points).filter(([, estimate]) => estimate && estimate.value !== null);
-  const highest = top ?? Math.max(0.05, ...present.map(([, estimate]) => (mark ? null : estimate.high) ?? estimate.value));
   // A memory that is worse than chance scores below 0.
-  const lowest = Math.max(-1, Math.min(0, ...present.map(([, estimate]) => (mark ? null : estimate.low) ?? estimate.value)));
+  const lowest = Math.max(-1, Math.min(0, ...present.map(([, estimate]) => estimate.low ?? estimate.value)));
   const found = [...new Set(present.map(([x]) => x))].sort((a, b) => a - b);
   const last = found.at(-1) ?? 1, first = scatter ? 0 : found[0] ?? 0;
   const xs = scatter || found.length > 12 ? levels(first, last, width < 500 ? 4 : 6) : found;
   const px = (x) => SIZE.left + ((x - first) / (last - first || 1)) * (width - SIZE.left - SIZE.right);
-  const py = (y) => SIZE.height - SIZE.bottom - ((Math.max(lowest, y) - lowest) / (highest - lowest)) * (SIZE.height - SIZE.top - SIZE.bottom);
-  const drawn = series.map((one, place) => drawSeries(one, colour(place), { px, py }));
+  const py = (y) => SIZE.height - SIZE.bottom - ((Math.max(lowest, y) - lowest) / (1 - lowest)) * (SIZE.height - SIZE.top - SIZE.bottom);
+  const inks = series.map((one, place) => colour(one.place ?? place));
+  const drawn = series.map((one, place) => drawSeries(one, inks[place], { px, py }));
   const chart = svg("svg", { viewBox: `0 0 ${width} ${SIZE.height}`, width, role: "img", "aria-label": `${yLabel} by ${xLabel}: ${series.map((one) => one.label).join(", ")}` },
-    axes(xs, [lowest, highest], { px, py, xLabel, yLabel, width }),
+    axes(xs, lowest, { px, py, xLabel, yLabel, width }),
     references.map(({ label, value }) => [
       svg("line", { class: "reference", x1: SIZE.left, x2: width - SIZE.right, y1: py(value), y2: py(value) }),
       svg("text", { x: SIZE.left + 4, y: py(value) + (value > 0.9 ? 13 : -4) }, label)]).flat(), drawn);
-  const legend = el("ul", { class: "legend" }, series.map((one, place) => el("li", {}, legendButton(one.label, colour(place), drawn[place]))));
+  const legend = el("ul", { class: "legend" }, series.map((one, place) => el("li", {}, legendButton(one.label, inks[place], drawn[place]))));
   return el("div", {}, legend, chart);
 }
 
@@ -58,7 +59,7 @@ function levels(lowest, highest, most) {
 
 function drawSeries(one, ink, { px, py }) {
   const points = one.points.filter(([, estimate]) => estimate && estimate.value !== null);
-  const sure = mark ? [] : points.filter(([, estimate]) => estimate.low !== null); // a band over few users would look too sure
+  const sure = points.filter(([, estimate]) => estimate.low !== null);
   const at = ([x, y]) => `${px(x).toFixed(1)},${py(y).toFixed(1)}`;
   const band = [...sure.map(([x, e]) => at([x, e.high])), ...sure.toReversed().map(([x, e]) => at([x, e.low]))];
   return svg("g", {},
@@ -78,9 +79,9 @@ function legendButton(label, ink, drawn) {
   return el("button", { type: "button", "aria-pressed": "true", click: toggle }, swatch, label);
 }
 
-function axes(xs, [lowest, highest], { px, py, xLabel, yLabel, width }) {
+function axes(xs, lowest, { px, py, xLabel, yLabel, width }) {
   return svg("g", {},
-    levels(lowest, highest, 6).flatMap((y) => [
+    levels(lowest, 1, 6).flatMap((y) => [
       svg("line", { class: "grid", x1: SIZE.left, x2: width - SIZE.right, y1: py(y), y2: py(y) }),
       svg("text", { x: SIZE.left - 6, y: py(y) + 4, "text-anchor": "end" }, figure(y, 2)),
     ]),
@@ -96,6 +97,6 @@ function whisker(estimate) {
   return svg("svg", { class: "whisker", viewBox: "0 0 120 16", width: 120, height: 16, role: "img", "aria-label": shown(estimate) },
     svg("line", { x1: 4, x2: 116, y1: 8, y2: 8, class: "grid" }),
     svg("line", { x1: 4, x2: px(estimate.value), y1: 8, y2: 8, stroke: COLOURS[0], "stroke-width": 10, "stroke-opacity": 0.35 }),
-    mark || estimate.low === null ? null : svg("line", { x1: px(estimate.low), x2: px(estimate.high), y1: 8, y2: 8, stroke: COLOURS[0], "stroke-width": 4 }),
+    estimate.low === null ? null : svg("line", { x1: px(estimate.low), x2: px(estimate.high), y1: 8, y2: 8, stroke: COLOURS[0], "stroke-width": 4 }),
     svg("circle", { cx: px(estimate.value), cy: 8, r: 4, fill: COLOURS[0] }));
 }

@@ -10,7 +10,7 @@ const feedbacksOf = (split) => Object.keys(split.scores);
 function curves(data, split) {
   const series = (metric) => feedbacksOf(split).map((feedback) => ({
     label: feedback, points: split.scores[feedback][metric].map((estimate, cycle) => [cycle, estimate]) }));
-  const chart = (metric, label) => el("div", {}, el("h3", {}, label), lineChart(series(metric), { x: `cycle (${data.cycle})`, y: label }));
+  const chart = (metric, label) => el("div", {}, el("h3", {}, label), lineChart(series(metric), { x: "cycle (period)", y: label }));
   return [el("div", { class: "charts" }, CURVES.map(([metric, label]) => chart(metric, label))),
     el("h3", {}, "Where wrong answers were lost"), el("div", { class: "charts" }, LOST.map((metric) => chart(metric, words(metric))))];
 }
@@ -31,9 +31,9 @@ function curveSection(data) {
 const MARKS = { "+": "new", "-": "old" };
 const diffOf = (lines) => el("div", { class: "diff" }, lines.map((line) => el("div", { class: MARKS[line[0]] }, line)));
 
-function stepOf(step, history, data) {
+function stepOf(step, history) {
   const text = (number) => history.texts[number];
-  const head = `After ${data.cycle} ${step.cycle}: ${step.outcome}`;
+  const head = `After period ${step.cycle}: ${step.outcome}`;
   const users = step.feedback.map((summary, place) => feedbackOf(summary, text, step.feedback.length > 1 ? `User ${place + 1}` : ""));
   return el("details", { open: step.outcome !== "unchanged" }, el("summary", {}, head),
     step.problem ? el("p", { class: "wrong" }, `The old section stays. ${step.problem}`) : null,
@@ -61,8 +61,8 @@ function historySection(data) {
     holder.replaceChildren(
       el("h3", {}, "How much of each variable's name stands in one line of the policy"),
       el("p", { class: "quiet" }, "1: the policy names it outright; 0: no line has a word of it (after the paper's Table 5)."),
-      el("div", { class: "tall" }, heatMap(rows, [...Array(data.cycles).keys()], { corner: data.cycle, caption: "in force during" })),
-      el("h3", {}, "The policy after each cycle"), ...history.steps.map((step) => stepOf(step, history, data)));
+      el("div", { class: "tall" }, heatMap(rows, [...Array(data.cycles).keys()], { corner: "period", caption: "in force during" })),
+      el("h3", {}, "The policy after each cycle"), ...history.steps.map((step) => stepOf(step, history)));
   };
   draw(0);
   const options = data.learners.map((one, place) => [place, `${one.arm}: ${one.label}`]);

@@ -67,9 +67,10 @@ async function lifeSection(data) {
     await openLives([id]);
     holder.replaceChildren(lanes(life(id), id));
   };
-  section("life", "A life, and what the memory kept of it",
-    el("p", { class: "quiet" }, "A lane is a variable, and a box a value, from the session that told it. A mark at a period's end says whether the memory knew the value then; it opens the probe below."),
+  const probed = data.kinds.includes("state");
+  section("life", probed ? "A life, and what the memory kept of it" : "A life",
+    el("p", { class: "quiet" }, `A lane is a variable, and a box a value, from the session that told it.${probed ? " A mark at a period's end says whether the memory knew the value then; it opens the probe below." : ""}`),
     el("form", {}, choice("life", "Life of", data.users.map((user) => [user.id, user.name]), (event) => draw(event.target.value))),
-    el("ul", { class: "legend" }, Object.entries(HELD).map(([held, text]) => el("li", {}, el("span", { class: `swatch held ${held}` }), text))), holder);
+    probed ? el("ul", { class: "legend" }, Object.entries(HELD).map(([held, text]) => el("li", {}, el("span", { class: `swatch held ${held}` }), text))) : "", holder);
   await draw(data.users[0].id);
 }

@@ -6,7 +6,7 @@ function runHero(data) {
   const memory = metrics.memory && metrics.memory.value !== null ? [[shown(metrics.memory), "memory: from no better than chance, 0, to perfect, 1", scale(metrics.memory, { low: 0, high: 1, left: "chance", right: "perfect" })]] : [];
   const gain = data.results.isolated?.gain && data.results.isolated.gain.value !== null ? [[shown(data.results.isolated.gain), "gain over no memory, with the same reasoner"]] : [];
   const unscored = metrics.unscored?.value ?? 0;
-  return hero([[shown(metrics.overall), "overall: answers that are right", overall], ...memory, ...gain,
+  return hero([[`${shown(metrics.overall)}${lossMark(data.results)}`, "overall: answers that are right", overall], ...memory, ...gain,
     [percent(unscored), "of the answers could not be scored, and count as wrong", null, unscored > data.red ? "bad" : null],
     [count(data.results.users), plural(data.results.users, data.noun)]]);
 }
@@ -17,9 +17,9 @@ function verdict({ label, results: { metrics, isolated } }) {
   if (right === null || right === undefined) return `${label} has no score.`;
   const gain = isolated?.gain?.value;
   const brings = gain === null || gain === undefined ? "" : `, ${Math.abs(100 * gain).toFixed(1)} points ${gain < 0 ? "below" : "above"} no memory`;
-  const lost = { write: "in writing", read: "in reading", utilization: "in using what is known", unscored: "in answers that could not be read" };
+  const lost = { not_written: "what was never written", not_recalled: "what is not recalled", misread: "what is misread", not_used: "what is known and not used", unscored: "answers that could not be read" };
   const [word, share] = outcomesOf(metrics).slice(1).sort(([, one], [, other]) => other - one)[0];
-  const most = share > 0 && lost[word] ? ` It loses most ${lost[word]}: ${percent(share)} of all answers.` : "";
+  const most = share > 0 && lost[word] ? ` Most is lost by ${lost[word]}: ${percent(share)} of all answers.` : "";
   return `${label} answers ${percent(right)} rightly${brings}.${most}`;
 }
 
@@ -35,7 +35,7 @@ const drawBlock = (block) => (typeof block === "string" ? el("p", { class: "quie
 function periodTable(metrics) {
   const rows = Object.entries(metrics).map(([name, values]) => ({ name, label: words(name), values }));
   const columns = [...rows[0].values.keys()];
-  const pick = (row, period) => browse({ user: "", period: String(period), kind: "question", status: row.label === "overall" ? "" : "wrong", failure: FAILURES.includes(row.name) ? row.name.replace("_failure", "") : "" });
+  const pick = (row, period) => browse({ user: "", period: String(period), kind: "question", status: row.label === "overall" ? "" : "wrong", failure: FAILURES.includes(row.name) ? row.name : "" });
   return heatMap(rows, columns, { corner: "period", caption: "At the end of each period; a cell opens its answers below.", pick });
 }
 

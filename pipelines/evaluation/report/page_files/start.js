@@ -1,5 +1,4 @@
 const DATA = read("data");
-mark = DATA.mark;
 document.getElementById("top").append(el("h1", {}, DATA.title), el("p", { class: "quiet" }, DATA.subtitle),
   DATA.results ? runHero(DATA) : boardHero(DATA),
   DATA.facts.length ? el("details", {}, el("summary", {}, "How it was made"), facts(DATA.facts)) : "");

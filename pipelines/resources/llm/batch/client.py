@@ -33,7 +33,7 @@ TRY_LATER = {"token_limit_exceeded", "rate_limit_exceeded", "server_error", "int
 NOT_GOT_TO = ("expired", "cancel", "timeout")  # in the code of a line that the provider did not work on
 KEPT = f"the other replies are kept; {RUN_AGAIN}, or set the transport of the recipe's models to live"
 LOST = CallFailure("transient", "ended a batch job without an answer to one of its lines", KEPT)
-NOT_DONE = CallFailure("transient", "did not get to one of a batch job's lines in time", KEPT)
+NOT_DONE = CallFailure("transient", "did not get to one of a batch job's lines in time", KEPT, turned_away=True)
 
 
 class NotFound(Exception):
@@ -69,7 +69,7 @@ class BatchClient:
             upload = await self._retry(lambda: files.create(file=("batch.jsonl", content), purpose="batch"), times=TRANSFER)
             retries = self._retry_budget()
             while True:
-                outcome = await self._once(lambda: self._create(upload.id, key))
+                outcome = await self._try_once(lambda: self._create(upload.id, key))
                 if not isinstance(outcome, CallFailure):
                     return outcome
                 await self._wait_after(_while_the_file_settles(outcome), retries)
@@ -119,7 +119,7 @@ class BatchClient:
     async def _retry(self, call: Callable[[], Awaitable[T]], *, times: int = 1) -> T:
         retries = self._retry_budget()
         while True:
-            outcome = await self._once(call, times=times)
+            outcome = await self._try_once(call, times=times)
             if not isinstance(outcome, CallFailure):
                 return outcome
             await self._wait_after(outcome, retries)
@@ -135,7 +135,7 @@ class BatchClient:
         stop.set(f"The model endpoint {self._settings.address} {failure.problem} at a batch job; {failure.remedy}.")
         return stop.check()
 
-    async def _once(self, call: Callable[[], Awaitable[T]], *, times: int = 1) -> T | CallFailure:
+    async def _try_once(self, call: Callable[[], Awaitable[T]], *, times: int = 1) -> T | CallFailure:
         import openai  # late, as where the client is made
 
         # As in ModelClient, failures are returned so that no exception carries the provider's words along.
@@ -173,6 +173,12 @@ class BatchResult(BaseModel):
 
     custom_id: str
     response: _Response | None = None
+
+    @property
+    def named_model(self) -> object:
+        """The name that the reply bears, if any."""
+        body: object = self.response and self.response.body
+        return cast(dict[str, object], body).get("model") if isinstance(body, dict) else None
 
     def reply(self) -> ModelReply | None:
         """The reply, where there is one."""

@@ -3,21 +3,20 @@
 import json
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from assets.llm.ports import EndpointError, ModelReply
 from assets.reporting.plurals import counted
 from pipelines.resources.llm.batch.client import TRY_LATER, BatchClient, BatchResult, NotFound, read_results
-from pipelines.resources.llm.batch.settings import BatchProgress, BatchSettings
+from pipelines.resources.llm.batch.settings import BatchProgress, BatchSettings, OnBatchProgress
 from pipelines.resources.llm.batch.status import BatchStatus
 from pipelines.resources.llm.batch.store import BatchStore
 from pipelines.resources.llm.endpoint_health import StopSignal
+from pipelines.resources.llm.model_api import ReplyOrigins
 
 POLL_GROWTH = 1.3
 # Looks for what a provider says there is and does not show yet: a job that was just made, a file that was just written.
 LOOKS_FOR_WHAT_IS_LATE = 5
-OnBatchProgress = Callable[[BatchProgress], None]
 LOG = logging.getLogger(__name__)
 
 
@@ -32,7 +31,10 @@ class JobOutcome:
 
 @dataclass(frozen=True)
 class BatchJob:
-    """A job and what it needs to end. Any number of processes may run the same job; it is sent once."""
+    """A job and what it needs to end. Any number of processes may run the same job; it is sent once.
+
+    `origins`: tells the replies of other models; None where these may answer too.
+    """
 
     key: str
     store: BatchStore
@@ -40,6 +42,7 @@ class BatchJob:
     stop: StopSignal
     settings: BatchSettings
     model: str
+    origins: ReplyOrigins | None = None
     on_progress: OnBatchProgress | None = None
 
     async def finish(self) -> JobOutcome | None:
@@ -63,8 +66,8 @@ class BatchJob:
         missing = len(lines - outcome.replies.keys())
         if status.end == "cancelled" and missing:
             raise EndpointError(
-                f"The batch job {batch_id} at {self.client.address} was cancelled there; {_kept(outcome, missing)}. Start the "
-                "run again to ask for these in a new job, or set the transport of the recipe's models to live."
+                f"The batch job {batch_id} at {self.client.address} was cancelled there; {_kept_sentence(outcome, missing)}. "
+                "Start the run again to ask for these in a new job, or set the transport of the recipe's models to live."
             )
         if status.end == "expired" and missing:
             LOG.warning(
@@ -72,13 +75,13 @@ class BatchJob:
                 "transport of the recipe's models to live.",
                 batch_id,
                 self.client.address,
-                _kept(outcome, missing),
+                _kept_sentence(outcome, missing),
             )
         return outcome
 
     async def _send_once(self) -> str | None:
         """The provider's id of the job, which is sent if it was not; None when it has ended."""
-        async with self.store.locked():
+        async with self.store.lock():
             job = await self.store.job(self.key)
             if job.ended or job.batch_id is not None:
                 return None if job.ended else job.batch_id
@@ -87,7 +90,7 @@ class BatchJob:
             if batch is None:
                 await self.store.try_to_send(self.key)
                 batch = await self.client.send(job.content, key=self.key)
-            await self.store.sent(self.key, batch.id)
+            await self.store.note_sent(self.key, batch.id)
             return batch.id
 
     async def _wait_for_end(self, batch_id: str) -> BatchStatus:
@@ -130,11 +133,16 @@ class BatchJob:
             return JobOutcome()
         files = [await self._read_file(name) for name in status.files]
         outcome = JobOutcome(results=read_results(files))
+        for result in outcome.results.values():
+            self._is_others(result)  # all names first, because together they tell whether the endpoint has one of its own
         for custom_id, result in outcome.results.items():
-            reply = result.reply()
+            reply = None if self._is_others(result) else result.reply()
             if reply is not None:
                 outcome.replies[custom_id] = reply
         return outcome
+
+    def _is_others(self, result: BatchResult) -> bool:
+        return self.origins is not None and self.origins.find_other_model(self.model, result.named_model) is not None
 
     async def _read_file(self, name: str) -> bytes:
         """The content of a file that the job names. Raises NotFound when it is not there at several looks."""
@@ -190,6 +198,6 @@ def _ids(content: bytes) -> set[str]:
     return {str(json.loads(line)["custom_id"]) for line in content.splitlines() if line}
 
 
-def _kept(outcome: JobOutcome, missing: int) -> str:
+def _kept_sentence(outcome: JobOutcome, missing: int) -> str:
     replies = len(outcome.replies)
     return f"{counted(replies, 'reply')} came and {'is' if replies == 1 else 'are'} kept, {counted(missing, 'line')} did not"

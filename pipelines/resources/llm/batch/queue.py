@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from assets.llm.ports import EndpointError, ModelReply, ModelRequest, Then, unchanged_reply
+from assets.llm.ports import UNBOOKED, CallBooking, EndpointError, ModelReply, ModelRequest
 from pipelines.resources.cache.reply_cache import NOWHERE, Place, key_at, request_key
 from pipelines.resources.llm.batch.client import LOST, MOST_FILE_BYTES, BatchClient, input_line, split_lines
-from pipelines.resources.llm.batch.job import BatchJob, JobOutcome, OnBatchProgress
-from pipelines.resources.llm.batch.settings import MAX_JOBS_PER_LINE, MAX_PAUSES, BatchSettings
+from pipelines.resources.llm.batch.job import BatchJob, JobOutcome
+from pipelines.resources.llm.batch.settings import MAX_JOBS_PER_LINE, MAX_PAUSES, BatchSettings, OnBatchProgress
 from pipelines.resources.llm.batch.store import BatchStore, StoredLines
 from pipelines.resources.llm.client import REFUSAL, ModelClient
 from pipelines.resources.llm.compatibility import Lesson
 from pipelines.resources.llm.connection import Connections, EndpointConnection
 from pipelines.resources.llm.errors import FailureClassifier
+from pipelines.resources.llm.model_api import FALLBACKS, ReplyOrigins, with_tokens
 from pipelines.resources.llm.retry import TRIED_AGAIN, CallFailure
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.key_value import KeyValueStore
@@ -24,7 +25,10 @@ from pipelines.resources.storage.key_value import KeyValueStore
 
 @dataclass(frozen=True)
 class BatchResources:
-    """Client, settings and store of batch jobs. `on_progress` gets every look at a job."""
+    """Client, settings and store of batch jobs. `on_progress` gets every look at a job.
+
+    `origins`: those of the client, whose first call has settled which name the model's replies bear.
+    """
 
     client: ModelClient
     settings: EndpointSettings
@@ -32,6 +36,7 @@ class BatchResources:
     timing: BatchSettings = field(default_factory=BatchSettings)
     on_progress: OnBatchProgress | None = None
     place: Place = NOWHERE
+    origins: ReplyOrigins = field(default_factory=ReplyOrigins)
 
 
 class BatchedModel:
@@ -46,24 +51,29 @@ class BatchedModel:
         self._connections = Connections(resources.settings, most_bytes=MOST_FILE_BYTES)
         self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, BatchQueue] = WeakKeyDictionary()
 
-    async def complete(self, request: ModelRequest, *, then: Then = unchanged_reply) -> ModelReply:
-        """The reply: from a job that was sent earlier, or from the next one. `then` as the client has it."""
+    async def complete(self, request: ModelRequest, *, booking: CallBooking = UNBOOKED) -> ModelReply:
+        """The reply: from a job that was sent earlier, or from the next one."""
         if request.labels.transport != "batch":
-            return await self._resources.client.complete(request, then=then)
+            return await self._resources.client.complete(request, booking=booking)
         loop = asyncio.get_running_loop()
         if loop not in self._queues:
             self._queues[loop] = BatchQueue(self._resources, connection=await self._connections.current())
             await self._resources.store.tidy(self._cache)
-        return await then(await self._queues[loop].complete(request))
+        return await self._queues[loop].complete(request, booking=booking)
 
 
 @dataclass(eq=False)
 class QueuedCall:
-    """One call that waits for its reply. `jobs` and `pauses` count how often its line was sent, and put off, in vain."""
+    """One call that waits for its reply. `jobs` and `pauses` count how often its line was sent, and put off, in vain.
+
+    `kept`: its reply came from a live call, which has stored it.
+    """
 
     request: ModelRequest
     custom_id: str
     reply: asyncio.Future[ModelReply]
+    booking: CallBooking
+    kept: bool = False
     lesson: Lesson | None = None
     jobs: int = 0
     pauses: int = 0
@@ -99,16 +109,18 @@ class BatchQueue:
         self._probing = asyncio.Lock()
         self._probed_models: set[str] = set()
 
-    async def complete(self, request: ModelRequest) -> ModelReply:
+    async def complete(self, request: ModelRequest, *, booking: CallBooking) -> ModelReply:
         """Wait with the others for a job's end."""
         self._connection.stop.check()
         # The reply cache's key: a line is known by it until the cache has its reply.
         custom_id = key_at(await self._resources.place.of(request.model), request_key(request))
-        call = QueuedCall(request, custom_id, asyncio.get_running_loop().create_future())
+        call = QueuedCall(request, custom_id, asyncio.get_running_loop().create_future(), booking)
+        await booking.send()
         self._calls.setdefault(call.custom_id, set()).add(call)
         try:
             self._enqueue(call)
-            return await call.reply
+            reply = await call.reply
+            return reply if call.kept else await booking.keep(reply)
         finally:
             self._leave(call)
 
@@ -168,7 +180,7 @@ class BatchQueue:
     async def _serve(self, calls: list[QueuedCall]) -> None:
         """Find out what is known of the lines, and send the others."""
         by_id = {call.custom_id: call for call in calls}
-        stored = await self._resources.store.known(by_id)
+        stored = await self._resources.store.find_stored(by_id)
         self._use(stored)
         fresh = await self._probe([by_id[custom_id] for custom_id in stored.fresh])
         lines = {call.custom_id: self._line(call) for call in fresh}
@@ -184,8 +196,9 @@ class BatchQueue:
             if not calls or calls[0].request.model in self._probed_models:
                 return calls
             first, *others = calls
-            reply = await self._resources.client.complete(first.request)
+            reply = await self._resources.client.complete(first.request, booking=first.booking)
             self._probed_models.add(first.request.model)
+        first.kept = True
         first.answer(reply)
         return others
 
@@ -196,7 +209,7 @@ class BatchQueue:
     def _use(self, stored: StoredLines) -> None:
         for custom_id, reply in stored.replies.items():
             for call in self._calls_of([custom_id]):
-                call.answer(reply)
+                call.answer(with_tokens(reply, request=call.request))
         for key, ids in stored.jobs.items():
             new = key not in self._job_lines
             self._job_lines.setdefault(key, set()).update(ids)
@@ -216,6 +229,7 @@ class BatchQueue:
             stop=self._connection.stop,
             settings=resources.timing,
             model=example.model,
+            origins=None if FALLBACKS in example.extra_body else resources.origins,
             on_progress=resources.on_progress,
         )
         outcome = await job.finish()
@@ -246,7 +260,7 @@ class BatchQueue:
                 self._connection.health.note_reply(call.request)
                 if call.lesson is not None:
                     self._resources.client.compatibility.learn(call.lesson)
-                call.answer(reply)
+                call.answer(with_tokens(reply, request=call.request))
             else:
                 failure = result.failure(call.request, self._failures) if result else LOST
                 self._requeue(call, failure)
@@ -257,12 +271,22 @@ class BatchQueue:
         if failure.kind == "refused":
             call.answer(REFUSAL)
         elif self._worth_another_job(call, failure):
-            self._enqueue(call)
+            self._start(self._send_again(call, failure))
         else:
             try:
                 self._connection.health.give_up(call.request, failure, message=self._error_message(failure))
             except EndpointError as error:
                 call.fail(error)
+
+    async def _send_again(self, call: QueuedCall, failure: CallFailure) -> None:
+        """Put the call into the next job, once the budget has room for another try where this one may be paid for."""
+        try:
+            if failure.may_be_paid:
+                await call.booking.lose()
+            await call.booking.send()
+            self._enqueue(call)
+        except EndpointError as error:
+            call.fail(error)
 
     def _worth_another_job(self, call: QueuedCall, failure: CallFailure) -> bool:
         if failure.kind == "rejected":

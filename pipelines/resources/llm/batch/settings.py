@@ -1,5 +1,6 @@
 """Settings of gathering and watching batch jobs, and their progress."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from assets.reporting.plurals import counted
@@ -36,6 +37,9 @@ class BatchProgress:
     failed: int
     seconds: float
     ended: bool
+
+
+OnBatchProgress = Callable[[BatchProgress], None]
 
 
 def describe_batch(progress: BatchProgress) -> str:

@@ -62,9 +62,9 @@ class BatchStore:
         self._address = address
         self._store = KeyValueStore(open_database(path), table=TABLE, columns=COLUMNS, extra_tables=[REPLIES])
 
-    async def known(self, ids: Iterable[str]) -> StoredLines:
+    async def find_stored(self, ids: Iterable[str]) -> StoredLines:
         """Look the lines up, and return them sorted by what is stored of them."""
-        return await self._store.run(partial(self._known, ids=list(ids)))
+        return await self._store.run(partial(self._find_lines, ids=list(ids)))
 
     async def claim(self, lines: Mapping[str, str]) -> StoredLines:
         """Put the lines of which nothing is known into a job, written down when this returns; none is fresh any more."""
@@ -81,7 +81,7 @@ class BatchStore:
         update = f"UPDATE {TABLE} SET tried = 1 WHERE key = ?"
         await self._store.run(lambda connection: connection.execute(update, (key,)))
 
-    async def sent(self, key: str, batch_id: str) -> None:
+    async def note_sent(self, key: str, batch_id: str) -> None:
         """Note the provider's name of the job."""
         update = f"UPDATE {TABLE} SET batch_id = ? WHERE key = ?"
         await self._store.run(lambda connection: connection.execute(update, (batch_id, key)))
@@ -91,9 +91,9 @@ class BatchStore:
         rows = [(custom_id, REPLY.dump_json(reply)) for custom_id, reply in replies.items()]
         await self._store.run(partial(_end, key=key, rows=rows))
 
-    def locked(self) -> AbstractAsyncContextManager[object]:
+    def lock(self) -> AbstractAsyncContextManager[object]:
         """Only one process at a time may be inside; one that dies lets the next one in."""
-        return self._store.database.locked()
+        return self._store.database.lock()
 
     async def tidy(self, cache: KeyValueStore) -> None:
         """Forget the replies that the reply cache has."""
@@ -104,7 +104,7 @@ class BatchStore:
     def close(self) -> None:
         self._store.close()
 
-    def _known(self, connection: Connection, *, ids: list[str]) -> StoredLines:
+    def _find_lines(self, connection: Connection, *, ids: list[str]) -> StoredLines:
         known = StoredLines()
         jobs = dict[str, str]()
         for key, joined in connection.execute(OPEN, (self._address,)):
@@ -121,7 +121,7 @@ class BatchStore:
 
     def _claim(self, connection: Connection, *, lines: dict[str, str]) -> StoredLines:
         with connection.writing():
-            known = self._known(connection, ids=list(lines))
+            known = self._find_lines(connection, ids=list(lines))
             if known.fresh:
                 content = "".join(f"{lines[custom_id]}\n" for custom_id in sorted(known.fresh)).encode()
                 key = _key(connection, content=content)

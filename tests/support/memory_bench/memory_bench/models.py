@@ -1,7 +1,6 @@
-"""What a data set gives: documents and questions."""
+"""What a data set gives: documents."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass
@@ -12,38 +11,3 @@ class Document:
     messages: list[dict[str, str]] | None = None
     timestamp: str | None = None
     context: str | None = None
-
-
-@dataclass
-class Query:
-    id: str
-    query: str
-    gold_ids: list[str]
-    gold_answers: list[str]
-    user_id: str | None = None
-    meta: dict[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass
-class AnswerResult:
-    answer: str
-    reasoning: str
-    context: str
-    retrieve_time_ms: float
-    raw_response: dict[str, Any] | None = None
-
-
-@dataclass
-class QueryResult:
-    query_id: str
-    answer: str
-    correct: bool
-    category_axes: dict[str, list[str]]
-
-
-@dataclass
-class EvalSummary:
-    total_queries: int
-    correct: int
-    ingested_docs: int
-    results: list[QueryResult]

@@ -1,0 +1,254 @@
+"""A benchmark of questions over documents: a call with a world, a way to ask and a way to certify.
+
+The world's stages draw items, plan documents and have them told. What follows a question is the same for every such benchmark:
+the documents in turns at each length, certificates of the final bytes, and the accepted tasks.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Protocol
+
+from assets.engine.benchmark import Benchmark, unchanged_recipe
+from assets.engine.stage import PromptCalls, Stage
+from assets.llm.ports import LanguageModel
+from assets.memory_items.ablation import READ
+from assets.memory_items.acting import certify_by_acting
+from assets.memory_items.facts import DocumentPlan, Fact, Hop
+from assets.memory_items.final_ablation import accepted_rows, certificate_rows, certified_task, certify_lengths
+from assets.memory_items.lengths import at_each_length, length_rows, usable_filler
+from assets.memory_items.recovery import RECOVER, recovered_facts
+from assets.memory_items.report import MemoryItemsReport
+from assets.memory_items.tables import document_tables
+from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskDocuments, TaskLengths, TaskQuestion
+from assets.memory_items.turns import as_item_document, as_needed, in_turns, rivals_of
+from assets.memory_items.world.relations import FactWorld
+from assets.memory_items.world.tellings import ask_tellings, placed_facts, told_filler
+from assets.recipe.document_tasks import DocumentTaskRecipe
+from assets.recipe.recipe import Recipe
+from assets.records.base import ItemFailed
+from assets.records.flat_tables import Table, preview_rows
+from assets.reporting.asset_description import AssetDescription
+
+Calls = Mapping[str, PromptCalls]
+
+
+class PlannedDocuments(Protocol):
+    """A record with the facts that an answer takes, and the documents that have to be told."""
+
+    @property
+    def chain(self) -> tuple[Hop, ...]: ...
+
+    @property
+    def plans(self) -> tuple[DocumentPlan, ...]: ...
+
+
+class DrawnItem(Protocol):
+    """The record of the stage that draws items."""
+
+    @property
+    def rival_first(self) -> bool: ...
+
+
+def told_stage(
+    name: str,
+    world_of: Callable[..., FactWorld],
+    *,
+    needs: tuple[Stage[Any], ...],
+    prompts: tuple[str, ...],
+    description: str,
+    calls: Calls | None = None,
+    group: str = "documents",
+) -> Stage[TaskDocuments]:
+    """Return the stage in which a writer tells the documents of a world, and a reader finds again what each states.
+
+    `world_of`: the world of an item, from its records of `needs` and the recipe. The last of `needs` plans the documents.
+    """
+
+    async def tell(*records: Any, recipe: DocumentTaskRecipe, model: LanguageModel) -> TaskDocuments:
+        world = world_of(*records, recipe)
+        return await tell_documents(world, records[-1], task_id=records[-1].task_id, recipe=recipe, model=model)
+
+    return Stage(
+        name=name,
+        record=TaskDocuments,
+        make=tell,
+        needs=needs,
+        prompts=(*prompts, RECOVER),
+        calls=calls or {},
+        description=AssetDescription(
+            group=group, description=description, rows=preview_rows("documents", "role title text"), paper="MemGym"
+        ),
+    )
+
+
+async def tell_documents(
+    world: FactWorld, planned: PlannedDocuments, *, task_id: str, recipe: DocumentTaskRecipe, model: LanguageModel
+) -> TaskDocuments:
+    """Return the task's documents and filler, told. Raises ItemFailed for unusable templates, or facts that no reader finds."""
+    tellings = await ask_tellings(world, task_id=task_id, recipe=recipe, model=model)
+    documents = tellings.own_documents(planned.plans, seed=recipe.world_seed, task_id=task_id)
+    facts = [placed_facts(document, world) for document in documents]
+    votes = await recovered_facts(documents, facts, recipe=recipe, model=model)
+    try:
+        filler = tuple(told_filler(tellings, chain=planned.chain, task_id=task_id, recipe=recipe))
+    except LookupError as error:
+        raise ItemFailed("rule_violated", f"The world has not {error.args[0]} for filler.") from error
+    return TaskDocuments(
+        task_id=task_id, documents=documents, filler=filler, facts=tuple(chain.from_iterable(facts)), gate_records=votes
+    )
+
+
+async def arrange_documents(
+    drawn: DrawnItem, told: TaskDocuments, question: TaskQuestion, *, recipe: DocumentTaskRecipe, model: LanguageModel
+) -> TaskLengths:
+    """Arrange the documents in turns, then add filler up to each length. Raises ItemFailed where a length cannot be met."""
+    turns = in_turns(
+        as_needed(told.documents, question.hops),
+        question.hops,
+        rivals=rivals_of(question.hops, told.facts),
+        rival_first=drawn.rival_first,
+        recipe=recipe,
+        path=(recipe.world_seed, question.task_id, "turns"),
+    )
+    usable = usable_filler(told.filler, question.hops, turns=turns)
+    filler = [[as_item_document(document, role="filler") for document in group] for group in usable]
+    return at_each_length(turns, filler, task_id=question.task_id, recipe=recipe)
+
+
+@dataclass(frozen=True)
+class Certifying:
+    """A way to certify: a stage, of this name behind the prefix, about a question and its lengths.
+
+    `of_documents`: its function is also given, first, what the documents state.
+    """
+
+    name: str
+    make: Callable[..., Awaitable[TaskAblation]]
+    description: str
+    prompts: tuple[str, ...] = ()
+    calls: Calls = field(default_factory=dict[str, PromptCalls])
+    of_documents: bool = False
+
+
+BY_READING = Certifying(
+    "ablation",
+    certify_lengths,
+    "Readers answer from the final bytes: from nothing, from the facts, without each one of them, from what is shown with the "
+    "question, from filler, from the last turns, from everything. An error never certifies.",
+    prompts=(READ,),
+)
+
+
+def by_acting(program: str, passes: Callable[[Any, Sequence[Fact] | None], Awaitable[bool]]) -> Certifying:
+    """Return the way in which a program acts, with the facts that it finds. `passes`: acts on a request, says how it ended."""
+
+    async def certify(
+        told: TaskDocuments, request: TaskQuestion, lengths: TaskLengths, *, recipe: DocumentTaskRecipe, model: LanguageModel
+    ) -> TaskAblation:
+        async def ends_well(facts: Sequence[Fact] | None) -> bool:
+            return await passes(request, facts)
+
+        return await certify_by_acting(request, lengths, passes=ends_well, facts=told.facts, program=program, recipe=recipe)
+
+    return Certifying(
+        "certificates",
+        certify,
+        "A program acts on the final bytes, twice. With all facts it passes. With none, with one left out, with "
+        "filler, the last turns or superseded values it fails, as does doing nothing. What passes gets a certificate.",
+        of_documents=True,
+    )
+
+
+@dataclass(frozen=True)
+class AcceptedTask:
+    """What is released of a task. Fields of the `record` beyond those of every task are the question's of the same names.
+
+    `own_fields`: other fields, from the lengths and the records of `needs`. `noun`: what a task is called in messages.
+    """
+
+    record: type[MemoryTask] = MemoryTask
+    noun: str = "task"
+    own_fields: Callable[..., Mapping[str, object]] = lambda *_: {}
+    needs: tuple[Stage[Any], ...] = ()
+    tables: Mapping[str, Table] = field(default_factory=document_tables)
+
+    async def accept(
+        self,
+        question: TaskQuestion,
+        lengths: TaskLengths,
+        ablation: TaskAblation,
+        *records: Any,
+        recipe: DocumentTaskRecipe,
+        model: LanguageModel,
+    ) -> MemoryTask:
+        """Return the task, if each length is still the one that was certified. Raises ItemFailed."""
+        own = dict(self.own_fields(lengths, *records))
+        for name in self.record.model_fields.keys() - MemoryTask.model_fields.keys() - own.keys():
+            own[name] = getattr(question, name)
+        return certified_task(self.record, asked=question, lengths=lengths, ablation=ablation, eviction=recipe.eviction, **own)
+
+
+def document_benchmark(
+    prefix: str,
+    *,
+    recipe: type[DocumentTaskRecipe],
+    ask: Stage[Any],
+    certify: Certifying = BY_READING,
+    accept: AcceptedTask = AcceptedTask(),
+    lengths: Stage[TaskLengths] | None = None,
+    resolve: Callable[[Any], Recipe] = unchanged_recipe,
+) -> Benchmark:
+    """Return the benchmark of all stages that `ask` needs, and of lengths, certificates and accepted tasks.
+
+    One of them told the documents, as `told_stage` does. `lengths`: another stage in place of the one that arranges what was
+    told. `resolve`: as in a Benchmark.
+    """
+    first, *_ = ask.ancestors.values()
+    told = tuple(stage for stage in ask.ancestors.values() if stage.record is TaskDocuments)
+    lengths = lengths or Stage(
+        name=f"{prefix}lengths",
+        record=TaskLengths,
+        make=arrange_documents,
+        needs=(first, *told, ask),
+        description=AssetDescription(
+            group="items",
+            description="Each task's documents in turns, at every length, counted by what a memory receives. Filler is "
+            "documents of the same world that hold nothing of the chain.",
+            rows=length_rows,
+            paper="MemGym",
+        ),
+    )
+    certificates = Stage(
+        name=prefix + certify.name,
+        record=TaskAblation,
+        make=certify.make,
+        needs=(*told, ask, lengths) if certify.of_documents else (ask, lengths),
+        prompts=certify.prompts,
+        calls=certify.calls,
+        description=AssetDescription(group="items", description=certify.description, rows=certificate_rows, paper="MemGym"),
+    )
+    instances = Stage(
+        name=f"{prefix}instances",
+        record=accept.record,
+        make=accept.accept,
+        needs=(ask, lengths, certificates, *accept.needs),
+        description=AssetDescription(
+            group="items",
+            description="The accepted tasks: question, typed answer, facts, and the documents at each length with its "
+            "certificate. They are the rows of a release.",
+            rows=accepted_rows,
+            paper="MemGym",
+        ),
+    )
+    made = {**instances.ancestors, instances.name: instances}
+    return Benchmark(
+        name=str(recipe.model_fields["benchmark"].default),
+        noun=accept.noun,
+        recipe=recipe,
+        resolve=resolve,
+        stages=tuple(made.values()),
+        tables=accept.tables,
+        report=MemoryItemsReport,
+        prefix=prefix,
+    )

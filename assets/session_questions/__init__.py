@@ -1,0 +1,1 @@
+"""Session questions: what a team settled, gave up and agreed on in sessions whose calls were really run."""

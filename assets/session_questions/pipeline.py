@@ -1,0 +1,62 @@
+"""The benchmark of session questions: the package, team and calls of code questions, with sessions and questions of its own."""
+
+from dataclasses import replace
+
+from assets.code_qa.behaviours import CODE_BEHAVIOURS
+from assets.code_qa.decisions import decisions_stage
+from assets.code_qa.documents import team_stage
+from assets.code_qa.pipeline import what_can_be_run_again
+from assets.code_qa.records.questions import PackageTask
+from assets.code_qa.sources import CODE_SOURCES, ready_to_execute
+from assets.code_qa.tables import PACKAGE_TABLES
+from assets.engine.stage import Stage
+from assets.memory_items.benchmark import AcceptedTask, document_benchmark
+from assets.memory_items.questions import chain_question_rows
+from assets.memory_items.tasks import TaskQuestion
+from assets.recipe.session_questions import SessionQuestionsRecipe
+from assets.reporting.asset_description import AssetDescription
+from assets.session_questions.questions import ask_about_sessions
+from assets.session_questions.team import SessionWorld
+
+SQ_SOURCES = replace(CODE_SOURCES, name="sq_sources")
+SQ_BEHAVIOURS = replace(CODE_BEHAVIOURS, name="sq_behaviours", needs=(SQ_SOURCES,))
+SQ_DECISIONS = decisions_stage(
+    "sq_decisions",
+    SessionWorld,
+    needs=(SQ_SOURCES, SQ_BEHAVIOURS),
+    description="What an invented team settled in tickets and agreed on for functions, with what it gave up. The call of a "
+    "rule was really run; which of its results the team wants is drawn, so that knowing the package does not help.",
+)
+SQ_SESSIONS = team_stage(
+    "sq_sessions",
+    SessionWorld,
+    needs=(SQ_SOURCES, SQ_BEHAVIOURS, SQ_DECISIONS),
+    description="The team's sessions, signed and dated: rules of tickets, what they replaced, proposals, conventions, "
+    "and calls with their output, which were really run. A reader finds each statement again.",
+)
+SQ_QUESTIONS = Stage(
+    name="sq_questions",
+    record=TaskQuestion,
+    make=ask_about_sessions,
+    needs=(SQ_SOURCES, SQ_DECISIONS, SQ_SESSIONS),
+    description=AssetDescription(
+        group="questions",
+        description="One question about the sessions, worded by program: a decision, a failed path, a convention, or whether "
+        "a statement still counts. Its key follows from what the sessions tell.",
+        rows=chain_question_rows,
+        paper="MemGym",
+    ),
+)
+SESSION_QUESTIONS = document_benchmark(
+    "sq_",
+    recipe=SessionQuestionsRecipe,
+    ask=SQ_QUESTIONS,
+    accept=AcceptedTask(
+        record=PackageTask,
+        noun="question",
+        own_fields=what_can_be_run_again,
+        needs=(SQ_SOURCES, SQ_BEHAVIOURS),
+        tables=PACKAGE_TABLES,
+    ),
+    resolve=ready_to_execute,
+)

@@ -1,0 +1,31 @@
+"""The invented world of deep research, and technical manuals, as this model reads them."""
+
+from collections.abc import Iterator
+from datetime import date
+
+from assets.deep_research.fiction import AS_OF, RELATIONS
+from assets.memory_items.facts import RANK
+from assets.text.words import folded
+from pipelines.embedded.deep_research import sentences
+from pipelines.embedded.deep_research.manuals import manual_facts
+from pipelines.embedded.memory_items.known_world import KnownWorld, ReadFact, Step, all_frames
+
+
+def read_manual(text: str) -> Iterator[tuple[Step, ReadFact]]:
+    """Yield the facts of a manual's section; nothing says from which day they are."""
+    for found in manual_facts(text):
+        fact = ReadFact(folded(found.subject), found.relation, found.value, (RANK["plain"], date.min))
+        yield Step(found.relation, found.phrase), fact
+
+
+KNOWN = KnownWorld(
+    RELATIONS,
+    sentences.CLAUSES,
+    all_frames(sentences.FRAMES),
+    AS_OF,
+    question_frames=(*sentences.QUESTION_FRAMES, *sentences.WHO_FRAMES),
+    options_frames=sentences.OPTIONS_FRAMES,
+    operation_frames=sentences.OPERATION_FRAMES,
+    greatest=sentences.GREATEST,
+    named_facts=read_manual,
+)

@@ -1,0 +1,21 @@
+"""A recipe of code questions: what is wrong in one of its packages is told with the place in the list."""
+
+import pytest
+
+from assets.recipe.loading import RecipeError, build_recipe
+
+WRONG: dict[str, tuple[list[object], str]] = {
+    "a field of one": (
+        [{"name": "click", "version": "8", "pth": "x"}],
+        "there is no field 'packages.0.pth'. Did you mean 'path'?",
+    ),
+    "nothing where something is needed": ([{"name": "click"}], "packages.0.version is missing; give it."),
+    "a text for a group": (["click"], "packages.0 is 'click', and has to be a group of fields."),
+}
+
+
+@pytest.mark.parametrize(("packages", "told"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_in_a_list_of_packages_is_told_with_its_place(packages: list[object], told: str) -> None:
+    with pytest.raises(RecipeError) as refused:
+        build_recipe({"variant": "mine", "benchmark": "code_qa", "packages": packages})
+    assert told in str(refused.value)

@@ -1,0 +1,53 @@
+"""Which tests are slow: those that run commands, processes, servers, Dagster's jobs or write releases, also by helpers.
+
+Others are marked where they stand: what a memory of others or a recipe's own SQL does in a process, and simulations.
+"""
+
+import inspect
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+# By the name that a test or its helper calls it.
+COMMANDS = ("amemgym", "amemgym_here", "interrupted", "finished_demo")
+PROCESSES = ("subprocess", "create_subprocess_exec", "multiprocessing", "run_calls", "execute_behaviours")
+SERVERS = ("ui_server", "fake")  # `fake` is a Hub
+CHAINS = ("materialize", "execute_in_process", "write_release")
+STARTERS = {*COMMANDS, *PROCESSES, *SERVERS, *CHAINS}
+
+
+def is_slow(item: pytest.Item) -> bool:
+    """Return True for a test that uses a starter. Fixtures are followed by their names, helpers by their code."""
+    if not isinstance(item, pytest.Function):
+        return False
+    used = {item.originalname, *item.fixturenames}
+    if used & STARTERS:
+        return True
+    modules = [item.module, *(plugin for plugin in item.config.pluginmanager.get_plugins() if isinstance(plugin, ModuleType))]
+    return _uses_starter([vars(module)[name] for module in modules for name in used & vars(module).keys()])
+
+
+def _uses_starter(due: list[Any]) -> bool:
+    seen: set[FunctionType] = set()
+    while due:
+        value = inspect.unwrap(due.pop())
+        if isinstance(value, type) and value.__module__.startswith("tests."):
+            due += [method for method in vars(value).values() if isinstance(method, FunctionType)]
+        if not isinstance(value, FunctionType) or value in seen or not value.__module__.startswith("tests."):
+            continue
+        seen.add(value)
+        names = set(_names_in(value.__code__))
+        if names & STARTERS:
+            return True
+        due += [value.__globals__[name] for name in names & value.__globals__.keys()]
+    return False
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    """Yield the names that the code looks up, also in functions inside of it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_in(constant)

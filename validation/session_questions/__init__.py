@@ -1,0 +1,1 @@
+"""What is checked of session questions."""
