@@ -28,6 +28,7 @@ FIGURES: dict[str, str] = {
     "conditions.right": "right readings, given {condition}",
     "told_apart": "support told from filler by {key}",
     "arrival.right": "solved by arrival alone: {rule}",
+    "cheap_readers.found": "all that is needed, in {key} of the history, by {reader}",
     "arrival_gap": "the first is right more often than the last",
 }
 

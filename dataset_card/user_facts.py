@@ -28,6 +28,7 @@ FACT_METRICS: Mapping[str, str] = {
 }
 FACT_FIGURES: Mapping[str, str] = {
     "readers.right": "right by {reader}, questions of the kind {group}",
+    "cheap_readers.found": "all that is needed, in {key} of the history, by {reader}",
     "guesses": "right by guessing {key}",
 }
 

@@ -61,7 +61,7 @@ class MemoryItemsReport(MinimalReport):
     @property
     def exceeded_limits(self) -> tuple[str, ...]:
         """A sentence for each measurement beyond its limit. One of few tasks counts from where its interval begins."""
-        found: list[str] = []
+        found = list(super().exceeded_limits)
         for name, area in self.told_apart.items():
             if (area.low or 0) > self.max_auroc:
                 measured = with_interval(area)

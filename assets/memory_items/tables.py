@@ -2,15 +2,9 @@
 
 from collections.abc import Mapping
 
-from assets.memory_items.operations import AskedFacts
 from assets.memory_items.tasks import MemoryTask
 from assets.records.common_tables import FailureRow, GateVoteRow
 from assets.records.flat_tables import ItemPath, Table, TableColumn, flat_row, number
-
-
-def _starts(place: ItemPath) -> tuple[str, ...]:
-    task: MemoryTask = place.record
-    return AskedFacts(task.operation, task.hops).starts
 
 
 def _tokens(place: ItemPath) -> int:
@@ -29,7 +23,7 @@ SCORED: Mapping[str, Table] = {
             "options=answer.options near_misses=answer.near_misses",
             TableColumn("hops", int, "how many facts the answer takes", lambda place: len(place.record.hops)),
             "operation",
-            TableColumn("starts", tuple[str, ...], "the names in the question", _starts),
+            TableColumn("starts", tuple[str, ...], "the names in the question", lambda place: place.record.names_in_question),
             TableColumn(
                 "eviction",
                 str,

@@ -10,6 +10,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.ablation import Certificate
 from assets.memory_items.documents import ItemDocument, SizedItem, Turn
 from assets.memory_items.facts import Fact, SourceDocument
+from assets.memory_items.operations import AskedFacts
 from assets.recipe.document_tasks import DocumentTaskRecipe, Eviction, Operation
 from assets.records.answers import TypedAnswer
 from assets.records.base import GateRecord, ItemRecord, Name, Text
@@ -129,6 +130,11 @@ class MemoryTask(AskedTask):
     @property
     def own_texts(self) -> tuple[str, ...]:
         return (self.question,)
+
+    @property
+    def names_in_question(self) -> tuple[str, ...]:
+        """The names that the question tells, at which its facts begin."""
+        return AskedFacts(self.operation, self.hops).starts
 
     @property
     def documents(self) -> tuple[ItemDocument, ...]:

@@ -75,7 +75,7 @@ class DocumentTaskRecipe(Recipe):
 
     decide_no_row: ClassVar[Mapping[str, Any]] = Recipe.decide_no_row
     decide_which_items: ClassVar[frozenset[str]] = Recipe.decide_which_items | {"num_tasks", "tasks_per_unit"}
-    decide_the_report: ClassVar[frozenset[str]] = frozenset({"max_auroc"})
+    decide_the_report: ClassVar[frozenset[str]] = frozenset({"max_auroc", "max_found_cheaply"})
 
     num_tasks: int = quantity(
         100, "tasks", ge=1, le=MOST_ITEMS, description="questions in the variant, each with its documents"
@@ -97,6 +97,12 @@ class DocumentTaskRecipe(Recipe):
         ge=0.5,
         le=1,
         description="how well words, names or form may tell support from filler, as the area under the curve",
+    )
+    max_found_cheaply: float = Field(
+        default=1,
+        gt=0,
+        le=1,
+        description="how often a reader without a model may find all that is needed in 10 % of a history; 1: no limit",
     )
 
     @model_validator(mode="after")

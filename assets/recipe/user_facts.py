@@ -46,7 +46,7 @@ class UserFactsRecipe(Recipe):
     """All parameters of a variant of user facts."""
 
     decide_which_items: ClassVar[frozenset[str]] = Recipe.decide_which_items | {"num_users", "users_per_unit"}
-    decide_the_report: ClassVar[frozenset[str]] = frozenset({"max_not_known"})
+    decide_the_report: ClassVar[frozenset[str]] = frozenset({"max_not_known", "max_found_cheaply"})
 
     benchmark: Literal["user_facts"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         default="user_facts", description="the benchmark that the variant is of"
@@ -70,6 +70,12 @@ class UserFactsRecipe(Recipe):
         ge=0,
         le=1,
         description="share of questions that one guess may get right, as in always saying that it is not known",
+    )
+    max_found_cheaply: float = Field(
+        default=1,
+        gt=0,
+        le=1,
+        description="how often a reader without a model may find all that is needed in 10 % of a history; 1: no limit",
     )
 
     @model_validator(mode="after")

@@ -6,6 +6,7 @@ from typing import Protocol
 from pydantic import Field
 
 from assets.records.base import Name, Record
+from assets.records.estimate import Estimate, with_interval
 
 
 class RuleLine(Record):
@@ -106,6 +107,20 @@ class BenchmarkReport(Protocol):
     def sha256(self) -> str: ...
 
 
+STANDARD_SHARE = "10 %"  # of a history, which a memory may give back
+
+
+class CheapReaderLine(Record):
+    """The share of questions for which a reader without a reasoner keeps all needed texts, by the share of the history kept.
+
+    `cheap`: it is not given the needed texts themselves.
+    """
+
+    reader: str
+    cheap: bool
+    found: dict[str, Estimate]
+
+
 class MinimalReport(Record):
     """The report of a benchmark that measures nothing of its own: counts, rules, columns, gates, replaced items."""
 
@@ -122,10 +137,30 @@ class MinimalReport(Record):
     columns: tuple[ColumnLine, ...] = Field(default=(), description="expectations about columns of the released tables")
     writer: str = Field(default="", description="the model that wrote")
     judges: tuple[str, ...] = Field(default=(), description="the models that judged")
+    cheap_readers: tuple[CheapReaderLine, ...] = Field(
+        default=(), description="how often readers without a reasoner find all that is needed"
+    )
+    max_found_cheaply: float = Field(
+        default=1, description=f"how often one of them may, of {STANDARD_SHARE} of a history; 1: nothing is asked"
+    )
 
     @property
     def exceeded_limits(self) -> tuple[str, ...]:
-        return ()
+        """A sentence for each cheap reader that finds too much, and one where needed texts do not fit."""
+        found: list[str] = []
+        if self.max_found_cheaply == 1:
+            return ()
+        for line in self.cheap_readers:
+            share = line.found[STANDARD_SHARE]
+            value = share.value if share.value is not None else 1.0
+            if line.cheap and value > self.max_found_cheaply:
+                found.append(
+                    f"All that is needed is found in {STANDARD_SHARE} of the history by {line.reader}: {with_interval(share)}; "
+                    f"{self.max_found_cheaply:g} is the most."
+                )
+            if not line.cheap and value < 1:
+                found.append(f"Needed texts fit into {STANDARD_SHARE} of the history in only {with_interval(share)}.")
+        return tuple(found)
 
     @property
     def unread(self) -> str:

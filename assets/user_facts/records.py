@@ -135,6 +135,11 @@ class FactSession(Record):
     mail: str = Field(default="", description="a mail of somebody else that is passed on with it")
     statements: tuple[FactStatement, ...] = Field(description="what message, request and mail tell")
 
+    @property
+    def texts(self) -> list[str]:
+        """What a memory receives of it, in order."""
+        return [text for text in (self.message, self.request, self.mail) if text]
+
     def text_of(self, statement: FactStatement) -> str:
         """Return the text that makes the statement."""
         if statement.shape == "refed":

@@ -29,7 +29,7 @@ class UserFactsReport(MinimalReport):
     @property
     def exceeded_limits(self) -> tuple[str, ...]:
         """A sentence for each guess that pays: its whole interval lies above what is allowed."""
-        found: list[str] = []
+        found = list(super().exceeded_limits)
         for name, share in self.guesses.items():
             if (share.low or 0) > self.max_not_known:
                 found.append(f"Guessing by {name} is right in {with_interval(share)}; {self.max_not_known:g} is the most.")

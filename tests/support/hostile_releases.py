@@ -12,7 +12,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
-
 from assets.recipe.recipe import Recipe
 from assets.records.base import ItemRecord
 from dataset_card.code_qa import CODE_QA_RELEASE

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord
 from assets.records.estimate import Estimate, with_interval
 from assets.reporting.asset_description import Row, markdown_table
+from assets.reporting.cheap_readers import CheapReaders, History
 from assets.reporting.gate_summary import votes_of
 from assets.reporting.user_share import UserShare
 from validation.memory_items.arrival import ArrivalCounter
@@ -120,6 +122,7 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
         self._operations = Counter[str]()
         self._hops = Counter[str]()
         self._licenses = Counter[str]()
+        self._cheap_readers = CheapReaders()
 
     def add(self, records: RecordsByStage) -> None:
         super().add(records)
@@ -143,6 +146,7 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
         # The shortest length has least filler to hide among; in the longest more names recur.
         for sized in (*task.lengths[:1], *task.lengths[1:][-1:]):
             self._apart[sized.target_tokens].add(task.item_id, sized)
+        self._cheap_readers.add(list(map(partial(_read_cheaply, task), task.lengths)))
         for document in (*task.lengths[-1].documents, *task.shown_with_question):
             self._licenses[document.license or "invented"] += 1
 
@@ -153,8 +157,10 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
         minimal = await super().report(shared, run_context=run_context, problems=problems)
         expected = {FACT_IN_DOCUMENT: "right", "facts": "right", "everything": "measured"}
         return MemoryItemsReport(
-            **{name: getattr(minimal, name) for name in type(minimal).model_fields},
+            **minimal.model_dump(exclude={"cheap_readers", "max_found_cheaply"}),
             tokenizer=TOKENIZER,
+            cheap_readers=self._cheap_readers.lines(),
+            max_found_cheaply=self._document_recipe.max_found_cheaply,
             conditions=tuple(self._conditions.lines(expected)),
             lengths=tuple([counter.line(target) for target, counter in sorted(self._lengths.items())]),
             length_tolerance=self._document_recipe.length_tolerance,
@@ -167,6 +173,18 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
             hops=dict(sorted(self._hops.items())),
             licenses=dict(sorted(self._licenses.items())),
         )
+
+
+def _read_cheaply(task: MemoryTask, sized: SizedItem) -> Mapping[str, Sequence[str]]:
+    """Return what cheap readers find of a length of a task."""
+    needed: defaultdict[int, list[str]] = defaultdict(list)
+    texts: list[str] = []
+    for document in sized.documents:
+        for hop in task.hops:
+            if hop.fact_id in document.facts:
+                needed[len(texts)] += [hop.subject, document.text[hop.start : hop.end]]
+        texts.append(document.text_with_title)
+    return History(texts).readers_that_find(needed, question=task.question, names=task.names_in_question)
 
 
 def render_document_page(report: MemoryItemsReport) -> str:

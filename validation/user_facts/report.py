@@ -1,7 +1,7 @@
 """The quality report of user facts: readers by kind of question, and guesses that read nothing."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from assets.recipe.recipe import Recipe
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.estimate import with_interval
 from assets.reporting.asset_description import Row, markdown_table
+from assets.reporting.cheap_readers import CheapReaders, History
 from assets.reporting.user_share import UserShare
 from assets.user_facts.records import FactChoice, FactQuestion, FactUser
 from assets.user_facts.report import ReaderLine, UserFactsReport
@@ -50,10 +51,11 @@ class UserFactsReportBuilder(MinimalReportBuilder):
 
     def __init__(self, recipe: Recipe, *, items: int, benchmark: Benchmark) -> None:
         super().__init__(recipe, items=items, benchmark=benchmark)
-        self._max_not_known = expect_recipe(recipe, UserFactsRecipe).max_not_known
+        self._recipe = expect_recipe(recipe, UserFactsRecipe)
         self._readers: defaultdict[tuple[str, str], UserShare] = defaultdict(UserShare)
         self._guesses: defaultdict[str, UserShare] = defaultdict(UserShare)
         self._shapes = Counter[str]()
+        self._cheap_readers = CheapReaders()
 
     def add(self, records: RecordsByStage) -> None:
         super().add(records)
@@ -74,6 +76,7 @@ class UserFactsReportBuilder(MinimalReportBuilder):
             self._guesses[name].add(right, len(user.questions))
         for session in user.sessions:
             self._shapes.update(statement.shape for statement in session.statements)
+        self._cheap_readers.add(list(_read_cheaply(user)))
 
     async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> UserFactsReport:
         minimal = await super().report(shared, run_context=run_context, problems=problems)
@@ -81,12 +84,35 @@ class UserFactsReportBuilder(MinimalReportBuilder):
         for (reader, group), share in self._readers.items():
             readers.append(ReaderLine(reader=reader, group=group, questions=share.items, right=share.estimate()))
         return UserFactsReport(
-            **{name: getattr(minimal, name) for name in type(minimal).model_fields},
+            **minimal.model_dump(exclude={"cheap_readers", "max_found_cheaply"}),
+            cheap_readers=self._cheap_readers.lines(),
+            max_found_cheaply=self._recipe.max_found_cheaply,
             readers=tuple(readers),
             shapes=dict(sorted(self._shapes.items())),
             guesses={name: share.estimate() for name, share in self._guesses.items()},
-            max_not_known=self._max_not_known,
+            max_not_known=self._recipe.max_not_known,
         )
+
+
+def _read_cheaply(user: FactUser) -> Iterator[Mapping[str, Sequence[str]]]:
+    """Yield what cheap readers find of each question that needs a session."""
+    texts = [text for session in user.sessions for text in session.texts]
+    places = {text: place for place, text in enumerate(texts)}
+    history = History(texts)
+    by_label = {matter.label: matter for matter in user.matters}
+    for question in user.questions:
+        label = next(matter.label for matter in user.matters if matter.name == question.matter)
+        labels = [label]
+        while by_label[labels[-1]].follows:
+            labels.append(by_label[labels[-1]].follows)
+        needed: defaultdict[int, list[str]] = defaultdict(list)
+        for number in question.needed:
+            session = user.sessions[number]
+            for statement in session.statements:
+                if statement.shape != "other" and statement.label in labels:
+                    needed[places[session.text_of(statement)]] += [statement.label, *statement.spoken_values]
+        if needed:
+            yield history.readers_that_find(needed, question=question.text, names=(label,))
 
 
 def render_facts_page(report: UserFactsReport) -> str:
