@@ -58,6 +58,12 @@ class UserFactsRecipe(Recipe):
     num_facts: int = quantity(18, "facts", ge=8, le=MOST_FACTS, description="facts that a user tells")
     num_unsaid: int = quantity(2, "facts", ge=0, le=MOST_UNSAID, description="matters that are asked about and were never told")
     num_sessions: int = quantity(16, "sessions", ge=LEAST_SESSIONS, le=200, description="sessions of a user")
+    others_per_session: int = quantity(
+        0, "statements", ge=0, le=20, description="statements about other people's matters in each session, beside one of each"
+    )
+    talk_per_session: int = quantity(
+        0, "sentences", ge=0, le=20, description="sentences of small talk in each session, in which no matter is spoken of"
+    )
     num_unlinked: int = quantity(
         6, "pairs", ge=0, le=MOST_UNLINKED, description="pairs without a link that a judge of matters is asked about as well"
     )
@@ -110,7 +116,7 @@ class UserFactsRecipe(Recipe):
         """The least share of questions that a guess gets right: one of the choices, or always that it is not known."""
         counts = self.dynamics.counts(self.num_facts)
         ended = counts["withdrawn"] + counts["ending"]
-        # One question about the present of each, one about a day gone by, one about the course, and for half a false premise.
+        # One question about the present of each, a day gone by, the course, and for half of them one with a premise.
         changed = counts["replaced"] + counts["as_before"]
         courses = changed + counts["merged"]
         premises = (self.num_facts - counts["dependent"] - counts["forgotten"]) / 2

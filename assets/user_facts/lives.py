@@ -85,7 +85,13 @@ class _LifeDraw:
         for matter in self._matters:
             self._follow(matter, followed)
         for matter in (*fates, *unsaid):
-            self._tell_of_others(matter)
+            # One of each matter at least: a wrong answer may be somebody else's value.
+            free = [at for at in range(self._last + 1) if matter not in self._matters_said(at)]
+            self._tell_of_others(self._rng.choice(free), matter)
+        for at in range(self._last + 1):
+            unsaid_here = [matter for matter in self._matters if matter not in self._matters_said(at)]
+            for matter in self._rng.sample(unsaid_here, min(self._recipe.others_per_session, len(unsaid_here))):
+                self._tell_of_others(at, matter)
         sessions = self._sessions()
         return FactLife(
             user_id=self._person.user_id,
@@ -191,10 +197,11 @@ class _LifeDraw:
         )
         self._say(self._rng.integer_below(self._told_before), rule)
 
-    def _tell_of_others(self, matter: str) -> None:
+    def _matters_said(self, at: int) -> set[str]:
+        return {statement.matter for statement in self._said[at]}
+
+    def _tell_of_others(self, at: int, matter: str) -> None:
         """Tell the same matter of somebody else, in a session that does not speak of the user's own."""
-        free = [at for at in range(self._last + 1) if matter not in {statement.matter for statement in self._said[at]}]
-        at = self._rng.choice(free)
         whose = self._rng.choice(OTHERS)
         value = self._new(matter)
         self._say(at, FactStatement(matter=matter, label=self._matters[matter].label, shape="other", value=value, other=whose))

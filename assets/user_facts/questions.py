@@ -122,6 +122,9 @@ class _Questions:
 
     def all(self) -> Iterator[FactQuestion]:
         """Yield the questions, fact by fact."""
+        # Premises that hold, and that do not, in turn.
+        holding: list[FactQuestion] = []
+        failing: list[FactQuestion] = []
         for matter, own in self._own.items():
             shapes = [statement.shape for _, statement in own]
             if "forget" in shapes:
@@ -134,7 +137,9 @@ class _Questions:
             if len(course_of(self._dated, matter)) > 1 and not {"narrowed", "rule"} & set(shapes):
                 yield self._over_time(matter)
             if rng.bernoulli(0.5) and "rule" not in shapes:
-                yield self._with_premise(matter)
+                asked = self._with_premise(matter, holds=len(holding) < len(failing))
+                (holding if asked.kind == "true_premise" else failing).append(asked)
+                yield asked
         for matter in self._life.unsaid:
             yield self._now(matter, "never_said")
 
@@ -170,14 +175,16 @@ class _Questions:
         wrong: list[tuple[str, Outcome]] = [(COURSE_SEPARATOR.join(values), outcome) for values, outcome in texts]
         return self._question(_Asked(matter, "course", "over_time", COURSE_SEPARATOR.join(course), wrong))
 
-    def _with_premise(self, matter: str) -> FactQuestion:
-        """Ask with a value that does not hold: one of before, or one of somebody else."""
+    def _with_premise(self, matter: str, *, holds: bool) -> FactQuestion:
+        """Ask with a value that holds, where there is one, or one that does not: one of before, or one of somebody else."""
         right = self._everything.known_value(matter, "now", None)
         had = [value for value in self._past_values(matter) if value != right]
-        premise = had[-1] if had else self._others[matter]
+        other = had[-1] if had else self._others[matter]
         outcome: Outcome = "stale" if had else "invented"
-        wrong: list[tuple[str, Outcome]] = [(premise, outcome)]
-        return self._question(_Asked(matter, "false_premise", "premise", right, wrong, premise=premise))
+        wrong: list[tuple[str, Outcome]] = [(other, outcome)]
+        kind: QuestionKind = "true_premise" if holds and right else "false_premise"
+        premise = right if kind == "true_premise" else other
+        return self._question(_Asked(matter, kind, "premise", right, wrong, premise=premise))
 
     def _past_values(self, matter: str) -> list[str]:
         """Return the values that a fact has had, one that follows from another the values for what that has had."""
@@ -292,7 +299,7 @@ FACTS_QUESTIONS = Stage(
     needs=(FACTS_LIVES, FACTS_SESSIONS),
     description=AssetDescription(
         group="questions",
-        description="Questions of seven kinds about each user's facts. A choice is right, stale, invented, leaked, or says "
+        description="Questions of eight kinds about each user's facts. A choice is right, stale, invented, leaked, or says "
         "that it is not known. Which sessions a question needs is found by leaving each out.",
         rows=preview_rows("questions", "kind question=text right=right.text age changes"),
         paper="MemGym",

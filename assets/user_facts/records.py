@@ -11,7 +11,7 @@ from assets.records.base import GateRecord, ItemRecord, Name, Record, Text, dupl
 # What a statement does to a fact. `rule`: another fact decides it; `other`: it is about somebody else; `refed`: a mail of
 # somebody else tells what the user wanted to be forgotten.
 Shape = Literal["told", "replaced", "withdrawn", "narrowed", "merged", "as_before", "until", "rule", "forget", "other", "refed"]
-QuestionKind = Literal["current", "at_time", "course", "consequence", "never_said", "false_premise", "deleted"]
+QuestionKind = Literal["current", "at_time", "course", "consequence", "never_said", "true_premise", "false_premise", "deleted"]
 QUESTION_KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 QuestionForm = Literal["now", "on_day", "over_time", "premise"]
 Outcome = Literal["right", "stale", "invented", "leaked", "not_known"]
@@ -172,7 +172,7 @@ class FactQuestion(Record):
     matter: Name = Field(description="the fact")
     text: Text = Field(description="the question")
     day: date | None = Field(default=None, description="the day that it asks about, if it does")
-    premise: str = Field(default="", description="the wrong value that it takes for granted, if it does")
+    premise: str = Field(default="", description="the value that it takes for granted, if it does, whether that holds or not")
     choices: tuple[FactChoice, ...] = Field(description="the answers to choose from")
     needed: tuple[int, ...] = Field(description="sessions without which a reader of all others answers otherwise")
     bearing: tuple[int, ...] = Field(description="sessions that speak of the fact, or of one that decides it")

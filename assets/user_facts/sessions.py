@@ -141,6 +141,7 @@ class _SessionWords:
             name=self.life.name,
             day=spoken(self.life.sessions[self.number].at.date()),
             statements=[_instruction(statement) for statement in self.statements],
+            talk=self.recipe.talk_per_session if self.part == "message" else 0,
             reading=reading or {},
             language=self.recipe.language_name,
         )
@@ -230,6 +231,10 @@ def _sessions(recipe: UserFactsRecipe) -> float:
     return recipe.num_sessions
 
 
+def _told_tokens(recipe: UserFactsRecipe) -> float:
+    return 110 + 14 * (recipe.others_per_session + recipe.talk_per_session)
+
+
 def _readings(recipe: UserFactsRecipe) -> float:
     return recipe.num_sessions * recipe.gates.votes_for(GATE)[1]
 
@@ -246,7 +251,7 @@ FACTS_SESSIONS = Stage(
     needs=(FACTS_LIVES,),
     prompts=(TELL, MAIL, READ),
     calls={
-        TELL: PromptCalls(_sessions, reading=620, writing=110),
+        TELL: PromptCalls(_sessions, reading=680, writing=_told_tokens),
         READ: PromptCalls(_readings, reading=450, writing=60),
         MAIL: PromptCalls(_mails, reading=220, writing=50),
     },

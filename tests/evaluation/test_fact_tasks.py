@@ -25,7 +25,7 @@ from tests.support.embedded_model import EmbeddedModel
 from tests.support.user_facts import made_facts
 
 BAD_MEMORIES = Path(__file__).with_name("bad_memories.py")
-KINDS = {"all", "at_time", "consequence", "course", "current", "deleted", "false_premise", "never_said"}
+KINDS = {"all", "at_time", "consequence", "course", "current", "deleted", "false_premise", "never_said", "true_premise"}
 
 
 def tasks() -> FactTasks:

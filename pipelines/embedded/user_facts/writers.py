@@ -42,7 +42,8 @@ def tell_session(task: PromptTask) -> dict[str, str]:
             "cases": cases,
         }
         said.append(rng.choice(SENTENCES[statement["what"]]).format(**words))
-    return {"message": " ".join(said) or rng.choice(SMALL_TALK)}
+    said += rng.sample(SMALL_TALK, task.data("talk"))
+    return {"message": " ".join(rng.shuffled(said)) or rng.choice(SMALL_TALK)}
 
 
 def write_mail(task: PromptTask) -> dict[str, str]:

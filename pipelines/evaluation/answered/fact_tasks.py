@@ -25,7 +25,7 @@ from pipelines.memories.contract import MemoryEvent, Task, lines_of
 from prompts.catalogue import load_prompt
 
 ASK = "facts_questions/ask"
-BUDGET = 500  # tokens of recalled text: a third of a life, so that a memory has to choose
+BUDGET = 0.1  # of a life's tokens, as recalled text
 AT_ONCE = "at once"
 SETTLED = "settled"
 TOLD_AGAIN = "told again"
@@ -204,5 +204,7 @@ def _shown_session(session: FactSession) -> Json:
 def read_fact_tasks(folder: Path, record: type[FactUser]) -> FactTasks:
     """Return the users of a verified release. Raises EvaluationError."""
     lives = read_release_rows(folder, record)
-    info = release_info(folder, noun="user", users=[user.user_id for user in lives], ask=ASK, tokens=BUDGET)
+    texts = [text for user in lives for session in user.sessions for text in session.texts]
+    tokens = round(BUDGET * sum(map(count_tokens, texts)) / len(lives))
+    info = release_info(folder, noun="user", users=[user.user_id for user in lives], ask=ASK, tokens=tokens)
     return FactTasks(info, tuple(lives))

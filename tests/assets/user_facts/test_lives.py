@@ -10,7 +10,8 @@ from assets.text.words import spells
 from assets.user_facts.records import FactStatement, RuleCase
 from assets.user_facts.states import Dated, course_of, state_on
 from assets.user_facts.users import EVERYTHING, LATEST_MENTION, NOTHING
-from tests.support.user_facts import facts_recipe, made_facts
+from tests.support.coroutines import run
+from tests.support.user_facts import facts_recipe, made_facts, make_facts
 
 # What a store must miss that believes whatever was mentioned last.
 MISSED_BY_LATEST = ("current, as before", "current, withdrawn", "current, until", "deleted")
@@ -86,11 +87,26 @@ def test_all_kinds_are_asked_and_only_a_reader_of_everything_is_always_right() -
     for one in made_facts().user.outcomes:
         by_reader.setdefault(one.reader, {})[one.group] = (one.right, one.questions)
     kinds = {question.kind for question in made_facts().user.questions}
-    assert len(kinds) == 7
+    assert len(kinds) == 8
     assert all(right == asked for right, asked in by_reader[EVERYTHING].values())
     assert all(by_reader[LATEST_MENTION][group][0] == 0 for group in MISSED_BY_LATEST)
     assert by_reader[LATEST_MENTION]["current, replaced"] == by_reader[EVERYTHING]["current, replaced"]
     assert by_reader[NOTHING]["current, replaced"][0] == 0
+
+
+def test_premises_hold_about_as_often_as_they_fail() -> None:
+    kinds = Counter(question.kind for position in range(3) for question in made_facts(position).user.questions)
+    assert 0 <= kinds["false_premise"] - kinds["true_premise"] <= 3
+    for question in made_facts().user.questions:
+        if question.form == "premise":
+            assert question.right.text.startswith("Yes, ") == (question.kind == "true_premise")
+
+
+def test_noise_is_in_every_session_and_changes_no_fact() -> None:
+    noisy = run(make_facts(recipe=facts_recipe(others_per_session=3, talk_per_session=2)))
+    for session in noisy.sessions.sessions:
+        assert sum(statement.shape == "other" for statement in session.statements) >= 3
+    assert {question.kind for question in noisy.questions.questions} == {one.kind for one in made_facts().questions.questions}
 
 
 def test_requests_stand_alone_and_name_the_matter_only() -> None:
