@@ -16,7 +16,8 @@ from typing import Any, Protocol, cast
 from assets.llm.ports import EndpointError
 from assets.records.base import ItemFailed
 from pipelines.memories.code_thread import CallOutcome
-from pipelines.memories.failures import MemoryFailed, PassingFailure, may_pass, with_hint
+from pipelines.memories.failures import MemoryFailed, PassingFailure, may_pass, place_in, with_hint
+from pipelines.memories.private_imports import with_plain_names
 from pipelines.redaction import shareable
 
 DEADLINE = 300.0  # seconds that one call may take; waiting for a model of ours counts
@@ -96,10 +97,10 @@ class CodeCaller:
             raise error
         if not isinstance(error, ErrorOfOthers):
             # As the trace says it: an error of others may fail once more while it tells its own words.
-            said = traceback.format_exception_only(error)[-1]
+            said = with_plain_names(traceback.format_exception_only(error)[-1])
             error = ErrorOfOthers(said, trace="".join(traceback.format_exception(outcome.error)), passing=may_pass(error))
         said = shareable(" ".join(error.said.split()))[:300]
-        sentence = with_hint(f"Memory {self.name!r} failed in {method!r}: {said}", error.hint)
+        sentence = with_hint(f"Memory {self.name!r} failed in {method!r}: {said}{place_in(error.trace)}", error.hint)
         failed = PassingFailure if error.passing else MemoryFailed
         raise failed(sentence, trace=shareable(error.trace))
 

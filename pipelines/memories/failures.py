@@ -3,8 +3,10 @@
 import asyncio
 import errno
 import re
+import sysconfig
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, TypeVar, cast
 
 T = TypeVar("T")
@@ -26,6 +28,8 @@ PASSING_WORDS = re.compile(
 NETWORK_NAMES = re.compile("Connect(?:ion)?Error|gaierror")
 NETWORK_WORDS = re.compile(r"name resolution|network is unreachable|connection error|urlopen error|max retries", re.IGNORECASE)
 FILE_WORDS = re.compile(r"unable to open database file|read-?only (?:database|file)|permission denied", re.IGNORECASE)
+FRAME = re.compile(r'File "(?!<)(.+)", line (\d+), in ')
+LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(__file__).parents[1]))
 VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 VARIABLE_WORDS = re.compile(r"environment variable|api_key", re.IGNORECASE)
 OF_RIGHTS = {errno.EPERM, errno.EACCES}
@@ -108,6 +112,13 @@ class Retries:
         self.lost_in_a_row += 1
         gone = not self.served or self.lost_in_a_row >= LOST_IN_A_ROW
         return (MemoryFailed if gone else CallLost)(str(failed), trace=failed.trace)
+
+
+def place_in(trace: str) -> str:
+    """Return where code of others raised what the trace tells, as ` (mine.py, line 3)`; "" where the trace has no such line."""
+    frames = [frame for frame in FRAME.findall(trace) if not frame[0].startswith(LIBRARIES) or "-packages/" in frame[0]]
+    own = [frame for frame in frames if "-packages/" not in frame[0]] or frames
+    return f" ({Path(own[-1][0]).name}, line {own[-1][1]})" if own else ""
 
 
 def may_pass(error: BaseException) -> bool:

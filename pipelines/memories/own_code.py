@@ -1,37 +1,14 @@
 """The files that a memory in a file of its own consists of: the file, and what it imports and names in its folder."""
 
 import ast
-import sys
 from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
 
 from assets.records.limits import MB
 from assets.records.paths import PathRefused, leads_inside, read_relative_path
-from pipelines.errors import EvaluationError
 
-ROOT = Path(__file__).parents[2]
 MOST_BYTES = 16 * MB  # of a file that code names: larger ones would be read for every run, and kept with it
-_of_memories: set[str] = set()  # the places of sys.path that are folders of memories
-
-
-def search_folder_of(path: Path) -> None:
-    """Let Python find what the file imports from its folder, after everything else.
-
-    Raises EvaluationError where it would find another file: one of that name in the folder of a memory before.
-    """
-    folder = path.parent
-    _of_memories.add(str(folder))
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
-    earlier = [place for place in sys.path[: sys.path.index(str(folder))] if place in _of_memories]
-    for file in sorted(_with_imports({path}, folder=folder) - {path}):
-        name = file.relative_to(folder)
-        for before in earlier:
-            if Path(before, name).is_file():
-                raise EvaluationError(
-                    f"{path} imports {name}, and {before} has one too, of which Python takes the first; evaluate the memories "
-                    "of these folders in two commands, or give the files different names."
-                )
 
 
 def imported_files(path: Path) -> set[Path]:
@@ -57,18 +34,23 @@ def own_files(path: Path, *, texts: Iterable[str] = ()) -> set[Path]:
 
 def _named_files(files: Iterable[Path], *, folder: Path, texts: Iterable[str]) -> Iterator[Path]:
     """Yield the files in the folder, or in a folder in it that is named too, whose names stand in the code or the texts."""
-    names = {text.removeprefix(f"{folder.resolve()}/") for text in texts}
-    for file in files:
-        for node in _nodes(file):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                names.add(node.value)
-    paths = [folder / name for name in sorted(names) if _is_plain(name)]
+    paths = _named_paths(files, folder=folder, texts=texts)
     places = [folder, *(path for path in paths if path.is_dir())]
     for path in paths:
         for place in places:
             found = place / path.relative_to(folder)
             if found.is_file() and found.stat().st_size <= MOST_BYTES and leads_inside(folder, found):
                 yield found
+
+
+def _named_paths(files: Iterable[Path], *, folder: Path, texts: Iterable[str] = ()) -> list[Path]:
+    """Return what the files or the texts name, as paths in the folder, whether these are there or not."""
+    names = {text.removeprefix(f"{folder.resolve()}/") for text in texts}
+    for file in files:
+        for node in _nodes(file):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names.add(node.value)
+    return [folder / name for name in sorted(names) if _is_plain(name)]
 
 
 def _is_plain(name: str) -> bool:
@@ -91,22 +73,25 @@ def _nodes(file: Path) -> list[ast.AST]:
 
 def _with_imports(files: set[Path], *, folder: Path) -> set[Path]:
     found = set[Path]()
+    places = {folder}
     waiting = set(files)
     while waiting:
         file = waiting.pop()
         found.add(file)
-        waiting |= {*_imported_files(file, folder=folder)} - found
+        named = {path for path in _named_paths([file], folder=folder) if path.is_dir()}
+        if not named <= places:
+            # All may import from a folder that one puts on the path, such as `src`.
+            places |= named
+            waiting |= found
+        waiting |= {*_imported_files(file, folder=folder, places=places)} - found
     return found
 
 
-def _imported_files(file: Path, *, folder: Path) -> Iterator[Path]:
-    for name in _names(file, folder=folder):
-        # A name that this program has is its own wherever it is asked for, because the memory's folder is searched last.
-        if (ROOT / name[0] / "__init__.py").is_file():
-            continue
+def _imported_files(file: Path, *, folder: Path, places: Iterable[Path]) -> Iterator[Path]:
+    for name, place in product(_names(file, folder=folder), places):
         for end in range(1, len(name) + 1):
-            place = folder.joinpath(*name[:end])
-            for path in (place.parent / f"{place.name}.py", place / "__init__.py"):
+            module = place.joinpath(*name[:end])
+            for path in (module.parent / f"{module.name}.py", module / "__init__.py"):
                 # What a link leads to outside is not the memory's.
                 if path.is_file() and leads_inside(folder, path):
                     yield path

@@ -25,14 +25,14 @@ from assets.records.paths import leads_inside
 from pipelines.errors import EvaluationError
 from pipelines.memories.built_in.base import CopiedMemory
 from pipelines.memories.code_calls import DEADLINE
-from pipelines.memories.code_thread import TOOLS, is_asynchronous, module_of_file, settings_problem
+from pipelines.memories.code_thread import TOOLS, is_asynchronous, settings_problem
 from pipelines.memories.contract import MemorySpec, Setting
 from pipelines.memories.failures import Retries
 from pipelines.memories.hosting import MemoryHost
 from pipelines.memories.others.process import ForeignCode, MemoryProcesses
 from pipelines.memories.others.shown import import_path, left_out_links, shown_of_file, shown_of_packages
-from pipelines.memories.own_code import search_folder_of
 from pipelines.memories.perturbed import PERTURBATIONS, PERTURBED
+from pipelines.memories.private_imports import OURS, imports_in_folder, with_plain_names
 from pipelines.memories.settings import VARIABLE, from_environment, refuse_secrets, settings_suffix, split_settings
 from pipelines.memories.tools import MemoryTools
 from pipelines.redaction import public_address
@@ -264,7 +264,7 @@ def _foreign_code(spec: MemorySpec, settings: Mapping[str, Setting], *, hidden: 
     own = own_class(spec.kind)
     if own is not None:
         modules = [str(settings["address"]).partition(".")[0].partition(":")[0], package_of(spec.kind)]
-        module, attribute = own.__module__, own.__qualname__
+        module, attribute = f"{OURS}.{own.__module__}", own.__qualname__
     else:
         point = entry_point_of(spec.kind)
         modules = [point.module.partition(".")[0]]
@@ -340,7 +340,7 @@ def _errors_of_others(sentence: str) -> Generator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:  # anything may
-        raise EvaluationError(f"{sentence}: {type(error).__name__}: {error}") from error
+        raise EvaluationError(with_plain_names(f"{sentence}: {type(error).__name__}: {error}")) from error
 
 
 def entry_point_of(kind: str) -> EntryPoint:
@@ -361,10 +361,10 @@ def existing_file(path: Path) -> Path:
 
 @cache
 def _from_source(path: Path, attribute: str) -> Factory:
-    """The class of that name in the file; its folder is searched for what it imports."""
-    search_folder_of(existing_file(path))
+    """The class of that name in the file, which finds in its own folder what it imports."""
+    imports = imports_in_folder(existing_file(path).parent)
     with _errors_of_others(f"{path} has no usable class {attribute!r}"):
-        found = getattr(module_of_file(path), attribute)
+        found = getattr(imports.load_file(path), attribute)
     if not callable(found):
         raise EvaluationError(f"{path} has no usable class {attribute!r}: it is a value of type {type(found).__name__}.")
     return found

@@ -8,9 +8,10 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipelines.memories.contract import MemoryEvent
+if TYPE_CHECKING:
+    from pipelines.memories.contract import MemoryEvent
 
 
 class Plain:
@@ -19,7 +20,7 @@ class Plain:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def write(self, events: Sequence[MemoryEvent]) -> None:
+    def write(self, events: "Sequence[MemoryEvent]") -> None:
         self.lines += [event.line for event in events]
 
     def recall(self, query: str, *, tokens: int) -> Any:
@@ -50,7 +51,7 @@ class CrashesOnAFullDisk(Plain):
 
 
 class CrashesInWrite(Plain):
-    def write(self, events: Sequence[MemoryEvent]) -> None:
+    def write(self, events: "Sequence[MemoryEvent]") -> None:
         raise KeyError("boat")
 
 
@@ -62,7 +63,7 @@ class CrashesForOneUser(Plain):
         self.first = not CrashesForOneUser.made
         CrashesForOneUser.made += 1
 
-    def write(self, events: Sequence[MemoryEvent]) -> None:
+    def write(self, events: "Sequence[MemoryEvent]") -> None:
         if self.first:
             raise KeyError("boat")
         super().write(events)
@@ -88,7 +89,7 @@ class ForgetsWhenItSettles(Plain):
 
     due: tuple[str, ...] = ()
 
-    def forget(self, request: MemoryEvent) -> None:
+    def forget(self, request: "MemoryEvent") -> None:
         self.due = (*self.due, *re.findall(r"forget my ([^,.]+?)(?:,| for)", request.text))
 
     def settle(self) -> None:
@@ -99,7 +100,7 @@ class ForgetsWhenItSettles(Plain):
 
 
 class ForgetsNothing(Plain):
-    def forget(self, request: MemoryEvent) -> None: ...
+    def forget(self, request: "MemoryEvent") -> None: ...
 
 
 class GivesNothing(Plain):
@@ -171,7 +172,7 @@ class ComesLater(Plain):
         self.lag = lag
         self.indexed = 0.0
 
-    def write(self, events: Sequence[MemoryEvent]) -> None:
+    def write(self, events: "Sequence[MemoryEvent]") -> None:
         super().write(events)
         self.indexed = time.monotonic() + self.lag
 
@@ -186,7 +187,7 @@ class ComesAtTheSecondLook(Plain):
         super().__init__()
         self.looks = 0
 
-    def write(self, events: Sequence[MemoryEvent]) -> None:
+    def write(self, events: "Sequence[MemoryEvent]") -> None:
         super().write(events)
         self.looks = 0
 
@@ -264,7 +265,7 @@ class SharesItsStore(Plain):
         super().__init__()
         self.store: list[str] = []
 
-    def write(self, events: Sequence[MemoryEvent]) -> None:
+    def write(self, events: "Sequence[MemoryEvent]") -> None:
         super().write(events)
         self.store += self.lines[: -self.newest]
         self.lines = self.lines[-self.newest :]
@@ -306,4 +307,4 @@ class RemembersQuestions(Plain):
 
 
 class HasNoRecall:
-    def write(self, events: Sequence[MemoryEvent]) -> None: ...
+    def write(self, events: "Sequence[MemoryEvent]") -> None: ...

@@ -4,9 +4,10 @@ import gc
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipelines.memories.events import MemoryEvent
+if TYPE_CHECKING:
+    from pipelines.memories.events import MemoryEvent
 
 KEYS = "tells which option is right"
 
@@ -14,7 +15,7 @@ KEYS = "tells which option is right"
 class Cheat:
     """Remembers nothing; the others gain what they do gain by other means."""
 
-    def write(self, events: Sequence[MemoryEvent]) -> None: ...
+    def write(self, events: "Sequence[MemoryEvent]") -> None: ...
 
     def recall(self, query: str, *, tokens: int) -> list[str]:
         return []
@@ -39,7 +40,7 @@ class SearchesTheInterpreter(Cheat):
 class ReplacesTheGrader(Cheat):
     def __init__(self) -> None:
         try:
-            interview: Any = importlib.import_module("pipelines.evaluation.amemgym.interview")
+            interview: Any = importlib.import_module("amemgym.pipelines.evaluation.amemgym.interview")
         except ImportError:
             return
         interview.status_of = lambda given, right: "right"  # pyright: ignore
@@ -47,7 +48,7 @@ class ReplacesTheGrader(Cheat):
 
 class SpoilsAnotherMemory(Cheat):
     def __init__(self) -> None:
-        plain: Any = importlib.import_module("pipelines.memories.built_in.plain")
+        plain: Any = importlib.import_module("amemgym.pipelines.memories.built_in.plain")
         plain.FullHistory.recall = plain.NoMemory.recall
 
 

@@ -39,7 +39,7 @@ class Mine:
         self.lines += [f"{event.line} {event.at.year}" for event in events]
 
     async def recall(self, query, *, tokens):
-        from prompts.template import Message
+        from amemgym.prompts.template import Message
 
         if query == "chat":
             return [await self.tools.chat([Message("user", "hello")]), str(len((await self.tools.embed(["ab"]))[0]))]
@@ -269,7 +269,7 @@ HINTS = {
     "variable": "the setting api_key: $MY_SERVICE_KEY.",
     "client": "the setting api_key: $OPENAI_API_KEY.",
     "network": NETWORK,
-    "fault": "IndexError: list index out of range",
+    "fault": "IndexError: list index out of range (refused.py, line 32)",
 }
 
 
@@ -340,7 +340,10 @@ def test_memories_that_share_a_home_or_a_module_are_told_how_each_gets_its_own(t
         finally:
             await host.close()
 
-    with pytest.raises(MemoryFailed, match=r"another instance\. That was the sandbox: .* apart=true gives each its own\.$"):
+    with pytest.raises(
+        MemoryFailed,
+        match=r"another instance \(sharing\.py, line 11\)\. That was .* apart=true gives each its own\.$",
+    ):
         run(recalled_by_another("Locked"))
     [*_, verdict] = run(check_memory(find_memory(f"{path}:Listed"), tools(HonestModel())))
     assert verdict.sentence.endswith("or set apart=true, which gives each a process and a home folder of its own.")

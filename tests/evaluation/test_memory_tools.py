@@ -113,8 +113,8 @@ def test_a_write_whose_chat_is_cut_off_is_counted_as_lost_and_not_taken(sums_up:
 ASKS_ANOTHER = """
 from dataclasses import replace
 
-from pipelines.memories.contract import chat_request
-from prompts.template import Message
+from amemgym.pipelines.memories.contract import chat_request
+from amemgym.prompts.template import Message
 
 
 class Strong:

@@ -1,15 +1,10 @@
-"""A memory in a file of its own: what it imports from its folder is part of it, and is never taken from another's folder."""
+"""A memory in a file of its own: what it imports from its folder is part of it."""
 
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
-from pipelines.errors import EvaluationError
 from pipelines.memories.code_identity import code_files, source_digest
-from pipelines.memories.registry import factory_of
 
 MINE = """
 import helpers.index
@@ -31,15 +26,6 @@ FILES = {
     "helpers/words/plain.py": "from ..stop import *\nsplit = str.split",
     "helpers/unused.py": "",
 }
-
-
-@pytest.fixture(autouse=True)
-def _own_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
-    before = set(sys.modules)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    yield
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
 
 
 def written(folder: Path, files: Mapping[str, str]) -> str:
@@ -76,16 +62,3 @@ def test_a_file_that_code_or_a_setting_names_is_part_of_the_memory_unless_it_is_
 
 def test_a_broken_file_that_is_imported_later_stops_nothing_before(tmp_path: Path) -> None:
     assert source_digest(code_files(written(tmp_path, {**FILES, "later.py": "found = ("})))
-
-
-def test_in_one_process_a_helper_is_not_taken_from_the_folder_of_another_memory(tmp_path: Path) -> None:
-    mine = {"mine.py": "import keeping\n\n\nclass Mine:\n    kept = keeping.KEPT\n"}
-    first = written(tmp_path / "first", {**mine, "keeping.py": "KEPT = 1"})
-    second = written(tmp_path / "second", {**mine, "keeping.py": "KEPT = 2"})
-    assert vars(factory_of(first))["kept"] == 1
-    with pytest.raises(
-        EvaluationError, match=r"second/mine\.py imports keeping\.py, and .*/first has one too, .*in two commands"
-    ):
-        factory_of(second)
-    assert factory_of(first)
-    assert factory_of(written(tmp_path / "third", {"mine.py": "class Mine: ..."}))

@@ -129,5 +129,5 @@ def test_what_was_asked_before_a_memory_failed_stays_and_the_sentence_names_the_
     )
     run, _ = lived(tmp_path, f"{source}:Shy")
     [error] = run.results.errors
-    assert error.sentence == "Walk walk, word 1: Memory 'Shy' failed in 'write': RuntimeError: too many"
+    assert error.sentence.startswith("Walk walk, word 1: Memory 'Shy' failed in 'write': RuntimeError: too many")
     assert {row.item: row.status for row in run.answers} == {"heron after 0": "right", "otter after 0": "wrong"}

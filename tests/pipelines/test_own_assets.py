@@ -12,6 +12,7 @@ import pytest
 from pipelines.errors import StoreError
 from pipelines.opening.reading import read_rows
 from tests.support.commands import clean_environment
+from tests.support.guide import ROOT
 
 OWN = """
 import dagster as dg
@@ -150,3 +151,25 @@ def test_the_rows_of_finished_users_are_the_same_users_in_every_stage(made: Path
 
 def test_dagster_itself_loads_rows(told: dict[str, Any]) -> None:
     assert told["loaded"] == ["DataFrame", 2, 2, 2]
+
+
+def test_a_project_with_an_assets_package_has_ours_as_a_second_code_location(tmp_path: Path) -> None:
+    """Issue 60: definitions of two projects whose packages have one name cannot be merged in one process."""
+    page = (ROOT / "pipelines/guide/make/own-assets.md").read_text(encoding="utf-8")
+    workspace = page.partition("```yaml\n")[2].partition("```")[0]
+    files = {
+        "assets/__init__.py": "",
+        "assets/daily.py": "import dagster as dg\n\n\n@dg.asset(deps=['release'])\ndef lengths() -> None: ...\n",
+        "definitions.py": "import dagster as dg\nfrom assets.daily import lengths\n\ndefs = dg.Definitions(assets=[lengths])\n",
+        "workspace.yaml": workspace.replace("/path/to/amemgym-synth", str(ROOT)),
+        "home/dagster.yaml": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    environment = {**clean_environment(tmp_path / "data"), "DAGSTER_HOME": str(tmp_path / "home")}
+    command = [sys.executable, "-m", "dagster", "definitions", "validate", "-w", "workspace.yaml"]
+    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    for location in ("mine", "amemgym"):
+        assert f"Validation successful for code location {location}." in ended.stderr + ended.stdout

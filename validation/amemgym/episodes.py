@@ -21,6 +21,10 @@ def episode_has_all_questions(episode: Episode, recipe: AMemGymRecipe) -> Iterat
 
 
 def updates_are_counted(episode: Episode, _: AMemGymRecipe) -> Iterator[str]:
+    """Count updates up to each period, or in each over the whole life, as the method's authors do in their published set."""
+    whole_life = Counter(update.variable for period in episode.periods for update in period.updates)
+    if all(period.update_counts == {name: whole_life[name] for name in period.state} for period in episode.periods):
+        return
     counts: Counter[str] = Counter()
     for index, period in enumerate(episode.periods):
         for update in period.updates:
@@ -77,7 +81,7 @@ RULES = (
         "question matches each state: the golden one.",
         invariants,
     ),
-    Rule("updates_counted", "Updates are counted up to each period.", updates_are_counted),
+    Rule("updates_counted", "Updates are counted up to each period, or over the whole life.", updates_are_counted),
     SetRule("one_row_per_user", "Every user is there once.", OneRowPerItem),
     SetRule("own_name_only", "No text has the full name of another user.", NobodyElsesName, blocking=False),
 )

@@ -25,12 +25,15 @@ def initial_queries_expose_few_states(record: SessionSet, recipe: AMemGymRecipe)
 
 
 def sessions_lie_inside_their_period(record: SessionSet, recipe: AMemGymRecipe) -> Iterator[str]:
-    """Sessions of a period lie between its dates; those of period 0 in the weeks before the recipe's start date."""
+    """Sessions of a period lie between its dates; those of period 0 in the weeks before the recipe's start date.
+
+    Its last day belongs to it until midnight: no session of the next one is on that day.
+    """
     for period in record.periods:
         first = first_day_of_sessions(recipe, period.index)
         _, end = period_dates(recipe, period.index)
         for session in period.sessions:
-            if not first <= session.session_time.date() < end:
+            if not first <= session.session_time.date() <= end:
                 yield f"the session of {session.session_time} lies outside period {period.index}"
 
 

@@ -28,10 +28,11 @@ from assets.llm.ports import EndpointError, ModelRequest
 from assets.records.base import ItemFailed
 from assets.records.limits import MB
 from assets.records.readable import without_controls
+from pipelines.memories import private_imports
 from pipelines.memories.code_calls import ErrorOfOthers, RemoteValue
 from pipelines.memories.code_thread import CallOutcome
 from pipelines.memories.contract import MemoryEvent, Setting
-from pipelines.memories.failures import MemoryFailed, with_hint
+from pipelines.memories.failures import MemoryFailed, place_in, with_hint
 from pipelines.memories.tools import MemoryTools
 
 PROGRAM = Path(__file__).with_name("worker.py")
@@ -190,7 +191,9 @@ class MemoryProcess:
         tools = {"model_name": self._tools.model_name, "embedding_model": self._tools.embedding_model, "seed": self._tools.seed}
         job = {**dataclasses.asdict(code), "tools": tools}
         job["settings"] = dict(code.settings)
-        residence = Residence(code.kind, code.shown, code.path, self._scratch, code.network, code.limits)
+        job["private_imports"] = private_imports.__file__
+        listed = (*code.path, str(private_imports.ROOT))
+        residence = Residence(code.kind, code.shown, listed, self._scratch, code.network, code.limits)
         self._process = start_resident(PROGRAM, job=job, residence=residence)
         loop = asyncio.get_running_loop()
         threading.Thread(target=_write_lines, args=(self._process, self._lines), name="memory-asked", daemon=True).start()
@@ -260,7 +263,8 @@ class MemoryProcess:
             # What really happened here, and never what the process says of it.
             return self._model_errors.get(told["asked"]) or ErrorOfOthers("it made up an error of a model")
         if told["kind"] in ("MemoryFailed", "Unusable"):
-            return MemoryFailed(with_hint(said, hint), trace=str(told["trace"]))
+            trace = str(told["trace"])
+            return MemoryFailed(with_hint(f"{said}{place_in(trace)}", hint), trace=trace)
         if told["kind"] == "ItemFailed":
             return ItemFailed("unparsable", said)
         if said.startswith("MemoryError"):

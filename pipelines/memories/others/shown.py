@@ -12,35 +12,35 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from assets.records.paths import leads_inside
-from pipelines.memories.own_code import ROOT, imported_files
+from pipelines.memories.own_code import imported_files
+from pipelines.memories.private_imports import ROOT
 
 # Of this project: what a memory may import. Data, tests and the answers of the embedded model are not among it.
 OURS = ("assets", "prompts", "pipelines/memories")
 
 
 def import_path(modules: Sequence[str]) -> list[str]:
-    """Return the folders in which the process finds modules: those of this process that hold packages or these modules."""
+    """Return the folders in which the process finds modules: those of this process that hold packages or these modules.
+
+    Ours is not among them: see `private_imports.py`.
+    """
     packages = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     found: list[str] = []
     for place in sys.path:
         path = Path(place)
         is_library = place in packages or path.name in ("site-packages", "dist-packages", "lib-dynload")
-        if is_library or path == ROOT or _holds_one(path, modules):
+        if is_library or _holds_one(path, modules):
             found.append(place)
-    # Where it is installed in a way that puts no folder on the path.
-    if str(ROOT) not in found:
-        found.append(str(ROOT))
     return found
 
 
 def shown_of_packages(path: Sequence[str], *, hidden: Sequence[Path]) -> Iterator[str]:
-    """Yield what is shown of the folders of packages on this path."""
+    """Yield what is shown of this project, and of the folders of packages on this path."""
+    yield from (str(ROOT / name) for name in OURS)
+    # Small modules beside the packages, such as errors.
+    yield from map(str, sorted((ROOT / "pipelines").glob("*.py")))
     for place in map(Path, path):
-        if place == ROOT:
-            yield from (str(ROOT / name) for name in OURS)
-            # Small modules beside the packages, such as errors.
-            yield from map(str, sorted((ROOT / "pipelines").glob("*.py")))
-        elif place.is_dir():
+        if place.is_dir():
             yield from map(str, _shown_below(place, hidden=hidden))
 
 

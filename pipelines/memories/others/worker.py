@@ -7,7 +7,7 @@ one thread, whose loop they may use; what they print goes to standard error.
 
 import asyncio
 import contextlib
-import importlib
+import importlib.util
 import inspect
 import json
 import os
@@ -30,7 +30,7 @@ MAKING = "__init__"
 GIVE_MEMORIES = (MAKING, "fork", "with_policy")
 PLAIN = (type(None), str, int, float, bool)
 # Errors that say something to whoever runs the memory, by module and name.
-TOLD_BY_NAME = {("assets.records.base", "ItemFailed"), ("pipelines.memories.failures", "MemoryFailed")}
+TOLD_BY_NAME = {("amemgym.assets.records.base", "ItemFailed"), ("amemgym.pipelines.memories.failures", "MemoryFailed")}
 # The number of the call that the running task works for: models that it asks are counted with that call.
 CALL: ContextVar[int] = ContextVar("CALL", default=0)
 
@@ -38,9 +38,21 @@ CALL: ContextVar[int] = ContextVar("CALL", default=0)
 def main(boundary: "Boundary") -> None:
     """Serve until nobody asks any more."""
     sys.path[:] = boundary.job["path"]
+    _keep_our_names_private(boundary.job["private_imports"])
     worker = MemoryWorker(boundary.job, boundary.answers())
     threading.Thread(target=worker.read, args=(boundary.requests,), daemon=True).start()
     worker.loop.run_forever()
+
+
+def _keep_our_names_private(program: str) -> None:
+    """Let the imports in this program find our modules, which have no plain names here: those are free for the memory's own."""
+    spec = importlib.util.spec_from_file_location("private_imports", program)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    # A copy that is this program's alone (`confine.py`).
+    cast(dict[str, Any], globals()["__builtins__"])["__import__"] = module.import_ours_privately().import_name
 
 
 class OpenedFiles:
@@ -250,7 +262,7 @@ def _factory(job: dict[str, Any]) -> Any:
     try:
         if job["file"]:
             path = Path(job["file"])
-            sys.path.append(str(path.parent))
+            sys.path.insert(0, str(path.parent))
             module = module_of_file(path)
         else:
             module = importlib.import_module(job["module"])
