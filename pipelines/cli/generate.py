@@ -49,6 +49,7 @@ from pipelines.home import Home, home, obstacles
 from pipelines.jobs import Phase, phases, release_phase
 from pipelines.opening.dagster_resources import configured_resources
 from pipelines.opening.doctor import check_dagster_storage, sound_dagster_storage
+from pipelines.opening.finished_run import digest_of_makers, digest_of_program, keep_finished_run, unchanged_run
 from pipelines.opening.models import open_run_context
 from pipelines.resources.llm.place import check_reachable
 from pipelines.resources.llm.settings import EndpointSettings
@@ -148,9 +149,10 @@ def demo(quiet: QuietOption = False) -> None:
 
 
 def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
-    """Make the variant and its release; return the release's folder. Raises Problem with one sentence."""
+    """Make the variant and its release, unless nothing has changed; return its folder. Raises Problem with one sentence."""
     console = stderr_console()
     started = time.monotonic()
+    variant, benchmark = recipe.variant, benchmark_of(recipe)
     for sentence in obstacles(home()):
         raise Problem(sentence)
     with (
@@ -163,15 +165,28 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
             check_endpoint_for(recipe)
         for sentence in asked_models(recipe, embedded=run_context.embedded_model, offline=options.offline):
             print_plain(console, sentence)
+        program = digest_of_program()
+        resolved = benchmark.resolve(with_embedded_model(recipe, embedded_model=run_context.embedded_model))
+        made_by = digest_of_makers(program, resolved, version=options.version)
         with dagster_instance() as instance:
-            observe_recipe_files(instance, benchmark_of(recipe))
+            last = unchanged_run(home(), benchmark, variant, made_by=made_by, instance=instance)
+            if last is not None:
+                folder = home().root / last.folder
+                console.print(f"Nothing to do for [bold]{variant}[/bold], all is as it was made ({last.checks}): {folder}")
+                return folder
+            observe_recipe_files(instance, benchmark)
             results: list[dg.ExecuteInProcessResult] = []
             for phase in runs_of(recipe, version=options.version):
                 results.append(_run(phase, entry_of(recipe), run_context=run_context, instance=instance))
-        folder = _release_folder(results[-1], benchmark_of(recipe))
+        folder = _release_folder(results[-1], benchmark)
+        checks = checks_sentence(results)
+        made = open_asset_values(home()).find(benchmark.key("recipe"), variant)
+        assert isinstance(made, ResolvedRecipe)
+        made_by = digest_of_makers(program, made.recipe, version=options.version)  # the run may have given it a salt
+        keep_finished_run(home(), benchmark, results, made_by=made_by, folder=folder, checks=checks)
     if not options.quiet:
-        print_plain(console, f"{recipe.variant}: {checks_sentence(results)}, {duration(progress.seconds_after)}")
-    console.print(f"Made [bold]{recipe.variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
+        print_plain(console, f"{variant}: {checks}, {duration(progress.seconds_after)}")
+    console.print(f"Made [bold]{variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
     return folder
 
 

@@ -4,6 +4,7 @@ Dagster's own event log reopens the file and recompiles the statement for each e
 Dagster's own run storage does not record the project of a run in this process, so the UI's timeline would not show the run.
 """
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -33,8 +34,12 @@ class OpenEventLog(SqliteEventLogStorage):
     def from_config_value(cls, inst_data: Any, config_value: Any) -> "OpenEventLog":
         return cls(inst_data=inst_data, **config_value)
 
-    def run_connection(self, run_id: str | None = None) -> Any:
-        return self._connection(run_id or "")
+    @contextmanager
+    def run_connection(self, run_id: str | None = None) -> Generator[Connection]:
+        with self._connection(run_id or "") as connection:
+            yield connection
+        # A run's page watches the file, and SQLite writes into its WAL file first.
+        os.utime(self.path_for_shard(run_id or ""))
 
     def index_connection(self) -> Any:
         return self._connection(INDEX)
@@ -50,8 +55,7 @@ class OpenEventLog(SqliteEventLogStorage):
             # Dagster's own method creates the file and its tables.
             with super().run_connection(file):
                 engine = create_engine(self.conn_string_for_shard(file), connect_args={"timeout": BUSY_SECONDS})
-            if file != INDEX:
-                event.listen(engine, "connect", write_through)
+            event.listen(engine, "connect", sync_at_checkpoints)
             self._engines[file] = engine
         with self._engines[file].begin() as connection:
             yield connection
@@ -63,9 +67,9 @@ class OpenEventLog(SqliteEventLogStorage):
             engine.dispose()
 
 
-def write_through(connection: Any, _: object) -> None:
-    """Make SQLite write each event into the file itself, not only into its WAL file, because a run's page watches the file."""
-    connection.execute("PRAGMA wal_autocheckpoint = 1")
+def sync_at_checkpoints(connection: Any, _: object) -> None:
+    """Make SQLite wait for the disk at its checkpoints alone: a loss of power may take the last events, and damages no file."""
+    connection.execute("PRAGMA synchronous = NORMAL")
 
 
 class RunsOfThisProject(SqliteRunStorage):

@@ -1,6 +1,7 @@
 """The whole chain as a user runs it: the command, the embedded model, real stores, a real release."""
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -9,7 +10,6 @@ import yaml
 from dataset_card.amemgym.reference.data_json import read_data_json
 from dataset_card.release.manifest import read_manifest
 from dataset_card.release.verify import verify_release
-from dataset_card.release.versions import released_versions
 from tests.pipelines.chained import IN_FLIGHT, SERVED, SMALL, endpoint
 from tests.pipelines.test_loads import output_of_lean
 from tests.support.commands import amemgym, amemgym_here, kill
@@ -64,9 +64,21 @@ def test_the_same_release_is_made_through_a_served_endpoint_one_user_at_a_time_a
     assert sum(count - 1 for count in there.app.answered.values()) <= answered - kept <= IN_FLIGHT
 
 
-def test_a_rerun_makes_the_same_release_without_asking_again_or_a_stage_of_another_benchmark(demo_home: Path) -> None:
-    output = output_of_lean(demo_home, "generate", "demo", *SMALL)
-    assert released_versions(demo_home / "releases" / "demo") == ["0.1.0"]
+def test_a_rerun_of_what_is_unchanged_makes_nothing_and_imports_neither_report_nor_stage_of_another_benchmark(
+    demo_home: Path,
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in demo_home.rglob("*") if path.suffix in (".json", ".parquet", ".html")}
+    output = output_of_lean(demo_home, "generate", "demo", *SMALL, unneeded=("great_expectations", "matplotlib", "mlcroissant"))
+    assert "Nothing to do for demo, all is as it was made" in output
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_a_rerun_after_a_file_was_lost_makes_the_same_release_without_asking_again(demo_home: Path) -> None:
+    before = digest(demo_home)
+    (demo_home / "reports" / "demo.html").unlink()
+    shutil.rmtree(demo_home / "releases" / "demo" / "0.1.0")
+    status, output = amemgym_here(demo_home, "generate", "demo", *SMALL)
+    assert (status, digest(demo_home)) == (0, before), output
     asked = [line for line in output.splitlines() if " calls (" in line]
     assert asked
     for line in asked:

@@ -28,6 +28,7 @@ from validation.report.validation import Validation
 from validation.rules import Rule, RuleOutcome, RuleRun
 
 RULE_EXAMPLES = 5  # of the violations, to see a pattern; their number stands beside it
+LEFT_OUT = "left_out"  # of its metadata: sentences about what could not be found this time
 # The figures that are looked at first, and plotted over time; the others stand below them.
 APART = ("users", "ceiling", "rules_broken", "shortcuts_beyond_limit", "shortcut_baselines", "gates", "auroc", "ablation")
 
@@ -79,6 +80,8 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
         blocking = problems(report)
         metadata: dict[str, Any] = {"page": page_link("reports", page.name)}
         metadata["release"] = "blocked" if blocking else "may be made"
+        if left_out:
+            metadata[LEFT_OUT] = " ".join(left_out)
         if blocking:
             metadata["problems"] = dg.MetadataValue.md("\n".join([f"- {problem}" for problem in blocking]))
         details: dict[str, Any] = {**spec.metadata(report), "page_on_disk": str(page)}
