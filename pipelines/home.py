@@ -20,6 +20,8 @@ VERSION_FILE = "home.json"
 LEAST_FREE = 200_000_000
 # Set by `amemgym ui` for the processes that it starts: beside Dagster there are our pages.
 SERVES_PAGES = "AMEMGYM_SERVES_PAGES"
+# The path in the address of a database ends at the first, and the second begins the code of a character.
+MEAN_MORE_IN_ADDRESSES = frozenset("?%")
 DAGSTER_SETTINGS = Path(__file__).parent / "deploy" / "dagster.sqlite.yaml"
 
 
@@ -74,7 +76,7 @@ def home() -> Home:
     """
     checkout = Path(__file__).parent.parent
     default = checkout / "data" if (checkout / "pyproject.toml").exists() else Path("amemgym-data")
-    root = Path(os.environ.get("AMEMGYM_HOME") or default).absolute()
+    root = Path(os.environ.get("AMEMGYM_HOME") or default).expanduser().absolute()
     if root.exists() and not root.is_dir():
         raise StoreError(f"The data folder {root} is a file; name a folder in AMEMGYM_HOME.")
     return Home(root, os.environ.get("AMEMGYM_STORE", "").strip())
@@ -90,11 +92,11 @@ def prepare_dagster_home(home: Home) -> Path:
     settings = folder / "dagster.yaml"
     if not settings.exists():
         shutil.copyfile(DAGSTER_SETTINGS, settings)
-    return _link_to(folder) if "?" in str(folder) else folder
+    return _link_to(folder) if set(str(folder)) & MEAN_MORE_IN_ADDRESSES else folder
 
 
 def _link_to(folder: Path) -> Path:
-    # Dagster writes the path into the address of a database, which ends at a question mark: its files would lie elsewhere.
+    # Dagster writes the path into the address of a database as it is; its files would lie elsewhere.
     place = Path(tempfile.mkdtemp(prefix="amemgym-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     link = place / "dagster"

@@ -64,7 +64,7 @@ def _fields_in_order(schema: dict[str, JsonValue]) -> None:
 class PoolSpec(Record):
     """The source of personas, and how they are sampled. No paths: the project's own pool."""
 
-    paths: tuple[OwnPath, ...] = Field(default=(), description="Parquet or JSONL files or globs")
+    paths: tuple[OwnPath, ...] = Field(default=(), description="files (Parquet, JSON, CSV), folders or globs")
     strategy: Literal["uniform", "stratified", "sql"] = Field(default="uniform", description="how personas are sampled")
     columns: tuple[str, ...] = Field(default=(), description="strata of the stratified strategy")
     query: str = Field(default="", description="SQL that selects uuid from the view `pool`, for the sql strategy")

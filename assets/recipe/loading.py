@@ -121,13 +121,22 @@ def nearest_first(wrong: str, names: Iterable[str]) -> str:
 def check_variant(variant: str) -> None:
     """Raise RecipeError if no recipe file has this name, or no release could have it."""
     if variant not in variants():
-        near = difflib.get_close_matches(variant, variants(), n=1)
-        meant = f" Did you mean {near[0]!r}?" if near else ""
         known = nearest_first(variant, variants())
-        raise RecipeError(f"There is no recipe {variant!r} in {RECIPES}; there are {known}.{meant}")
+        raise RecipeError(f"There is no recipe {variant!r} in {RECIPES}; there are {known}.{_name_meant(variant)}")
     problem = variant_problem(variant)
     if problem:
         raise RecipeError(problem)
+
+
+def _name_meant(variant: str) -> str:
+    """Return a sentence on what a wrong name most likely stands for, " " before it; "" where nothing is near."""
+    path = Path(variant)
+    name = path.stem if path.suffix in (".yaml", ".yml") else path.name
+    if (RECIPES / f"{name}.yml").is_file():
+        return f" The file {name}.yml is not read: rename it to {name}.yaml."
+    by_small_letters = {known.lower(): known for known in variants()}
+    near = difflib.get_close_matches(name.lower(), by_small_letters, n=1)
+    return f" Did you mean {by_small_letters[near[0]]!r}?" if near else ""
 
 
 def load_recipe(variant: str, overrides: Mapping[str, object] | None = None) -> Recipe:

@@ -48,7 +48,7 @@ class BenchmarkEntry:
       as `shared_prompts` do. `known_world` is what it reads documents of an invented world by.
     - `print_item(console, item, brief=...)` prints a finished item, `print_figures(console, report)` a report's main figures.
     - `report_on_source(request, home=..., notice=...)` reports on a data set that was not made here: a QualityRequest.
-    - `read_configuration(content)` gives a recipe's fields for a configuration of other code, and the names that it left out.
+    - `read_configuration(content)` gives a recipe's fields for a configuration of other code; it raises RecipeError.
     - `forecast_notes(recipe)` says how to read the forecast of a variant.
     """
 

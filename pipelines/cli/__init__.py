@@ -18,6 +18,17 @@ def stop_at_once(_number: int = signal.SIGINT, _frame: FrameType | None = None) 
     os._exit(INTERRUPTED)
 
 
+def open_standard_streams() -> None:
+    """Open /dev/null for each standard stream that is closed, as under some supervisors; else a file would take its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the system gives the least number that is free
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+
+
 def leave_at_once_when_stopped() -> None:
     """Make stop signals end the process at once. An ignored signal stays ignored, as in a shell's background job."""
     for number in STOP_SIGNALS:

@@ -175,11 +175,11 @@ def import_recipe(
     if not isinstance(content, dict):
         raise Problem(f"The configuration {path} must be one JSON object, as in the paper's code.")
     read_configuration = resolve_name(BENCHMARKS[DEFAULT_BENCHMARK].read_configuration)
-    fields, unknown = read_configuration(cast(dict[str, Any], content))
-    target = write_recipe(name, fields)
-    print(f"Wrote {target}.")
-    if unknown:
-        print(f"Fields without a counterpart were left out: {', '.join(unknown)}.")
+    try:
+        fields = read_configuration(cast(dict[str, Any], content))
+    except RecipeError as error:
+        raise Problem(f"The configuration {path} is not taken over: {error}") from error
+    print(f"Wrote {write_recipe(name, fields)}.")
 
 
 def write_recipe(name: str, fields: Mapping[str, Any]) -> Path:

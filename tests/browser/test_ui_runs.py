@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from assets.amemgym.personas.sampling import OWN_POOL
+from assets.amemgym.personas.pool_files import OWN_POOL
 from tests.browser.lab import Lab
 from tests.browser.pages import JOBS, Visit, fill_in, launch, metadata, opened_markdown, outcome, save_config, start
 from tests.support.hub_server.state import FakeHub

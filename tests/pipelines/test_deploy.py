@@ -92,6 +92,15 @@ def test_a_new_installation_runs_on_sqlite_and_lets_runs_that_ask_a_model_take_t
         assert str(instance.get_concurrency_config().pool_config.pool_granularity) == "PoolGranularity.RUN"
 
 
+@pytest.mark.parametrize("name", ["proj_feature%2Fmem", "a%20b", "what?"])
+def test_dagsters_databases_lie_in_the_folder_whatever_its_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a b").mkdir()
+    with dg.DagsterInstance.from_config(str(prepare_dagster_home(Home(tmp_path / name)))) as instance:
+        instance.get_runs(limit=1)
+    assert list((tmp_path / name / "dagster").rglob("runs.db"))
+    assert not list((tmp_path / "a b").iterdir())
+
+
 def test_settings_that_somebody_edited_are_left_alone(tmp_path: Path) -> None:
     settings = prepare_dagster_home(Home(tmp_path)) / "dagster.yaml"
     settings.write_text("telemetry: {enabled: false}\n", encoding="utf-8")

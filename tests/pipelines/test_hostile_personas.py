@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from assets.amemgym.personas.sampling import OWN_POOL
+from assets.amemgym.personas.pool_files import OWN_POOL
 from dataset_card.amemgym.reference.data_json import read_data_json
 from dataset_card.release.verify import verify_release
 from tests.support.commands import amemgym_here

@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.amemgym.personas.sampling import pool_digest
+from assets.amemgym.personas.pool_files import pool_digest
 from assets.recipe.amemgym import AMemGymRecipe, PoolSpec
 from tests.support import scenario
 from validation.amemgym.personas import pool_is_unchanged

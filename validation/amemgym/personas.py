@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.amemgym.personas.sampling import pool_digest, pool_files
+from assets.amemgym.personas.pool_files import pool_digest, pool_files
 from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.user_profiles import complementary_info

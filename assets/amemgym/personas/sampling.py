@@ -4,10 +4,9 @@ Every persona has a rank, md5(seed, uuid); a sample is the lowest ranks. So a la
 one, and excluded personas leave the order of the others as it was.
 """
 
-import glob
-import hashlib
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+import tempfile
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -15,47 +14,23 @@ from pathlib import Path
 import duckdb
 from pydantic import ValidationError
 
+from assets.amemgym.personas.pool_files import PoolReader, find_reader, literal, plain_files, pool_digest, pool_files
 from assets.amemgym.personas.pool_query import selected_uuids
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
-from assets.recipe.amemgym import AMemGymRecipe, PoolSpec
+from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import RecipeError
 from assets.recipe.recipe import EVERYONE
 from assets.records.readable import unreadable_in
 
 MEMORY = "350MB"  # however large the pool
 LIKELY_AGES = range(121)  # as the suite of the table `users` has it
-OWN_POOL = Path(__file__).parent / "pool.jsonl"
 # While a row group is decoded, every wide text column takes tens of MB per thread; a few at a time keep it flat.
 COLUMNS_AT_ONCE = 4
 # Each portion of a sample takes a pass over the pool.
 PERSONAS_AT_ONCE = 4000
-REMEDY = "The pool needs the columns of Nemotron-Personas-USA, as Parquet or JSONL."
-
-
-def pool_files(pool: PoolSpec) -> list[Path]:
-    """Return the pool's files, sorted. Raises RecipeError when a path matches nothing."""
-    if not pool.paths:
-        return [OWN_POOL]
-    files: set[Path] = set()
-    for pattern in pool.paths:
-        matches = map(Path, glob.glob(pattern, recursive=True))  # noqa: PTH207 (absolute patterns)
-        found = [path for path in matches if path.is_file()]
-        if not found:
-            raise RecipeError(f"The persona pool {pattern!r} matches no file; check pool.paths in the recipe.")
-        files.update(found)
-    return sorted(files)
-
-
-def pool_digest(files: Sequence[Path]) -> str:
-    """Return the sha256 over the files' contents, independent of their names and order. Raises RecipeError if unreadable."""
-    digests: list[str] = []
-    for path in files:
-        try:
-            with path.open("rb") as stream:
-                digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
-        except OSError as error:
-            raise RecipeError(f"The persona pool {path} cannot be read: {error.strerror}.") from error
-    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+# What sets of persons of other countries leave out, or call otherwise: nothing is told of it then.
+MAY_LACK = ("marital_status", "education_level", "bachelors_field", "occupation", "city", "state", "zipcode", "country")
+REMEDY = "The pool needs the columns of Nemotron-Personas-USA, as Parquet, JSON or CSV."
 
 
 def with_pool_digest(recipe: AMemGymRecipe) -> AMemGymRecipe:
@@ -75,7 +50,7 @@ def sample_personas(
     Few are held at a time, and their wide text columns are read for them only, so that neither a large pool nor a large
     sample needs much memory. Raises RecipeError when the pool cannot give them.
     """
-    with _open_sample(recipe, files, count=count) as connection:
+    with _open_sample(recipe, files, count=count) as (connection, reader):
         wanted = iter(range(count) if positions is None else positions)
         while True:
             portion = list(islice(wanted, PERSONAS_AT_ONCE))
@@ -83,16 +58,21 @@ def sample_personas(
                 return
             uuids = _uuids(connection, portion)
             with _pool_errors(files):
-                rows = _fetch(connection, list(uuids.values()), wide=files[0].suffix == ".parquet")
+                rows = _fetch(connection, list(uuids.values()), by_row_number=reader.has_row_numbers)
             for position in portion:
                 yield _persona(rows[uuids[position]])
 
 
 @contextmanager
-def _open_sample(recipe: AMemGymRecipe, files: Sequence[Path], *, count: int) -> Generator[duckdb.DuckDBPyConnection]:
+def _open_sample(
+    recipe: AMemGymRecipe, files: Sequence[Path], *, count: int
+) -> Generator[tuple[duckdb.DuckDBPyConnection, PoolReader]]:
     """Open the pool, with the table `sample` of so many personas. Raises RecipeError when it does not offer them."""
-    with duckdb.connect(config={"memory_limit": MEMORY, "autoinstall_known_extensions": "false"}) as connection:
-        _open_pool(connection, files)
+    with (
+        tempfile.TemporaryDirectory() as place,
+        duckdb.connect(config={"memory_limit": MEMORY, "autoinstall_known_extensions": "false"}) as connection,
+    ):
+        reader = _open_pool(connection, files, place=Path(place))
         drawn = draw_sample(connection, recipe, count=count)
         if drawn < count:
             raise RecipeError(
@@ -100,7 +80,7 @@ def _open_sample(recipe: AMemGymRecipe, files: Sequence[Path], *, count: int) ->
                 f"pool offers only {drawn}; lower num_users or num_reserve, or name a larger pool in pool.paths, "
                 "such as the files of Nemotron-Personas-USA."
             )
-        yield connection
+        yield connection, reader
 
 
 def _uuids(connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> dict[int, str]:
@@ -109,33 +89,26 @@ def _uuids(connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> d
     return dict(connection.execute(query, [list(positions)]).fetchall())
 
 
-def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
-    parquet: list[str] = []
-    lines: list[str] = []
-    for path in files:
-        same_kind = parquet if path.suffix == ".parquet" else lines
-        same_kind.append(str(path))
-    if parquet and lines:
-        raise RecipeError("The persona pool mixes Parquet and JSONL files; give it one kind.")
-    listed = ", ".join(map(_literal, parquet or lines))
-    source = f"read_ndjson([{listed}], union_by_name = true, filename = true"
-    if parquet:
-        source = f"read_parquet([{listed}], union_by_name = true, filename = true, file_row_number = true"
+def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], *, place: Path) -> PoolReader:
+    plain = plain_files(files, place=place)
+    reader = find_reader(dict(zip(files, plain, strict=True)))
     with _pool_errors(files):
-        columns = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source})").fetchall()}
-        missing = [repr(name) for name in PERSONA_COLUMNS if name not in columns]
+        columns = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {reader.source(plain)}").fetchall()}
+        missing = [repr(name) for name in PERSONA_COLUMNS if name not in columns and name not in MAY_LACK]
         if missing:
             noun = "column" if len(missing) == 1 else "columns"
             raise RecipeError(f"The persona pool {files[0].name} lacks the {noun} {', '.join(missing)}. {REMEDY}")
-        types = "" if parquet else f", columns = {{{_text_columns(columns)}}}"
+        source = reader.source(plain, types=_text_columns(columns))
+        empty = "".join(f", '' AS {name}" for name in MAY_LACK if name not in columns)
         connection.execute(
-            f"CREATE VIEW pool AS SELECT * REPLACE (uuid::VARCHAR AS uuid) FROM {source}{types}) WHERE uuid IS NOT NULL"
+            f"CREATE VIEW pool AS SELECT * REPLACE (uuid::VARCHAR AS uuid){empty} FROM {source} WHERE uuid IS NOT NULL"
         )
-        connection.execute("SET threads = 1" if parquet else "SET threads = 2")
+        connection.execute(f"SET threads = {1 if reader.has_row_numbers else 2}")
         # From here on the connection reads the pool's files and nothing else, whatever a recipe asks of it.
-        connection.execute("SET allowed_paths = $files", {"files": parquet or lines})
+        connection.execute("SET allowed_paths = $files", {"files": list(map(str, plain))})
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
+    return reader
 
 
 @contextmanager
@@ -148,30 +121,24 @@ def _pool_errors(files: Sequence[Path]) -> Generator[None]:
         raise RecipeError(f"The persona pool {files[0].name} cannot be read ({reason}). {REMEDY}") from error
 
 
-def _text_columns(columns: dict[str, str]) -> str:
-    """Return JSONL columns with their types, where DuckDB may not take text that looks like an id or a date for one."""
-    parts: list[str] = []
+def _text_columns(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns with their types, where DuckDB may not take text that looks like an id or a date for one."""
+    types: dict[str, str] = {}
     for name, kind in columns.items():
-        if name == "filename":  # which DuckDB adds
-            continue
-        own_kind = "VARCHAR" if name in PERSONA_COLUMNS and name != "age" else kind
-        parts.append(f"{_literal(name)}: {_literal(own_kind)}")
-    return ", ".join(parts)
+        if name != "filename":  # which DuckDB adds
+            types[name] = "VARCHAR" if name in PERSONA_COLUMNS and name != "age" else kind
+    return types
 
 
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _fetch(connection: duckdb.DuckDBPyConnection, uuids: list[str], *, wide: bool) -> dict[str, dict[str, object]]:
+def _fetch(connection: duckdb.DuckDBPyConnection, uuids: list[str], *, by_row_number: bool) -> dict[str, dict[str, object]]:
     """Return the drawn personas' columns, by uuid."""
-    if not wide:
+    if not by_row_number:
         query = f"SELECT uuid, {', '.join(PERSONA_COLUMNS)} FROM pool WHERE uuid IN (SELECT unnest(?))"
         return _merge_rows([(PERSONA_COLUMNS, connection.execute(query, [uuids]).fetchall())])
     query = "SELECT filename, list(file_row_number) FROM pool WHERE uuid IN (SELECT unnest(?)) GROUP BY ALL"
     parts: list[tuple[Sequence[str], list[tuple[object, ...]]]] = []
     for filename, numbers in connection.execute(query, [uuids]).fetchall():
-        where = f"filename = {_literal(filename)} AND file_row_number IN ({', '.join(map(str, numbers))})"
+        where = f"filename = {literal(filename)} AND file_row_number IN ({', '.join(map(str, numbers))})"
         for start in range(0, len(PERSONA_COLUMNS), COLUMNS_AT_ONCE):
             columns = PERSONA_COLUMNS[start : start + COLUMNS_AT_ONCE]
             rows = connection.execute(f"SELECT uuid, {', '.join(columns)} FROM pool WHERE {where}").fetchall()
@@ -184,7 +151,8 @@ def _merge_rows(parts: Sequence[tuple[Sequence[str], list[tuple[object, ...]]]])
     for columns, rows in parts:
         for uuid, *values in rows:
             known = merged.setdefault(str(uuid), {})
-            for column, value in zip(columns, values, strict=True):
+            for column, found in zip(columns, values, strict=True):
+                value = None if found != found else found
                 if known.setdefault(column, value) != value:
                     raise RecipeError(
                         f"Persona {str(uuid)!r} is in the pool twice, with different {column}; keep one of the two."
@@ -199,6 +167,8 @@ def _persona(row: dict[str, object]) -> Persona:
             f"Persona {uuid[:60]!r} has no usable uuid: it needs plain characters without slashes, and not {EVERYONE!r}."
         )
     _check_readable(row.items(), uuid=uuid)
+    if row.get("age") is None:
+        raise RecipeError(f"Persona {uuid!r} has no age; correct the pool.")
     try:
         persona = Persona.from_row(row)
     except ValidationError as error:

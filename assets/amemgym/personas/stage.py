@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from assets.amemgym.personas.sampling import pool_files, sample_personas
+from assets.amemgym.personas.pool_files import pool_files
+from assets.amemgym.personas.sampling import sample_personas
 from assets.amemgym.records.persona import Persona
 from assets.engine.stage import Stage
 from assets.recipe.amemgym import AMemGymRecipe

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from assets.amemgym.personas.sampling import OWN_POOL
+from assets.amemgym.personas.pool_files import OWN_POOL
 from assets.amemgym.records.persona import LIST_COLUMNS, PERSONA_COLUMNS, Persona
 from assets.amemgym.user_profiles import COMPLEMENTARY, PLAIN_WORDS, complementary_info
 from assets.text.text_checks import SENTENCE_END

@@ -1,7 +1,10 @@
 """The sample is a function of seed and pool content, and a pool that cannot give it is told in one sentence."""
 
+import csv
+import gzip
 import json
 import resource
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from assets.amemgym.personas import pool_query
-from assets.amemgym.personas.sampling import OWN_POOL, pool_digest, pool_files, sample_personas
+from assets.amemgym.personas.pool_files import OWN_POOL, pool_digest, pool_files
+from assets.amemgym.personas.sampling import sample_personas
 from assets.recipe.amemgym import PoolSpec
 from assets.recipe.loading import RecipeError
 from tests.support.small import persona, persona_row, small_recipe
@@ -210,12 +214,86 @@ def test_uuids_are_text_whatever_they_look_like(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("missing", "told"),
-    [(["occupation"], "the column 'occupation'"), (["occupation", "persona"], "the columns 'persona', 'occupation'")],
+    [(["sex"], "the column 'sex'"), (["sex", "persona"], "the columns 'persona', 'sex'")],
 )
 def test_missing_columns_are_named_all_at_once(tmp_path: Path, missing: list[str], told: str) -> None:
     rows = [{name: value for name, value in TWENTY[0].items() if name not in missing}]
     with pytest.raises(RecipeError, match=rf"pool p\.jsonl lacks {told}\. The pool needs"):
         drawn(jsonl(tmp_path / "p.jsonl", rows), count=1)
+
+
+def test_a_set_of_another_country_needs_no_state_nor_field_of_study(tmp_path: Path) -> None:
+    other = {"bachelors_field", "city", "state", "zipcode"}
+    rows = [{name: value for name, value in row.items() if name not in other} for row in TWENTY]
+    (found,) = sample_personas(small_recipe(), [parquet(tmp_path / "p.parquet", rows)], count=1)
+    assert {getattr(found, name) for name in other} == {""}
+
+
+def packed(path: Path) -> Path:
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    return path
+
+
+def marked(path: Path) -> Path:
+    path.write_bytes(BOM_UTF8 + path.read_bytes())
+    return path
+
+
+def json_list(path: Path) -> Path:
+    path.write_text(json.dumps(list(TWENTY), indent=1), encoding="utf-8")
+    return path
+
+
+def csv_table(path: Path) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(TWENTY[0]))
+        writer.writeheader()
+        writer.writerows(TWENTY)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        ("PEOPLE.PARQUET", [parquet]),
+        ("people.pq", [parquet]),
+        ("people", [parquet]),
+        ("people", [jsonl]),
+        ("people.json", [json_list]),
+        ("people.csv", [csv_table]),
+        ("p.jsonl", [jsonl, marked]),
+        ("people.csv", [csv_table, marked]),
+        ("p.jsonl", [jsonl, packed]),
+        ("p.parquet.gz", [parquet, packed]),
+        ("p.json", [json_list, marked, packed]),
+    ],
+)
+def test_a_pools_form_is_read_from_its_first_bytes(tmp_path: Path, name: str, steps: list[Callable[[Path], Path]]) -> None:
+    plain = list(sample_personas(small_recipe(), [jsonl(tmp_path / "plain.jsonl")], count=5))
+    for write in steps:
+        write(tmp_path / name)
+    assert list(sample_personas(small_recipe(), [tmp_path / name], count=5)) == plain
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"ARROW1\0\0", "an Arrow file"),
+        (b"PK\x03\x04..", "a ZIP archive"),
+        (b"a picture", "none of them"),
+        (b"", "none of them"),
+    ],
+)
+def test_a_file_of_another_form_is_named_as_what_it_is(tmp_path: Path, content: bytes, told: str) -> None:
+    (tmp_path / "people.csv").write_bytes(content)
+    with pytest.raises(RecipeError, match=rf"pool people\.csv cannot be read: it is {told}\. A pool is Parquet"):
+        drawn(tmp_path / "people.csv")
+
+
+def test_an_age_that_is_no_number_is_none(tmp_path: Path) -> None:
+    rows = [{**persona_row(number), "age": float("nan")} for number in range(2)]
+    with pytest.raises(RecipeError, match=r"Persona '.*' has no age"):
+        drawn(parquet(tmp_path / "p.parquet", rows), count=2)
 
 
 @pytest.mark.parametrize("name", ["p.parquet", "p.jsonl"])
@@ -236,7 +314,7 @@ def test_damage_inside_a_pool_is_told(tmp_path: Path) -> None:
 
 
 def test_a_pool_of_two_kinds_of_files_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="mixes Parquet and JSONL"):
+    with pytest.raises(RecipeError, match="files of several kinds"):
         drawn(jsonl(tmp_path / "a.jsonl"), parquet(tmp_path / "b.parquet"))
 
 
@@ -273,6 +351,15 @@ def test_the_pools_files_are_those_its_patterns_match(tmp_path: Path) -> None:
     assert pool_files(PoolSpec()) == [OWN_POOL]
     with pytest.raises(RecipeError, match=r"pool '.*/c\.jsonl' matches no file"):
         pool_files(PoolSpec(paths=(str(tmp_path / "c.jsonl"),)))
+
+
+def test_a_folder_of_a_pool_stands_for_its_tables_and_a_tilde_for_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "people").mkdir()
+    part = parquet(tmp_path / "people" / "part-0.parquet")
+    (tmp_path / "people" / "README.md").write_text("Who they are.", encoding="utf-8")
+    for path in ("~/people", "~/people/*.parquet", str(tmp_path / "people"), f"file://{tmp_path}/people"):
+        assert pool_files(PoolSpec(paths=(path,))) == [part]
 
 
 def test_a_pools_digest_is_of_its_content(tmp_path: Path) -> None:

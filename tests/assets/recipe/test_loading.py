@@ -293,6 +293,23 @@ def test_a_name_that_no_release_can_have_is_refused_when_the_recipe_is_read(
         load_recipe(name)
 
 
+@pytest.mark.parametrize(
+    ("variant", "told"),
+    [
+        ("OWN", "Did you mean 'own'?"),
+        ("recipes/own.yaml", "Did you mean 'own'?"),
+        ("other", "The file other.yml is not read: rename it to other.yaml."),
+        ("quite-another", "there are own."),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str, told: str) -> None:
+    for name in ("own.yaml", "other.yml"):
+        (tmp_path / name).write_text("num_users: 2\n")
+    monkeypatch.setattr(loading, "RECIPES", tmp_path)
+    with pytest.raises(RecipeError, match=f"{re.escape(told)}$"):
+        load_recipe(variant)
+
+
 def test_one_bad_file_leaves_the_other_variants_alone(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("num_users: [")
     (tmp_path / "good.yaml").write_text("num_users: 2\n")

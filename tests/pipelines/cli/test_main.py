@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -127,6 +128,13 @@ def test_every_recipe_is_shown_with_the_defaults_that_it_differs_from(variant: s
     result = CliRunner().invoke(app, ["recipe", "show", variant])
     assert result.exit_code == 0
     assert f"variant: {variant}" in result.output
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_are_no_defect(tmp_path: Path, closed: str) -> None:
+    command = f"{shlex.join(AMEMGYM)} recipe list {closed}"
+    done = subprocess.run(["sh", "-c", command], env=clean_environment(tmp_path), capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_reader_who_has_enough_ends_a_command_without_a_word(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 """`amemgym recipe import`: a configuration of the paper's code that cannot be used is answered in one sentence."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from dataset_card.amemgym.reference.configuration import read_configuration
 from tests.support.commands import amemgym_here
 
 
@@ -24,6 +27,48 @@ def test_a_configuration_that_cannot_be_used_ends_in_one_sentence(tmp_path: Path
     assert (status, told.count("\n")) == (1, 1), told
     assert told.startswith(f"amemgym: The configuration {tmp_path / 'config.json'} ")
     assert reason in told
+
+
+CONFIGURATION: dict[str, Any] = {
+    "start_date": "2021-01-01",
+    "lang": "zh",
+    "num_user_profiles": 3,
+    "num_questions": 2,
+    "min_state_variants": 5,
+    "num_rounds_init": 3,
+    "llm_config_high_temp": {"base_url": "http://localhost:8000/v1", "api_key": "EMPTY", "llm_model": "m", "temperature": 0.5},
+    "llm_config_low_temp": {"llm_model": "m", "temperature": 0.2, "max_tokens": 900, "source": "env:data-generation"},
+}
+
+
+def test_everything_with_a_counterpart_is_taken_over() -> None:
+    assert read_configuration(CONFIGURATION) == {
+        "start_date": "2021-01-01",
+        "language": "zh",
+        "num_users": 3,
+        "num_questions": 2,
+        "min_variants_per_question": 5,
+        "num_rounds_initial": 3,
+        "models": {"writer": {"model": "m", "creative_temperature": 0.5, "temperature": 0.2, "max_output_tokens": 900}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"persona_style": "brief"}, "A recipe has nothing for these fields of the configuration: persona_style. Take out"),
+        ({"llm_config_low_temp": {"top_p": 0.9}}, "llm_config_low_temp.top_p"),
+        ({"language": "English"}, "language is 'English', but another field of the configuration says 'zh' of the same"),
+        ({"llm_config_low_temp": {"llm_model": "other"}}, "two models that differ in llm_model"),
+        ({"lang": "zh-conv"}, "zh-conv"),
+    ],
+)
+def test_what_would_change_rows_and_has_no_counterpart_is_refused_by_name(
+    tmp_path: Path, changes: dict[str, Any], told: str
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({**CONFIGURATION, **changes}))
+    status, output = amemgym_here(tmp_path / "home", "recipe", "import", str(tmp_path / "config.json"), "theirs")
+    assert (status, output.count("\n"), told in output) == (1, 1, True), output
 
 
 @pytest.mark.parametrize("name", ["../elsewhere", "my variant", "tables"])

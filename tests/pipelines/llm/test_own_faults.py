@@ -9,7 +9,8 @@ import pytest
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
-from assets.amemgym.personas.sampling import OWN_POOL, sample_personas
+from assets.amemgym.personas.pool_files import OWN_POOL
+from assets.amemgym.personas.sampling import sample_personas
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest, RequestFailed
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import expect_recipe, load_recipe
