@@ -29,6 +29,7 @@ ROWS = (
     Reading("pipelines/evaluation/timeline/play.py", "the runner: what the memory has been told whenever something is asked"),
     Reading("pipelines/evaluation/timeline/subjects.py", "the memory with our reasoner, and what it is told of a session"),
     Reading("pipelines/evaluation/timeline/context.py", "that all questions have one reasoner, and memories no other model"),
+    Reading("pipelines/evaluation/timeline/alone.py", "which answers a run has from the one that all memories share"),
     Reading("pipelines/evaluation/run.py", "that each item is played, and that one which fails counts as wrong"),
     Reading("pipelines/memories/contract.py", "what a memory is asked, and how its texts are cut to the budget"),
     Reading("pipelines/memories/hosting.py", "that each text is the memory's own, and that a copy sees nothing later"),

@@ -14,19 +14,22 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run, runs_folder
 from pipelines.evaluation.forecast import EvaluationForecast, forecast_run
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.plan import RunAccount, manifest_of
+from pipelines.evaluation.plan import RunAccount, alone_manifest, manifest_of
 from pipelines.evaluation.progress import StepProgress
+from pipelines.evaluation.records import AnswerRow
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import page_items, run_page
 from pipelines.evaluation.run import BenchmarkTasks, ReplayableTasks, Run, evaluate_run
 from pipelines.evaluation.sources import open_tasks
-from pipelines.evaluation.timeline.steps import Timeline, events_of_run
+from pipelines.evaluation.timeline.alone import alone_folder
+from pipelines.evaluation.timeline.perceived import events_of_run
+from pipelines.evaluation.timeline.steps import Timeline
 from pipelines.home import Home, obstacles
 from pipelines.memories.check import check_memory
 from pipelines.memories.code_identity import code_files
 from pipelines.memories.failures import MemoryFailed
 from pipelines.memories.registry import MODELS, Confinement, embeds, find_memory, is_ours
-from pipelines.opening.models import OpenModels, open_models
+from pipelines.opening.models import ModelPorts, OpenModels, open_models
 from pipelines.resources.llm.settings import NO_ENDPOINT
 from pipelines.resources.storage.open_stores import open_release_store
 
@@ -67,7 +70,7 @@ async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: Ev
     """
     async with open_run(request, home=home, progress=progress) as (run, size):
         if not run.folder.finished:
-            async with run.folder.alone(progress.notice):
+            async with run.folder.locked(progress.notice):
                 # Meanwhile another process may have finished it.
                 if not run.folder.finished:
                     for sentence in obstacles(home):
@@ -75,7 +78,8 @@ async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: Ev
                     await _check_before_first_call(run, checked=request.checked, notice=progress.notice)
                     watch = StepProgress(run.manifest, meter=run.meter, steps=size.steps, calls=size.calls, show=progress.show)
                     async with watch.display():
-                        return with_failed_question(await evaluate_and_write(replace(run, report=watch.step)), run.timelines)
+                        finished = await evaluate_and_write(replace(run, report=watch.step), notice=progress.notice)
+                        return with_failed_question(finished, run.timelines)
         return with_failed_question(read_run(run.manifest.run_id, runs=runs_folder(home)), run.timelines)
 
 
@@ -118,6 +122,8 @@ async def open_run(
     with open_models(home, mode=options.cache_mode) as models:
         run = await prepare_run(request, tasks, options, models=models, home=home)
         size = forecast_run(run.timelines, run.manifest, prices=models.prices)
+        if run.alone and not run.alone.folder.finished:
+            size += forecast_run(run.alone.timelines, run.alone.manifest, prices=models.prices)
         progress.begun(run, size)
         # The models are open as long as the run lasts.
         yield run, size
@@ -139,13 +145,12 @@ async def prepare_run(
     for role, name in asked:
         if models.embedded and not options.offline and name != models.embedded:
             raise EvaluationError(f"The embedded model does not know the model {name!r} of the {role}; {NO_ENDPOINT}.")
-    places = {await models.place.of(name) for _, name in asked}
-    places.discard("")
-    manifest = manifest_of(tasks, spec, options, models=names, places=tuple(sorted(places)))
+    places = {name: await models.place.of(name) for _, name in asked}
+    manifest = manifest_of(tasks, spec, options, models=names, places=places)
     # --again: the first attempt that is not finished.
     while options.again and RunFolder(runs_folder(home) / manifest.run_id).finished:
         options = options.model_copy(update={"attempt": options.attempt + 1})
-        manifest = manifest_of(tasks, spec, options, models=names, places=tuple(sorted(places)))
+        manifest = manifest_of(tasks, spec, options, models=names, places=places)
     run = Run(
         manifest=manifest,
         tasks=tasks,
@@ -162,7 +167,21 @@ async def prepare_run(
             await run.host("").new_memory()
         except MemoryFailed as failed:
             raise EvaluationError(str(failed)) from failed
-    return run
+    if not manifest.alone:
+        return run
+    account = RunAccount(variant=manifest.alone, budget=request.budget)
+    return with_alone(run, places=places, models=models.for_account(account))
+
+
+def with_alone(run: Run, *, places: Mapping[str, str], models: ModelPorts) -> Run:
+    """Return the run with the one that asks what is the same for every memory, whose calls `models` make and count.
+
+    `places`: what serves each model.
+    """
+    manifest = alone_manifest(run.manifest, places=places)
+    folder = RunFolder(alone_folder(run.folder.path, manifest.run_id))
+    alone = Run(manifest=manifest, tasks=run.tasks, models=models, folder=folder, items_at_once=run.items_at_once)
+    return replace(run, alone=alone)
 
 
 async def _check_before_first_call(run: Run, *, checked: bool, notice: Callable[[str], None]) -> None:
@@ -224,14 +243,18 @@ def refuse_broken(sentences: Sequence[str]) -> None:
     raise EvaluationError(f"{' '.join(ended)} Nothing was asked yet; try: amemgym memory check")
 
 
-async def evaluate_and_write(run: Run) -> FinishedRun:
-    """Do what is left of the run, and write everything of it into its folder."""
+async def evaluate_and_write(run: Run, *, notice: Callable[[str], None] = print) -> FinishedRun:
+    """Do what is left of the run, and of the one that it shares with others, and write everything into their folders.
+
+    `notice` is told where another process is waited for.
+    """
     run.folder.begin(run.manifest.shared())
+    shared = await _shared_answers(run, notice)
     if run.manifest.boundary not in ("", "service"):
         memory = run.manifest.memory
         run.folder.keep_code(code_files(memory.code, texts=memory.texts))
     try:
-        finished = await evaluate_run(run)
+        finished = await evaluate_run(run, shared)
         page = run_page(finished, page_items(run.timelines, finished.turns))
         events = events_of_run(run.timelines, finished.turns)
         run.folder.finish(finished, events=events, report=run_report(finished), page=page)
@@ -239,3 +262,14 @@ async def evaluate_and_write(run: Run) -> FinishedRun:
         await wait_for_shielded_calls()
         run.folder.close()
     return finished
+
+
+async def _shared_answers(run: Run, notice: Callable[[str], None]) -> Sequence[AnswerRow]:
+    """Return the answers of what is the same for every memory, asked now where they are not there."""
+    if run.alone is None:
+        return ()
+    alone = replace(run.alone, report=run.report, meter=run.meter)
+    async with alone.folder.locked(notice):
+        if alone.folder.finished:
+            return read_run(str(alone.folder.path), runs=alone.folder.path.parent).answers
+        return (await evaluate_and_write(alone)).answers

@@ -70,7 +70,7 @@ class RunFolder:
         self.write(f"error-{name}.txt", text.rstrip() + "\n")
 
     @asynccontextmanager
-    async def alone(self, notice: Callable[[str], None]) -> AsyncGenerator[None]:
+    async def locked(self, notice: Callable[[str], None]) -> AsyncGenerator[None]:
         """Wait until no other process works on the run, and hold it; `notice` is told that somebody is waited for.
 
         Two at once would take different times for the same answers, and write over each other's files.

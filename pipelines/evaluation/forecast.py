@@ -8,8 +8,8 @@ from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
 from assets.reporting.plurals import counted
 from assets.text.words import count_tokens
-from pipelines.evaluation.records import RunManifest
-from pipelines.evaluation.timeline.steps import OF_REASONER, Act, Ask, Converse, Forget, Timeline, Write
+from pipelines.evaluation.records import OF_BASELINES, RunManifest
+from pipelines.evaluation.timeline.steps import Act, Ask, Converse, Forget, Timeline, Write
 from pipelines.memories.registry import forgetting_calls, writing_calls
 from pipelines.resources.ledger.prices import Prices
 
@@ -62,7 +62,8 @@ class ItemSize:
 
     def volumes(self, manifest: RunManifest) -> dict[str, Usage]:
         """Return the calls by purpose. A memory is taken to give back all that it may, so that tokens are an upper limit."""
-        asked = len(self.questions)
+        asked = 0 if manifest.is_alone else len(self.questions)
+        conditions = () if manifest.alone and not manifest.is_alone else manifest.conditions
         task = INSTRUCTIONS + self.question_tokens
         probe = INSTRUCTIONS + self.probe_tokens
         interview = calls_of(len(self.probes), reading=_mean_recall(self.probes, manifest.tokens) + probe, writing=STATES)
@@ -75,9 +76,9 @@ class ItemSize:
         # Each message of the simulated user is written, and then checked against the schema.
         simulating = INSTRUCTIONS + 2 * self.schema_tokens + REPLY
         baselines = calls_of(
-            self.bounds + asked * (len(manifest.conditions) + len(manifest.arms)), reading=task, writing=CHOICE
+            self.bounds + len(self.questions) * len(conditions) + asked * len(manifest.arms), reading=task, writing=CHOICE
         )
-        if "everything" in manifest.conditions:
+        if "everything" in conditions:
             baselines += Usage(input_tokens=sum(self.questions))
         return {
             "dialogue": calls_of(len(self.replies), reading=replying, writing=REPLY),
@@ -99,7 +100,7 @@ def size_of(timeline: Timeline, manifest: RunManifest) -> ItemSize:
     replies = list[int]()
     counts = Counter[str]()
     schema_tokens = 0
-    for step in timeline.steps:
+    for step in timeline.in_run(alone=manifest.is_alone).steps:
         if isinstance(step, Write):
             perceived += step.tokens
             written += [step.tokens / max(1, len(step.events))] * len(step.events)
@@ -121,11 +122,15 @@ def size_of(timeline: Timeline, manifest: RunManifest) -> ItemSize:
             question_tokens.append(step.tokens)
             written += [ACTION] * step.calls
         elif isinstance(step, Ask):
+            # One call may ask for all of these; how many it takes depends on what is recalled.
+            together = [question for question in step.questions if question.shares_call]
             for question in step.questions:
+                if question in together[1:]:
+                    continue
                 if question.kind == "question":
                     questions += [perceived] * question.calls
                     question_tokens.append(question.tokens)
-                elif question.kind in OF_REASONER:
+                elif question.kind in OF_BASELINES:
                     counts["bounds"] += 1
                 elif question.kind == "permuted":
                     counts["controls"] += 1
@@ -137,7 +142,7 @@ def size_of(timeline: Timeline, manifest: RunManifest) -> ItemSize:
         event_tokens=sum(written) / max(1, len(written)),
         questions=questions,
         question_tokens=max(question_tokens),
-        steps=timeline.checkpoints * len(timeline.lives(manifest)),
+        steps=timeline.in_run(alone=manifest.is_alone).checkpoints * len(timeline.lives(manifest)),
         replies=replies,
         schema_tokens=schema_tokens,
         probes=probes,
@@ -161,6 +166,11 @@ class EvaluationForecast:
     sizes: Mapping[str, Usage]
     steps: int
     usd: float | None
+
+    def __add__(self, other: "EvaluationForecast") -> "EvaluationForecast":
+        sizes = {purpose: size + other.sizes[purpose] for purpose, size in self.sizes.items()}
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return EvaluationForecast(sizes, self.steps + other.steps, usd)
 
     @property
     def usage(self) -> Usage:

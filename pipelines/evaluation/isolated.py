@@ -87,22 +87,23 @@ async def wait_until_readable(memory: HostedMemory) -> None:
 
 
 async def answer_in_conditions(
-    task: ReadableTask[T],
-    subject: Recalling,
-    bare: Recalling,
-    *,
-    texts: TextsAtHand,
-    manifest: RunManifest,
+    task: ReadableTask[T], bare: Recalling, *, texts: TextsAtHand, manifest: RunManifest
 ) -> list[Answer[T]]:
-    """Return the answer from the memory first, then those in the run's other conditions, at the budgets of its curve, and in
-    its arms.
-    """
+    """Return the answers in the run's conditions without the memory."""
     contents = contents_of(facts=texts.facts, everything=texts.everything, tokens=manifest.tokens)
-    # The memory's own is the first, which callers tell apart by its place.
-    asked = [recall_and_answer(task, subject, tokens=manifest.tokens)]
+    asked = list[Awaitable[Answer[T]]]()
     for condition in manifest.conditions:
         kind = KIND_OF[condition]
         asked.append(_answer_in(task, bare, contents[condition], kind=kind, budget=manifest.tokens))
+    return await gather_or_cancel(asked)
+
+
+async def answer_from_memory(
+    task: ReadableTask[T], subject: Recalling, bare: Recalling, *, texts: TextsAtHand, manifest: RunManifest
+) -> list[Answer[T]]:
+    """Return the answer from the memory first, then those at the budgets of the run's curve, and in its arms."""
+    # The memory's own is the first, which callers tell apart by its place.
+    asked = [recall_and_answer(task, subject, tokens=manifest.tokens)]
     for tokens in manifest.curve:
         asked.append(recall_and_answer(task, subject, tokens=tokens, kind="at_budget"))
     answers = await gather_or_cancel(asked)
@@ -123,13 +124,28 @@ async def _answer_in(task: ReadableTask[T], bare: Recalling, texts: Sequence[str
 
 
 async def recall_and_answer(task: ReadableTask[T], subject: Recalling, *, tokens: int, kind: AskKind = "question") -> Answer[T]:
-    """Return the answer from what is recalled; none where that failed, as an endpoint may refuse an embedding."""
+    """Return the answer from what is recalled; none where that failed."""
+    recalled = await recall_texts(task, subject, tokens=tokens, kind=kind)
+    return (
+        recalled if isinstance(recalled, Answer) else await answer_recalled(task, subject, recalled, tokens=tokens, kind=kind)
+    )
+
+
+async def recall_texts(
+    task: ReadableTask[T], subject: Recalling, *, tokens: int, kind: AskKind
+) -> tuple[str, ...] | Answer[Any]:
+    """Return what is recalled; the answer that there is where that failed, as an endpoint may refuse an embedding."""
     try:
-        recalled = await subject.recall(task.task.query, tokens=tokens)
+        return tuple(await subject.recall(task.task.query, tokens=tokens))
     except (RequestFailed, CallLost) as failed:
         return replace(_refuse_answer(failed), kind=kind, budget=tokens)
-    answer = await answer_from(task, subject, recalled, kind=kind, budget=tokens)
-    return replace(answer, recalled=tuple(recalled))
+
+
+async def answer_recalled(
+    task: ReadableTask[T], subject: Recalling, recalled: tuple[str, ...], *, tokens: int, kind: AskKind
+) -> Answer[T]:
+    """Return the answer from recalled texts, with these."""
+    return replace(await answer_from(task, subject, recalled, kind=kind, budget=tokens), recalled=recalled)
 
 
 async def answer_from(

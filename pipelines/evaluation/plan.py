@@ -1,8 +1,9 @@
 """A run before its first call: everything that decides its results, and the name that follows from it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version as installed_version
+from types import MappingProxyType
 from typing import Any
 
 from assets.recipe.model_policy import Models
@@ -12,8 +13,9 @@ from dataset_card.release.digests import canonical_digest
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.records import RunManifest, RunSettings
+from pipelines.evaluation.records import ITSELF, RunManifest, RunSettings
 from pipelines.evaluation.run import BenchmarkTasks, DatasetInfo
+from pipelines.evaluation.timeline.steps import Ask
 from pipelines.memories.code_identity import code_files, memory_version, source_digest
 from pipelines.memories.contract import MemorySpec
 from pipelines.memories.registry import boundary_of, is_ours
@@ -44,9 +46,9 @@ def manifest_of(
     options: EvaluationOptions,
     *,
     models: dict[str, str],
-    places: tuple[str, ...] = (),
+    places: Mapping[str, str] = MappingProxyType({}),
 ) -> RunManifest:
-    """Return the run's manifest; equal plans have equal ids.
+    """Return the run's manifest; equal plans have equal ids. `places`: what serves each model.
 
     Raises EvaluationError for options or a memory that cannot be used.
     """
@@ -86,7 +88,7 @@ def manifest_of(
         "curve": sorted({*options.curve} - {tokens}),
         "conditions": tuple(conditions),
         "models": models,
-        "places": places,
+        "places": _places_of([*models.values(), *options.more_models], places),
         "prompts": prompts,
         "generator": f"{DISTRIBUTION} {installed_version(DISTRIBUTION)}",
         "extra_body": options.extra_body_of(models),
@@ -94,9 +96,55 @@ def manifest_of(
         **own,
     }
     manifest = RunManifest(run_id="unnamed", **content)
+    if _asks_alone(tasks, manifest):
+        manifest = manifest.model_copy(update={"alone": alone_manifest(manifest, places=places).run_id})
     # The memory keeps its location, by which it is reached and which no file holds.
     memory = spec.model_copy(update={"settings": settings})
     return manifest.model_copy(update={"run_id": run_id_of(manifest), "memory": memory})
+
+
+def alone_manifest(manifest: RunManifest, *, places: Mapping[str, str]) -> RunManifest:
+    """Return the manifest of the run that asks what is the same for every memory: of `manifest`, what bears on these answers.
+
+    `places`: what serves each model.
+    """
+    reasoner = manifest.models["assistant"]
+    extra_body = {role: fields for role, fields in manifest.extra_body.items() if role == "assistant"}
+    prompts = {name: mark for name, mark in manifest.prompts.items() if not name.startswith("memories/")}
+    changes: dict[str, Any] = {
+        "memory": MemorySpec(name="no memory", kind="none"),
+        "memory_version": "",
+        "memory_source": "",
+        "memory_files": (),
+        "boundary": "",
+        "models": {"assistant": reasoner},
+        "places": _places_of([reasoner], places),
+        "prompts": prompts,
+        "attempt": 0,
+        "curve": (),
+        "arms": (),
+        "more_models": (),
+        "probes": "none",
+        "settle": 0.0,
+        "extra_body": extra_body,
+        "replayed_run": "",
+        "alone": ITSELF,
+    }
+    alone = manifest.model_copy(update=changes)
+    return alone.model_copy(update={"run_id": run_id_of(alone)})
+
+
+def _asks_alone(tasks: BenchmarkTasks, manifest: RunManifest) -> bool:
+    """Return True where the run has conditions or baselines that are asked without a life of their own."""
+    for timeline in tasks.timelines(manifest):
+        for step in timeline.in_run(alone=True).steps:
+            if isinstance(step, Ask) and (manifest.conditions or not step.needs_memory):
+                return True
+    return False
+
+
+def _places_of(models: Iterable[str], places: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted({places[name] for name in models if places.get(name)}))
 
 
 def run_id_of(manifest: RunManifest) -> str:
@@ -117,6 +165,8 @@ def _refuse_options_of_others(options: EvaluationOptions, own: Mapping[str, obje
     """
     if options.recall_at and "recall_at" not in own:
         raise EvaluationError(f"recall_at is for tool dialogues, in which an agent acts; {info.name} only asks questions.")
+    if options.questions and "questions" not in own:
+        raise EvaluationError(f"questions is for AMemGym; {info.name} takes --users, which are {info.noun}s.")
     if options.native_tools and "native_tools" not in own:
         raise EvaluationError(f"native_tools is for dialogues in which an agent acts; {info.name} only asks questions.")
     if options.window and "window" not in own:

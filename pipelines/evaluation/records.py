@@ -30,6 +30,10 @@ AskKind = Literal[
     "noise",
 ]
 OF_MEMORY: tuple[AskKind, ...] = ("question", "at_budget")  # questions that were answered from the memory
+# Asked once for a release and a reasoner, in a run of their own: they are the same for every memory.
+OF_BASELINES: tuple[AskKind, ...] = ("upper_bound", "options_only")
+OF_CONDITIONS: tuple[AskKind, ...] = ("no_memory", "facts", "everything")
+ITSELF = "itself"  # where a run says which run asked its conditions, and is that run
 # In an episode: as usual there (""), once, before each action, again before a call that writes, or by a tool of the agent.
 RecallAt = Literal["", "start", "step", "write", "tool"]
 Arm = Literal["placebo", "stale", "another", "noise"]  # what stands in the memory's place, as a control
@@ -39,7 +43,7 @@ Failure = Literal["", "not_written", "not_recalled", "misread", "not_used", "und
 Stage = Literal["", "write", "read", "utilization", "undiagnosed"]
 FAILURES: tuple[Failure, ...] = get_args(Failure)[1:-1]  # the earliest loss first
 Mode = Literal["dialogue", "document", "fact", "episode"]  # what an item is
-Probes = Literal["question", "none"]
+Probes = Literal["period", "question", "none"]
 FORMAT: Literal[6] = 6  # of a run's folder
 CALL_FAILED = "call_failed"  # how the reason of an answer begins whose call the endpoint did not serve
 
@@ -88,7 +92,9 @@ class AnswerRow(Record):
     memories: tuple[str, ...] = Field(
         default=(), description="what the memory gave back, cut to the budget; of facts: what stood in its place"
     )
-    written: int = Field(default=0, description="events that had been written to the memory")
+    written: int = Field(
+        default=0, description="events that had been written to the memory; 0 in dialogues where none was asked"
+    )
     written_tokens: int = Field(default=0, description="tokens of these, where they are documents")
     length: int = Field(default=0, description="length that was wanted of all documents, in tokens; 0 where there is none")
     fact_recall: float | None = Field(
@@ -186,9 +192,15 @@ class RunSettings(Record):
     )
     seed: int = Field(default=42, ge=0, lt=2**63, description="Seed of the order of options, and of all calls.")
     attempt: int = Field(default=0, ge=0, description="Number of the repetition.")
+    questions: int | None = Field(
+        default=None,
+        ge=1,
+        description="Number of AMemGym's questions, balanced over users, periods and questions; by default all.",
+    )
     probes: Probes = Field(
-        default="question",
-        description="Whether states are probed: for each question (as in the reference code), or not at all.",
+        default="period",
+        description="How states are probed: all of a user's in one call each period, for each question (as in the reference "
+        "code), or none.",
     )
     baselines: bool = Field(default=True, description="Ask the paper's baselines too.")
     wording: Wording = Field(
@@ -241,8 +253,10 @@ class RunManifest(RunSettings):
 
     `users`: ids of those whom intervals are over, which `noun` names. `memory_version`: the packages that bring the memory;
     `memory_source`: a digest of its code; `memory_files`: what that is of, where it is in a file; `boundary`: what keeps that
-    code in, "" for code of ours. `places`: what served the models; none for the embedded model, whose name says what it is. Of
-    its settings, `tokens` and `window` are those of the benchmark where none were given, and `extra_body` has no `all`.
+    code in, "" for code of ours. `places`: what served the models; none for the embedded model, whose name says what it is.
+    `alone`: the id of the run that asked the conditions without the memory and the baselines, `ITSELF` in that run, "" where
+    there are none. Of its settings, `tokens` and `window` are those of the benchmark where none were given, and `extra_body`
+    has no `all`.
     """
 
     format: Literal[6] = FORMAT
@@ -267,6 +281,7 @@ class RunManifest(RunSettings):
     rounds_initial: int = 0
     rounds_update: int = 0
     replayed_run: str = ""
+    alone: str = ""
 
     @property
     def variant(self) -> str:
@@ -282,6 +297,11 @@ class RunManifest(RunSettings):
         """Return the role's model, with the fields that are added to its requests."""
         added = self.extra_body.get(role)
         return f"{self.models[role]} with {json.dumps(added)}" if added else self.models[role]
+
+    @property
+    def is_alone(self) -> bool:
+        """Return True for a run that asks without a memory what is the same for every memory."""
+        return self.alone == ITSELF
 
     @property
     def is_off_policy(self) -> bool:

@@ -1,6 +1,7 @@
 """A run on any benchmark: every item at once, each in its own steps. A memory that fails ends its item alone; steps stay."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -93,9 +94,10 @@ class ReplayableTasks(BenchmarkTasks, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Run(EvaluationContext):
-    """A run with the data that it is about."""
+    """A run with the data that it is about. `alone`: the run that asks what is the same for every memory; None: nothing is."""
 
     tasks: BenchmarkTasks
+    alone: "Run | None" = None
 
     @cached_property
     def timelines(self) -> Sequence[Timeline]:
@@ -111,8 +113,14 @@ class PlayedItem:
     error: ErrorRow | None
 
 
-async def evaluate_run(run: Run) -> FinishedRun:
-    """Do what is left to do of the run, score it, and leave it scored. Items that the memory fails are error rows."""
+async def evaluate_run(run: Run, shared: Sequence[AnswerRow] = ()) -> FinishedRun:
+    """Do what is left to do of the run, score it, and leave it scored. Items that the memory fails are error rows.
+
+    `shared`: the rows of what is the same for every memory.
+    """
+    shared_rows = defaultdict[tuple[str, int], list[AnswerRow]](list)
+    for row in shared:
+        shared_rows[row.user_id, row.length].append(row)
     answers = list[AnswerRow]()
     turns = list[DialogueTurn]()
     seconds = list[list[float | None]]()
@@ -121,7 +129,7 @@ async def evaluate_run(run: Run) -> FinishedRun:
     errors = list[ErrorRow]()
     for item in await play_items(run, run.timelines):
         own = item.rows
-        answers += own.answers
+        answers += [*own.answers, *shared_rows[item.timeline.cluster, item.timeline.length]]
         turns += own.turns
         seconds.append(own.seconds)
         usage += own.usage
@@ -153,7 +161,7 @@ async def _evaluate_item(
     """Play one item's timeline into its rows. Return a row for what ended the item; any other error ends the run."""
     async with slots:
         for life in timeline.lives(context.manifest):
-            play = Play(context, timeline, life, timeline.item_id)
+            play = Play(context, timeline.in_run(alone=context.manifest.is_alone), life, timeline.item_id)
             try:
                 await play.play(rows)
             except ENDS_ITEM as error:

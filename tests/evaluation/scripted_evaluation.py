@@ -15,7 +15,7 @@ from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequ
 from dataset_card.amemgym.reference.settings import DataSettings
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
-from pipelines.evaluation.command import evaluate_and_write
+from pipelines.evaluation.command import evaluate_and_write, with_alone
 from pipelines.evaluation.folder import FinishedRun, RunFolder
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import manifest_of
@@ -179,12 +179,9 @@ def run_of(
     """A run in the folder; options by keyword."""
     data, options = data or tasks(), EvaluationOptions(seed=7, **changes)
     manifest = manifest_of(data, spec, options, models={role: MODELS[role] for role in data.info.roles})
-    return Run(
-        manifest=manifest,
-        tasks=data,
-        models=ModelPorts(chat=model, embeddings=LetterVectors(), prices=PRICES, at_once=64),
-        folder=RunFolder(folder / manifest.run_id),
-    )
+    models = ModelPorts(chat=model, embeddings=LetterVectors(), prices=PRICES, at_once=64)
+    made = Run(manifest=manifest, tasks=data, models=models, folder=RunFolder(folder / manifest.run_id))
+    return with_alone(made, places={}, models=models) if manifest.alone else made
 
 
 def finish(work: Run) -> FinishedRun:

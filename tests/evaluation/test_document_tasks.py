@@ -146,20 +146,22 @@ def test_documents_arrive_by_turn_and_the_question_is_never_written(tmp_path: Pa
 def test_a_run_goes_on_after_the_tasks_that_are_done(tmp_path: Path) -> None:
     data = documents("one", "two")
     with pytest.raises(EndpointError, match="gone"):
-        finish(replace(work(tmp_path, "full-history", data=data, model=Counting(calls_left=5)), items_at_once=1))
+        finish(replace(work(tmp_path, "full-history", data=data, model=Counting(calls_left=8)), items_at_once=1))
     model = Counting()
     finished = finish(work(tmp_path, "full-history", data=data, model=model))
-    assert len(model.asked) == 5  # of the second task alone: memory, none, facts, everything, and what is asked of the first
+    assert len(model.asked) == 2  # of the second task alone: its own question, and that of the first
     assert finished.results == evaluated(tmp_path / "at once", "full-history", data=data).results
 
 
 def test_the_forecast_is_what_the_run_asks(tmp_path: Path) -> None:
     model = Counting()
     run = work(tmp_path, "full-history", data=documents("one", "two"), model=model, curve=(300,))
+    assert run.alone is not None
     size = forecast_run(run.timelines, run.manifest, prices=PRICES)
+    size += forecast_run(run.timelines, run.alone.manifest, prices=PRICES)
     finish(run)
     assert size.calls == len(model.asked) == 12
-    assert size.steps == 2
+    assert size.steps == 4
 
 
 def test_a_memory_that_fails_costs_its_task_which_counts_as_wrong(tmp_path: Path) -> None:

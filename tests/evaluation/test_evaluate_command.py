@@ -163,7 +163,7 @@ def test_a_problem_is_one_sentence_before_the_first_call(data: Path, arguments: 
 def test_a_disk_that_is_nearly_full_is_refused_before_the_first_call(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(home, "LEAST_FREE", 10**18)
     with pytest.raises(EvaluationError, match=r"has \d+ MB left, and a run needs"):
-        output_of("evaluate", data, "--memory", "bm25", "--seed", 77)
+        output_of("evaluate", data, "--memory", "bm25", "--set", "seed=77")
 
 
 def test_a_model_that_needs_a_key_is_not_looked_for_in_the_recipe_where_none_is_set(data: Path) -> None:

@@ -144,13 +144,13 @@ class BreakingOff(EmbeddedModel):
 def test_a_life_that_broke_off_goes_on_after_the_moment_that_it_had_reached(tmp_path: Path) -> None:
     spec = MemorySpec(name="bm25", kind="bm25")
     model = BreakingOff(1000)
-    whole = finish(run_of(tmp_path / "whole", model, data=tasks(), spec=spec))
+    whole = finish(run_of(tmp_path / "whole", model, data=tasks(), spec=spec, conditions=()))
     # The request to forget takes a call of the memory's own; what is asked at once takes the next two.
-    broken = run_of(tmp_path / "broken", BreakingOff(3), data=tasks(), spec=spec)
+    broken = run_of(tmp_path / "broken", BreakingOff(3), data=tasks(), spec=spec, conditions=())
     with pytest.raises(EndpointError, match="gone"):
         finish(broken)
     broken.folder.close()
     again = BreakingOff(1000)
-    finished = finish(run_of(tmp_path / "broken", again, data=tasks(), spec=spec))
+    finished = finish(run_of(tmp_path / "broken", again, data=tasks(), spec=spec, conditions=()))
     assert len(again.asked) == len(model.asked) - 2
     assert finished.results == whole.results

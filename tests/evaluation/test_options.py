@@ -74,7 +74,7 @@ def test_a_cap_that_is_no_number_above_zero_is_refused_alike(limit: str) -> None
 
 
 def test_a_flag_of_zero_is_given_and_no_conditions_are_none() -> None:
-    assert shown("--seed", 0).seed == 0
+    assert shown("--set", "seed=0").seed == 0
     assert shown("--conditions", "").conditions == ()
     assert shown("--set", "curve=500,1000", "--set", "arms=placebo").curve == (500, 1000)
 
@@ -84,7 +84,7 @@ def test_a_flag_of_zero_is_given_and_no_conditions_are_none() -> None:
     [
         ({"tokenz": 5}, "--set has 'tokenz', which is no option of an evaluation; these are: tokens, "),
         ({"tokens": 0}, "--set: tokens has to be 1 or more"),
-        ({"probes": "all"}, "--set: probes has to be 'question' or 'none'"),
+        ({"probes": "all"}, "--set: probes has to be 'period', 'question' or 'none'"),
     ],
 )
 def test_what_cannot_be_an_option_is_one_sentence_that_names_its_source(fields: dict[str, object], sentence: str) -> None:

@@ -33,8 +33,12 @@ def test_whatever_decides_the_results_tells_runs_apart() -> None:
         manifest(conditions=()),
         manifest(probes="none"),
         manifest(wording="paper"),
-        manifest_of(tasks(), FULL, EvaluationOptions(), models=MODELS, places=("http://one.example/v1",)),
-        manifest_of(tasks(), FULL, EvaluationOptions(), models=MODELS, places=("http://two.example/v1",)),
+        manifest_of(
+            tasks(), FULL, EvaluationOptions(), models=MODELS, places=dict.fromkeys(MODELS.values(), "http://one.example/v1")
+        ),
+        manifest_of(
+            tasks(), FULL, EvaluationOptions(), models=MODELS, places=dict.fromkeys(MODELS.values(), "http://two.example/v1")
+        ),
     ]
 
     assert len({plan.run_id for plan in plans}) == len(plans)
@@ -62,7 +66,7 @@ def test_what_cannot_be_asked_is_one_sentence(options: dict[str, Any], sentence:
 
 
 def test_only_scores_in_the_papers_form_and_with_its_models_may_stand_beside_its_tables() -> None:
-    assert "may stand beside" in beside_the_paper(manifest(wording="paper", models=PAPER))
+    assert "may stand beside" in beside_the_paper(manifest(wording="paper", probes="question", models=PAPER))
     assert "other models play" in beside_the_paper(manifest(wording="paper"))
     assert "paper's form" in beside_the_paper(manifest(models=PAPER))
     assert "the dialogues are another's" in beside_the_paper(manifest(wording="paper", models=PAPER, replay="x"))

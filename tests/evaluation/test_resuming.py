@@ -42,7 +42,7 @@ def test_a_run_that_broke_off_goes_on_without_asking_anything_twice(tmp_path: Pa
 
 
 def test_a_damaged_step_is_told_and_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    whole, broken = run_of(tmp_path / "whole", HonestModel()), run_of(tmp_path / "broken", HonestModel(calls_left=15))
+    whole, broken = run_of(tmp_path / "whole", HonestModel()), run_of(tmp_path / "broken", HonestModel(calls_left=65))
     finish(whole)
     with pytest.raises(EndpointError):
         finish(broken)

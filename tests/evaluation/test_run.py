@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest, RequestFailed
+from pipelines.evaluation.folder import read_run
 from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.report.contents import isolated_rows, run_contents
 from pipelines.evaluation.report.markdown import run_report, section_text, table_text
@@ -78,12 +79,14 @@ def test_without_room_for_the_past_everything_wrong_was_never_written(tmp_path: 
     assert metrics["state_recall"].value == 0
 
 
-@pytest.mark.parametrize("probes", ["question", "none"])
+@pytest.mark.parametrize("probes", ["period", "question", "none"])
 def test_the_forecast_is_what_the_run_asks(tmp_path: Path, probes: str) -> None:
     model = HonestModel()
     work = run_of(tmp_path, model, probes=probes, curve=(100, 200))
     finish(work)
     size = forecast_run(work.timelines, work.manifest, prices=PRICES)
+    assert work.alone is not None
+    size += forecast_run(work.timelines, work.alone.manifest, prices=PRICES)
     asked = Counter(request.labels.stage.removeprefix("evaluation ") for request in model.requests)
 
     assert {purpose: one.calls for purpose, one in size.sizes.items() if one.calls} == dict(asked)
@@ -192,9 +195,8 @@ class TalksAfterAFailure(HonestModel):
             raise
 
 
-@pytest.mark.parametrize("prompt", ["evaluation_tell_states", "evaluation_choose_with_state"], ids=["interview", "baseline"])
-def test_no_later_period_is_lived_after_a_question_beside_it_has_failed(tmp_path: Path, prompt: str) -> None:
-    model = TalksAfterAFailure({prompt: fail})
+def test_no_later_period_is_lived_after_a_question_beside_it_has_failed(tmp_path: Path) -> None:
+    model = TalksAfterAFailure({"evaluation_tell_states": fail})
     work = run_of(tmp_path, model, data=tasks("ada"))
     work.folder.begin(work.manifest)
 
@@ -219,9 +221,12 @@ def test_the_time_told_is_the_episodes_and_each_session_opens_with_its_query(tmp
 
 def test_spending_tells_what_dialogues_questions_and_the_simulated_user_took(tmp_path: Path) -> None:
     model = HonestModel()
-    spending = finish(run_of(tmp_path, model)).results.spending
+    work = run_of(tmp_path, model)
+    spending = finish(work).results.spending
+    assert work.alone is not None
+    shared = read_run(work.manifest.alone, runs=work.alone.folder.path.parent).results.spending
 
-    assert sum(used.calls for used in spending.values()) == len(model.requests)
+    assert sum(used.calls for used in (*spending.values(), *shared.values())) == len(model.requests)
     assert spending["dialogue"].calls == len(model.asked("chat"))
     # The price list knows the assistant's model (10 tokens read and 2 written a call), and not the simulated user's.
     assert spending["dialogue"].usd == pytest.approx(spending["dialogue"].calls * 14e-6)

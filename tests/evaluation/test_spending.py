@@ -216,7 +216,7 @@ def test_latency_tells_how_many_answers_were_measured() -> None:
 def accounted(folder: Path, model: HonestModel, budget: Budget) -> FinishedRun:
     """A run whose calls go through cache, budget and ledger."""
     calls, ledger = open_replies(folder / "calls.sqlite"), Ledger(folder / "ledger.sqlite")
-    work = run_of(folder, model)
+    work = run_of(folder, model, conditions=(), baselines=False)
     account = RunAccount(variant=work.manifest.run_id, budget=budget)
     one_by_one = EndpointSettings(max_in_flight=1)
     chat = ModelStack(Paid(model), one_by_one, calls, ledger, PRICES)

@@ -12,6 +12,7 @@ from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.reasoning import Answer, ReadableTask
 from pipelines.evaluation.records import AnswerRow, AskKind, RunManifest
 from pipelines.evaluation.run import DatasetInfo
+from pipelines.evaluation.timeline.perceived import events_of_run
 from pipelines.evaluation.timeline.steps import Ask, AskedQuestion, Perceived, Settle, Timeline, Write
 from pipelines.evaluation.verifying.graded import GradedQuestions
 from pipelines.memories.contract import MemoryEvent, MemorySpec, Task
@@ -116,7 +117,7 @@ def test_size_events_and_calls_follow_from_the_steps(tmp_path: Path) -> None:
     size = forecast_run(timelines, run.manifest, prices=PRICES)
     assert size.calls == len(model.requests) == 4
     assert size.steps == 2
-    assert [event.text for event in timelines[0].events(())] == ["heron", "otter"]
+    assert [event.text for event in events_of_run(timelines, ())] == ["heron", "otter"]
 
 
 def test_what_was_asked_before_a_memory_failed_stays_and_the_sentence_names_the_step(tmp_path: Path) -> None:

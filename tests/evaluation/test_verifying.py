@@ -21,7 +21,7 @@ from pipelines.evaluation.records import AnswerRow, DialogueTurn
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import page_items, run_page
 from pipelines.evaluation.spending import ItemUsage, StepUsage
-from pipelines.evaluation.timeline.steps import events_of_run
+from pipelines.evaluation.timeline.perceived import events_of_run
 from pipelines.evaluation.verifying.again import ask_again
 from pipelines.evaluation.verifying.verdict import Verification, read_judged_run, verify_run
 from pipelines.experiments.scoring.board_tables import leaderboard_table
@@ -171,6 +171,12 @@ EDITS: dict[str, tuple[Edit, str]] = {
 }
 
 
+def copy_run(original: Path, to: Path) -> Path:
+    """Copy the run with the one that asked its baselines and conditions, and return its folder."""
+    shutil.copytree(original.parent / "alone", to / "alone")
+    return Path(shutil.copytree(original, to / original.name))
+
+
 def verdict_on(folder: Path) -> Verification:
     return verify_run(read_run(str(folder), runs=folder.parent), folder, users_in_pairs(1))
 
@@ -186,18 +192,18 @@ def test_whatever_is_edited_in_a_finished_run_fails_or_is_marked(
     run = read_run(str(original), runs=original.parent)
     missed = dict[str, object]()
     for name, (edit, words) in EDITS.items():
-        folder = Path(shutil.copytree(original, tmp_path / name / original.name))
+        folder = copy_run(original, tmp_path / name)
         edit(folder, run)
         found = verdict_on(folder)
         if not any(words in sentence for sentence in (*found.problems, *found.unverified)):
             missed[name] = found
     assert missed == {}
-    whole = verdict_on(Path(shutil.copytree(original, tmp_path / "whole" / original.name)))
+    whole = verdict_on(copy_run(original, tmp_path / "whole"))
     assert (whole.problems, whole.unverified) == ((), ())
 
 
 def test_a_run_that_nobody_verified_is_marked_on_the_board_until_somebody_does(original: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(original, tmp_path / original.name))
+    folder = copy_run(original, tmp_path)
     unverified = leaderboard_table([read_judged_run(str(folder), runs=tmp_path)])
     assert "KnowsTheKeys (unverified)" in unverified
     assert f"Not verified of {original.name}: nobody has graded its replies again" in unverified

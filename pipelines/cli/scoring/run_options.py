@@ -14,7 +14,7 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.options import EvaluationOptions, read_options, read_run_file
 
 # With a flag of their own; the others are for --config and --set.
-FLAGS = ("model", "tokens", "users", "conditions", "seed", "again", "offline", "max_cost")
+FLAGS = ("model", "tokens", "users", "questions", "conditions", "again", "offline", "max_cost")
 CONFIG = typer.Option(help="YAML file with options of the evaluation, as in: tokens: 4000.")
 SET = typer.Option(
     "--set",

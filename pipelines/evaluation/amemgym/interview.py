@@ -1,6 +1,6 @@
 """What AMemGym asks: all questions and states after every period, and the paper's baselines (section 3.3)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,10 +10,11 @@ from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
 from assets.text.words import count_tokens
 from pipelines.evaluation.amemgym.questions import choice_question, ordered_options, states_question
+from pipelines.evaluation.amemgym.sample import Places
 from pipelines.evaluation.arms import TextsAtHand
 from pipelines.evaluation.metrics.evidence import Evidence
 from pipelines.evaluation.reasoning import Answer, ReadableTask
-from pipelines.evaluation.records import OF_MEMORY, AnswerRow, AskKind, RunManifest, Status
+from pipelines.evaluation.records import OF_CONDITIONS, OF_MEMORY, AnswerRow, AskKind, RunManifest, Status
 from pipelines.evaluation.timeline.steps import AskedQuestion, Json, Perceived
 from pipelines.memories.contract import MemoryEvent, lines_of
 
@@ -73,7 +74,7 @@ class InterviewQuestion(AskedQuestion):
             required=len(names),
             age=period - oldest,
             asked=self.readable.task.text,
-            written=len(seen.events),
+            written=0 if given.kind in OF_CONDITIONS else len(seen.events),
             **evidence,
             **given.columns,
         )
@@ -110,8 +111,11 @@ class InterviewQuestion(AskedQuestion):
 
 @dataclass(frozen=True)
 class BaselineQuestion(InterviewQuestion):
-    """A question to the reasoner alone, once for all periods: its options, or the true state in which `golden` is right."""
+    """A question to the reasoner alone, once for all of these periods: its options, or the true state in which `golden` is
+    right.
+    """
 
+    periods: Sequence[int] = ()
     golden: str = ""
 
     @cached_property
@@ -130,20 +134,21 @@ class BaselineQuestion(InterviewQuestion):
 
     def rows(self, given: Answer[str], seen: Perceived) -> list[AnswerRow]:
         rows = list[AnswerRow]()
-        for period, golden in enumerate(self.question.golden):
-            if self.golden in ("", golden):
+        for period in self.periods:
+            if self.golden in ("", self.question.golden[period]):
                 rows.append(self.row(given, seen, period=period))
         return rows
 
 
 @dataclass(frozen=True)
 class StateProbe(AskedQuestion):
-    """The variables that a question needs, asked for together."""
+    """The variables that a question needs, asked for together. `with_names`: those that are asked for in the same call."""
 
     episode: Episode
     question: EpisodeQuestion
     period: int
     manifest: RunManifest
+    with_names: tuple[str, ...] = ()
     kind: AskKind = "state"
 
     @property
@@ -154,10 +159,27 @@ class StateProbe(AskedQuestion):
     def tokens(self) -> int:
         return count_tokens(str(self.episode.state_schema.choices))
 
+    @property
+    def shares_call(self) -> bool:
+        return self.manifest.probes == "period"
+
+    def in_one_call(self, others: Sequence[AskedQuestion]) -> "StateProbe":
+        names = set(self.question.required_info)
+        for other in others:
+            assert isinstance(other, StateProbe)
+            names.update(other.question.required_info)
+        return self._with(names)
+
+    def _with(self, names: Collection[str]) -> "StateProbe":
+        """Return the same with these names in the call: the question's own in its order, more in that of the schema."""
+        if len(names) == len(set(self.question.required_info)):
+            return self
+        return replace(self, with_names=tuple(name for name in self.episode.state_schema.choices if name in names))
+
     @cached_property
     def choices(self) -> Mapping[str, Sequence[str]]:
         choices = dict[str, Sequence[str]]()
-        for name in self.question.required_info:
+        for name in self.with_names or self.question.required_info:
             choices[name] = self.episode.state_schema.choices[name]
             if self.manifest.wording == "own":
                 order = SeededRandom(self.manifest.seed, "state", self.episode.user_id, self.period, name)
@@ -171,7 +193,7 @@ class StateProbe(AskedQuestion):
         values = given.value or {}
         right = self.episode.periods[self.period].state
         rows = list[AnswerRow]()
-        for name, offered in self.choices.items():
+        for name in dict.fromkeys(self.question.required_info):
             # What was wrong with the reply as a whole is not the reason of a value that could be read.
             answer = replace(given, problem="") if name in values else given
             row = AnswerRow(
@@ -181,16 +203,21 @@ class StateProbe(AskedQuestion):
                 expected=right[name],
                 given=values.get(name, ""),
                 status=status_of(values.get(name), right[name]),
-                options=len(offered),
+                options=len(self.choices[name]),
                 shown=0,
                 required=1,
                 age=self.period - last_update_period(self.episode, name, period=self.period),
                 asked=self.readable.task.text,
-                probe=self.question.question_id,
+                probe=self.item,
                 **answer.columns,
             )
             rows.append(row)
         return rows
+
+    def grade(self, row: AnswerRow, seen: Perceived) -> AnswerRow:
+        names = [name for name in self.episode.state_schema.choices if f'"{name}":' in row.asked]
+        asked = self._with(names) if self.shares_call and row.asked else self
+        return super(StateProbe, asked).grade(row, seen)
 
     def value_of(self, row: AnswerRow) -> dict[str, str]:
         values: dict[str, str] = super().value_of(row) or {}
@@ -205,35 +232,42 @@ def interview_options(episode: Episode, question: EpisodeQuestion, *, period: in
 
 
 def interview(
-    episode: Episode, period: int, *, manifest: RunManifest, other: Episode | None, asks_other: bool
+    episode: Episode, period: int, *, manifest: RunManifest, other: Episode | None, places: Places, of_other: Places
 ) -> list[AskedQuestion]:
-    """Return all that is asked at the end of a period: every question, the states, and another user's as a control."""
+    """Return all that is asked at the end of a period: the user's questions in these places, all states, and another user's
+    questions as a control.
+    """
     asked: list[AskedQuestion] = []
     for question in episode.questions:
-        asked.append(InterviewQuestion(episode, question, period, manifest, other))
+        if (period, question.question_id) in places:
+            asked.append(InterviewQuestion(episode, question, period, manifest, other))
     if manifest.is_probed:
         asked += [StateProbe(episode, question, period, manifest) for question in episode.questions]
-    if other and asks_other:
-        asked += control_questions(episode, other, manifest=manifest)
+    if other:
+        asked += control_questions(episode, other, manifest=manifest, places=of_other)
     return asked
 
 
-def control_questions(own: Episode, stranger: Episode, *, manifest: RunManifest) -> Iterator[InterviewQuestion]:
-    """Yield the other user's questions after the last period, without those that have the same values for both users."""
+def control_questions(own: Episode, stranger: Episode, *, manifest: RunManifest, places: Places) -> Iterator[InterviewQuestion]:
+    """Yield the other user's questions in these places after the last period, without those that have the same values for both
+    users.
+    """
     period = len(stranger.periods) - 1
     state = own.periods[-1].state
     for question in stranger.questions:
         values = {name: stranger.periods[-1].state[name] for name in question.required_info}
-        if any(state.get(name) != value for name, value in values.items()):
+        if (period, question.question_id) in places and any(state.get(name) != value for name, value in values.items()):
             yield InterviewQuestion(stranger, question, period, manifest, kind="permuted")
 
 
-def baseline_questions(episode: Episode, *, manifest: RunManifest) -> Iterator[BaselineQuestion]:
-    """Yield the upper bound (true state given) for each right option, and the options alone."""
+def baseline_questions(episode: Episode, *, manifest: RunManifest, places: Places) -> Iterator[BaselineQuestion]:
+    """Yield the upper bound (true state given) of each option that is right in these places, and the options alone."""
     for question in episode.questions:
-        for golden in dict.fromkeys(question.golden):
-            yield BaselineQuestion(episode, question, 0, manifest, kind="upper_bound", golden=golden)
-        yield BaselineQuestion(episode, question, 0, manifest, kind="options_only")
+        periods = sorted(period for period, item in places if item == question.question_id)
+        for golden in dict.fromkeys(question.golden[period] for period in periods):
+            yield BaselineQuestion(episode, question, 0, manifest, kind="upper_bound", periods=periods, golden=golden)
+        if periods:
+            yield BaselineQuestion(episode, question, 0, manifest, kind="options_only", periods=periods)
 
 
 def _stale_events(episode: Episode, question: EpisodeQuestion, *, period: int) -> list[MemoryEvent]:

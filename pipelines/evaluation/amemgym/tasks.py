@@ -18,6 +18,7 @@ from pipelines.evaluation.amemgym.diagnosis import diagnose
 from pipelines.evaluation.amemgym.dialogue import SimulatedUser, hold_sessions
 from pipelines.evaluation.amemgym.failed_question import show_failure
 from pipelines.evaluation.amemgym.interview import baseline_questions, interview
+from pipelines.evaluation.amemgym.sample import Places, places_asked
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import FOLLOW_UP, REPLY
 from pipelines.evaluation.metrics.control import asks_control
@@ -28,6 +29,7 @@ from pipelines.evaluation.sources import open_tasks
 from pipelines.evaluation.timeline.context import EvaluationContext
 from pipelines.evaluation.timeline.steps import Ask, Converse, Json, Step, Timeline
 from pipelines.evaluation.timeline.subjects import Subject, observe_sessions
+from pipelines.memories.contract import MemoryEvent
 
 MOST_TOKENS = 100_000  # of recalled text: what leaves the reasoner room for a task
 
@@ -97,6 +99,7 @@ class AMemGymTasks:
             "rounds_initial": self.dataset.settings.num_rounds_initial,
             "rounds_update": self.dataset.settings.num_rounds_update,
             "replayed_run": options.replayed_run,
+            "questions": options.questions,
             "probes": options.probes,
             "baselines": options.baselines,
             "wording": options.wording,
@@ -104,20 +107,26 @@ class AMemGymTasks:
         }
 
     def timelines(self, manifest: RunManifest) -> list[Timeline]:
-        return [self.timeline(episode, manifest) for episode in self.dataset.episodes]
+        places = places_asked(self.dataset.episodes, manifest.questions, seed=manifest.seed)
+        return [self.timeline(episode, manifest, places) for episode in self.dataset.episodes]
 
-    def timeline(self, episode: Episode, manifest: RunManifest) -> Timeline:
-        """Return one user's periods: each is lived, and a copy is asked beside the next one."""
+    def timeline(self, episode: Episode, manifest: RunManifest, places: Mapping[str, Places]) -> Timeline:
+        """Return one user's periods: each is lived, and a copy is asked beside the next one.
+
+        `places`: what is asked of each user.
+        """
+        own = places[episode.user_id]
         steps = list[Step]()
         if manifest.baselines:
-            questions = tuple(baseline_questions(episode, manifest=manifest))
+            questions = tuple(baseline_questions(episode, manifest=manifest, places=own))
             steps.append(Ask("baselines", "the baselines", questions, of_copy=True))
         other = self._stranger_of(episode)
+        of_other = places[other.user_id] if other else own
         last = len(episode.periods) - 1
         for period in range(len(episode.periods)):
             steps.append(LivedPeriod(period, episode, self.dataset.settings, self.recorded))
-            asks_other = period == last and asks_control(manifest)
-            questions = interview(episode, period, manifest=manifest, other=other, asks_other=asks_other)
+            controlled: Places = of_other if period == last and asks_control(manifest) else frozenset()
+            questions = interview(episode, period, manifest=manifest, other=other, places=own, of_other=controlled)
             steps.append(Ask(f"{period}/asked", f"period {period}", questions, of_copy=True))
         found = Timeline(
             episode.user_id, episode.user_id, steps, episode.user_profile.name, show_failure=partial(show_failure, episode)
@@ -152,6 +161,11 @@ class LivedPeriod(Converse):
             opening = count_tokens(session.query)
             tokens += [opening + REPLY, *[FOLLOW_UP + REPLY] * (self.settings.rounds(self.period) - 1)]
         return tokens
+
+    @property
+    def openings(self) -> list[MemoryEvent]:
+        sessions = self.episode.periods[self.period].sessions
+        return [MemoryEvent(session.query, "user", session.session_time) for session in sessions]
 
     @property
     def simulated_messages(self) -> int:

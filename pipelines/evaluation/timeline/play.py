@@ -9,17 +9,27 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from itertools import chain
+from typing import Any, TypeVar
 
 from assets.llm.ports import RequestFailed
+from assets.llm.usage import Usage
 from assets.records.base import ItemFailed
-from pipelines.evaluation.isolated import ReasonerWithMemory, Recalling, answer_from, answer_in_conditions, recall_and_answer
-from pipelines.evaluation.reasoning import end_tasks, gather_or_cancel
-from pipelines.evaluation.records import AnswerRow, AnswersStep, DialogueStep, DialogueTurn
+from pipelines.evaluation.isolated import (
+    ReasonerWithMemory,
+    Recalling,
+    answer_from,
+    answer_from_memory,
+    answer_in_conditions,
+    answer_recalled,
+    recall_and_answer,
+    recall_texts,
+)
+from pipelines.evaluation.reasoning import Answer, end_tasks, gather_or_cancel
+from pipelines.evaluation.records import OF_BASELINES, AnswerRow, AnswersStep, DialogueStep, DialogueTurn
 from pipelines.evaluation.spending import Checkpoint, StepUsage, count_usage
 from pipelines.evaluation.timeline.context import EvaluationContext
 from pipelines.evaluation.timeline.steps import (
-    OF_REASONER,
     Act,
     Ask,
     AskedQuestion,
@@ -173,7 +183,7 @@ class Play:
     async def begin_ask(self, step: Ask) -> asyncio.Task[AnswersStep]:
         """Begin to ask: a copy as it is now, or the subject itself, which nothing else may happen to until it is done."""
         seen = Perceived(tuple(self.seen))
-        if not step.needs_memory:
+        if self.context.manifest.is_alone or not step.needs_memory:
             ask = partial(self._ask, step, seen, None)
             return asyncio.create_task(self.context.step(self._key(step.key), AnswersStep, ask))
         if step.of_copy:
@@ -264,7 +274,11 @@ class Play:
         """Ask all questions at the same time, because recalling changes nothing."""
         if isinstance(subject, MemorySubject):
             subject = replace(subject, waits=False)
-        parts = await gather_or_cancel(self._ask_question(question, seen, subject) for question in step.questions)
+        together = [question for question in step.questions if question.shares_call]
+        work = [self._ask_question(question, seen, subject) for question in step.questions if not question.shares_call]
+        if subject is not None:
+            work.append(self._ask_together(together, seen, subject))
+        parts = await gather_or_cancel(work)
         answers = list[AnswerRow]()
         seconds = list[float | None]()
         for part in parts:
@@ -278,12 +292,15 @@ class Play:
         bare = question.asked_of(self.context, self.context.bare(self.timeline.cluster))
         task = question.readable
         seconds: tuple[float | None, ...] = ()
-        if subject is None or question.kind in OF_REASONER:
+        if question.kind in OF_BASELINES:
             answers = [await answer_from(task, bare, (), kind=question.kind)]
+        elif subject is None:
+            texts = question.texts(seen, seed=manifest.seed)
+            answers = await answer_in_conditions(task, bare, texts=texts, manifest=manifest)
         elif question.kind == "question":
             asked = question.asked_of(self.context, subject)
             texts = question.texts(seen, seed=manifest.seed)
-            answers = await answer_in_conditions(task, asked, bare, texts=texts, manifest=manifest)
+            answers = await answer_from_memory(task, asked, bare, texts=texts, manifest=manifest)
             seconds = (answers[0].seconds,)
         else:
             asked = question.asked_of(self.context, subject)
@@ -292,6 +309,31 @@ class Play:
         for answer in answers:
             rows += question.rows(answer, seen)
         return AnswersStep(answers=tuple(rows), seconds=seconds)
+
+    async def _ask_together(self, questions: Sequence[AskedQuestion], seen: Perceived, subject: Subject) -> AnswersStep:
+        """Ask questions for which the same was recalled in one call: the first one's rows have its usage."""
+        tokens = self.context.manifest.tokens
+        recalls = [recall_texts(question.readable, subject, tokens=tokens, kind=question.kind) for question in questions]
+        groups = dict[tuple[str, ...] | Answer[Any], list[AskedQuestion]]()
+        for question, recalled in zip(questions, await gather_or_cancel(recalls), strict=True):
+            groups.setdefault(recalled, []).append(question)
+        work = [self._ask_group(group, recalled, seen, subject) for recalled, group in groups.items()]
+        rows = chain.from_iterable(await gather_or_cancel(work))
+        return AnswersStep(answers=tuple(rows))
+
+    async def _ask_group(
+        self, group: Sequence[AskedQuestion], recalled: tuple[str, ...] | Answer[Any], seen: Perceived, subject: Subject
+    ) -> list[AnswerRow]:
+        asked = [question.in_one_call(group) for question in group]
+        answer = recalled
+        if not isinstance(answer, Answer):
+            task, kind = asked[0].readable, asked[0].kind
+            answer = await answer_recalled(task, subject, answer, tokens=self.context.manifest.tokens, kind=kind)
+        rows = list[AnswerRow]()
+        for question in asked:
+            rows += question.rows(answer, seen)
+            answer = replace(answer, usage=Usage())
+        return rows
 
 
 async def _under(subject: Subject, policy: str | None) -> Subject:

@@ -5,7 +5,7 @@ What was never asked, what is right, what was perceived, how large an item is an
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,15 +15,13 @@ from pipelines.evaluation.arms import TextsAtHand
 from pipelines.evaluation.isolated import KIND_OF, ReasonerWithMemory, Recalling
 from pipelines.evaluation.metrics.evidence import PerceivedTexts
 from pipelines.evaluation.reasoning import Answer, ReadableTask, value_in_reply
-from pipelines.evaluation.records import AnswerRow, AskKind, DialogueTurn, EventRow, RunManifest
+from pipelines.evaluation.records import OF_BASELINES, AnswerRow, AskKind, DialogueTurn, RunManifest
 from pipelines.evaluation.spending import priced_fields
 from pipelines.evaluation.timeline.context import EvaluationContext
-from pipelines.evaluation.timeline.subjects import Subject, events_of
+from pipelines.evaluation.timeline.subjects import Subject
 from pipelines.memories.contract import MemoryEvent
 
 Json = dict[str, Any]
-# Kinds that are asked of the reasoner alone, and of nothing that was remembered.
-OF_REASONER: tuple[AskKind, ...] = ("upper_bound", "options_only")
 
 
 @dataclass(frozen=True)
@@ -113,6 +111,15 @@ class AskedQuestion(Gradable):
         """Return the texts that stand in the memory's place in the other conditions; by `seed` where they are drawn."""
         raise NotImplementedError("it is asked once")
 
+    @property
+    def shares_call(self) -> bool:
+        """Return True where it is asked in one call with those for which the same was recalled."""
+        return False
+
+    def in_one_call(self, others: "Sequence[AskedQuestion]") -> "AskedQuestion":
+        """Return the same as it is asked and answered in one call with these."""
+        raise NotImplementedError("it is asked by itself")
+
     def asked_of(self, context: EvaluationContext, reasoner: Recalling) -> Recalling:
         """Return the side that answers: the reasoner at once, or an agent that acts first."""
         return reasoner
@@ -195,6 +202,12 @@ class Converse(ABC):
 
     @property
     @abstractmethod
+    def openings(self) -> Sequence[MemoryEvent]:
+        """Return the messages with which the sessions open: what every memory perceives of them."""
+        ...
+
+    @property
+    @abstractmethod
     def simulated_messages(self) -> int:
         """Return how many messages a model writes as the user, each of which is checked against the schema."""
         ...
@@ -226,9 +239,18 @@ class Ask:
     questions: Sequence[AskedQuestion]
     of_copy: bool = False
 
+    def in_run(self, *, alone: bool) -> "Ask":
+        """Return the same with what a run asks of it: all but the baselines; `alone`, what is the same for every memory."""
+        own = list[AskedQuestion]()
+        for question in self.questions:
+            is_baseline = question.kind in OF_BASELINES
+            if is_baseline == alone or (alone and question.kind == "question"):
+                own.append(question)
+        return replace(self, questions=own)
+
     @property
     def needs_memory(self) -> bool:
-        return any(question.kind not in OF_REASONER for question in self.questions)
+        return any(question.kind not in OF_BASELINES for question in self.questions)
 
 
 class Act(Gradable):
@@ -292,6 +314,22 @@ class Timeline:
                 lives.append(Life(manifest.tokens, "placebo", remembers=False))
         return lives
 
+    def in_run(self, *, alone: bool) -> "Timeline":
+        """Return what a run plays of it: all but the baselines; `alone`, what is the same for every memory, which for sessions
+        is their opening messages.
+        """
+        steps = list[Step]()
+        for step in self.steps:
+            if isinstance(step, Ask):
+                asked = step.in_run(alone=alone)
+                steps += [asked] if asked.questions else []
+            elif alone and isinstance(step, Converse):
+                tokens = sum(count_tokens(event.text) for event in step.openings)
+                steps.append(Write(step.openings, tokens, step.place))
+            else:
+                steps.append(step)
+        return replace(self, steps=steps)
+
     @property
     def checkpoints(self) -> int:
         """The steps of one life that are stored when they are done."""
@@ -315,38 +353,3 @@ class Timeline:
             if gradable.kind == kind:
                 rows += [row for row in gradable.rows(nothing, Perceived()) if row.question_key not in given]
         return rows
-
-    def events(self, turns: Sequence[DialogueTurn]) -> Iterator[EventRow]:
-        """Yield all that was perceived, in order of time, with `turns` of its sessions. Episodes stand in the rows' replies."""
-        for step in self.steps:
-            for event in perceived_in(step, turns):
-                at = str(event.at) if event.at else ""
-                yield EventRow(
-                    cluster=self.cluster, length=self.length, text=event.text, kind=event.kind, at=at, source=event.source
-                )
-
-
-def perceived_in(step: Step, turns: Sequence[DialogueTurn]) -> Sequence[MemoryEvent]:
-    """Return what is perceived in a step, with `turns` of its item's sessions; nothing of an episode."""
-    if isinstance(step, Write):
-        return step.events
-    if isinstance(step, Forget):
-        return [step.request]
-    if isinstance(step, Converse):
-        return events_of([turn for turn in turns if turn.period == step.period])
-    return []
-
-
-def turns_by_user(turns: Sequence[DialogueTurn]) -> dict[str, list[DialogueTurn]]:
-    """Return the turns of each user, in order."""
-    by_user = dict[str, list[DialogueTurn]]()
-    for turn in turns:
-        by_user.setdefault(turn.user_id, []).append(turn)
-    return by_user
-
-
-def events_of_run(timelines: Sequence[Timeline], turns: Sequence[DialogueTurn]) -> Iterator[EventRow]:
-    """Yield all that was perceived on these items, each in order of time. `turns`: those of all items."""
-    by_user = turns_by_user(turns)
-    for timeline in timelines:
-        yield from timeline.events(by_user.get(timeline.cluster, ()))

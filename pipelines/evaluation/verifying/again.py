@@ -13,10 +13,11 @@ from assets.reporting.plurals import counted
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import CODE, FinishedRun, RunFolder
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.plan import RunAccount, manifest_of
+from pipelines.evaluation.plan import RunAccount, alone_manifest, manifest_of
 from pipelines.evaluation.records import AnswerRow, RunManifest, RunSettings
 from pipelines.evaluation.report.formatting import PINNED, repeat_label
 from pipelines.evaluation.run import BenchmarkTasks, PlayedItem, ReplayableTasks, Run, play_items
+from pipelines.evaluation.timeline.alone import is_shared
 from pipelines.evaluation.verifying.rows import rows_by_item, tell_rows
 from pipelines.home import Home
 from pipelines.memories.contract import MemorySpec
@@ -96,8 +97,9 @@ async def _same_plan(
     names = {*manifest.models.values(), *manifest.more_models}
     if models.embedded and names != {models.embedded}:
         raise EvaluationError(f"{', '.join(sorted(names))} was not asked at an address, and is not the embedded model.")
-    places = {await models.place.of(name) for name in names}
-    return manifest_of(tasks, spec, options, models=manifest.models, places=tuple(sorted(places - {""})))
+    places = {name: await models.place.of(name) for name in names}
+    same = manifest_of(tasks, spec, options, models=manifest.models, places=places)
+    return alone_manifest(same, places=places) if manifest.is_alone else same
 
 
 def _memory_of(manifest: RunManifest, code: Path, *, scratch: Path) -> MemorySpec:
@@ -124,7 +126,7 @@ def _compare(run: FinishedRun, again: Run, played: Sequence[PlayedItem], *, seed
     answers = 0
     for item in played:
         item_id = item.timeline.item_id
-        before = recorded[item_id]
+        before = [row for row in recorded[item_id] if not is_shared(row, run.manifest)]
         answers += len(before)
         if len(before) != len(item.rows.answers):
             differing.append(f"{item_id}: {len(item.rows.answers):,} answers, and not {len(before):,}")

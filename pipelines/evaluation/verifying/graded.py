@@ -6,7 +6,8 @@ from typing import Any
 
 from pipelines.evaluation.reasoning import Answer
 from pipelines.evaluation.records import AnswerRow, DialogueTurn
-from pipelines.evaluation.timeline.steps import Act, Ask, Gradable, Perceived, Timeline, perceived_in, turns_by_user
+from pipelines.evaluation.timeline.perceived import perceived_in, turns_by_user
+from pipelines.evaluation.timeline.steps import Act, Ask, Gradable, Perceived, Timeline
 from pipelines.memories.contract import MemoryEvent
 
 

@@ -12,6 +12,7 @@ from pipelines.evaluation.isolated import KIND_OF
 from pipelines.evaluation.reasoning import Answer
 from pipelines.evaluation.records import CALL_FAILED, AnswerRow, Arm, AskKind, RunManifest
 from pipelines.evaluation.spending import priced_fields
+from pipelines.evaluation.timeline.alone import is_shared
 from pipelines.evaluation.timeline.steps import Perceived, Timeline
 from pipelines.evaluation.verifying.graded import GradedQuestions
 from pipelines.evaluation.verifying.usage import changed_prompts, usage_differences
@@ -78,13 +79,16 @@ def _missing_rows(run: FinishedRun, timelines: Sequence[Timeline]) -> Iterator[s
 
 def _keys_of(timeline: Timeline, manifest: RunManifest) -> Iterator[RowKey]:
     """Yield the kind and the question of each row that the item has when it is finished."""
-    own = {gradable.kind for gradable in timeline.gradables}
+    alone = manifest.is_alone
+    gradables = list(timeline.in_run(alone=True).gradables if alone else timeline.gradables)
+    own = {gradable.kind for gradable in gradables}
     repeated: list[AskKind] = [KIND_OF[name] for name in manifest.conditions if KIND_OF[name] not in own]
     for _ in manifest.curve:
         repeated.append("at_budget")
-    for gradable in timeline.gradables:
+    for gradable in gradables:
         for row in gradable.rows(Answer[Any](None, "", 0, "", kind=gradable.kind), Perceived()):
-            yield gradable.kind, row.question_key
+            if gradable.kind != "question" or not alone:
+                yield gradable.kind, row.question_key
             if gradable.kind == "question":
                 for kind in repeated:
                     yield kind, row.question_key
@@ -101,6 +105,8 @@ def rows_by_item(run: FinishedRun, timelines: Sequence[Timeline]) -> list[RowsOf
         item = items[there.timeline.item_id]
         item.rows.append(row)
         item.graded.append(there.gradable.grade(row, there.seen))
+        if is_shared(row, run.manifest):
+            continue
         usage = Usage.model_validate(row.model_dump(include=set(priced_fields(Usage()))))
         # The rows of one ask share its usage.
         item.asks[id(there.gradable), row.kind, row.budget] = usage

@@ -26,13 +26,15 @@ from pipelines.evaluation.folder import (
 )
 from pipelines.evaluation.metrics.isolated_scores import MemoryRow
 from pipelines.evaluation.metrics.results import memory_rows, score
-from pipelines.evaluation.plan import run_id_of
+from pipelines.evaluation.plan import alone_manifest, run_id_of
 from pipelines.evaluation.records import EventRow
 from pipelines.evaluation.report.formatting import TAKEN_AS_TOLD, repeat_label
 from pipelines.evaluation.report.page import Json, results_on_page
 from pipelines.evaluation.run import BenchmarkTasks
 from pipelines.evaluation.spending import StepUsage
-from pipelines.evaluation.timeline.steps import Timeline, events_of_run
+from pipelines.evaluation.timeline.alone import alone_folder, is_shared
+from pipelines.evaluation.timeline.perceived import events_of_run
+from pipelines.evaluation.timeline.steps import Timeline
 from pipelines.evaluation.verifying.again import NOT_ASKED, AskedAgain
 from pipelines.evaluation.verifying.rows import row_problems
 from pipelines.evaluation.verifying.usage import asked_problems, unlikely_usage
@@ -70,16 +72,41 @@ def verify_run(run: FinishedRun, path: Path, tasks: BenchmarkTasks, *, again: As
     problems += _problems_of_tables(run, path, timelines)
     problems += _code_problems(run, path)
     problems += again.problems
+    of_conditions = _verify_alone(run, path, tasks)
+    problems += of_conditions.problems
     verdict = Verification(
         problems=tuple(problems),
         graded=sum(bool(row.tries) for row in run.answers),
         files=_digest(path),
-        unverified=(*unlikely_usage(run), *again.unverified),
+        unverified=(*unlikely_usage(run), *again.unverified, *of_conditions.unverified),
         asked_again=again.sentence,
         repeatable=repeat_label(run.manifest),
     )
     RunFolder(path).write(VERIFICATION, verdict.model_dump_json(indent=2) + "\n")
     return verdict
+
+
+def _verify_alone(run: FinishedRun, path: Path, tasks: BenchmarkTasks) -> Verification:
+    """Check the run that asked what is the same for every memory, and that this one has its rows."""
+    manifest = run.manifest
+    if not manifest.alone or manifest.is_alone:
+        return Verification(problems=(), graded=0, files="")
+    folder = alone_folder(path, manifest.alone)
+    if not folder.is_dir():
+        missing = (
+            f"what the conditions and the baselines took, because {manifest.alone} is not in {folder.parent.name}/ beside it"
+        )
+        return Verification(problems=(), graded=0, files="", unverified=(missing,))
+    alone = read_run(str(folder), runs=folder.parent)
+    verdict = verify_run(alone, folder, tasks)
+    problems = [f"{manifest.alone}: {problem}" for problem in verdict.problems]
+    own = [row for row in run.answers if is_shared(row, manifest)]
+    if sorted(own, key=repr) != sorted(alone.answers, key=repr):
+        problems.append(f"its conditions and baselines are not the answers of {manifest.alone}.")
+    planned = alone_manifest(manifest, places={}).model_copy(update={"places": alone.manifest.places})
+    if planned.model_dump(exclude={"run_id"}) != alone.manifest.model_dump(exclude={"run_id"}):
+        problems.append(f"{manifest.alone} is of another plan.")
+    return verdict.model_copy(update={"problems": tuple(problems)})
 
 
 def _check_data(run: FinishedRun, tasks: BenchmarkTasks) -> None:

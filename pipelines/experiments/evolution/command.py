@@ -55,8 +55,11 @@ async def run_evolution(request: EvolutionRequest, *, home: Home, progress: Evol
 
     Raises EvaluationError or EndpointError with one sentence; finished steps stay, and the same request goes on.
     """
-    # Isolated scores are those of an evaluation.
-    options = request.evaluation.options.model_copy(update={"conditions": (), "curve": (), "again": False})
+    if request.evaluation.options.questions:
+        raise EvaluationError("An evolution asks all questions; --questions is for an evaluation.")
+    # Isolated scores are those of an evaluation; questions that are not taught are scored with probes of their own.
+    probes = "none" if request.evaluation.options.probes == "none" else "question"
+    options = request.evaluation.options.model_copy(update={"conditions": (), "curve": (), "again": False, "probes": probes})
     request = replace(request, evaluation=replace(request.evaluation, options=options))
     tasks = open_amemgym(request.evaluation.dataset, release_store=open_release_store(home)).first(options.users)
     with open_models(home, mode=options.cache_mode) as models:
@@ -66,7 +69,7 @@ async def run_evolution(request: EvolutionRequest, *, home: Home, progress: Evol
         progress.begun(work.manifest, whole)
         folder = work.run.folder
         if not folder.finished:
-            async with folder.alone(progress.notice):
+            async with folder.locked(progress.notice):
                 # Meanwhile another process may have finished it.
                 if not folder.finished:
                     watch = StepProgress(

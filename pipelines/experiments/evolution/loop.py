@@ -15,6 +15,7 @@ from assets.llm.ports import RequestFailed
 from assets.llm.structured_output import ReplySchema, ask_structured, object_of_enums
 from assets.records.base import ItemFailed
 from pipelines.evaluation.amemgym.diagnosis import diagnose
+from pipelines.evaluation.amemgym.sample import places_asked
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
 from pipelines.evaluation.reasoning import end_tasks, gather_or_cancel
 from pipelines.evaluation.records import CALL_FAILED, AnswerRow, AnswersStep, DialogueTurn
@@ -58,7 +59,8 @@ class UserPlay:
     def of(cls, work: "Evolution", episode: Episode, *, key: str = "") -> Self:
         """Return the user before the first session. `key` begins the names of its steps."""
         manifest = work.run.manifest
-        return cls(episode, Play(work.run, work.tasks.timeline(episode, manifest), Life(manifest.tokens), key))
+        places = places_asked(work.tasks.dataset.episodes, None, seed=manifest.seed)
+        return cls(episode, Play(work.run, work.tasks.timeline(episode, manifest, places), Life(manifest.tokens), key))
 
     @cached_property
     def sessions(self) -> list[Converse]:

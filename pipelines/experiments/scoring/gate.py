@@ -127,6 +127,7 @@ def comparable_settings(manifest: RunManifest) -> dict[str, str]:
         "tokens": str(manifest.tokens),
         "reply tokens": str(manifest.reply_tokens),
         "seed": str(manifest.seed),
+        "questions": str(manifest.questions or "all"),
         "wording": manifest.wording,
         "recall query": manifest.recall_query,
         "later holds": str(manifest.later_holds),

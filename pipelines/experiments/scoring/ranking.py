@@ -281,6 +281,7 @@ def _facts(manifest: RunManifest) -> Mapping[str, str]:
         "attempt": f"attempt {manifest.attempt}",
         "seed": f"seed {manifest.seed}",
         "users": counted(len(manifest.users), manifest.noun),
+        "questions": counted(manifest.questions, "question") if manifest.questions else "all questions",
         "tokens": counted(manifest.tokens, "token"),
         "wording": f"{manifest.wording} questions",
         "recall_query": f"recall by {manifest.recall_query.replace('-', ' ')}",
