@@ -4,29 +4,63 @@ import json
 from collections.abc import Mapping, Sequence, Set
 
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.facts import DocumentPlan, Status
+from assets.memory_items.facts import DocumentPlan, Statement, Status
 from assets.memory_items.world.relations import PERSON, FactWorld, NameKind, NameMaker, Relation, SlotWords, spoken
 from assets.recipe.document_tasks import Operation
 from assets.tool_dialogue.company import Company, drawn_rows
-from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Domain
+from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, WHO, Domain
 from assets.worlds.tools import Call
 
 SESSION_KINDS = ("phone call", "chat", "letter", "visit to the desk")
-NAME_KINDS: Mapping[str, NameKind] = {"customer": PERSON, "person": PERSON}
+# By these a request means somebody, such as my cook at the mill.
+PARTS = (
+    "cook",
+    "tenant",
+    "gardener",
+    "nurse",
+    "bookkeeper",
+    "caretaker",
+    "pupil",
+    "widower",
+    "driver",
+    "carpenter",
+    "organist",
+)
+PLACES = (
+    *("at the mill", "over the bakery", "by the lock", "in the tower", "at the quarry", "behind the station", "on the island"),
+    *("at the vineyard", "in the old school", "next to the chapel", "at the ferry", "under the arches", "on the hill"),
+)
+
+
+def _part_at_place(rng: SeededRandom) -> str:
+    return f"{rng.choice(PARTS)} {rng.choice(PLACES)}"
+
+
+ROLE = NameKind(_part_at_place, lambda _, rng: _part_at_place(rng))
+NAME_KINDS: Mapping[str, NameKind] = {"customer": PERSON, "person": PERSON, WHO.subject: ROLE}
 # A thought that was left open settles nothing, so that it only ever disagrees with what was settled.
 STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified")
 AS_OF: Mapping[Status, tuple[str, ...]] = {
     "plain": ("as was settled on {day}", "by what was settled on {day}", "going by the settlement of {day}"),
     "certified": ("as was confirmed in writing on {day}", "by the written confirmation of {day}"),
-    "unconfirmed": ("as was considered, without an agreement, on {day}", "by a thought of {day} that was left open"),
+    "unconfirmed": (
+        "as was considered, without an agreement, on {day}",
+        "by a thought of {day} that was left open",
+        "as somebody without a say in it put it on {day}",
+    ),
 }
+FILED = '{{"customer": "{subject}", "filed": "{label}", "on": "{day}", "as": "'  # what a call gave back, up to the value
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 FEW = ("two", "three", "four", "five", "six")
 OTHER_STAFF = 4  # whom no session names
 
 
 class ServiceDesk(FactWorld):
-    """The sessions of one company. `matters`: those that an errand takes; without any it is any errand's."""
+    """The sessions of one customer with a company, each about one of her people.
+
+    `matters`: those that an errand takes; without any it is any errand's. What is certified was in every second case done: a
+    call filed it, and stands in the session with what it gave back.
+    """
 
     tell_prompt = "td_sessions/tell"
     phrase_prompt = "td_sessions/phrase"
@@ -38,14 +72,21 @@ class ServiceDesk(FactWorld):
     asides_elsewhere = 1
     days_apart = 60
     settles_with_several = True
+    found_by = WHO
+    written_counts = True
 
-    def __init__(self, domain: Domain, matters: Sequence[str] = ()) -> None:
+    def __init__(self, domain: Domain, customer: str, matters: Sequence[str] = ()) -> None:
         self.domain = domain
         self.relations = domain.relations
+        self._customer = customer
         self._matters = matters
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
-        return NameMaker(SeededRandom(*path), NAME_KINDS, taken)
+        return NameMaker(SeededRandom(*path), NAME_KINDS, {*taken, self._customer})
+
+    def num_disputed(self, facts: int) -> int:
+        """Return all but one in three, at least one."""
+        return facts - facts // 3
 
     def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
         return [relations[0] for relations in self.paths(rng, hops, "act")]
@@ -58,11 +99,23 @@ class ServiceDesk(FactWorld):
     def source_words(self, relation: str, status: Status) -> Sequence[str]:
         return AS_OF[status]
 
+    def is_shown(self, statement: Statement) -> bool:
+        shown = SeededRandom("filed by a call", statement.model_dump_json()).bernoulli(0.5)
+        return statement.status == "certified" and statement.relation != WHO.name and shown
+
+    def transcript(self, statement: Statement, as_of: str) -> tuple[str, str]:
+        """Return the call that filed a matter, and what it gave back around the value."""
+        label = self.domain.matters[statement.relation].label
+        day = spoken(statement.as_of)
+        call = Call(tool="file_terms", arguments={"customer": statement.subject, "on": day, label: statement.value})
+        given_back = FILED.format(subject=statement.subject, label=label, day=day)
+        return f"\n\n{call.text}\n{given_back}", '"}\n\n'
+
     def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, SlotWords]:
-        """A session is of the latest day that it speaks of; the calls in it were made."""
+        """A session is of the latest day that it speaks of; in all of them the same customer speaks, of one of her people."""
         names = NameMaker(SeededRandom(*path, plan.document_id, "names"), NAME_KINDS)
         return {
-            "subject": plan.subject,
+            "subject": self._customer,
             "clerk": names.new("person"),
             "colleague": names.new("person"),
             "company": self.domain.company,
@@ -92,6 +145,9 @@ def staff_and_customers(
     for plan in plans:
         customers[plan.subject] = None
         for statement in plan.statements:
+            if statement.relation == WHO.name:
+                customers[statement.value] = None
+                continue
             customers[statement.subject] = None
             if domain.matters[statement.relation].value == "person":
                 staff[statement.value] = None

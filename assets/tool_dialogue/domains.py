@@ -20,6 +20,13 @@ NAME = "name"
 KEY_OF_CUSTOMER = "customer_id"
 
 
+# By whom a request means, by place and part, is known from sessions alone.
+WHO = Relation(
+    "who", "role", "customer", "where the {subject} is spoken of, {value} is meant", "the person who is meant by the {x}"
+)
+WHO_CLAUSES = ("the name behind the {subject} is {value}", "whoever says the {subject} means {value}")
+
+
 class ColumnSpec(Record):
     """A column of a table: it holds one of `options`, a key of another `table`, the value of a `matter`, or else a name.
 
@@ -66,7 +73,7 @@ class Matter(Record):
 
 
 class ErrandSpec(Record):
-    """Something that customers ask for: `wants` in their words, and the tool that does it.
+    """Something that customers ask for: `wants` in their words, for an {item} and a {person}, and the tool that does it.
 
     `item`: the table of which the customer names a row, by the column `named_by`.
     """
@@ -104,8 +111,8 @@ class Domain(Record):
 
     @property
     def relations(self) -> Sequence[Relation]:
-        """The matters as relations of customers."""
-        found: list[Relation] = []
+        """Who is meant, and the matters as relations of customers."""
+        found = [WHO]
         for name, matter in self.matters.items():
             relation = Relation(
                 name, "customer", matter.value, matter.meaning, matter.phrase, between=matter.between, options=matter.options

@@ -13,7 +13,7 @@ from pydantic import Field
 from assets.records.answers import normalize_answer
 from assets.records.base import Name, Record, Text
 from assets.tool_dialogue.company import Company
-from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Domain, ErrandSpec
+from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, WHO, Domain, ErrandSpec
 from assets.worlds.tools import REFUSED, Call
 
 Done = Sequence[tuple[Call, str]]  # calls, and what each gave back
@@ -24,7 +24,8 @@ class Errand(Record):
 
     domain: Name = Field(description="the company")
     name: Name = Field(description="the kind of errand")
-    customer: Text = Field(description="the customer's name")
+    customer: Text = Field(description="the name of the customer who asks")
+    person: Text = Field(description="for whom it is, in the words of the request; only sessions tell the name")
     item: Text = Field(description="what the customer calls the row that it is about")
     stated: dict[str, str] = Field(description="matters that the request states, with their values")
     settled: tuple[Name, ...] = Field(description="matters that earlier sessions settled")
@@ -56,15 +57,17 @@ class ErrandPlan:
     def next_call(self, values: Mapping[str, str], done: Done) -> Call | None:
         """Return the next call; None where all are done. Raises MatterMissing before a write, and RowMissing.
 
-        `values`: what is known of matters, as a row holds it.
+        `values`: what is known of matters, as a row holds it, and the name of the person for whom it is.
         """
+        if WHO.name not in values:
+            raise MatterMissing(WHO.name)
         found = {call.text: reply for call, reply in done}
         if self.written_row(done):
             return None
-        customer = Call(tool=self.domain.finder(CUSTOMERS), arguments={NAME: self.errand.customer})
+        customer = Call(tool=self.domain.finder(CUSTOMERS), arguments={NAME: values[WHO.name]})
         if customer.text not in found:
             return customer
-        key = _one_row(found[customer.text], self.errand.customer)[self.domain.tables[CUSTOMERS].key]
+        key = _one_row(found[customer.text], values[WHO.name])[self.domain.tables[CUSTOMERS].key]
         item = Call(
             tool=self.domain.finder(self.spec.item),
             arguments={KEY_OF_CUSTOMER: key, self.spec.named_by: self.errand.item},
@@ -121,5 +124,6 @@ def _one_row(reply: str, name: str) -> dict[str, str]:
 
 
 def as_argument(domain: Domain, matter: str, value: str) -> str:
-    """Return a matter's value as a call has it: a date in ISO form, anything else as it is spelled."""
-    return normalize_answer("date", value) if domain.matters[matter].value == "date" else value
+    """Return a matter's value as a call has it: a date in ISO form, anything else as it is spelled, a name too."""
+    is_date = matter != WHO.name and domain.matters[matter].value == "date"
+    return normalize_answer("date", value) if is_date else value

@@ -60,6 +60,10 @@ class ToolTask(MemoryTask):
     def also_certified(self) -> str:
         return acted_bytes(self)
 
+    @property
+    def names_in_question(self) -> tuple[str, ...]:
+        return (*super().names_in_question, self.errand.customer)
+
 
 def acted_bytes(task: ToolRequest | ToolTask) -> str:
     """Return what a certificate of a tool dialogue covers besides its sessions."""

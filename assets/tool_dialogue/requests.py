@@ -32,7 +32,7 @@ from prompts.catalogue import load_prompt
 
 WORD = "td_requests/word"
 CHECK = "td_requests/check"
-SETTLED = "settled"  # how a judge reads a matter that the request leaves to earlier sessions
+FOR_WHOM = "the person for whom it is"  # what a judge is asked about beside matters
 
 
 class RequestReply(BaseModel):
@@ -105,7 +105,7 @@ class _RequestWording:
     async def write_until_accepted(self) -> GateAttempt:
         """Return a wording that passed the gate, with its votes. Raises ItemFailed."""
         target = {self._label(matter): folded(value) for matter, value in self.world.errand.stated.items()}
-        target |= {self._label(matter): SETTLED for matter in self.world.errand.settled}
+        target[FOR_WHOM] = folded(self.world.errand.person)
         gate = Gate("request", target, None, self._reword, self._word)
         attempt = GateAttempt(self.world.task_id, await self._word(0))
         await pass_gates([[(gate, attempt)]], self._read, size=1, recipe=self.recipe)
@@ -119,9 +119,8 @@ class _RequestWording:
         prompt = load_prompt(WORD).render(
             customer=errand.customer,
             company=self.domain.company,
-            wants=self.domain.errands[errand.name].wants.format(item=errand.item),
+            wants=self.domain.errands[errand.name].wants.format(item=errand.item, person=errand.person),
             stated={self._label(matter): value for matter, value in errand.stated.items()},
-            settled=[self._label(matter) for matter in errand.settled],
             reading=reading or {},
             language=self.recipe.language_name,
         )
@@ -135,12 +134,15 @@ class _RequestWording:
     def _check_reply(self, reply: RequestReply) -> str:
         """Return the request. Raises ValueError where it lacks something that it has to say, or says a settled value."""
         errand = self.world.errand
-        for wanted in (errand.customer, errand.item, *errand.stated.values()):
+        for wanted in (errand.customer, errand.person, errand.item, *errand.stated.values()):
             if not spells(reply.request, wanted):
                 raise ValueError(f"The request must say {wanted!r}.")
         for value in settled_values(self.hops):
             if spells(reply.request, value):
                 raise ValueError(f"The request tells {value!r}, which the company has to remember.")
+        for matter in errand.settled:
+            if spells(reply.request, self._label(matter)):
+                raise ValueError(f"The request speaks of {self._label(matter)!r}, which goes without saying.")
         return reply.request
 
     async def _read(self, tasks: Sequence[ReadingTask[None]]) -> list[dict[str, str]]:
@@ -149,7 +151,8 @@ class _RequestWording:
         for task in tasks:
             rng = SeededRandom(self.recipe.world_seed, task.item_id, "matters", task.vote.number)
             errand = self.world.errand
-            matters = numbered(rng.shuffled([self._label(matter) for matter in (*errand.stated, *errand.settled)]))
+            labels = [self._label(matter) for matter in (*errand.stated, *errand.settled)]
+            matters = numbered(rng.shuffled([*labels, FOR_WHOM]))
             prompt = load_prompt(CHECK).render(request=task.text, matters=matters)
             readings.append(await read_matters(self.model, task, matters, prompt=prompt, settings=self.recipe.asking))
         return readings
@@ -164,8 +167,8 @@ TD_REQUESTS = Stage(
     calls={WORD: PromptCalls(reading=320, writing=60), CHECK: PromptCalls(2, reading=260, writing=40)},
     description=AssetDescription(
         group="requests",
-        description="The customer's request, which states some matters and leaves the others to what earlier sessions settled, "
-        "and the calls that are right, planned on the company's rows. Judges read back what it states and what it leaves.",
+        description="The customer's request for one of her people, who is not named. It states some matters and says nothing "
+        "of those that sessions settled. The right calls are planned on the company's rows. Judges read back what it says.",
         rows=chain_question_rows,
         paper="MemGym",
     ),

@@ -10,12 +10,12 @@ from assets.tool_dialogue.records import ToolWorld
 from assets.tool_dialogue.worlds import TD_WORLDS
 
 MATTERS = 8  # of a company, about
-SESSIONS = 14  # of a task's own, about
+SESSIONS = 26  # of a task's own, about
 
 
 def desk_of(world: ToolWorld, _: ToolDialogueRecipe) -> ServiceDesk:
     """Return the desk whose sessions are told."""
-    return ServiceDesk(domain_in(world.company))
+    return ServiceDesk(domain_in(world.company), world.errand.customer)
 
 
 def _share_of_sets(recipe: ToolDialogueRecipe) -> float:

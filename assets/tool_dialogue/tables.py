@@ -11,7 +11,7 @@ TABLES = document_tables(
                 ToolTask,
                 "errand",
                 "What the customer of a task asks for.",
-                "task_id domain name customer item stated settled said company",
+                "task_id domain name customer person item stated settled said company",
             ),
             ("task_id",),
         ),

@@ -6,7 +6,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.memory_items.tasks import num_hops_at, rival_first_at, task_id_at
 from assets.memory_items.world.clusters import make_cluster
-from assets.memory_items.world.relations import random_value
+from assets.memory_items.world.relations import person, random_value
 from assets.recipe.loading import Unit
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.reporting.asset_description import AssetDescription, Row
@@ -30,13 +30,14 @@ def _drawn_world(recipe: ToolDialogueRecipe, position: int) -> ToolWorld:
     errand = rng.choice(sorted(domain.errands))
     matters = domain.matters_of(domain.errands[errand])
     hops = min(num_hops_at(position, recipe), len(matters))
-    cluster = make_cluster(ServiceDesk(domain, matters), hops, path=(*path, "cluster"), operation="act")
+    customer = person(SeededRandom(*path, "customer"))
+    cluster = make_cluster(ServiceDesk(domain, customer, matters), hops, path=(*path, "cluster"), operation="act")
     staff, customers = staff_and_customers(domain, cluster.plans, path=path)
     rows = drawn_rows(domain, customers=customers, staff=staff)
-    customer = cluster.chain[0].subject
-    settled = [hop.relation for hop in cluster.chain]
+    who, *about = cluster.chain
+    settled = [hop.relation for hop in about]
     spec = domain.errands[errand]
-    owned = owned_rows(domain, rows, table=spec.item, customer=customer)
+    owned = owned_rows(domain, rows, table=spec.item, customer=who.value)
     names = [row.values[NAME] for row in rows if row.table == STAFF]
     stated = {matter: _stated_value(domain, matter, names, rng) for matter in matters if matter not in settled}
     return ToolWorld(
@@ -47,6 +48,7 @@ def _drawn_world(recipe: ToolDialogueRecipe, position: int) -> ToolWorld:
             domain=domain.name,
             name=errand,
             customer=customer,
+            person=who.subject,
             item=rng.choice(owned)[spec.named_by],
             stated=stated,
             settled=tuple(settled),
@@ -72,7 +74,8 @@ def _stated_value(domain: Domain, matter: str, staff: list[str], rng: SeededRand
 def _rows(world: ToolWorld) -> list[Row]:
     errand = world.errand
     settled = ", ".join(f"{hop.relation}: {hop.value}" for hop in world.chain)
-    row: Row = {"company": errand.domain, "errand": errand.name, "customer": errand.customer, "about": errand.item}
+    row: Row = {"company": errand.domain, "errand": errand.name, "customer": errand.customer, "for": errand.person}
+    row["about"] = errand.item
     return [{**row, "settled": settled, "sessions": len(world.plans)}]
 
 
@@ -82,8 +85,8 @@ TD_WORLDS = Stage(
     draw=draw_companies,
     description=AssetDescription(
         group="worlds",
-        description="A company for each task: customers with what they own, staff, and an errand of one customer. Sessions "
-        "have to settle some of its matters, with superseded values, namesakes and other customers beside.",
+        description="A company for each task: people with what they own, staff, and an errand of one customer for one of her "
+        "people. Sessions have to tell who that is and settle some matters, with superseded values and namesakes beside.",
         rows=_rows,
         paper="MemGym",
     ),

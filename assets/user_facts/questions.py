@@ -137,7 +137,7 @@ class _Questions:
             if len(course_of(self._dated, matter)) > 1 and not {"narrowed", "rule"} & set(shapes):
                 yield self._over_time(matter)
             if rng.bernoulli(0.5) and "rule" not in shapes:
-                asked = self._with_premise(matter, holds=len(holding) < len(failing))
+                asked = self._with_premise(matter, holds=len(holding) <= len(failing))
                 (holding if asked.kind == "true_premise" else failing).append(asked)
                 yield asked
         for matter in self._life.unsaid:

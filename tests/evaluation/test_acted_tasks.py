@@ -39,7 +39,7 @@ def tasks(*names: str) -> ToolTasks:
         users=tuple(item.task_id for item in items),
         roles=("assistant", "memory", "embedding"),
         prompts=("evaluation/remember", "evaluation/act"),
-        tokens=6000,
+        tokens=9000,
     )
     return ToolTasks(info, tuple(ToolItem(item, item.lengths[0], "English") for item in items))
 
@@ -60,6 +60,11 @@ def test_needed_facts_do_the_errand_and_nothing_or_chance_texts_do_not(tmp_path:
         "stale": "unknown",
         "noise": "right",
     }
+
+
+def test_needed_facts_do_the_errand_also_where_an_agent_with_a_memory_asks_it_by_a_tool(tmp_path: Path) -> None:
+    found = answers(tmp_path, "none", arms=True, recall_at="tool")
+    assert (found["facts"].status, found["everything"].status) == ("right", "right")
 
 
 def test_a_memory_that_keeps_everything_does_the_errand_and_its_steps_are_kept(tmp_path: Path) -> None:
@@ -102,8 +107,8 @@ def test_a_memory_is_asked_when_the_run_says_so(tmp_path: Path, recall_at: Recal
     assert figures["fired"].value == 1
     assert figures["gave"].value == 1
     steps = figures["steps"].value or 0
-    # Beside the first time, before each action or once before the write.
-    assert figures["asked"].value == {"start": 1, "step": steps, "write": 2, "tool": 1}[recall_at]
+    # Beside the first time, before each action or once before the write; as a tool for who is meant, then for a matter.
+    assert figures["asked"].value == {"start": 1, "step": steps, "write": 2, "tool": 2}[recall_at]
     # A call that writes is chosen twice.
     assert len(asked) == steps + (recall_at == "write" and (figures["writes"].value or 0))
 

@@ -15,24 +15,30 @@ def errands_can_be_done(world: ToolWorld, _: ToolDialogueRecipe) -> Iterator[str
     wanted = set(domain.matters_of(spec))
     given = [*world.errand.stated, *world.errand.settled]
     yield from expect(sorted(given) == sorted(wanted), f"it takes {sorted(wanted)}, and {sorted(given)} are given")
-    owned = owned_rows(domain, world.rows, table=spec.item, customer=world.errand.customer)
+    owned = owned_rows(domain, world.rows, table=spec.item, customer=world.chain[0].value)
     named = [row for row in owned if row[spec.named_by] == world.errand.item]
-    yield from expect(len(named) == 1, f"{world.errand.customer} has {len(named)} rows named {world.errand.item!r}")
+    yield from expect(len(named) == 1, f"{world.chain[0].value} has {len(named)} rows named {world.errand.item!r}")
 
 
 def settled_matters_are_planned(world: ToolWorld, _: ToolDialogueRecipe) -> Iterator[str]:
-    chain = tuple(hop.relation for hop in world.chain)
-    yield from expect(chain == world.errand.settled, f"{chain} are planned, and {world.errand.settled} are settled")
-    for hop in world.chain:
-        yield from expect(hop.subject == world.errand.customer, f"{hop.relation} is settled with {hop.subject}")
+    who, *about = world.chain
+    planned = tuple(hop.relation for hop in about)
+    yield from expect(planned == world.errand.settled, f"{planned} are planned, and {world.errand.settled} are settled")
+    yield from expect(who.subject == world.errand.person, f"{who.subject} is planned, and {world.errand.person} is meant")
+    for hop in about:
+        yield from expect(hop.subject == who.value, f"{hop.relation} is settled for {hop.subject}")
 
 
 RULES = (
     Rule(
         "errands_can_be_done",
-        "The customer owns the item that the request is about, and every matter has a value.",
+        "The person for whom it is owns the item that the request is about, and every matter has a value.",
         errands_can_be_done,
     ),
-    Rule("settled_matters_are_planned", "What is settled is planned for the customer who asks.", settled_matters_are_planned),
+    Rule(
+        "settled_matters_are_planned",
+        "Who is meant, and what is settled for that person, is planned.",
+        settled_matters_are_planned,
+    ),
     SetRule("one_row_per_task", "Every task is drawn once.", OneRowPerItem),
 )

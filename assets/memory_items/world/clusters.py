@@ -111,7 +111,7 @@ class _ClusterMaker:
         A subject that more documents speak of than of any other would be known as the one that is asked about.
         """
         chain = subjects[0]
-        superseded = self._rng.sample(range(len(chain)), 1 + len(chain) // 4)
+        superseded = self._rng.sample(range(len(chain)), self._world.num_disputed(len(chain)))
         for place, hops in enumerate(subjects):
             role: Role = "near_miss" if place == PARALLEL_CHAINS else "sibling"
             rivals = subjects[(place + 1) % len(subjects)]
@@ -135,7 +135,7 @@ class _ClusterMaker:
             elif self._operation == "most":
                 chains.append(self._draw_compared(ends))
             elif self._world.settles_with_several:
-                chains.append(self._draw_settled(ends, like=chains[0][0].subject if number == PARALLEL_CHAINS else ""))
+                chains.append(self._draw_settled(ends, like=chains[0][-1].subject if number == PARALLEL_CHAINS else ""))
             else:
                 hops: list[Hop] = []
                 for relations in self._paths:
@@ -172,6 +172,9 @@ class _ClusterMaker:
         kind = self._relations[0].subject
         subject = self._names.similar_name(kind, like) if like else self._names.new(kind)
         hops: list[Hop] = []
+        found_by = self._world.found_by
+        if found_by:
+            hops.append(Hop(subject=self._names.new(found_by.subject), relation=found_by.name, value=subject))
         for relation in self._relations:
             value = self._value(relation, subject, ends)
             ends.add(value)
@@ -249,7 +252,10 @@ class _ClusterMaker:
         while earlier == later:
             later = max(earlier, random_date(self._rng))
         wrong = hop.model_copy(update={"value": rival})
-        if self._rng.bernoulli(0.5):
+        if self._world.written_counts and self._rng.integer_below(3) == 0:
+            self._plan(counts, hop, day=earlier, status="certified")
+            self._plan(loses, wrong, day=later, status="plain")
+        elif self._rng.bernoulli(0.5):
             status = self._rng.choice(self._world.statuses)
             self._plan(counts, hop, day=later, status=status)
             self._plan(loses, wrong, day=earlier, status=status)
@@ -269,33 +275,36 @@ class _ClusterMaker:
 
     def _plan(self, role: Role, hop: Hop, *, day: date, status: Status) -> None:
         said = [Statement(subject=hop.subject, relation=hop.relation, value=hop.value, as_of=day, status=status)]
-        said.extend(self._asides(hop, day))
+        relation = self._world.relation(hop.relation)
+        # What says who is meant is about that person.
+        about = hop.subject if relation is not self._world.found_by else hop.value
+        kind = relation.subject if relation is not self._world.found_by else relation.value
+        said.extend(self._asides(hop, day, about=about, kind=kind))
         number = len(self._plans)
         document_id = hashlib.sha256("\x1f".join(map(str, (*self._path, number))).encode()).hexdigest()[:12]
-        kind = self._rng.choice(self._world.document_kinds_about(self._world.relation(hop.relation).subject))
+        document_kind = self._rng.choice(self._world.document_kinds_about(relation.subject))
         plan = DocumentPlan(
-            document_id=document_id, kind=kind, subject=hop.subject, role=role, statements=tuple(self._rng.shuffled(said))
+            document_id=document_id, kind=document_kind, subject=about, role=role, statements=tuple(self._rng.shuffled(said))
         )
         self._plans.append(plan)
 
-    def _asides(self, hop: Hop, day: date) -> Iterator[Statement]:
-        """Yield one or two other statements about the subject, and some about others, of relations that no chain has."""
+    def _asides(self, hop: Hop, day: date, *, about: str, kind: str) -> Iterator[Statement]:
+        """Yield one or two other statements about a subject, and some about others, of relations that no chain has."""
         known: set[str] = set()
         for plan in self._plans:
-            if plan.subject == hop.subject:
+            if plan.subject == about:
                 known.update(statement.relation for statement in plan.statements)
         about_subject: list[Relation] = []
         about_others: list[Relation] = []
-        kind = self._world.relation(hop.relation).subject
         for relation in self._world.relations:
-            if relation in self._relations:
+            if relation in self._relations or relation is self._world.found_by:
                 continue
             if relation.subject == kind and relation.name not in known:
                 about_subject.append(relation)
             if relation.disputed:
                 about_others.append(relation)
         for relation in self._rng.sample(about_subject, 1 + self._rng.integer_below(2)):
-            yield self._aside(hop.subject, relation, day)
+            yield self._aside(about, relation, day)
         with suppress(LookupError):
             shown = self._world.evidence(self._names, hop)
             if shown is not None:

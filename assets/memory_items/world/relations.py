@@ -191,6 +191,8 @@ class FactWorld(ABC):
     document; `days_apart`: how long before its main statement the others are of, at most, where 0 is any time.
     `shown_relations` are shown and not said. `shares_values`: whether a value of one subject may be said of another.
     `settles_with_several`: whether the subjects beside the one that is asked about have as many documents as that one.
+    `found_by`: the relation whose value is such a subject, where a question names what the subject is, and not its name.
+    `written_counts`: whether in a third of conflicts an earlier certified value counts against a later plain one.
     """
 
     tell_prompt: str
@@ -207,6 +209,16 @@ class FactWorld(ABC):
     shown_relations: frozenset[str] = frozenset()
     shares_values: bool = True
     settles_with_several: bool = False
+    found_by: Relation | None = None
+    written_counts: bool = False
+
+    def num_disputed(self, facts: int) -> int:
+        """Return of how many of so many facts documents give another value, where they are settled with several subjects."""
+        return 1 + facts // 4
+
+    def is_shown(self, statement: Statement) -> bool:
+        """Return True for a statement that a document shows in a transcript."""
+        return statement.relation in self.shown_relations
 
     @abstractmethod
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:

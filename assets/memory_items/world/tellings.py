@@ -100,7 +100,7 @@ class Tellings:
 
     def _in_places(self, statements: Sequence[Statement], count: int) -> list[Sequence[Statement]]:
         """Return the statements of each place: those that are shown in the first, the others in equal shares, in order."""
-        shown = [statement for statement in statements if statement.relation in self.world.shown_relations]
+        shown = list(filter(self.world.is_shown, statements))
         places: list[Sequence[Statement]] = [shown] if shown and count > 1 else []
         rest = [statement for statement in statements if statement not in shown] if places else statements
         left = count - len(places)
@@ -112,7 +112,7 @@ class Tellings:
         """Return a sentence or a transcript that states it, and the place in it where its value begins."""
         words = self.world.source_words(statement.relation, statement.status)
         as_of = rng.choice(words).format(day=spoken(statement.as_of))
-        if statement.relation in self.world.shown_relations:
+        if self.world.is_shown(statement):
             before, after = self.world.transcript(statement, as_of)
             return f"{before}{statement.value}{after}", len(before)
         template = next(frames).replace("{clause}", rng.choice(self.sentences[statement.relation]))

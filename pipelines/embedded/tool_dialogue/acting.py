@@ -4,10 +4,10 @@ It is a program and no judge of people: a request in other words than its own it
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from assets.tool_dialogue.domains import Domain, all_domains
+from assets.tool_dialogue.domains import WHO, Domain, all_domains
 from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, RowMissing, as_argument
 from assets.worlds.steps import USER_SAYS
 from pipelines.embedded.memory_items.calls import calls_made, recall_once, recalled_texts
@@ -30,11 +30,11 @@ def act(task: PromptTask) -> dict[str, Any]:
         return closing("I do not understand what you need.", task)
     plan = ErrandPlan(domain, errand)
     done = list(calls_made(task.turns))
+    known = _known_values(task, domain, errand)
     try:
-        call = plan.next_call(_known_values(task, domain, errand), done)
+        call = plan.next_call(known, done)
     except MatterMissing as missing:
-        label = domain.matters[missing.matter].label
-        return recall_once(f"{errand.customer}: {label}", task) or closing(CANNOT.format(missing=label), task)
+        return _ask_about(missing.matter, errand, domain, known, task)
     except RowMissing:
         return closing(CANNOT.format(missing="which entry you mean"), task)
     if call is None:
@@ -62,6 +62,17 @@ def _company(texts: Iterable[str]) -> Domain | None:
 
 
 def _known_values(task: PromptTask, domain: Domain, errand: Errand) -> dict[str, str]:
-    """Return the values of matters: those that the request states, and those that the memory's texts settle."""
-    values = {**errand.stated, **settled_facts(recalled_texts(task), errand.customer, errand.settled)}
-    return {matter: as_argument(domain, matter, value) for matter, value in values.items() if matter in domain.matters}
+    """Return for whom it is, and the values of matters: those that are stated, and those that the memory's texts settle."""
+    texts = recalled_texts(task)
+    who = settled_facts(texts, errand.person, (WHO.name,))
+    settled = settled_facts(texts, who.get(WHO.name, ""), errand.settled)
+    values = {**errand.stated, **settled, **who}
+    return {matter: as_argument(domain, matter, value) for matter, value in values.items()}
+
+
+def _ask_about(matter: str, errand: Errand, domain: Domain, known: Mapping[str, str], task: PromptTask) -> dict[str, Any]:
+    """Search the memory for what is missing, or say that it is."""
+    if matter == WHO.name:
+        return recall_once(errand.person, task) or closing(CANNOT.format(missing=f"who is meant by {errand.person}"), task)
+    label = domain.matters[matter].label
+    return recall_once(f"{known[WHO.name]}: {label}", task) or closing(CANNOT.format(missing=label), task)

@@ -5,23 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assets.tool_dialogue.domains import Domain
+from assets.tool_dialogue.domains import Domain, all_domains
 from assets.tool_dialogue.errands import Errand
+from assets.tool_dialogue.requests import FOR_WHOM
 from pipelines.embedded.task import PromptTask
 from pipelines.embedded.tool_dialogue import sentences
-
-SETTLED = "settled"
-BETWEEN_LABELS = re.compile(r", | and ")
 
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """A request as it was understood: who asks, for what, which matters it states, and which it leaves to earlier sessions."""
+    """A request as it was understood: who asks, for what, and which matters it states."""
 
     customer: str
     wants: str
     stated: Mapping[str, str]
-    settled: Sequence[str]
 
     def errand(self, domain: Domain) -> Errand | None:
         """Return the errand of this company that it is; None where it is none."""
@@ -30,9 +27,14 @@ class ReadRequest:
             found = sentences.pattern_of(spec.wants).fullmatch(self.wants)
             if found:
                 stated = {matters[label]: value for label, value in self.stated.items() if label in matters}
-                settled = tuple(matters[label] for label in self.settled if label in matters)
                 return Errand(
-                    domain=domain.name, name=name, customer=self.customer, item=found["item"], stated=stated, settled=settled
+                    domain=domain.name,
+                    name=name,
+                    customer=self.customer,
+                    person=found["person"],
+                    item=found["item"],
+                    stated=stated,
+                    settled=tuple(matter for matter in domain.matters_of(spec) if matter not in stated),
                 )
         return None
 
@@ -46,9 +48,7 @@ def word_request(task: PromptTask) -> dict[str, Any]:
     ]
     for label, value in task.optional_data("stated").items():
         lines.append(rng.choice(sentences.STATED).format(label=label, value=value))
-    *first, last = task.data("settled")
-    labels = f"{', '.join(first)} and {last}" if first else last
-    lines.append(rng.choice(sentences.SETTLED).format(labels=labels))
+    lines.append(rng.choice(sentences.SETTLED))
     return {"request": " ".join([*lines, rng.choice(sentences.CLOSES)])}
 
 
@@ -62,8 +62,7 @@ def read_request(text: str) -> ReadRequest | None:
     for pattern in sentences.STATED_PATTERNS:
         for match in pattern.finditer(text):
             stated[match["label"]] = match["value"]
-    labels = _first(sentences.SETTLED_PATTERNS, text, "labels")
-    return ReadRequest(customer, wants, stated, BETWEEN_LABELS.split(labels) if labels else ())
+    return ReadRequest(customer, wants, stated)
 
 
 def _first(patterns: Sequence[re.Pattern[str]], text: str, group: str) -> str:
@@ -75,12 +74,14 @@ def _first(patterns: Sequence[re.Pattern[str]], text: str, group: str) -> str:
 
 
 def check_request(task: PromptTask) -> dict[str, str]:
-    """Say of each matter what the request tells: its value, or that it was settled."""
+    """Say of each matter what the request tells, and for whom it is."""
     read = read_request(task.text("request"))
+    errands = [read.errand(domain) for domain in all_domains().values()] if read else []
     found: dict[str, str] = {}
     for number, label in task.data("matters").items():
         if read and label in read.stated:
             found[number] = read.stated[label]
-        elif read and label in read.settled:
-            found[number] = SETTLED
+        for errand in filter(None, errands):
+            if label == FOR_WHOM:
+                found[number] = errand.person
     return found

@@ -32,7 +32,7 @@ FRAMES: dict[str, tuple[str, ...]] = {
 GREETINGS = ("Hello, this is {customer}.", "Good day, my name is {customer}.", "Hello {company}, {customer} here.")
 WISHES = ("I would like to {wants}.", "Please arrange for me to {wants}.", "Could somebody help me to {wants}?")
 STATED = ("As to {label}: {value}.", "For {label} I want this: {value}.")
-SETTLED = ("For {labels} please go by what we settled.", "As to {labels}, what we agreed on earlier holds.")
+SETTLED = ("All else is as we settled it.", "The rest you know from earlier.", "For everything else what we agreed on holds.")
 CLOSES = ("Thank you.", "Many thanks in advance.", "That is all for now.")
 
 
@@ -46,4 +46,3 @@ def pattern_of(frame: str) -> re.Pattern[str]:
 GREETING_PATTERNS = tuple(map(pattern_of, GREETINGS))
 WISH_PATTERNS = tuple(map(pattern_of, WISHES))
 STATED_PATTERNS = tuple(map(pattern_of, STATED))
-SETTLED_PATTERNS = tuple(map(pattern_of, SETTLED))

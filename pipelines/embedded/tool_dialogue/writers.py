@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.tool_dialogue.desk import ServiceDesk
-from assets.tool_dialogue.domains import all_domains
+from assets.tool_dialogue.domains import WHO, WHO_CLAUSES, all_domains
 from pipelines.embedded.memory_items.documents import DocumentWordings, document_writers, read_wordings
 from pipelines.embedded.task import PromptTask
 from pipelines.embedded.tool_dialogue.acting import act
@@ -27,7 +27,7 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
         ServiceDesk.phrase_prompt,
         wordings=session_wordings,
         frames=FRAMES.__getitem__,
-        clauses={matter.meaning: matter.clauses for matter in MATTERS},
+        clauses={WHO.meaning: WHO_CLAUSES, **{matter.meaning: matter.clauses for matter in MATTERS}},
     ),
     "evaluation/act": act,
     "td_requests/word": word_request,

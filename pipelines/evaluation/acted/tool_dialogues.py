@@ -80,7 +80,7 @@ class ActingReasoner:
         """Return all steps of an episode as text."""
         manifest = self.manifest
         source = Sessions(self.reasoner, manifest.tokens) if self.reasoner.memory is not None else None
-        known = None if manifest.recall_at == "tool" else recalled
+        known = None if source is not None and manifest.recall_at == "tool" else recalled
         agent = Agent(self.reasoner, ToolDialogue(self.request), manifest, task.query, source, manifest.tokens, known)
         return await agent.act()
 

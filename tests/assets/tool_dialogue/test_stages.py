@@ -27,6 +27,7 @@ def test_each_condition_of_a_certificate_was_acted_twice_and_came_out_as_it_must
         "facts": (2, 2),
         "without hop 1": (0, 2),
         "without hop 2": (0, 2),
+        "without hop 3": (0, 2),
         "filler only": (0, 2),
         "last turn only": (0, 2),
         SUPERSEDED: (0, 2),
@@ -34,14 +35,46 @@ def test_each_condition_of_a_certificate_was_acted_twice_and_came_out_as_it_must
 
 
 def test_all_companies_and_numbers_of_matters_are_made() -> None:
-    recipe = tool_recipe(num_tasks=6, min_hops=1, max_hops=4, domains=("repairs", "deliveries", "travel"), lengths=(8000,))
+    recipe = tool_recipe(num_tasks=6, min_hops=1, max_hops=4, domains=("repairs", "deliveries", "travel"), lengths=(12000,))
     worlds = drawn(recipe)
     assert {world.errand.domain for world in worlds} == {"repairs", "deliveries", "travel"}
     assert {world.hops for world in worlds} == {1, 2, 3, 4}
     for world in worlds:
         task = run(make_dialogue(world, recipe=recipe, model=EmbeddedModel())).instance
-        assert len(task.hops) == world.hops
+        assert len(task.hops) == world.hops + 1
         assert list(uncertified_lengths(task)) == []
+
+
+def test_every_session_names_the_customer_and_the_request_names_neither_person_nor_settled_matters() -> None:
+    task = made_dialogue().instance
+    assert all(task.errand.customer in document.text for document in task.lengths[0].documents)
+    who, *settled = task.hops
+    assert task.errand.person == who.subject
+    assert who.subject in task.question
+    assert who.value not in task.question
+    labels = domain_in(task.company).matters
+    assert not [hop.relation for hop in settled if labels[hop.relation].label in task.question]
+
+
+def test_most_matters_have_a_rival_and_in_a_third_of_conflicts_an_earlier_written_value_beats_a_later_plain_one() -> None:
+    conflicts: list[bool] = []
+    facts = 0
+    for world in drawn(tool_recipe(num_tasks=40, max_hops=4, lengths=(12000,))):
+        facts += len(world.chain)
+        said = [statement for plan in world.plans for statement in plan.statements]
+        for hop in world.chain:
+            about = [one for one in said if (one.subject, one.relation) == (hop.subject, hop.relation)]
+            counts = next(one for one in about if one.value == hop.value)
+            rivals = [one for one in about if one.value != hop.value]
+            conflicts += [(counts.status, one.status) == ("certified", "plain") and counts.as_of < one.as_of for one in rivals]
+    assert len(conflicts) > 0.6 * facts
+    assert 0.23 < sum(conflicts) / len(conflicts) < 0.43
+
+
+def test_what_a_call_filed_is_read_like_what_was_confirmed_in_writing() -> None:
+    filed = [document for document in made_dialogue().sessions.documents if "file_terms(" in document.text]
+    assert filed
+    assert any(placed.statement.status == "certified" for placed in filed[0].statements)
 
 
 def test_the_same_recipe_makes_the_same_bytes() -> None:
@@ -61,8 +94,8 @@ def test_the_program_stops_before_it_writes_where_a_matter_is_missing() -> None:
     company = Company(domain, task.rows)
     before = company.state()
     with pytest.raises(MatterMissing) as missing:
-        ErrandPlan(domain, task.errand).carried_out(company, arguments_of(task.errand, task.hops[:1], domain))
-    assert missing.value.matter == task.hops[1].relation
+        ErrandPlan(domain, task.errand).carried_out(company, arguments_of(task.errand, task.hops[:2], domain))
+    assert missing.value.matter == task.hops[2].relation
     assert company.state() == before
 
 
