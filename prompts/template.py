@@ -223,7 +223,7 @@ def parse_prompt(name: str, text: str) -> Prompt:
             f"Prompt {name!r} needs front matter between '---' lines, then '# system' and '# user', with '# user' and "
             "'# assistant' by turns in between where it has examples."
         )
-    head: Mapping[str, object] = yaml.safe_load(match["head"])
+    head: Mapping[str, object] = yaml.load(match["head"], Loader=yaml.CSafeLoader)
     declared = frozenset(map(str, _list_or_empty(head.get("variables"))))
     used = frozenset(jinja2.meta.find_undeclared_variables(ENVIRONMENT.parse(match["body"])))
     if declared != used:

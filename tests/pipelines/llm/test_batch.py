@@ -67,7 +67,7 @@ def test_live_calls_pass_by(tmp_path: Path) -> None:
         FaultProfile(errors=0.4, seed=5),
         FaultProfile(expired=0.4),
         FaultProfile(drops=0.3),
-        FaultProfile(hangs=0.1),
+        FaultProfile(hangs=0.1, seed=7),
         FaultProfile(requests_per_minute=240),
     ],
 )
