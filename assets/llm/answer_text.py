@@ -11,15 +11,16 @@ from typing import cast
 # As reasoning models and their chat templates end a thought; those of harmony, Cohere, Kimi, Seed and Gemma among them.
 THOUGHT_ENDS = re.compile(
     r"</(?:think|thinking|thought|thoughts|reasoning|seed:think)>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|end_of_thought\|>"
-    r"|<unused95>|<\|channel\|>final.{0,60}?<\|message\|>",
+    r"|<unused95>|<\|channel\|>final.{0,60}?<\|message\|>|<channel\|>"
+    r"|\A\s*analysis[\s\S]*assistantfinal",  # harmony's, where the server has taken the marks away
     re.IGNORECASE,
 )
 THOUGHT_BEGINS = re.compile(
     r"<(?:think|thinking|thought|thoughts|reasoning|seed:think)>|\[THINK\]|◁think▷|<\|START_THINKING\|>"
-    r"|<\|begin_of_thought\|>|<unused94>|<\|channel\|>(?:analysis|commentary)",
+    r"|<\|begin_of_thought\|>|<unused94>|<\|channel\|>(?:analysis|commentary)|<\|channel>\s*thought",
     re.IGNORECASE,
 )
-END_TOKENS = re.compile(r"(?:\s*(?:<\|[\w ]{1,30}\|>|</s>|<end_of_turn>|<eos>))+\s*\Z")
+END_TOKENS = re.compile(r"(?:\s*(?:<\|[\w ]{1,30}\|>|</s>|<end_of_turn>|<turn\|>|<eos>))+\s*\Z")
 TEXT_PARTS = {"", "text", "output_text"}
 REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 MOST_TRIES = 1_000  # of places at which an object might begin: a text of braces alone would take for ever

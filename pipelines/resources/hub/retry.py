@@ -1,6 +1,7 @@
 """Calls of the Hub's client with timeouts and retries. The client's errors become those of the Hub port."""
 
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ CLIENT_ERRORS = (
     DeviceCodeError,
     OIDCError,
 )
+REPO_IN_URL = re.compile(r"(?P<hub>https?://[^/]+)/(?:api/)?datasets/(?P<name>[^/]+/[^/?]+)")
 LONG_WAIT = 5.0
 MOST_BYTES = 64 * MB  # of a response that is held in memory; files are written to disk
 ERRORS: dict[str, type[HubError]] = {
@@ -57,11 +59,12 @@ ERRORS: dict[str, type[HubError]] = {
 
 @dataclass(frozen=True)
 class HubFailure:
-    """A failed call. `what` is a clause of the error message; `wait`: seconds that the Hub asks to wait."""
+    """A failed call. `what` and `remedy` are clauses of the error message; `wait`: seconds that the Hub asks to wait."""
 
     kind: FailureKind
     what: str
     wait: float = 0.0
+    remedy: str = ""
 
 
 class RetryingCalls:
@@ -133,7 +136,7 @@ class RetryingCalls:
     def _error(self, what: str, failure: HubFailure) -> HubError:
         sentence = f"{self._endpoint}, {what}: {failure.what}"
         if failure.kind == "denied":
-            return HubDenied(f"{sentence}; {login_advice()}.")
+            return HubDenied(f"{sentence}; {failure.remedy or login_advice()}.")
         remedies = {
             "offline": "unset it to reach the Hub",
             "transient": f"try again in {max(failure.wait, 60.0):.0f} seconds, nothing is lost",
@@ -193,6 +196,10 @@ def _classify_response(error: HfHubHTTPError, *, host: str, redactor: Redactor) 
     if error.response.request.url.netloc.decode() != host and status in (400, 401, 403):
         # An expired upload address is answered like this. The token is not the problem.
         return HubFailure("transient", f"the store of large files answered {quoted}")
+    repo = REPO_IN_URL.match(str(error.response.request.url))
+    if isinstance(error, GatedRepoError) and repo:
+        page = f"{repo['hub']}/datasets/{repo['name']}"
+        return HubFailure("denied", f"its owner gives access by name ({status})", remedy=f"ask for access at {page}")
     if isinstance(error, GatedRepoError) or (status in (401, 403) and not isinstance(error, MISSING)):
         return HubFailure("denied", f"it answered {quoted}")
     if isinstance(error, MISSING) or status == 404:

@@ -59,11 +59,15 @@ LARGEST_SEED = 2**31
 
 @dataclass(frozen=True)
 class Rejection:
-    """An endpoint's reason to reject a request: its words, the parameter it named, if any, and its limit of a reply's room."""
+    """An endpoint's reason to reject a request: its words, the parameter it named, if any, and its limit of a reply's room.
+
+    `unexplained`: its words may mean any optional part of the request.
+    """
 
     text: str = ""
     param: str = ""
     room: RoomLimit | None = None
+    unexplained: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,23 @@ class ApiCompatibility:
             return room and replace(self, room=room)
         return self._without(rejection.param, request=request) or self._without(rejection.text, request=request)
 
+    def experiments(self, *, request: ModelRequest) -> "list[ApiCompatibility]":
+        """Return this without each optional part of the request in turn, for a rejection that names none that we know."""
+        if request.max_output_tokens == 0:  # texts to embed
+            return [replace(self, encoding_format=False)] if self.encoding_format else []
+        found: list[ApiCompatibility] = []
+        other_structure = self
+        while request.json_schema is not None and other_structure.structure != "text":
+            other_structure = replace(other_structure, structure=other_structure._next_structure(request.json_schema))
+            found.append(other_structure)
+        if self.seed:
+            found.append(replace(self, seed=False))
+        if self.temperature and request.temperature is not None:
+            found.append(replace(self, temperature=False))
+        if self.cache_key and request.labels.fingerprint:
+            found.append(replace(self, cache_key=False))
+        return found
+
     def doubts(self, rejection: Rejection, *, request: ModelRequest) -> bool:
         """Return True where the rejection may be of one request alone: it neither names a parameter nor says it is unknown."""
         if rejection.room is not None or self._without(rejection.param, request=request):
@@ -175,17 +196,23 @@ class ApiCompatibility:
 class Lesson:
     """What one call is sent with: as its model's calls were at `first`, without all that the endpoint has rejected since.
 
-    `doubtful`: a rejection may have been of this request alone.
+    `doubtful`: a rejection may have been of this request alone. `experiments`: what is left to try since a rejection that names
+    nothing known; None before one.
     """
 
     model: str
     first: ApiCompatibility
     now: ApiCompatibility
     doubtful: bool = False
+    experiments: list[ApiCompatibility] | None = None
 
     def take(self, rejection: Rejection, *, request: ModelRequest) -> bool:
-        """Leave out what the rejection names. False where that is nothing, so that asking again is of no use."""
-        better = self.now.after(rejection, request=request)
+        """Leave out what the rejection names, else one optional part after another. False where nothing is left to try."""
+        better = None if self.experiments else self.now.after(rejection, request=request)
+        if better is None and rejection.unexplained:
+            if self.experiments is None:
+                self.experiments = self.now.experiments(request=request)
+            better = self.experiments.pop(0) if self.experiments else None
         if better is None:
             return False
         self.doubtful |= self.now.doubts(rejection, request=request)

@@ -15,6 +15,7 @@ INNER = (
     "detail",
     "details",
     "metadata",
+    "violations",
     "raw",
     "base_resp",
     "fault",
@@ -23,7 +24,7 @@ INNER = (
     "cause",
     "body",
 )
-CODES = ("code", "type", "status", "status_code", "statusCode", "error_code", "errcode", "reason", "reasons")
+CODES = ("code", "type", "status", "status_code", "statusCode", "error_code", "errcode", "reason", "reasons", "quotaId")
 PAUSES = ("retryDelay", "retry_after", "retryAfter")
 MOST_LEVELS = 8
 MOST_ENTRIES = 20  # of a list, which may repeat the request

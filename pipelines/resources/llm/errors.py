@@ -43,6 +43,12 @@ QUOTA_CODES = {
     "exceeded_current_quota_error",
     "Arrearage",
 }
+KEY_CODES = {"API_KEY_INVALID", "invalid_api_key"}  # Gemini says 400 of a wrong key
+DAY_QUOTA = re.compile(r"per.?day", re.IGNORECASE)  # in the name of a quota
+# The account's own settings leave no provider: OpenRouter's words.
+ACCOUNT_POLICY = re.compile(r"data policy|privacy settings|guardrail", re.IGNORECASE)
+# Of a local server that loads another model just now.
+MODEL_AWAY = re.compile(r"\bmodel (?:\w+ )?(?:unloaded|(?:still |being )?loading)\b", re.IGNORECASE)
 QUOTA = re.compile(r"credit balance is too low|insufficient (?:balance|credits?|funds)|out of credits", re.IGNORECASE)
 # The model's words were no valid reply, and the server refuses to hand them out: another try may bring better ones.
 FAILED_GENERATION_CODES = {"json_validate_failed", "tool_use_failed", "output_parse_failed", "incomplete_generation"}
@@ -65,6 +71,8 @@ LONG_INPUT = re.compile(
 SHORTEST_PART = 200  # characters of a text that is embedded in parts
 # Timeouts, conflicts, another server's answer (421), a failed container (424), a client that was thought to have left (499).
 PASSING = {408, 409, 421, 424, 425, 499}
+NAMES_MESSAGES = re.compile(r"\b(?:messages|roles?)\b", re.IGNORECASE)
+ALWAYS_SENT = {"model", "messages", "max_tokens", "max_completion_tokens"}
 ANSWERS_OF_PROXIES = {403, 404, 405, 407, 500, 501, 502, 503, 504}
 TOO_LONG = re.compile(
     r"context.?(length|window|size)|maximum context|too many tokens|too long|too large|exceeds? the .{0,20}tokens",
@@ -129,6 +137,10 @@ class ErrorResponse:
     def says_filtered(self) -> bool:
         """Return True when the content is what the provider objects to."""
         return self.flagged or bool(self.codes & FILTERED_CODES) or FILTERED.search(self.text) is not None
+
+    def says_day_is_over(self) -> bool:
+        """Return True when the quota of a whole day is used up, by its name: the pause that is asked for is of no use."""
+        return self.status == 429 and any(map(DAY_QUOTA.search, self.codes))
 
     def says_no_quota(self) -> bool:
         """Return True when nothing is left to pay with."""
@@ -239,6 +251,9 @@ class FailureClassifier:
         if answer.says_no_quota():
             remedy = f"add credit or raise the limit at the provider, then {RUN_AGAIN}"
             return CallFailure("fatal", f"has no quota left for this key{self._quote_answer(answer)}", remedy)
+        if answer.says_day_is_over():
+            remedy = f"wait until the provider's next day, or use another model or key, then {RUN_AGAIN}"
+            return CallFailure("fatal", f"has used up the quota of this day{self._quote_answer(answer)}", remedy)
         if answer.status == 429:
             problem = f"has a rate limit that is used up{self._quote_answer(answer)}"
             remedy = SLOW_DOWN if answer.retry_after <= MAX_SECONDS else f"wait until then, and {RUN_AGAIN}"
@@ -249,7 +264,7 @@ class FailureClassifier:
             return CallFailure("too_long", f"takes no texts as long as these{self._quote_answer(answer)}")
         if answer.status >= 500 and (answer.says_too_long() or NO_GRAMMAR.search(answer.text)):
             return self._of_request(answer, request=request)
-        if answer.status in PASSING or answer.status < 400 or answer.status >= 500:
+        if answer.status in PASSING or not 400 <= answer.status < 500 or MODEL_AWAY.search(answer.text):
             return CallFailure(
                 "transient",
                 f"failed{self._quote_answer(answer)}",
@@ -269,13 +284,16 @@ class FailureClassifier:
         address = self._settings.url_variable
         quoted = self._quote_answer(answer)
         named = f"prompt {request.labels.prompt or request.schema_name!r}"
-        if answer.status == 401:
+        if answer.status == 401 or answer.codes & KEY_CODES:
             # Providers quote the wrong key here, masked in ways of their own: their words are not repeated.
             problem = "does not accept the API key" if self._has_key else "asks for an API key"
-            return CallFailure("fatal", f"{problem} (401)", f"put a valid key into {key}")
+            return CallFailure("fatal", f"{problem} ({answer.status})", f"put a valid key into {key}")
         if answer.status == 403:
             remedy = f"check that the key in {key} may use the model {request.model!r}"
             return CallFailure("fatal", f"denied access{quoted}", remedy)
+        if answer.status == 404 and ACCOUNT_POLICY.search(answer.text):
+            remedy = f"change these settings of the account at the provider, then {RUN_AGAIN}"
+            return CallFailure("fatal", f"serves {request.model!r} to no account with such settings{quoted}", remedy)
         lacks_fields = answer.status == 404 and NO_PROVIDER_TAKES_THE_FIELDS.search(answer.text) is not None
         if answer.status in (404, 405) and not lacks_fields:
             remedy = f"correct the model's name in the recipe, or the address in {address}"
@@ -290,11 +308,13 @@ class FailureClassifier:
             return CallFailure(kind, problem, remedy, rejection=Rejection(room=room))
         problem = f"rejected {named} for the model {request.model!r}{quoted}"
         remedy = "correct the model's settings in the recipe, or choose another model"
+        explained = answer.param in ALWAYS_SENT or NAMES_MESSAGES.search(answer.text) is not None
         for name in request.extra_body:
             if re.search(rf"\b{re.escape(name)}\b", f"{answer.param} {answer.text}"):
                 remedy = f"change {name} in the extra_body of the model's settings, or choose another model"
+                explained = True
         kind = "rejected" if answer.status in (400, 422) or answer.status >= 500 or lacks_fields else "unserved"
-        rejection = Rejection(answer.text, answer.param)
+        rejection = Rejection(answer.text, answer.param, unexplained=answer.status in (400, 422) and not explained)
         return CallFailure(kind, problem, remedy, rejection=rejection)
 
     def _quote_answer(self, answer: ErrorResponse) -> str:

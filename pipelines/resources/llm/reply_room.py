@@ -24,6 +24,8 @@ MOST = (
     re.compile(r"(?:less than or equal to|model limit of|cannot exceed|must not exceed|<=) ?\W?(\d+)"),
     re.compile(r"max_tokens ?> ?(\d+) must"),
 )
+# A limit per minute that one call exceeds, because the room for its reply is counted as sent.
+PER_CALL = re.compile(r"limit:? (\d+),(?: used:? \d+,)? requested:? (\d+)", re.IGNORECASE)
 EXCLUSIVE = re.compile(r"to (\d+) ?\(exclusive\)")
 # The context, and the prompt's tokens, by the names of the groups.
 SUMS = (
@@ -109,6 +111,10 @@ def sign_of_short_context(request: ModelRequest, reply: ModelReply, *, asked: in
 def room_limit_in(text: str, *, asked: int) -> RoomLimit | None:
     """Return the limit that an error's words name for a request of so many tokens; None where they are of something else."""
     words = THOUSANDS.sub("", text)
+    per_call = PER_CALL.search(words)
+    if asked and per_call:
+        most, requested = map(int, per_call.groups())
+        return RoomLimit(context=most, input=max(requested - asked, 0)) if requested > most else None
     if not asked or not NAMES_ROOM.search(words):
         return None
     for pattern in SUMS:

@@ -59,6 +59,10 @@ def test_what_was_thought_is_no_answer_where_the_model_was_cut_off_or_answered_o
         ("<think></think>", ""),
         ('{"note": "ends in </think>"}', '{"note": "ends in </think>"}'),
         ("two</s>", "two"),
+        ("<|channel>thought\none<channel|>two<turn|>", "two"),
+        ("<|channel>thought\none, and never an end", ""),
+        ("analysisThe user asks.assistantfinaltwo", "two"),
+        ("analysis of the data", "analysis of the data"),
     ],
 )
 def test_words_stand_behind_the_last_thought(text: str, answer: str) -> None:

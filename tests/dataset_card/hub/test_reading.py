@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dataset_card.errors import HubError, HubMissing, HubUnreachable
+from dataset_card.errors import HubDenied, HubError, HubMissing, HubUnreachable
 from dataset_card.hub.port import Hub
 from dataset_card.hub.read import BadRelease, Expected, MovedTag, ReleaseReader
 from dataset_card.hub.tag_registry import TagRegistry
@@ -111,6 +111,17 @@ def test_a_hidden_repository_is_told(
     published(hub, a_release(), repo=repo)
     monkeypatch.setenv("HF_TOKEN", READER)
     with pytest.raises(HubMissing, match="check the name, and that the token has access"):
+        reader.read(f"{repo}@demo-v0.1.0")
+
+
+def test_whoever_lacks_access_to_a_gated_repository_is_told_where_to_ask(
+    fake: FakeHub, hub: Hub, repo: str, reader: ReleaseReader
+) -> None:
+    published(hub, a_release(), repo=repo)
+    fake.faults.add(Fault("refs", status=403, headers={"X-Error-Code": "GatedRepo"}))
+    with pytest.raises(
+        HubDenied, match=rf"its owner gives access by name \(403\); ask for access at http.*/datasets/{repo}\.$"
+    ):
         reader.read(f"{repo}@demo-v0.1.0")
 
 

@@ -232,9 +232,9 @@ def test_replies_are_found_by_the_ids_of_their_lines_in_any_form(
 
 def test_an_error_beside_the_response_is_told_and_not_asked_again(tmp_path: Path) -> None:
     def results(rows: list[Fields]) -> list[Fields]:
-        error = {"code": "invalid_request", "message": "No such voice."}
+        error = {"code": "invalid_request", "message": "messages: no such voice."}
         return [{**row, "response": None, "error": error} for row in rows]
 
     sentence, jobs = refused(OtherService(results=results), tmp_path)
-    assert "No such voice" in sentence
+    assert "no such voice" in sentence
     assert jobs == 1

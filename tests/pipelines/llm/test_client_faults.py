@@ -114,9 +114,9 @@ def test_after_ten_tries_the_run_ends(server: ScriptedServer) -> None:
         (fault(429, f"Quota of {KEY}", code="insufficient_quota"), ["no quota left", "add credit"]),
         (fault(402, "Insufficient balance"), ["no quota left", "Insufficient balance"]),
         (fault(400, "maximum context length is 8 tokens"), ["too long for the model 'm-1'", "max_output_tokens"]),
-        (fault(400, "x" * 5000), ["(400: xxx", "x…)"]),
+        (fault(400, f"messages: {'x' * 5000}"), ["(400: messages: xxx", "x…)"]),
         (Answer(404, "<html>" + KEY), ["does not know the model 'm-1' (404);"]),
-        (Answer(400, {"echo": KEY, "detail": {"Authorization": f"Bearer {KEY[:12]}"}}), ["400"]),
+        (Answer(418, {"echo": KEY, "detail": {"Authorization": f"Bearer {KEY[:12]}"}}), ["418"]),
     ],
 )
 def test_what_cannot_pass_ends_the_run_at_once(url: str, server: ScriptedServer, answer: Answer, words: list[str]) -> None:
