@@ -6,7 +6,7 @@ Texts that have nothing to do with each other may share a call: a group of them 
 
 import math
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Generic, TypeVar
@@ -107,13 +107,28 @@ Gated = tuple[Gate[S], GateAttempt]
 def independent_groups(sources: Sequence[Sequence[T]], *, size: int, of_one: int = 1) -> list[list[T]]:
     """Return the items in groups of `size` or fewer, none with more than `of_one` of one source, such as a period or question.
 
-    What stands in one call with another must not help to guess it: of one source, one item may exclude the others.
+    What stands in one call with another must not help to guess it: of one source, one item may exclude the others. Items of one
+    source that may share a call do: a prompt shows what they have in common once.
     """
-    items = list(chain.from_iterable(sources))
-    count = math.ceil(len(items) / size)
-    for source in sources:
-        count = max(count, math.ceil(len(source) / of_one))
-    return [items[start::count] for start in range(count)]
+    groups: list[list[T]] = []
+    in_last: set[int] = set()  # the sources that the last group has
+    for number, part in _parts_in_turn(sources, most=min(of_one, size)):
+        if not groups or number in in_last or len(groups[-1]) + len(part) > size:
+            groups.append([])
+            in_last.clear()
+        groups[-1].extend(part)
+        in_last.add(number)
+    return groups
+
+
+def _parts_in_turn(sources: Sequence[Sequence[T]], *, most: int) -> Iterator[tuple[int, Sequence[T]]]:
+    """Yield each source's first part, by the source's number, then each one's second, and so on; parts are about equal."""
+    counts = [math.ceil(len(source) / most) for source in sources]
+    for turn in range(max(counts, default=0)):
+        for number, source in enumerate(sources):
+            part = source[turn :: counts[number]] if turn < counts[number] else ()
+            if part:
+                yield number, part
 
 
 async def pass_gates(

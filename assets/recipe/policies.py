@@ -105,13 +105,13 @@ def _at_least(votes: int, needed: int, *, rate: float) -> float:
 # The users from which so many decoys each show that at most 5 % of wrong items are accepted (95 % confidence), if none is.
 FEWEST_USERS = {1: 76, 2: 39, 3: 27, 4: 21, 5: 18, 6: 15, 7: 13, 8: 12, 9: 11, 10: 10}
 MOST_DECOYS = 10
-FEWEST_MEASURED = 5  # with fewer users even the most would leave a fifth open, and are not worth their calls
+FEWEST_MEASURED = 6  # with fewer users even the most would leave a fifth open, and are not worth their calls
 
 
 def decoys_per_user(users: int) -> int:
     """Return how many wrong items each of so many users needs at every gate."""
     if users < FEWEST_MEASURED:
-        return 1
+        return 0
     for decoys, fewest in FEWEST_USERS.items():
         if users >= fewest:
             return decoys

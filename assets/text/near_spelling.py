@@ -4,7 +4,7 @@ Such a text gives the value away to whoever compares words, as much as one that 
 """
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 
 from rapidfuzz.distance import OSA, Prefix
 
@@ -34,18 +34,16 @@ def nearly_spells(text: str, value: str, *, ignored: Container[str] = frozenset(
     return len(content) == 1 and any(_lone_form(word, content[0]) for word in words_of(text))
 
 
-def copies_value(text: str, value: str, *, others: Iterable[str], ignored: Container[str] = frozenset()) -> bool:
+def copies_value(text: str, value: str, *, ignored: Container[str] = frozenset()) -> bool:
     """Return True where a search for the value's words finds the text: it has all of them side by side, in whatever order.
 
-    A value's only word counts unless one of the `others`, its alternatives, has it too. Single words of a longer value are
-    ordinary words, which many texts have.
+    A single word is an ordinary word, which people use and many texts have; also where it is the value's only one.
     """
     words = words_of(value)
+    if len(words) == 1 and not UNSPACED_WORD.match(words[0]):
+        return False
     content = [word for word in words if word not in ignored]
-    if len(content) == 1:
-        only = content[0]
-        return only in words_of(text) and not any(only in words_of(other) for other in others)
-    return spells(text, value) or nearly_spells(text, value, ignored=ignored, between=0)
+    return spells(text, value) or (len(content) > 1 and nearly_spells(text, value, ignored=ignored, between=0))
 
 
 def _within_reach(words: Sequence[str], wanted: Sequence[str], *, reach: int) -> bool:

@@ -105,15 +105,12 @@ def _spelling_fault(context: TextInContext) -> str:
 
 
 def _copied_value(context: TextInContext) -> str:
-    """Look for what lets a search for a value find the text; ordinary words that a value has too are no fault.
-
-    `others` are the choices that the text's own values are not.
-    """
+    """Look for what lets a search for a value find the text; ordinary words that a value has too are no fault."""
     common = _common_words(context)
-    copied = [value for value in context.own if copies_value(context.text, value, others=context.others, ignored=common)]
+    copied = [value for value in context.own if copies_value(context.text, value, ignored=common)]
     if not copied:
         return ""
-    return f"has all words of {copied} together; keep some of them at most, and let circumstances show the rest."
+    return f"has all words of {copied} side by side; keep the ordinary word, and tell the rest in another way."
 
 
 def _common_words(context: TextInContext) -> frozenset[str]:

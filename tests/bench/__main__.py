@@ -120,7 +120,7 @@ def small_request(number: int) -> ModelRequest:
     case = {
         "question": f"How should I plan my week, number {number}?",
         "situations": {str(one): {"daily_free_time": f"value_{one}", "home_type": "small_apartment"} for one in range(1, 6)},
-        "answer": "Keep it simple, and write down what worked. " * 4,
+        "answers": {"1": "Keep it simple, and write down what worked. " * 4},
     }
     prompt = load_prompt("answers/check").render(cases={"1": case}, cannot_tell=True, reworded=False)
     return ModelRequest(

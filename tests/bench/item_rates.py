@@ -41,7 +41,7 @@ from assets.recipe.policies import GatePolicy
 from assets.records.base import ItemFailed
 from assets.records.estimate import Estimate, percent, percents
 from pipelines.home import home
-from tests.support.honest_replies import by_number, material, situations_of
+from tests.support.honest_replies import material, situations_of, telling
 from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import small_recipe
@@ -72,27 +72,27 @@ class ErringJudge:
         if request.labels.prompt == "session_queries/probe":
             reply = self._queries(request)
         else:
-            reply = {number: self._chosen(request, case) for number, case in material(request, "cases").items()}
+            reply: dict[str, Any] = {}
+            for case in material(request, "cases").values():
+                reply |= self._chosen(request, case)
         return ModelReply(json.dumps(reply), "stop", 10, 10)
 
     def _queries(self, request: ModelRequest) -> dict[str, Any]:
         texts: dict[str, str] = material(request, "messages")
-        return {key: by_number(request, self._told(request, text)) for key, text in texts.items()}
+        return {key: telling(request, self._told(request, text)) for key, text in texts.items()}
 
     def _told(self, request: ModelRequest, text: str) -> dict[str, str]:
         return self.wanted.get(text, {}) if self._errs(request, text) else {}
 
-    def _chosen(self, request: ModelRequest, case: Mapping[str, Any]) -> int:
-        if request.labels.prompt == "answers/check":
-            text = case["answer"]
-            for number, situation in situations_of(case).items():
-                if situation == self.wanted.get(text) and self._errs(request, text):
-                    return int(number)
-            return 0
-        for number, text in case["answers"].items():
-            if self.wanted.get(text) == case["situation"] and self._errs(request, text):
-                return int(number)
-        return 0
+    def _chosen(self, request: ModelRequest, case: Mapping[str, Any]) -> dict[str, int]:
+        recovers = request.labels.prompt == "answers/check"
+        situations = situations_of(case) if recovers else case["situations"]
+        chosen = dict.fromkeys(case["answers"] if recovers else situations, 0)
+        for place, situation in situations.items():
+            for number, text in case["answers"].items():
+                if self.wanted.get(text) == situation and self._errs(request, text):
+                    chosen[number if recovers else place] = int(place if recovers else number)
+        return chosen
 
     def _errs(self, request: ModelRequest, text: str) -> bool:
         reading: dict[Again, tuple[object, ...]] = {

@@ -31,9 +31,8 @@ def content_words(value: str) -> list[str]:
 
 
 def ordinary_word(value: str) -> list[str]:
-    """Return the longest word of a value of several: a value's only word is banned."""
-    words = content_words(value)
-    return [max(words, key=len)] if len(words) > 1 else []
+    """Return the longest word of a value, which may be its only one."""
+    return [max(content_words(value), key=len)] if content_words(value) else []
 
 
 WORDS: Mapping[str, Words] = {"as it is": lambda _: [], "one word": ordinary_word, "all words (banned)": content_words}

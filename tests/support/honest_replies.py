@@ -50,6 +50,18 @@ def case_of(request: ModelRequest) -> dict[str, Any]:
     return case
 
 
+def answer_of(request: ModelRequest) -> Any:
+    """What the only answer spells whose situation a judge is to find."""
+    (answer,) = case_of(request)["answers"].values()
+    return decoded(answer)
+
+
+def situation_of(request: ModelRequest) -> Any:
+    """The only situation for which a judge is to find the answer."""
+    (situation,) = case_of(request)["situations"].values()
+    return situation
+
+
 def query_of(request: ModelRequest) -> dict[str, str]:
     """What the only query of a judge's request spells."""
     (text,) = material(request, "messages").values()
@@ -159,10 +171,13 @@ def _update_queries(request: ModelRequest) -> object:
 def _noise(request: ModelRequest) -> object:
     """Noise that spells what its assignment restates, and beside it the assignment itself, which no choice is."""
     queries: list[str] = []
-    for assignment in material(request, "assignments"):
+    persons: dict[str, str] = {}
+    for number, assignment in enumerate(material(request, "assignments"), start=1):
         restated = {name: fact["holds"] for name, fact in assignment.get("fact", {}).items() if "holds" in fact}
         queries.append(coded({**restated, "assignment": assignment}))
-    return {"queries": queries}
+        if "persons" in assignment:
+            persons[str(number)] = assignment["persons"][0]
+    return {"queries": queries, **({"persons": persons} if persons else {})}
 
 
 def _check_exposure(request: ModelRequest) -> object:
@@ -172,7 +187,12 @@ def _check_exposure(request: ModelRequest) -> object:
 
 def _probe(request: ModelRequest) -> object:
     """What the queries spell, by number."""
-    return {key: by_number(request, decoded(text)) for key, text in material(request, "messages").items()}
+    return {key: telling(request, decoded(text)) for key, text in material(request, "messages").items()}
+
+
+def telling(request: ModelRequest, tells: Mapping[str, str]) -> dict[str, list[int]]:
+    """A judge's reading of a query that tells these values and hints at none."""
+    return {"told": by_number(request, tells), "hinted": []}
 
 
 def by_number(request: ModelRequest, tells: Mapping[str, str]) -> list[int]:
@@ -257,10 +277,12 @@ def _answers(request: ModelRequest) -> object:
 
 def _check_answer(request: ModelRequest) -> object:
     """The situation that each answer spells; 0 where there is none."""
-    return {
-        case: next((int(number) for number, state in situations_of(one).items() if state == decoded(one["answer"])), 0)
-        for case, one in material(request, "cases").items()
-    }
+    chosen: dict[str, int] = {}
+    for case in material(request, "cases").values():
+        for key, text in case["answers"].items():
+            fitting = [int(number) for number, state in situations_of(case).items() if state == decoded(text)]
+            chosen[key] = next(iter(fitting), 0)
+    return chosen
 
 
 def situations_of(case: Mapping[str, Any]) -> dict[str, dict[str, str]]:
@@ -270,10 +292,12 @@ def situations_of(case: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 def _choose(request: ModelRequest) -> object:
     """The answer that holds each situation; 0 where none does."""
-    return {
-        case: next((int(number) for number, text in one["answers"].items() if decoded(text) == one["situation"]), 0)
-        for case, one in material(request, "cases").items()
-    }
+    chosen: dict[str, int] = {}
+    for case in material(request, "cases").values():
+        for key, situation in case["situations"].items():
+            fitting = [int(number) for number, text in case["answers"].items() if decoded(text) == situation]
+            chosen[key] = next(iter(fitting), 0)
+    return chosen
 
 
 def _guess(request: ModelRequest) -> object:

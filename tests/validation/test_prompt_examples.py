@@ -82,7 +82,7 @@ def rye_bread(prompt: Prompt) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("written", "sent_back"),
     [
-        ("There is no bus any more, so one of our parishioners picks me up at six. What do I give him?", True),
+        ("There is no bus any more, so I ride to the church in the van of a friend. What do I give him?", True),
         ("My daughter wears her own boots on our outings now. Which path should I show her?", False),
     ],
 )

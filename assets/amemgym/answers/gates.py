@@ -1,7 +1,8 @@
 """The gates of an answer: a judge recovers its variant from it, and chooses it for its variant (section 3.1, App. C.3)."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -18,9 +19,13 @@ from assets.llm.structured_output import (
     object_of,
     object_of_alike,
 )
+from assets.recipe.amemgym import AMemGymRecipe
+from assets.recipe.policies import GatePolicy
 from assets.text.text_checks import StyleCheck, near_duplicates
 from prompts.catalogue import load_prompt
 
+MOST_OF_ONE_QUESTION = 4  # answers in a call
+ANSWERS_FOR_A_TEXT = 2  # as most of a case is what they share
 ALIKE_IN_DRAFT = 0.75  # share of common words from which two drafted answers go back; the last check allows up to 0.9
 T = TypeVar("T")
 
@@ -32,6 +37,33 @@ class AnswerSubject:
     asked: QuestionVariants
     variant: Variant
     answers: tuple[str, ...] = ()
+
+    def shares_case(self, other: "AnswerSubject") -> bool:
+        """Return True where both are of one question with the same situations and options."""
+        return self.asked is other.asked and self.answers == other.answers
+
+
+@dataclass
+class AnswerCase:
+    """The votes of one call that share a question and its variants, which are shown in this order. `tasks`: by number."""
+
+    subject: AnswerSubject
+    order: Sequence[Variant]
+    tasks: dict[str, ReadingTask[AnswerSubject]] = field(default_factory=dict[str, ReadingTask[AnswerSubject]])
+
+
+def answers_of_one_question(recipe: AMemGymRecipe) -> int:
+    """Return how many answers to one question may share a call, which shows its situations or options once.
+
+    About half of those that a question has, so that they hardly exclude one another.
+    """
+    options = recipe.balanced_options or recipe.min_variants_per_question
+    return min(MOST_OF_ONE_QUESTION, math.ceil(options / 2))
+
+
+def answers_per_call(gates: GatePolicy) -> int:
+    """Return how many answers share a call."""
+    return 1 if gates.texts_per_call == 1 else ANSWERS_FOR_A_TEXT * gates.texts_per_call
 
 
 def recovery_gate(asked: QuestionVariants, variant: Variant) -> Gate[AnswerSubject]:
@@ -63,23 +95,25 @@ def choice_gate(asked: QuestionVariants, variant: Variant, answers: Sequence[str
 async def recover_variants(tasks: Sequence[ReadingTask[AnswerSubject]]) -> list[dict[str, str]]:
     """Return the variants a judge takes the answers to be for, {} where it cannot tell; variants shuffled per vote."""
 
-    def case_of(task: ReadingTask[AnswerSubject], order: Sequence[Variant]) -> dict[str, object]:
-        situations = numbered(variant.assignment for variant in order)
-        return {"question": task.subject.asked.question.text, "situations": situations, "answer": task.text}
+    def show(case: AnswerCase) -> dict[str, object]:
+        situations = numbered(variant.assignment for variant in case.order)
+        answers = {number: task.text for number, task in case.tasks.items()}
+        return {"question": case.subject.asked.question.text, "situations": situations, "answers": answers}
 
-    return await _choose("answers/check", tasks, gate="recovery", case_of=case_of)
+    return await _choose("answers/check", tasks, gate="recovery", show=show)
 
 
 async def choose_answers(tasks: Sequence[ReadingTask[AnswerSubject]]) -> list[dict[str, str]]:
     """Return the variants whose answers a judge chooses for each task's variant, {} where none stands out."""
 
-    def case_of(task: ReadingTask[AnswerSubject], order: Sequence[Variant]) -> dict[str, object]:
-        asked = task.subject.asked
-        answer_for = dict(zip(asked.variants, task.subject.answers, strict=True))
-        answers = numbered(answer_for[variant] for variant in order)
-        return {"question": asked.question.text, "situation": task.subject.variant.assignment, "answers": answers}
+    def show(case: AnswerCase) -> dict[str, object]:
+        asked = case.subject.asked
+        answer_for = dict(zip(asked.variants, case.subject.answers, strict=True))
+        answers = numbered(answer_for[variant] for variant in case.order)
+        situations = {number: task.subject.variant.assignment for number, task in case.tasks.items()}
+        return {"question": asked.question.text, "situations": situations, "answers": answers}
 
-    return await _choose("answers/choose", tasks, gate="choice", case_of=case_of)
+    return await _choose("answers/choose", tasks, gate="choice", show=show)
 
 
 async def _choose(
@@ -87,25 +121,29 @@ async def _choose(
     tasks: Sequence[ReadingTask[AnswerSubject]],
     *,
     gate: str,
-    case_of: Callable[[ReadingTask[AnswerSubject], Sequence[Variant]], dict[str, object]],
+    show: Callable[[AnswerCase], dict[str, object]],
 ) -> list[dict[str, str]]:
-    """Return the variants that a judge chooses, one for each task, in one call."""
+    """Return the variants that a judge chooses, one for each task, in one call; `show` returns a case as the judge gets it."""
     asked = tasks[0].subject.asked
     reworded = tasks[0].vote.reworded
     cannot_tell = asked.recipe.gates.cannot_tell
-    orders: list[list[Variant]] = []
-    cases: list[dict[str, object]] = []
+    cases: list[AnswerCase] = []
+    orders: list[Sequence[Variant]] = []
     # The text that was rewritten most numbers the call, so that no earlier reply is found in the cache.
     sample = 0
-    for task in tasks:
-        order = task.subject.asked.shuffled(gate, item_id=task.item_id, vote=task.vote)
-        orders.append(order)
-        case = case_of(task, order)
-        if reworded:
-            case = dict(reversed(case.items()))
-        cases.append(case)
+    for number, task in numbered(tasks).items():
+        case = next((case for case in cases if case.subject.shares_case(task.subject)), None)
+        if case is None:
+            order = task.subject.asked.shuffled(gate, item_id=task.item_id, vote=task.vote)
+            case = AnswerCase(task.subject, order)
+            cases.append(case)
+        case.tasks[number] = task
+        orders.append(case.order)
         sample = max(sample, task.vote.number)
-    prompt = load_prompt(name).render(cases=numbered(cases), cannot_tell=cannot_tell, reworded=reworded)
+    shown = map(show, cases)
+    if reworded:
+        shown = (dict(reversed(case.items())) for case in shown)
+    prompt = load_prompt(name).render(cases=numbered(shown), cannot_tell=cannot_tell, reworded=reworded)
 
     def convert(reply: dict[str, int]) -> list[dict[str, str]]:
         return [variant.assignment if variant else {} for variant in chosen_options(orders, reply)]

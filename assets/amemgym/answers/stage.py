@@ -9,6 +9,8 @@ from typing import Any
 from assets.amemgym.answers.gates import (
     ALIKE_IN_DRAFT,
     AnswerSubject,
+    answers_of_one_question,
+    answers_per_call,
     choice_gate,
     choose_answers,
     draft_answers,
@@ -114,7 +116,8 @@ async def _pass_recovery(
         for variant, attempt in draft.answers_of(item_ids):
             gates.append((recovery_gate(draft.asked, variant), attempt))
         gated.append(gates)
-    await pass_gates(gated, recover_variants, size=recipe.gates.texts_per_call, recipe=recipe)
+    size = answers_per_call(recipe.gates)
+    await pass_gates(gated, recover_variants, size=size, of_one=answers_of_one_question(recipe), recipe=recipe)
 
 
 async def _settle_choices(written: Sequence[WrittenQuestion], *, recipe: AMemGymRecipe) -> None:
@@ -131,7 +134,9 @@ async def _settle_choices(written: Sequence[WrittenQuestion], *, recipe: AMemGym
             for variant, attempt in draft.answers_of(refused_ids):
                 gates.append((choice_gate(draft.asked, variant, draft.answers), attempt))
             gated.append(gates)
-        decided = await take_votes(gated, choose_answers, size=recipe.gates.texts_per_call, recipe=recipe)
+        size = answers_per_call(recipe.gates)
+        of_one = answers_of_one_question(recipe)
+        decided = await take_votes(gated, choose_answers, size=size, of_one=of_one, recipe=recipe)
         rewrites: list[Coroutine[Any, Any, None]] = []
         refused_ids = set()
         for (gate, attempt), accepted in zip(chain.from_iterable(gated), decided, strict=True):
@@ -190,9 +195,9 @@ def summarize_answers(sets: Sequence[AnswerSet]) -> Metadata:
 
 
 def _readings(recipe: AMemGymRecipe, gate: str) -> float:
-    """Return the calls in which the gate's judges read every answer; answers to different questions share them."""
-    shared = min(recipe.gates.texts_per_call, recipe.num_questions)
+    """Return the calls in which the gate's judges read every answer; answers share them."""
     options = recipe.balanced_options or recipe.min_variants_per_question
+    shared = min(answers_per_call(recipe.gates), recipe.num_questions * answers_of_one_question(recipe))
     return recipe.gates.votes_for(gate)[1] * recipe.num_questions * options / shared
 
 
@@ -216,7 +221,7 @@ ANSWERS = Stage(
         "answers/choose": PromptCalls(_choice_votes, always=False),
         "answers/refine": PromptCalls(attrgetter("num_questions"), always=False),
     },
-    version=7,
+    version=8,
     description=AssetDescription(
         group="answers",
         description="One personalized answer per state variant of each question, kept when judges recovered the variant from "

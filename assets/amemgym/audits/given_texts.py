@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from assets.amemgym.answers.gates import choice_gate, choose_answers, recover_variants, recovery_gate
+from assets.amemgym.answers.gates import (
+    answers_of_one_question,
+    answers_per_call,
+    choice_gate,
+    choose_answers,
+    recover_variants,
+    recovery_gate,
+)
 from assets.amemgym.audits.user_parts import AuditedUser, never_written
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import JudgedSchema, StateSchema
@@ -89,10 +96,11 @@ async def judge_answers(user: AuditedUser) -> tuple[GateRecord, ...]:
             of_choice.append((choice_gate(asked, variant, question.texts), GateAttempt(item_id, text)))
         recovery.append(of_recovery)
         choice.append(of_choice)
-    size = user.recipe.gates.texts_per_call
-    votes = await _votes(recovery, recover_variants, size=size, recipe=user.recipe)
+    size = answers_per_call(user.recipe.gates)
+    of_one = answers_of_one_question(user.recipe)
+    votes = await _votes(recovery, recover_variants, size=size, of_one=of_one, recipe=user.recipe)
     if user.recipe.gates.reverse:
-        votes += await _votes(choice, choose_answers, size=size, recipe=user.recipe)
+        votes += await _votes(choice, choose_answers, size=size, of_one=of_one, recipe=user.recipe)
     return votes
 
 

@@ -7,7 +7,15 @@ from itertools import chain
 from statistics import fmean
 from typing import Any
 
-from assets.amemgym.answers.gates import AnswerSubject, choices_schema, choose_answers, chosen_options, recover_variants
+from assets.amemgym.answers.gates import (
+    AnswerSubject,
+    answers_of_one_question,
+    answers_per_call,
+    choices_schema,
+    choose_answers,
+    chosen_options,
+    recover_variants,
+)
 from assets.amemgym.audits.rates import DIRECTIONS
 from assets.amemgym.audits.user_parts import (
     PAIR_DRAFT,
@@ -124,7 +132,9 @@ async def _readings(user: AuditedUser, pairs: Sequence[DrawnPair], probe: Recove
         readings[pair.item] = []
     due = list(items.values())
     for sample in range(user.recipe.audit.tries):
-        groups = independent_groups(by_source(due, lambda pair: pair.question_id), size=user.recipe.gates.texts_per_call)
+        sources = by_source(due, lambda pair: pair.question_id)
+        size = answers_per_call(user.recipe.gates)
+        groups = independent_groups(sources, size=size, of_one=answers_of_one_question(user.recipe))
         read = await gather_all(*map(partial(_read_group, user, probe=probe, sample=sample), groups))
         for pair, reading in zip(chain.from_iterable(groups), chain.from_iterable(read), strict=True):
             readings[pair.item].append(reading)

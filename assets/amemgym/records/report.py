@@ -13,7 +13,6 @@ from assets.records.report import ColumnLine, GateLine, RuleLine
 from assets.reporting.plurals import counted
 from assets.text.text_checks import TextKind
 
-FEW_USERS = 8  # of whom one life that is out of the ordinary weighs much
 # Below its limit; beyond it, which blocks a release; below, though the interval's end is not; without a limit.
 Verdict = Literal["holds", "crossed", "unproven", "unlimited"]
 
@@ -105,14 +104,11 @@ class DifficultyLine(Record):
 
     @property
     def is_crossed(self) -> bool:
-        """True where it is beyond its limit; of few users, where the whole interval is.
+        """True where its whole interval is beyond its limit.
 
-        Values of one life may exclude each other, and then its options are no full table: among few users that weighs much.
+        Values of one life may exclude each other, and then its options are no full table: which lives those are is chance.
         """
-        if self.limit is None:
-            return False
-        reached = self.value.low if self.users < FEW_USERS else self.value.value
-        return (reached or 0.0) > self.limit
+        return self.limit is not None and (self.value.low or 0.0) > self.limit
 
 
 class TextLine(Record):

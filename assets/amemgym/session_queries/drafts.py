@@ -74,7 +74,10 @@ def query_in_context(
 
 @dataclass(frozen=True)
 class NoiseKey:
-    """What one session of noise is about, and its day. `mentioned_as`: whose `mentions` are, or the time in which they hold."""
+    """What one session of noise is about, and its day. `mentioned_as`: whose `mentions` are, or the time in which they hold.
+
+    `persons`: among whom the writer chooses somebody whose the value can be.
+    """
 
     kind: SessionKind
     day: date
@@ -82,14 +85,17 @@ class NoiseKey:
     exposed: dict[str, str] = field(default_factory=dict[str, str])
     mentions: dict[str, str] = field(default_factory=dict[str, str])
     mentioned_as: str = ""
+    persons: tuple[str, ...] = ()
 
     def in_prompt(self, state: Mapping[str, str], choices: Mapping[str, Sequence[str]]) -> dict[str, object]:
         """Return the assignment as the writer gets it, with the keys of its kind alone."""
         shown: dict[str, object] = {"kind": self.kind, "typed_on": str(self.day)}
         if self.subject:
             shown["subject"] = self.subject
-        if self.mentioned_as:
-            shown["person" if self.kind == "of_another" else "as"] = self.mentioned_as
+        if self.kind == "not_now":
+            shown["as"] = self.mentioned_as
+        if self.persons:
+            shown["persons"] = self.persons
         for name, value in self.exposed.items():
             shown["fact"] = {name: {"holds": value, "not": [choice for choice in choices[name] if choice != value]}}
         for name, value in self.mentions.items():

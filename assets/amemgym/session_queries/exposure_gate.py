@@ -82,7 +82,7 @@ async def read_exposure(user: UserContext, tasks: Sequence[ReadingTask[Choices]]
 
 
 async def _probe(user: UserContext, tasks: Sequence[ReadingTask[Choices]]) -> list[dict[str, str]]:
-    """Ask for the numbers of all choices that the texts settle."""
+    """Ask for the numbers of all choices that the texts tell; what they only hint at is asked for, too, and does not count."""
     first = tasks[0]
     # The text that was rewritten most numbers the call, so that no earlier reply is found in the cache.
     number = max(task.vote.number for task in tasks)
@@ -94,13 +94,14 @@ async def _probe(user: UserContext, tasks: Sequence[ReadingTask[Choices]]) -> li
         messages=messages, state_choices=options.in_prompt(), reworded=first.vote.reworded
     )
 
-    def convert(reply: dict[str, list[int]]) -> list[dict[str, str]]:
+    def convert(reply: dict[str, dict[str, list[int]]]) -> list[dict[str, str]]:
         readings: list[dict[str, str]] = []
         for key in messages:
-            readings.append(_in_order(options.values_of(reply[key], told_by=f"Message {key}"), first.subject))
+            readings.append(_in_order(options.values_of(reply[key]["told"], told_by=f"Message {key}"), first.subject))
         return readings
 
-    reply_schema: ReplySchema[dict[str, list[int]]] = ReplySchema(object_of_alike(messages, options.numbers))
+    of_message = object_of({"told": options.numbers, "hinted": options.numbers})
+    reply_schema: ReplySchema[dict[str, dict[str, list[int]]]] = ReplySchema(object_of_alike(messages, of_message))
     return await ask_structured(
         user.model,
         prompt=prompt,

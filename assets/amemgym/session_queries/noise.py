@@ -6,24 +6,25 @@ a plan, a wish or the past. It is about variables that its period leaves alone, 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from itertools import accumulate, islice
 from math import ceil
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from assets.amemgym.records.state import NOISE_KINDS, UNRELATED, SessionKind, StateTrajectory, TrajectoryPeriod, without
 from assets.amemgym.session_queries.drafts import NoiseKey, UserContext
 from assets.amemgym.state_trajectory.days import first_day_of_sessions
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, list_of, object_of
-from assets.text.text_checks import TextInContext
+from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, list_of, object_of, object_of_enums
 from prompts.catalogue import load_prompt
 
 T = TypeVar("T")
 TIMES = ("plan_or_wish", "past")
 # Who lives with the user shares home, money and habits: their value would deny the user's.
 HOUSEHOLD = frozenset(("wife", "husband", "spouse", "partner", "son", "daughter", "child", "roommate", "housemate", "flatmate"))
-RELATIONS = ("my sister", "my neighbor", "an old friend of mine", "my cousin", "a colleague of mine", "my brother")
+ACQUAINTANCE = "somebody I know"  # for a value that nobody of the cast can have
+PERSONS = 3  # of the cast, among whom a writer chooses
 SUBJECTS = (
     "getting candle wax out of a tablecloth",
     "the difference between a crow and a raven",
@@ -99,7 +100,8 @@ class _KeyDraw:
         for person in user.profile.cast.people:
             if HOUSEHOLD.isdisjoint(person.relation.lower().split()):
                 people.append(f"my {person.relation} {person.name}")
-        self._persons = self.turns(people or RELATIONS)
+        self._people = self.turns(people)
+        self._offered = min(PERSONS, len(people))
         self._times = self.turns(TIMES)
         self._used = Counter[str]()
 
@@ -111,7 +113,7 @@ class _KeyDraw:
 
     def turns(self, items: Sequence[T]) -> Iterator[T]:
         """Yield the items without an end, each once before any comes again."""
-        while True:
+        while items:
             yield from self._rng.shuffled(items)
 
     def of_period(self, period: TrajectoryPeriod, kinds: Sequence[SessionKind], *, count: int) -> list[NoiseKey]:
@@ -141,7 +143,8 @@ class _KeyDraw:
             return NoiseKey(kind, day, exposed={name: value})
         others = [choice for choice in self._choices[name] if choice != value]
         if kind == "of_another":
-            return NoiseKey(kind, day, mentions={name: self._rng.choice(others)}, mentioned_as=next(self._persons))
+            persons = (*islice(self._people, self._offered), ACQUAINTANCE)
+            return NoiseKey(kind, day, mentions={name: self._rng.choice(others)}, persons=tuple(dict.fromkeys(persons)))
         time = next(self._times)
         had = [earlier.state[name] for earlier in self._periods[: period.index] if earlier.state[name] != value]
         if time == "past" and had:
@@ -165,11 +168,12 @@ async def draft_noise(
     *,
     sample: int,
     refused: Mapping[str, object] | None = None,
-) -> list[str]:
-    """Return one query for each key, in their order. Raises ItemFailed.
+) -> list[tuple[NoiseKey, str]]:
+    """Return each key, with the person whose value it speaks of, and its query. Raises ItemFailed.
 
     `refused`: of a single key, the message that judges misread, and what they read out of it.
     """
+    of_others = {str(number): key.persons for number, key in enumerate(keys, start=1) if key.persons}
     spoken_of = {name for key in keys for name in (*key.exposed, *key.mentions)}
     prompt = load_prompt("session_queries/noise").render(
         **user.common_variables(),
@@ -180,17 +184,22 @@ async def draft_noise(
     )
     style = user.style_check(alone=len(keys) == 1)
 
-    def convert(reply: dict[str, list[str]]) -> list[str]:
-        queries = reply["queries"]
-        texts: list[TextInContext] = []
-        for query, key in zip(queries, keys, strict=True):
-            texts.append(user.in_context(query, key.exposed | key.mentions, day=key.day))
-        style.check(texts)
-        return queries
+    def convert(reply: dict[str, Any]) -> list[tuple[NoiseKey, str]]:
+        written: list[tuple[NoiseKey, str]] = []
+        for number, (key, query) in enumerate(zip(keys, reply["queries"], strict=True), start=1):
+            if key.persons:
+                # Asked for alone once more, the message stays that person's.
+                person = reply["persons"][str(number)]
+                written.append((replace(key, mentioned_as=person, persons=(person,)), query))
+            else:
+                written.append((key, query))
+        style.check(user.in_context(query, key.exposed | key.mentions, day=key.day) for key, query in written)
+        return written
 
-    reply_schema: ReplySchema[dict[str, list[str]]] = ReplySchema(
-        object_of({"queries": list_of(PROSE, min_items=len(keys), max_items=len(keys))})
-    )
+    parts = {"queries": list_of(PROSE, min_items=len(keys), max_items=len(keys))}
+    if of_others:
+        parts["persons"] = object_of_enums(of_others)
+    reply_schema: ReplySchema[dict[str, Any]] = ReplySchema(object_of(parts))
     return await ask_structured(
         user.model, prompt=prompt, reply=reply_schema, convert=convert, sample=sample, settings=user.recipe.asking
     )

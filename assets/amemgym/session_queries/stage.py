@@ -145,10 +145,10 @@ async def _draft_noise(
     """Draft the noise of a period, which may have none."""
     if not keys:
         return []
-    queries = await draft_noise(user, period, keys, sample=0)
+    written = await draft_noise(user, period, keys, sample=0)
     item_ids = session_ids(period.index, [key.kind for key in keys])
     drafts: list[QueryDraft] = []
-    for item_id, key, query in zip(item_ids, keys, queries, strict=True):
+    for item_id, (key, query) in zip(item_ids, written, strict=True):
         drafts.append(QueryDraft(item_id, query, key.exposed, without(period.state, key.exposed), key.day, key=key))
     attempts = await gather_all(*map(partial(_in_style, user, redraft=_redraft(user, period)), drafts))
     return list(zip(drafts, attempts, strict=True))
@@ -174,7 +174,7 @@ def _redraft(user: UserContext, period: TrajectoryPeriod) -> Redraft:
 
     async def redraft(draft: QueryDraft, number: int) -> str:
         if draft.key is not None:
-            (query,) = await draft_noise(user, period, (draft.key,), sample=number)
+            ((_, query),) = await draft_noise(user, period, (draft.key,), sample=number)
             return query
         if draft.event is not None:
             (query,) = await draft_updates(user, period, [(draft.event, draft.day)], sample=number)
@@ -190,7 +190,7 @@ def _refine_noise(
 ) -> Callable[[str, dict[str, str], int], Awaitable[str]]:
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
         refused = {"message": text, "read": reading}
-        (query,) = await draft_noise(user, period, (key,), sample=sample, refused=refused)
+        ((_, query),) = await draft_noise(user, period, (key,), sample=sample, refused=refused)
         return query
 
     return refine
@@ -336,7 +336,7 @@ SESSION_QUERIES = Stage(
         "session_queries/check_exposure": PromptCalls(_own_readings, reading=290, writing=30, always=False),
         "session_queries/refine": PromptCalls(_session_count, always=False),
     },
-    version=6,
+    version=7,
     description=AssetDescription(
         group="sessions",
         description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "

@@ -35,10 +35,13 @@ def judge_exposure(task: PromptTask) -> dict[str, Any]:
     return {"readings": readings}
 
 
-def probe_queries(task: PromptTask) -> dict[str, list[int]]:
-    """Say by number what each message settles."""
+def probe_queries(task: PromptTask) -> dict[str, dict[str, list[int]]]:
+    """Say by number what each message tells; it hints at nothing."""
     options = NumberedOptions.of(task)
-    return {number: options.numbers_of(read_values(text, options.choices)) for number, text in task.data("messages").items()}
+    readings: dict[str, dict[str, list[int]]] = {}
+    for number, text in task.data("messages").items():
+        readings[number] = {"told": options.numbers_of(read_values(text, options.choices)), "hinted": []}
+    return readings
 
 
 @dataclass(frozen=True)
@@ -180,13 +183,14 @@ def _deciding_sets(question: str, sets: Mapping[str, Sequence[str]], choices: Ma
 
 
 def recover_situations(task: PromptTask) -> dict[str, int]:
-    """Name each case's situation that its answer was written for, 0 where none stands out and 0 is allowed."""
+    """Name the situation that each answer was written for, 0 where none stands out and 0 is allowed."""
     judged: dict[str, int] = {}
-    for number, case in task.data("cases").items():
+    for case in task.data("cases").values():
         situations: dict[str, dict[str, str]] = {}
         for key, row in case["situations"].items():
             situations[key] = dict(zip(case["variables"], row, strict=True))
-        judged[number] = _situation(case["answer"], situations, zero=ZERO_ALLOWED in task.system)
+        for number, answer in case["answers"].items():
+            judged[number] = _situation(answer, situations, zero=ZERO_ALLOWED in task.system)
     return judged
 
 
@@ -225,10 +229,11 @@ def rank_situations(text: str, situations: Mapping[str, Mapping[str, str]]) -> l
 
 
 def pick_answers(task: PromptTask) -> dict[str, int]:
-    """Name each case's answer that serves its situation best, 0 where none stands out and 0 is allowed."""
+    """Name the answer that serves each situation best, 0 where none stands out and 0 is allowed."""
     picked: dict[str, int] = {}
-    for number, case in task.data("cases").items():
-        picked[number] = _best_answer(case["situation"], case["answers"], zero=ZERO_ALLOWED in task.system)
+    for case in task.data("cases").values():
+        for number, situation in case["situations"].items():
+            picked[number] = _best_answer(situation, case["answers"], zero=ZERO_ALLOWED in task.system)
     return picked
 
 

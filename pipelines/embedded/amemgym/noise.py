@@ -47,7 +47,12 @@ def write_noise(task: PromptTask) -> dict[str, Any]:
     for assignment in assignments:
         schema.update(load_bank().choices_of(assignment.get("fact", {})))
     shared = SessionQueryRequest(task.text("user_profile"), schema, task.rng("noise"), others)
-    return {"queries": [_write(assignment, shared) for assignment in assignments]}
+    persons: dict[str, str] = {}
+    for number, assignment in enumerate(assignments, start=1):
+        if "persons" in assignment:
+            persons[str(number)] = assignment["persons"][0]
+    queries = [_write(assignment, shared) for assignment in assignments]
+    return {"queries": queries, **({"persons": persons} if persons else {})}
 
 
 def _write(assignment: Mapping[str, Any], shared: SessionQueryRequest) -> str:
@@ -75,7 +80,7 @@ def _wording(assignment: Mapping[str, Any], exposed: Mapping[str, str], shared: 
         return compose_message("", [cue, rng.choice(REMINDERS)], request, rng=rng)
     cue = _cue(name, fact["spoken_of"], rng=rng)
     if assignment["kind"] == "of_another":
-        person = str(assignment["person"])
+        person = str(assignment["persons"][0])
         return rng.choice(PERSON_FRAMES).format(person=person[0].upper() + person[1:], cue=cue)
     return rng.choice(TIME_FRAMES[assignment["as"]]).format(cue=cue)
 

@@ -6,7 +6,7 @@ from assets.llm.ports import ModelRequest
 from assets.records.base import ItemFailed
 from tests.assets.amemgym.answer_sets import CHECK, CHOOSE, DRAFT, REFINE, of_first, written
 from tests.support import scenario
-from tests.support.honest_replies import case_of, coded, decoded, honest, material, situations_of
+from tests.support.honest_replies import answer_of, case_of, coded, decoded, honest, material, situation_of, situations_of
 from tests.support.scenario import DIET, GOAL
 
 
@@ -14,7 +14,7 @@ def test_an_answer_that_is_taken_for_another_is_refined_with_the_reading() -> No
     initial = {DIET: "eats everything", GOAL: "first 5 km"}
 
     def check(request: ModelRequest) -> object:
-        vegetarian = decoded(case_of(request)["answer"]).get(GOAL) == "half-marathon (21,1 km)"
+        vegetarian = answer_of(request).get(GOAL) == "half-marathon (21,1 km)"
         return taken_for(initial, request) if vegetarian and request.sample == 0 else honest(request)
 
     record, model = written({CHECK: [check]})
@@ -30,7 +30,7 @@ def taken_for(state: dict[str, str], request: ModelRequest) -> object:
 
 def unsure(request: ModelRequest) -> object:
     """Cannot tell the second question's last variant."""
-    return {"1": 0} if decoded(case_of(request)["answer"]) == LAST else honest(request)
+    return {"1": 0} if answer_of(request) == LAST else honest(request)
 
 
 LAST = {name: scenario.STATES[2][name] for name in scenario.schema().questions[1].required_info}
@@ -72,14 +72,14 @@ def test_an_informed_judge_must_choose_each_answer_for_its_own_variant() -> None
     assert len(votes) == len(model.asked(CHOOSE)) == 2 * sum(len(answers.choices) for answers in record.questions)
     assert all(vote.accepted and vote.reading == vote.target == decoded(vote.text) for vote in votes)
     for request in model.asked(CHOOSE):
-        assert case_of(request)["situation"] in [decoded(answer) for answer in case_of(request)["answers"].values()]
+        assert situation_of(request) in [decoded(answer) for answer in case_of(request)["answers"].values()]
     orders = [tuple(case_of(request)["answers"].values()) for request in model.asked(CHOOSE)]
     assert len(set(orders)) > 2
 
 
 def test_an_answer_that_is_not_chosen_is_refined_recovered_and_then_chosen() -> None:
     def choose(request: ModelRequest) -> object:
-        return {"1": 0} if case_of(request)["situation"] == LAST and request.sample == 0 else honest(request)
+        return {"1": 0} if situation_of(request) == LAST and request.sample == 0 else honest(request)
 
     record, model = written({CHOOSE: [choose]}, reverse=True)
     (refining,) = model.asked(REFINE)
@@ -93,7 +93,7 @@ def test_refining_is_told_which_answer_was_chosen_over_it() -> None:
     other = {name: scenario.STATES[0][name] for name in scenario.schema().questions[1].required_info}
 
     def choose(request: ModelRequest) -> object:
-        wrong = case_of(request)["situation"] == LAST and request.sample == 0
+        wrong = situation_of(request) == LAST and request.sample == 0
         return chosen(other, request) if wrong else honest(request)
 
     _, model = written({CHOOSE: [choose]}, reverse=True)
@@ -107,7 +107,7 @@ def chosen(state: dict[str, str], request: ModelRequest) -> object:
 
 def test_an_answer_that_is_never_chosen_gives_the_user_up_with_the_votes_of_both_gates() -> None:
     def choose(request: ModelRequest) -> object:
-        return {"1": 0} if case_of(request)["situation"] == LAST else honest(request)
+        return {"1": 0} if situation_of(request) == LAST else honest(request)
 
     with pytest.raises(ItemFailed, match="No draft of q02-v3 passed the choice gate in 8 readings") as failed:
         written({CHOOSE: [choose]}, reverse=True)

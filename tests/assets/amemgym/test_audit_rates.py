@@ -124,7 +124,8 @@ def test_small_variants_say_how_little_their_decoys_show() -> None:
         return decoys_sentence(small_recipe(num_users=users, audit=audit)).replace("\N{NO-BREAK SPACE}", " ")
 
     assert "10 wrong items at every gate, 60 in all: if none is accepted, that shows a rate below 9.9 %" in told(6)
-    assert "1 wrong item at every gate; fewer than 6 users cannot show how often" in told(3)
+    assert "1 wrong item at every gate; fewer than 6 users cannot show how often" in told(3, decoys=1)
+    assert told(5) == ""
     assert "2 wrong items at every gate; fewer" in told(3, decoys=2)
     assert told(3, decoys=0) == told(3, enabled=False) == ""
 

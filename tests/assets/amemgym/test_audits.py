@@ -12,7 +12,7 @@ from assets.records.base import ItemFailed
 from tests.assets.amemgym.audited import CHOOSE, EXPOSURE, answered, audited, recipe, sessions
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import Answer, case_of, honest, query_of, reading
+from tests.support.honest_replies import Answer, case_of, honest, query_of, reading, situation_of
 from tests.support.scenario import DIET, EVENINGS
 from tests.support.scripted_model import Script, ScriptedModel
 
@@ -72,7 +72,7 @@ def missing(times: int) -> Answer:
     seen = Counter[str]()
 
     def answer(request: ModelRequest) -> object:
-        situation = str(case_of(request)["situation"])
+        situation = str(situation_of(request))
         seen[situation] += 1
         return {"1": 0} if seen[situation] <= times else honest(request)
 

@@ -78,10 +78,14 @@ def test_a_right_item_is_of_another_period_or_question_than_the_wrong_ones_so_th
 
 
 def guessing(request: ModelRequest) -> object:
-    """One of the options of every case, each as likely."""
+    """One of the options for every answer or situation, each as likely."""
     rng = SeededRandom("guess", request.sample, *(message.content for message in request.messages))
-    cases = material(request, "cases")
-    return {case: rng.integer_below(len(one.get("situations") or one["answers"]) + 1) for case, one in cases.items()}
+    asked, offered = ("answers", "situations") if request.labels.prompt == CHECK else ("situations", "answers")
+    chosen: dict[str, int] = {}
+    for case in material(request, "cases").values():
+        for key in case[asked]:
+            chosen[key] = rng.integer_below(len(case[offered]) + 1)
+    return chosen
 
 
 @pytest.mark.slow  # six hundred items are read
@@ -112,7 +116,7 @@ def parts() -> tuple[UserProfile, StateSchema, StateTrajectory, SessionSet, Answ
 
 
 def test_without_the_reverse_gate_it_has_no_decoys() -> None:
-    paper = scenario.recipe(gates={"policy": "paper"}, min_variants_per_question=4)
+    paper = scenario.recipe(gates={"policy": "paper"}, audit={"decoys": 1}, min_variants_per_question=4)
     audit = run(audit_user(*parts(), recipe=paper, model=ScriptedModel()))
     assert {decoy.gate for decoy in audit.decoys} == {"exposure", "recovery"}
 

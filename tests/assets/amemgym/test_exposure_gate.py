@@ -11,10 +11,12 @@ from assets.records.base import ItemFailed
 from tests.assets.amemgym.session_sets import CHECK, FIRST, INITIAL, PROBE, REFINE, UPDATE, of_period, part, queries, written
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import by_number, decoded, honest, material, numbered_choices, query_of
+from tests.support.honest_replies import decoded, honest, material, numbered_choices, query_of, telling
 from tests.support.scenario import DIET, EVENINGS, GOAL
 from tests.support.scripted_model import Reply, ScriptedModel
 from tests.support.small import START, schema_of, trajectory_of
+
+UNTOLD: dict[str, list[int]] = {"told": [], "hinted": []}
 
 
 def test_a_query_that_is_misread_is_refined_with_the_reading() -> None:
@@ -86,7 +88,7 @@ def test_each_vote_sees_the_choices_in_another_order() -> None:
 def leaking(request: ModelRequest) -> object:
     """Takes the diet, too, from the query about the evenings."""
     told = query_of(request)
-    return {"1": by_number(request, {**told, DIET: "vegetarian"})} if list(told) == [EVENINGS] else honest(request)
+    return {"1": telling(request, {**told, DIET: "vegetarian"})} if list(told) == [EVENINGS] else honest(request)
 
 
 def test_a_query_is_probed_for_every_variable_that_it_must_not_tell() -> None:
@@ -102,7 +104,7 @@ def test_every_vote_on_a_query_sees_the_variables_in_another_order() -> None:
 
 def test_calls_of_one_vote_begin_alike_whatever_they_read() -> None:
     def refused_once(request: ModelRequest) -> object:
-        return {"1": [], "2": [], "3": []} if request.sample == 0 else honest(request)
+        return dict.fromkeys("123", UNTOLD) if request.sample == 0 else honest(request)
 
     _, model = written({PROBE: [refused_once]}, unexposed=True, texts_per_call=8)
     first, again = (request.messages[-1].content.partition("<messages>")[0] for request in model.asked(PROBE)[:2])
@@ -157,21 +159,24 @@ def test_a_refused_query_is_read_again_without_those_that_passed() -> None:
         texts: dict[str, str] = material(request, "messages")
         told: dict[int, dict[str, str]] = {int(number): decoded(text) for number, text in texts.items()}
         late = [number for number, own in told.items() if EVENINGS in own and request.sample == 0]
-        return {str(number): by_number(request, {} if number in late else own) for number, own in told.items()}
+        return {str(number): telling(request, {} if number in late else own) for number, own in told.items()}
 
     _, model = written({PROBE: [refused_once]}, unexposed=True, texts_per_call=8)
     assert [len(material(request, "messages")) for request in model.asked(PROBE)] == [3, 2]
 
 
 def test_a_reading_that_lacks_a_message_is_sent_back() -> None:
-    _, model = written({PROBE: [{"1": [], "3": []}, honest]}, unexposed=True, texts_per_call=8)
+    _, model = written({PROBE: [{"1": UNTOLD, "3": UNTOLD}, honest]}, unexposed=True, texts_per_call=8)
     assert ["there is none for ['2']" in told for told in model.objections(PROBE)] == [True]
 
 
 def test_a_reading_of_two_choices_of_one_variable_is_sent_back() -> None:
     def both(request: ModelRequest) -> object:
         choices, numbers = numbered_choices(request)
-        return {**dict(cast(dict[str, object], honest(request))), "2": [numbers[DIET, choice] for choice in choices[DIET]]}
+        return {
+            **dict(cast(dict[str, object], honest(request))),
+            "2": {**UNTOLD, "told": [numbers[DIET, choice] for choice in choices[DIET]]},
+        }
 
     _, model = written({PROBE: [both, honest]}, unexposed=True, texts_per_call=8)
     assert [f"Message 2 tells one choice of {DIET!r} at most" in told for told in model.objections(PROBE)] == [True]

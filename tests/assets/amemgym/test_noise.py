@@ -8,15 +8,15 @@ import pytest
 
 from assets.amemgym.records.persona import Cast, Companion
 from assets.amemgym.records.state import EventSet, PeriodEvents, Session, StateTrajectory
-from assets.amemgym.session_queries.drafts import UserContext
-from assets.amemgym.session_queries.noise import draw_noise
+from assets.amemgym.session_queries.drafts import NoiseKey, UserContext
+from assets.amemgym.session_queries.noise import ACQUAINTANCE, draft_noise, draw_noise
 from assets.amemgym.session_queries.stage import write_sessions
 from assets.llm.ports import ModelRequest
 from assets.records.base import ItemFailed
 from tests.assets.amemgym.session_sets import EVENTS, INITIAL, PROBE, part, queries
 from tests.support import scenario
 from tests.support.coroutines import run
-from tests.support.honest_replies import by_number, decoded, honest, material
+from tests.support.honest_replies import coded, decoded, honest, material, telling
 from tests.support.scenario import DIET, EVENINGS, GOAL
 from tests.support.scripted_model import Script, ScriptedModel
 from tests.support.small import START, schema_of, trajectory_of
@@ -83,14 +83,20 @@ def test_a_past_value_is_one_that_held_and_a_plan_is_not_the_next_change() -> No
     assert min(seen["past"], seen["plan_or_wish"]) > 0
 
 
-def test_another_persons_value_is_that_of_somebody_who_does_not_live_with_the_user() -> None:
+def test_another_persons_value_is_offered_to_those_who_do_not_live_with_the_user_and_the_writer_chooses() -> None:
     wife = Companion(name="Ann", sex="female", relation="wife")
     brother = Companion(name="Ben", sex="male", relation="younger brother")
     friend = Companion(name="Cleo", sex="female", relation="old friend")
     cast = Cast(people=(wife, brother, friend))
     context = replace(user(), profile=scenario.profile(cast=cast))
     keys = chain.from_iterable(draw_noise(context, life(), [16, *[4] * 8]))
-    assert {key.mentioned_as for key in keys if key.kind == "of_another"} == {"my younger brother Ben", "my old friend Cleo"}
+    people = ["my younger brother Ben", "my old friend Cleo"]
+    assert {tuple(sorted(key.persons)) for key in keys if key.kind == "of_another"} == {(*sorted(people), ACQUAINTANCE)}
+    key = NoiseKey("of_another", START, mentions={NAMES[0]: f"{NAMES[0]}_b"}, persons=tuple(people))
+    reply = {"queries": [coded(key.mentions)], "persons": {"1": people[1]}}
+    context = replace(context, model=ScriptedModel({NOISE: [{**reply, "persons": {"1": "my wife Ann"}}, reply]}))
+    ((written, _),) = run(draft_noise(context, life().periods[1], (key,), sample=0))
+    assert (written.mentioned_as, written.persons) == (people[1], (people[1],))
 
 
 def written(script: Script | None = None) -> tuple[list[list[Session]], ScriptedModel]:
@@ -113,11 +119,11 @@ def test_noise_stands_among_the_other_sessions_with_its_kind_and_key() -> None:
     assert len(model.asked(NOISE)) == len([own for own in periods if any(session.is_noise for session in own)])
 
 
-def leaking(request: ModelRequest) -> dict[str, list[int]]:
+def leaking(request: ModelRequest) -> dict[str, dict[str, list[int]]]:
     """Reads out of every message on an assignment that restates nothing that the diet is vegetarian."""
     told = {number: decoded(text) for number, text in material(request, "messages").items()}
     silent = [number for number, own in told.items() if own.keys() == {"assignment"}]
-    return {number: by_number(request, {DIET: "vegetarian"} if number in silent else own) for number, own in told.items()}
+    return {number: telling(request, {DIET: "vegetarian"} if number in silent else own) for number, own in told.items()}
 
 
 def test_noise_that_tells_something_is_written_anew_with_what_was_read() -> None:

@@ -34,13 +34,12 @@ def test_a_fault_of_style_is_named_with_the_number_of_its_query(query: str, mess
 COPIED = {
     "all words of a value": ("I am one who eats everything. Ideas?", {"diet": "eats_everything"}),
     "the words in another order": ("My run of 5 km was my first. What next?", {"goal": "first 5 km"}),
-    "its only word": ("What would I cook as a vegan?", {"diet": "vegan"}),
 }
 ORDINARY = {
+    "its only word": ("What would I cook as a vegan?", {"diet": "vegan"}),
     "a word of a longer value": ("I eat late. What is light?", {"diet": "eats_everything"}),
     "a word between": ("Any study tip for my course?", {"material": "course_of_study"}),
     "a brace": ("My knee brace chafes on the stairs. Ideas?", {"knee": "wears_a_knee_brace"}),
-    "the word of an alternative too": ("I swim weekly. What next?", {"swims": "weekly"}),
     "the value of another variable": ("Is my first 5 km run far off?", {"diet": "vegan"}),
 }
 

@@ -59,9 +59,10 @@ def test_a_second_vote_has_texts_and_parts_of_a_case_in_the_other_order() -> Non
 def test_a_judge_that_slips_on_one_wording_accepts_nothing_by_itself() -> None:
     def slipping(request: ModelRequest) -> object:
         reworded = "Go through the situations" in request.messages[0].content
-        if reworded:
+        if reworded or request.sample:
             return honest(request)
-        return dict.fromkeys(material(request, "cases"), 1)
+        answers = [key for case in material(request, "cases").values() for key in case["answers"]]
+        return dict.fromkeys(answers, 1)
 
     made, _ = answer_sets.written({"answers/check": [slipping]}, **{**VOTES, "votes": 2, "votes_needed": 2})
     by_text = [(vote.item_id, vote.vote, vote.accepted) for vote in made.gate_records if vote.gate == "recovery"]

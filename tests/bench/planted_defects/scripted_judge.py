@@ -7,7 +7,7 @@ from typing import Any
 
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelReply, ModelRequest
-from tests.support.honest_replies import DAY, by_number, material, numbered_choices
+from tests.support.honest_replies import DAY, by_number, material, numbered_choices, telling
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ScriptedJudge:
     def queries(self, request: ModelRequest) -> object:
         choices, _ = numbered_choices(request)
         texts: dict[str, str] = material(request, "messages")
-        return {key: by_number(request, self._reads(request, text, choices)) for key, text in texts.items()}
+        return {key: telling(request, self._reads(request, text, choices)) for key, text in texts.items()}
 
     def story(self, request: ModelRequest) -> object:
         """A contradiction is what the text itself says that it contradicts."""

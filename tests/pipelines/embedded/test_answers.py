@@ -23,7 +23,7 @@ def answers(seed: int, variants_of_state: Sequence[Mapping[str, str]] = VARIANTS
 
 def recovered(text: str, *, cannot_tell: bool = True) -> int:
     choices = {str(index + 1): variant for index, variant in enumerate(VARIANTS)}
-    cases = {"1": {"question": QUESTION, "situations": choices, "answer": text}}
+    cases = {"1": {"question": QUESTION, "situations": choices, "answers": {"1": text}}}
     return ask("answers/check", {"cases": cases, "cannot_tell": cannot_tell, "reworded": False})["1"]
 
 
@@ -74,7 +74,7 @@ def test_a_refined_answer_is_recovered() -> None:
 
 def chosen(situation: Mapping[str, str], texts: Sequence[str], *, cannot_tell: bool = True) -> int:
     choices = {str(index + 1): text for index, text in enumerate(texts)}
-    cases = {"1": {"question": QUESTION, "situation": situation, "answers": choices}}
+    cases = {"1": {"question": QUESTION, "situations": {"1": situation}, "answers": choices}}
     return ask("answers/choose", {"cases": cases, "cannot_tell": cannot_tell, "reworded": False})["1"]
 
 

@@ -87,7 +87,7 @@ LEFT_OUT = ""
 def _wrong_values(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any]:
     """The readings with one variable of each message read as another of its choices, or left out where that is allowed."""
     choices = cast(Mapping[str, list[str]], task.data("state_choices"))
-    may_leave_out = "leave out every other" in task.system
+    may_leave_out = "Leave out all variables" in task.system
     readings: list[dict[str, Any]] = []
     for reading in given["readings"]:
         name = rng.choice(sorted(choices))
@@ -103,24 +103,26 @@ def _wrong_probes(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom)
     """The readings with one variable of each message read as another of its numbered choices, or left out."""
     numbers = [{int(choice.partition(" ")[0]) for choice in own} for _, own in sorted(task.data("state_choices").items())]
     wrong: dict[str, Any] = {}
-    for key, told in given.items():
+    for key, reading in given.items():
+        told = reading["told"]
         own = rng.choice(numbers)
         others = [[number] for number in sorted(own.difference(told))]
         rest = [number for number in told if number not in own]
         left_out: list[list[int]] = [[]] if len(rest) < len(told) else []
-        wrong[key] = [*rest, *rng.choice([*others, *left_out])]
+        wrong[key] = {**reading, "told": [*rest, *rng.choice([*others, *left_out])]}
     return wrong
 
 
 def _wrong_numbers(task: PromptTask, *, given: dict[str, Any], rng: SeededRandom) -> dict[str, Any]:
-    """The replies with another legal number in every case."""
+    """The replies with another legal number for every answer or situation."""
     cases = cast(Mapping[str, Mapping[str, Any]], task.data("cases"))
-    least = 0 if "choose 0" in task.system else 1
+    asked, offered = ("answers", "situations") if "from answers to" in task.system else ("situations", "answers")
+    least = 0 if "give 0" in task.system else 1
     wrong = dict(given)
-    for case, one in cases.items():
-        options: Mapping[str, object] = one.get("situations") or one["answers"]
-        others = [number for number in range(least, len(options) + 1) if number != given[case]]
-        wrong[case] = rng.choice(others) if others else given[case]
+    for case in cases.values():
+        for key in case[asked]:
+            others = [number for number in range(least, len(case[offered]) + 1) if number != given[key]]
+            wrong[key] = rng.choice(others) if others else given[key]
     return wrong
 
 
