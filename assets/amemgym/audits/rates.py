@@ -1,5 +1,6 @@
 """Rates over the audits of many users: errors of the gates and recovery of items, with intervals over users."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from assets.reporting.plurals import counted
 from assets.reporting.user_share import UserShare
 
 DIGITS = 6
+CHANCE = 0.05  # how often a judge that guesses would seem to tell right from wrong
 DIRECTIONS: tuple[Recovery, ...] = ("state_from_answer", "answer_from_state")
 
 
@@ -86,6 +88,43 @@ def _reading_errors(decoys: Iterable[Decoy]) -> dict[tuple[str, bool], tuple[int
             errors, total = counts.get((gate, decoy.right), (0, 0))
             counts[gate, decoy.right] = (errors + (accepted != decoy.right), total + 1)
     return counts
+
+
+def unfit_judges(readings: Iterable[JudgeErrorRate], *, judges: Iterable[str]) -> str:
+    """Say that the judges cannot judge: at no gate do they accept right labels more often than wrong ones. "" where they do."""
+    read: defaultdict[str, dict[str, JudgeErrorRate]] = defaultdict(dict)
+    for line in readings:
+        read[line.gate][line.error] = line
+    told: list[str] = []
+    for gate, lines in sorted(read.items()):
+        if len(lines) < 2:
+            continue
+        right = lines["false_reject"]
+        wrong = lines["false_accept"]
+        accepted = right.readings - right.errors
+        if not _at_chance(accepted, right.readings, wrong.errors, wrong.readings):
+            return ""
+        told.append(f"{gate} {accepted} of {right.readings} and {wrong.errors} of {wrong.readings}")
+    if not told:
+        return ""
+    return (
+        f"There is no verdict of judges: {', '.join(judges)} cannot tell a right label of these texts from a wrong one. It "
+        f"accepts, by gate, of right and of wrong labels: {'; '.join(told)}. Name a stronger judge with --model. If that one "
+        "fails too, the labels are not what the texts say."
+    )
+
+
+def _at_chance(accepted: int, right: int, accepted_wrong: int, wrong: int) -> bool:
+    """Return True where right ones are accepted no more often than wrong ones, or as chance would (Fisher's exact test).
+
+    Of so few that even a faultless judge could not show it, the second is not asked.
+    """
+    if accepted * wrong <= accepted_wrong * right:
+        return True
+    both = accepted + accepted_wrong
+    ways = sum(math.comb(right, count) * math.comb(wrong, both - count) for count in range(accepted, min(right, both) + 1))
+    can_show = 1 / math.comb(right + wrong, right) < CHANCE
+    return can_show and ways / math.comb(right + wrong, both) >= CHANCE
 
 
 def decoys_sentence(recipe: AMemGymRecipe) -> str:

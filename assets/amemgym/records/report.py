@@ -138,8 +138,8 @@ class RecoveryLine(Record):
     worst: tuple[WorstItem, ...] = ()
 
 
-# Whether the model that read for the ceiling wrote the set, judged at its gates, or did neither.
-CeilingReader = Literal["author", "judge", "other"]
+# Whether the model that read for the ceiling wrote the set, judged at its gates, or did neither; or the data name no writer.
+CeilingReader = Literal["author", "judge", "other", "unknown"]
 
 
 class CeilingSample(Record):
@@ -162,6 +162,7 @@ class CeilingSample(Record):
         sentences = {
             "author": f"The author judged itself: {names} wrote these texts and read them.",
             "judge": f"It was read by {names}, a judge of the gates.",
+            "unknown": f"It was read by {names}. The data do not say who wrote them.",
             "other": f"It was read by {names}, which neither wrote nor judged at the gates.",
         }
         return sentences[self.by]
@@ -251,6 +252,7 @@ class QualityReport(Record):
     guessing: dict[str, float] = Field(
         default_factory=dict[str, float], description="false accepts of an item if the judge guessed, by its gates"
     )
+    unfit_judges: str = Field(default="", description="why judges give no verdict: they did not tell decoys from right texts")
     leaks: LeakLine | None = Field(default=None, description="what queries tell beside their labels")
     calls_per_item: dict[str, float] = Field(
         default_factory=dict[str, float], description="readings and rewritings per accepted item, by gate"
@@ -309,6 +311,8 @@ class QualityReport(Record):
 
     @property
     def unread(self) -> str:
+        if self.unfit_judges:
+            return self.unfit_judges
         if self.gates or self.recovery:
             return ""
         return (

@@ -25,6 +25,8 @@ from validation.amemgym.report.page import render_quality_page
 from validation.expectations.project import project_folder
 from validation.report.page import write_page
 
+FEWEST_DECOYS = 4  # wrong items of each user, beside which there are two right ones
+
 
 def report_on_source(request: QualityRequest, *, home: Home, notice: Callable[[str], None]) -> tuple[QualityReport, Path]:
     """The report on a data set, and its page; beside it the record as JSON. `notice` gets sentences on the data set.
@@ -45,7 +47,8 @@ def report_on_source(request: QualityRequest, *, home: Home, notice: Callable[[s
         # Meanings are compared by words, so that no model is asked unasked.
         run_context = replace(opened, open_embedder=None)
         recipe = _recipe(dataset, others, model=request.model or run_context.embedded_model)
-        data = GivenData(dataset.episodes, recipe, dataset.left_out, gates=request.gates, audit=request.audit)
+        writer = dataset.recipe.models.writer.model if dataset.recipe else ""
+        data = GivenData(dataset.episodes, recipe, dataset.left_out, writer=writer, gates=request.gates, audit=request.audit)
         if data.judged:
             notice(_reading(data, run_context))
         project = project_folder(home.reports, recipe.variant)
@@ -67,8 +70,10 @@ def _recipe(dataset: AMemGymDataset, overrides: Mapping[str, object], *, model: 
         recipe = dataset.recipe.model_copy(update={"variant": name, "num_users": len(dataset.episodes)})
     if model:
         recipe = recipe.with_models(lambda _: model)
-    # A user is never replaced here, so the audit has no limit; it says what the ceiling is.
-    return expect_recipe(override_fields(recipe, {"audit.min_ceiling": 0, **overrides}), AMemGymRecipe)
+    # A user is never replaced here, so the audit has no limit; it says what the ceiling is. Of few users each has more decoys,
+    # which have to show that the judge can judge.
+    decoys = max(recipe.num_decoys, FEWEST_DECOYS)
+    return expect_recipe(override_fields(recipe, {"audit.min_ceiling": 0, "audit.decoys": decoys, **overrides}), AMemGymRecipe)
 
 
 def _reading(data: GivenData, run_context: RunContext) -> str:

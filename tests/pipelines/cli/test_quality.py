@@ -13,6 +13,7 @@ from pipelines.errors import user_errors
 from tests.dataset_card.reference.foreign_data import foreign_users, write_foreign_data
 from tests.support import releases, scenario
 from tests.support.commands import own_surroundings
+from validation.amemgym.report.page import quality_metadata
 
 
 @pytest.fixture(scope="module")
@@ -61,25 +62,32 @@ def test_rates_and_rules_are_told_of_what_can_be_used(judged: tuple[str, Quality
     assert 0.4 < spelled.rate < 0.7
 
 
-def test_judges_read_every_text_that_can_be_judged(judged: tuple[str, QualityReport]) -> None:
+def test_a_judge_that_cannot_tell_right_labels_from_wrong_ones_gives_no_verdict(judged: tuple[str, QualityReport]) -> None:
     output, report = judged
     assert "is the embedded model, which says nothing about the texts" in output
-    gates = {line.gate: line.readings for line in report.gates}
-    # An option that contradicts itself is shown to no judge.
-    assert set(gates) == {"schema", "summary", "event", "exposure", "recovery", "choice"}
-    assert gates["recovery"] >= 15 + 11
-    assert report.ceiling is not None
+    assert "There is no verdict of judges: amemgym-embedded" in output
     assert "No judge read the labels" not in output
+    assert "Perfect memory was not measured" in output
+    assert (report.gates, report.ceiling, report.recovery, report.writer) == ((), None, (), "")
+    assert not {line.shortcut for line in report.shortcuts} & {"options only", "question only", "profile only"}
+    assert not [line for line in report.rules if line.rule.endswith(("passed_gate", "passed_gates"))]
+    assert quality_metadata(report)["judges"] == report.unread
+
+
+def test_judges_who_can_judge_read_every_text(place: Path, demo_home: Path) -> None:
+    (release,) = (demo_home / "releases" / "demo").glob("0*")
+    output = told(release, "--gates", "--audit", "--users", "2", status=0)
+    report = report_in(place)
+    assert "There is no verdict" not in output
+    assert {line.gate for line in report.gates} == {"schema", "summary", "event", "exposure", "recovery", "choice"}
+    assert report.ceiling is not None
+    assert report.writer.startswith("amemgym-embedded")
     assert {line.shortcut for line in report.shortcuts} >= {"options only", "question only", "profile only"}
-    of_votes = {line.rule for line in report.rules if line.rule.endswith(("passed_gate", "passed_gates"))}
-    assert of_votes == {"schema_passed_gate", "summaries_passed_gate", "queries_passed_gate", "answers_passed_gates"}
 
 
-def test_few_users_have_no_intervals_and_no_memory_score_is_told(judged: tuple[str, QualityReport]) -> None:
-    output, report = judged
+def test_few_users_have_no_intervals(judged: tuple[str, QualityReport]) -> None:
+    output, _ = judged
     assert output.count("There are no intervals: fewer than 6 users do not show how much users differ.") == 1
-    assert report.no_memory_score
-    assert "There is no memory score on this set" in output
 
 
 def test_language_of_a_bare_file_decides_the_checks(judged: tuple[str, QualityReport]) -> None:

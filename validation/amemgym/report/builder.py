@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from assets.amemgym.audits.rates import GateCalls, GateErrors, decoys_sentence
+from assets.amemgym.audits.judgements import GUESSES
+from assets.amemgym.audits.rates import GateCalls, GateErrors, decoys_sentence, unfit_judges
 from assets.amemgym.audits.stage import AUDITS
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.records.audit import UserAudit
@@ -139,4 +140,13 @@ class QualityReportBuilder:
             movement=self._movement.movement(),
             diversity=diversity(self._questions.compared(), embeddings, recipe=recipe),
         )
-        return report.with_names(self._names)
+        unfit = unfit_judges(judge_errors, judges=report.judges)
+        return (without_verdict(report, unfit) if unfit else report).with_names(self._names)
+
+
+def without_verdict(report: QualityReport, reason: str) -> QualityReport:
+    """Return the report without what judges found in texts: they were shown to be unable to."""
+    guessed = {guess.replace("_", " ") for guess in GUESSES}
+    shortcuts = tuple(line for line in report.shortcuts if line.shortcut not in guessed)
+    nothing = {"gates": (), "recovery": (), "ceiling": None, "ceiling_sample": None, "leaks": None}
+    return report.model_copy(update={**nothing, "shortcuts": shortcuts, "unfit_judges": reason})

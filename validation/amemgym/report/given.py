@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from assets.amemgym.audits.decoys import judge_decoys
 from assets.amemgym.audits.given_texts import (
     judge_answers,
     judge_events,
@@ -13,6 +14,7 @@ from assets.amemgym.audits.given_texts import (
     judge_queries,
     judge_summaries,
 )
+from assets.amemgym.audits.rates import GateErrors, unfit_judges
 from assets.amemgym.audits.stage import AUDITS, audit_user
 from assets.amemgym.audits.user_parts import AuditedUser
 from assets.amemgym.episode_parts import named_once, parts_of
@@ -28,6 +30,7 @@ from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import Failure, ItemFailed, ItemRecord
+from validation.amemgym.report.diversity import shared_name
 from validation.finished_items import ITEMS_AT_ONCE, only_items
 from validation.report.asset import report_on
 from validation.report.validation import Validation
@@ -68,11 +71,15 @@ class GivenUsers:
 
 @dataclass(frozen=True)
 class GivenData:
-    """The data to report on. `recipe`: the wanted users, and the judges; `gates`, `audit`: judges are asked."""
+    """The data to report on. `recipe`: the wanted users, and the judges; `gates`, `audit`: judges are asked.
+
+    `writer`: the model that wrote them, "" where the data do not say.
+    """
 
     episodes: Sequence[Episode]
     recipe: AMemGymRecipe
     left_out: tuple[LeftOut, ...] = ()
+    writer: str = ""
     gates: bool = False
     audit: bool = False
 
@@ -89,10 +96,13 @@ async def report_on_given(
     Raises EndpointError and BudgetReached when judges are asked, SuiteError, OSError.
     """
     problems: list[str] = []
+    unfit = ""
     parts: list[Mapping[str, ItemRecord]] = list(map(parts_of, data.episodes))
     if data.judged:
         model = run_context.for_unit(UNIT, recipe=data.recipe).model
-        parts = await gather_all(*[_judge_user(own, data, model=model, problems=problems) for own in parts])
+        judged = await gather_all(*[_judge_user(own, data, model=model, problems=problems) for own in parts])
+        unfit = _unfit_judges(judged, data)
+        parts = parts if unfit else judged
     records: defaultdict[str, dict[str, ItemRecord]] = defaultdict(dict)
     for own in parts:
         for stage, record in own.items():
@@ -100,13 +110,27 @@ async def report_on_given(
     # The reference's shape has no place for a cast, so its absence is no fault.
     cast_is_there = any(episode.user_profile.cast.lines for episode in data.episodes)
     recipe = data.recipe.model_copy(update={"cast": data.recipe.cast and cast_is_there})
-    users = GivenUsers(run_context, recipe, records, voted_stages=JUDGED if data.gates else ())
+    users = GivenUsers(run_context, recipe, records, voted_stages=JUDGED if data.gates and not unfit else ())
     made, more = await report_on(users, validation, project=project)
     report = cast(QualityReport, made)
-    known = {"judges": report.judges if data.judged else (), "guessing": report.guessing if data.gates else {}}
+    known: dict[str, object] = {
+        "judges": report.judges if data.judged else (),
+        "guessing": report.guessing if data.gates else {},
+    }
     names = {episode.user_id: episode.user_profile.name for episode in data.episodes}
-    report = report.model_copy(update={"writer": "", "left_out": data.left_out, **known}).with_names(names)
+    if report.ceiling_sample and not data.writer:
+        known["ceiling_sample"] = report.ceiling_sample.model_copy(update={"by": "unknown"})
+    told = {"writer": shared_name(data.writer), "left_out": data.left_out, "unfit_judges": unfit}
+    report = report.model_copy(update={**told, **known}).with_names(names)
     return report, [*problems, *more]
+
+
+def _unfit_judges(judged: Sequence[Mapping[str, ItemRecord]], data: GivenData) -> str:
+    errors = GateErrors()
+    for own in judged:
+        if AUDITS.name in own:
+            errors.add(cast(UserAudit, own[AUDITS.name]))
+    return unfit_judges(errors.of_readings(), judges=map(shared_name, data.recipe.models.judge.panel))
 
 
 async def _judge_user(
@@ -135,6 +159,8 @@ async def _judge_user(
             judged[AUDITS.name] = await audit_user(
                 profile, schema, trajectory, sessions, answers, recipe=data.recipe, model=model
             )
+        else:
+            judged[AUDITS.name] = UserAudit(user_id=profile.user_id, decoys=tuple(await judge_decoys(user)))
     except ItemFailed as error:
         problems.append(f"User {profile.user_id} could not be judged: {error.message}")
         if data.audit:
