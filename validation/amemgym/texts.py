@@ -117,6 +117,33 @@ def options_are_told_apart(record: AnswerSet, _: AMemGymRecipe) -> Iterator[str]
             yield f"{question.choices[one].choice_id} and {question.choices[other].choice_id} share nearly all their words"
 
 
+def texts_of(episode: Episode, recipe: AMemGymRecipe) -> Iterator[TextInContext]:
+    """Yield all texts of a user that were written."""
+    parts: dict[str, Any] = dict(parts_of(episode))
+    schema = parts["state_schema"]
+    profile = parts["user_profiles"]
+    trajectory = parts["state_trajectory"]
+    for question in episode.questions:
+        choices = _choices_of(question.required_info, schema.choices)
+        yield question_in_context(question.query, choices, recipe=recipe)
+    for _, text in chain(
+        profile_texts(profile, recipe),
+        answer_texts(parts["answers"], schema, recipe),
+        summary_texts(trajectory, profile, recipe),
+        event_texts(parts["events"], profile, recipe),
+        query_texts(parts["session_queries"], profile, schema, recipe),
+    ):
+        yield text
+
+
+def faults_of(context: TextInContext) -> Iterator[tuple[str, str]]:
+    """Yield the checks that a text fails, by their names, each with what is wrong."""
+    for check in CHECKS[context.kind]:
+        fault = check.fault(context)
+        if fault:
+            yield check.name, fault
+
+
 class TextCounter:
     """Count the texts of finished users that fail each check. It needs episodes alone, so any data set can be counted."""
 
@@ -130,12 +157,10 @@ class TextCounter:
 
     def add(self, episode: Episode) -> None:
         seen = set[tuple[str, str]]()
-        for context in self._contexts(episode):
+        for context in texts_of(episode, self._recipe):
             self._texts[context.kind] += 1
-            for check in CHECKS[context.kind]:
-                fault = check.fault(context)
-                if fault:
-                    self._count((context.kind, check.name), f"{episode.user_id}: {context.text[:SHOWN]!r} {fault}", seen)
+            for name, fault in faults_of(context):
+                self._count((context.kind, name), f"{episode.user_id}: {context.text[:SHOWN]!r} {fault}", seen)
         for question in episode.questions:
             answers = [choice.answer for choice in question.answer_choices]
             self._count_alike(answers, "answer", episode.user_id, seen)
@@ -153,24 +178,6 @@ class TextCounter:
         seen.add(key)
         if len(self._examples[key]) < EXAMPLES:
             self._examples[key].append(example)
-
-    def _contexts(self, episode: Episode) -> Iterator[TextInContext]:
-        recipe = self._recipe
-        parts: dict[str, Any] = dict(parts_of(episode))
-        schema = parts["state_schema"]
-        profile = parts["user_profiles"]
-        trajectory = parts["state_trajectory"]
-        for question in episode.questions:
-            choices = _choices_of(question.required_info, schema.choices)
-            yield question_in_context(question.query, choices, recipe=recipe)
-        for _, text in chain(
-            profile_texts(profile, recipe),
-            answer_texts(parts["answers"], schema, recipe),
-            summary_texts(trajectory, profile, recipe),
-            event_texts(parts["events"], profile, recipe),
-            query_texts(parts["session_queries"], profile, schema, recipe),
-        ):
-            yield text
 
     def lines(self) -> Iterator[TextLine]:
         """Yield a line per kind of text and check, in that order."""

@@ -25,6 +25,7 @@ from validation.amemgym.report.page import render_quality_page
 from validation.expectations.project import project_folder
 from validation.report.page import write_page
 
+NOTHING_GIVEN: Mapping[str, object] = {}
 FEWEST_DECOYS = 4  # wrong items of each user, beside which there are two right ones
 
 
@@ -46,7 +47,7 @@ def report_on_source(request: QualityRequest, *, home: Home, notice: Callable[[s
     with open_run_context(home, mode="replay" if request.offline else "use") as opened:
         # Meanings are compared by words, so that no model is asked unasked.
         run_context = replace(opened, open_embedder=None)
-        recipe = _recipe(dataset, others, model=request.model or run_context.embedded_model)
+        recipe = recipe_of(dataset, others, model=request.model or run_context.embedded_model)
         writer = dataset.recipe.models.writer.model if dataset.recipe else ""
         data = GivenData(dataset.episodes, recipe, dataset.left_out, writer=writer, gates=request.gates, audit=request.audit)
         if data.judged:
@@ -59,7 +60,9 @@ def report_on_source(request: QualityRequest, *, home: Home, notice: Callable[[s
     return report, write_page(render_quality_page(report), home.reports / f"{recipe.variant}.html")
 
 
-def _recipe(dataset: AMemGymDataset, overrides: Mapping[str, object], *, model: str | None) -> AMemGymRecipe:
+def recipe_of(
+    dataset: AMemGymDataset, overrides: Mapping[str, object] = NOTHING_GIVEN, *, model: str | None = None
+) -> AMemGymRecipe:
     """The release's recipe, or one that fits most users of a bare file, with what is given here."""
     name = re.sub(r"[^A-Za-z0-9.]+", "-", dataset.name.removesuffix(".json")).strip("-")
     if dataset.recipe is None:

@@ -48,7 +48,7 @@ def run_notes(run: FinishedRun) -> list[str]:
         more_models_note(run.manifest),
         opened_note(run),
         run.results.control.sentence if run.results.control else "",
-        embedded_model_note(run.manifest),
+        embedded_model_note(run),
         beside_the_paper(run.manifest),
         run.results.no_memory_score,
     ]

@@ -3,6 +3,7 @@
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from assets.records.estimate import LEAST_ROOM, NOTHING
 from assets.records.readable import UNREADABLE
 from assets.reporting.plurals import counted
 from pipelines.embedded.bank import MODEL_FAMILY
@@ -29,13 +30,18 @@ TAKEN_AS_TOLD = (
 )
 
 
-def embedded_model_note(manifest: RunManifest) -> str:
+def embedded_model_note(run: FinishedRun) -> str:
     """Return the warning that scores on the embedded model say nothing about memories; "" for a real model."""
-    if not manifest.models["assistant"].startswith(MODEL_FAMILY):
+    if not run.manifest.models["assistant"].startswith(MODEL_FAMILY):
         return ""
+    bound = run.results.baselines.get("upper_bound", NOTHING).value
+    chance = run.results.baselines.get("random", NOTHING).value
+    reads = "reads long contexts without fault"
+    if bound is not None and chance is not None and bound - chance < LEAST_ROOM:
+        reads = f"cannot read these texts: told the state, it is right {bound:.3f} of the time, and a guess {chance:.3f}"
     return (
-        "The reasoner is the embedded model, a program that reads long contexts without fault: these scores show "
-        "that the evaluation runs, and say nothing about which memory is better."
+        f"The reasoner is the embedded model, a program that {reads}. These scores show that the evaluation runs, and say "
+        "nothing about which memory is better."
     )
 
 

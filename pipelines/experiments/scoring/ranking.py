@@ -221,7 +221,7 @@ def run_warnings(runs: Sequence[FinishedRun]) -> list[str]:
 def board_notes(runs: Sequence[FinishedRun]) -> list[str]:
     """Return the sentences that a reader of these runs' scores has to know, each once."""
     fewest = min(runs, key=lambda run: run.results.users)
-    embedded = dict.fromkeys(embedded_model_note(run.manifest) for run in runs)
+    embedded = dict.fromkeys(embedded_model_note(run) for run in runs)
     everything = dict.fromkeys(map(gives_back_everything, runs))
     free = dict.fromkeys(boundary_note(run.manifest) for run in runs if run.manifest.boundary == IN_PROCESS)
     off = map(off_board, runs)
