@@ -46,6 +46,7 @@ def tasks(*names: str) -> ToolTasks:
 
 def answers(folder: Path, kind: str, **options: object) -> dict[str, AnswerRow]:
     """The rows of a run with this memory, by kind."""
+    options = {"recall_at": "start", **options}
     work = run_of(folder, EmbeddedModel(), data=tasks(), spec=MemorySpec(name=kind, kind=kind), **options)  # pyright: ignore[reportArgumentType]
     return {row.kind: row for row in finish(work).answers}
 
@@ -79,7 +80,9 @@ def test_a_memory_that_keeps_everything_does_the_errand_and_its_steps_are_kept(t
 
 def test_an_answer_is_graded_again_from_its_steps_alone(tmp_path: Path) -> None:
     data = tasks()
-    work = run_of(tmp_path, EmbeddedModel(), data=data, spec=MemorySpec(name="full-history", kind="full-history"))
+    work = run_of(
+        tmp_path, EmbeddedModel(), data=data, spec=MemorySpec(name="full-history", kind="full-history"), recall_at="start"
+    )
     questions = GradedQuestions(work.timelines)
     row = next(row for row in finish(work).answers if row.kind == "question")
     assert questions.grade(row.model_copy(update={"status": "wrong", "given": ""})) == row
@@ -119,7 +122,9 @@ def test_recall_at_is_refused_where_nobody_acts(tmp_path: Path) -> None:
 
 
 def test_the_figures_of_episodes_count_steps_by_kind(tmp_path: Path) -> None:
-    work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=MemorySpec(name="full-history", kind="full-history"))
+    work = run_of(
+        tmp_path, EmbeddedModel(), data=tasks(), spec=MemorySpec(name="full-history", kind="full-history"), recall_at="start"
+    )
     figures: dict[str, dict[str, float | None]] = {}
     for group in finish(work).results.own:
         assert group.count == 1
@@ -138,7 +143,7 @@ def test_the_figures_of_episodes_count_steps_by_kind(tmp_path: Path) -> None:
 def test_any_number_of_tasks_at_once_gives_the_same_rows(tmp_path: Path, at_once: int) -> None:
     def rows(folder: str, items_at_once: int) -> Sequence[AnswerRow]:
         spec = MemorySpec(name="bm25", kind="bm25")
-        work = run_of(tmp_path / folder, EmbeddedModel(), data=tasks("one", "two", "three"), spec=spec)
+        work = run_of(tmp_path / folder, EmbeddedModel(), data=tasks("one", "two", "three"), spec=spec, recall_at="start")
         return finish(replace(work, items_at_once=items_at_once)).answers
 
     assert rows("some", at_once) == rows("others", 2)
@@ -146,7 +151,7 @@ def test_any_number_of_tasks_at_once_gives_the_same_rows(tmp_path: Path, at_once
 
 def test_the_forecast_counts_several_calls_for_an_episode(tmp_path: Path) -> None:
     spec = MemorySpec(name="bm25", kind="bm25")
-    work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=spec)
+    work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=spec, recall_at="start")
     assert forecast_run(work.timelines, work.manifest, prices=PRICES).usage.calls >= 6
 
 
@@ -162,7 +167,7 @@ def test_the_same_episode_is_acted_over_http_with_native_tool_calls_and_without(
                 client = open_client(settings_for(url), api=OpenAiChat())
                 return await client.complete(replace(request, model=model_name()))
 
-        work = run_of(tmp_path, Served(), data=tasks(), spec=spec, native_tools=native_tools, conditions=())
+        work = run_of(tmp_path, Served(), data=tasks(), spec=spec, native_tools=native_tools, recall_at="start", conditions=())
         row = next(row for row in finish(work).answers if row.kind == "question")
     assert row.status == "right"
     assert {step.did for step in read_episode(row.reply)} == {"looked", "wrote", "said", "finished"}

@@ -88,7 +88,7 @@ def test_a_run_gives_its_dialogues_and_each_answer_with_what_was_recalled(tmp_pa
 
 
 def test_an_episode_of_a_run_is_written_as_the_calls_that_its_agent_made(tmp_path: Path) -> None:
-    work = run_of(tmp_path / "run", EmbeddedModel(), data=tool_tasks(), conditions=())
+    work = run_of(tmp_path / "run", EmbeddedModel(), data=tool_tasks(), recall_at="start", conditions=())
     finished = finish(work)
     run_writer("traces")(RunExport(finished, tmp_path / "traces", work.folder.made_at))
     [session] = read(tmp_path / "traces")

@@ -4,7 +4,7 @@ An episode's reply is all of its steps as text. It is graded by doing the same a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assets.tool_dialogue.dialogue import ToolDialogue
@@ -20,6 +20,8 @@ from pipelines.evaluation.records import RunManifest
 from pipelines.evaluation.timeline.context import EvaluationContext
 from pipelines.memories.contract import Task
 from prompts.template import Message
+
+BUDGET = 0.1  # of the shortest history's tokens, as recalled text
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,8 @@ class Sessions:
 class ActingReasoner:
     """The reasoner as an agent, which acts with what was recalled in its instructions.
 
-    The memory is asked for the request at the start, and where the run says so again. Where there is no memory, the texts at
-    the start stay.
+    It asks the memory itself, or the memory is asked for the request at the start, and where the run says so again. Where there
+    is no memory, the texts at the start stay.
     """
 
     reasoner: ReasonerWithMemory
@@ -91,9 +93,11 @@ class ToolTasks(DocumentTasks):
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
         own = super().own_settings(options, whole=whole)
-        return {**own, "mode": "episode", "recall_at": options.recall_at or "start", "native_tools": options.native_tools}
+        return {**own, "mode": "episode", "recall_at": options.recall_at or "tool", "native_tools": options.native_tools}
 
 
 def read_tool_tasks(folder: Path, record: type[ToolTask]) -> ToolTasks:
     """Return the tool dialogues of a verified release."""
-    return release_items(folder, record, item=ToolItem, tasks=ToolTasks, ask=ACT)
+    tasks = release_items(folder, record, item=ToolItem, tasks=ToolTasks, ask=ACT)
+    shortest = min(item.sized.tokens for item in tasks.documents)
+    return replace(tasks, info=replace(tasks.info, tokens=round(BUDGET * shortest)))
