@@ -11,8 +11,10 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
-# A slow machine is no defect.
-settings.register_profile("house", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A slow machine is no defect. Each run has other examples, so fewer of them find as much over the days.
+settings.register_profile(
+    "house", settings.default, max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("house")
 
 # Tests call packages of the lock, which are installed here anyway. Where a boundary can be had, it is used all the same.

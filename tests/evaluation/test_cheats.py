@@ -29,6 +29,7 @@ from tests.evaluation.scripted_evaluation import SETTINGS, HonestModel, episode,
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run
 
+pytestmark = pytest.mark.slow  # each memory has a process
 FILE = Path(__file__).with_name("cheating_memories.py")
 KEYS = "ada q1: option 2"
 needs_a_boundary = pytest.mark.skipif(available_kind() == "none", reason="this machine gives no boundary")

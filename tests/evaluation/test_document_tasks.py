@@ -100,6 +100,7 @@ def test_a_memory_of_everything_answers_and_one_of_nothing_does_not(tmp_path: Pa
     assert (answer.length, answer.required, answer.written_tokens) == (4000, 2, made_task().lengths.lengths[0].tokens)
 
 
+@pytest.mark.slow  # tasks of the demo are made, and scored on three memories
 def test_the_demo_tells_a_memory_that_searches_from_one_that_keeps_what_came_last(tmp_path: Path) -> None:
     recipe = load_recipe("dr-demo", {"lengths": [8000]})
     assert isinstance(recipe, DeepResearchRecipe)

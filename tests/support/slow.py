@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 # By the name that a test or its helper calls it.
-COMMANDS = ("amemgym", "amemgym_here", "interrupted", "finished_demo")
+COMMANDS = ("amemgym", "amemgym_here", "CliRunner", "interrupted", "finished_demo")
 PROCESSES = ("subprocess", "create_subprocess_exec", "multiprocessing", "run_calls", "execute_behaviours")
-SERVERS = ("ui_server", "fake")  # `fake` is a Hub
-CHAINS = ("materialize", "execute_in_process", "write_release")
+SERVERS = ("ui_server", "on_a_port", "fake")  # `fake` is a Hub
+CHAINS = ("materialize", "materialized", "execute_in_process", "dagster_instance", "write_release", "open_release_writer")
 STARTERS = {*COMMANDS, *PROCESSES, *SERVERS, *CHAINS}
 
 

@@ -16,6 +16,7 @@ from dataset_card.amemgym.plots import Plot, Statistics, draw_png, plots
 from tests.support import scenario
 from tests.support.releases import report
 
+pytestmark = pytest.mark.slow  # each test draws figures, which take a second
 PROJECT = Path(__file__).parents[3]
 ELSEWHERE = """
 import hashlib
