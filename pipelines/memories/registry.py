@@ -312,6 +312,9 @@ def _check_settings(name: str, factory: Factory, settings: Mapping[str, Setting]
     except ValidationError as error:
         problem = error.errors()[0]
         known = ", ".join([*fields, *MODELS.values()])
+        if problem["type"] == "extra_forbidden":
+            plain = name.partition("?")[0]
+            raise EvaluationError(f"{plain} has no setting {problem['loc'][0]!r}; its settings are: {known}.") from error
         raise EvaluationError(
             f"The setting {'.'.join(map(str, problem['loc']))!r} of memory {name!r} cannot be used, it {requirement(problem)}; "
             f"there are {known}."

@@ -65,8 +65,8 @@ def recipe_of(
 ) -> AMemGymRecipe:
     """The release's recipe, or one that fits most users of a bare file, with what is given here."""
     name = re.sub(r"[^A-Za-z0-9.]+", "-", dataset.name.removesuffix(".json")).strip("-")
+    name = f"{name}-{dataset.digest[:8]}"  # many files, and folders, have the same name
     if dataset.recipe is None:
-        name = f"{name}-{dataset.digest[:8]}"  # many files have the same name
         given = dataset.settings.model_dump(exclude_none=True)
         recipe = expect_recipe(build_recipe({"variant": name, **fitting_counts(dataset.episodes), **given}), AMemGymRecipe)
     else:
