@@ -121,6 +121,10 @@ class Recipe(Record):
         """Return the fields with which none of these items is made; none where another seed makes others anyway."""
         return {}
 
+    def fresh_fields(self, count: int, *, without: Iterable[str]) -> Mapping[str, object]:
+        """Return the fields with which so many items are made, none of them one of these; none where that is not offered."""
+        return {}
+
     @property
     def asked_models(self) -> tuple[str, ...]:
         """Names of the models that write and judge, each once."""

@@ -7,7 +7,7 @@ near 0 and 1 the other is too short. The simulation is in `pipelines/guide/decis
 """
 
 from dataclasses import dataclass
-from math import isnan, sqrt
+from math import hypot, isnan, sqrt
 from typing import Literal
 
 from assets.records.estimate import FEWEST_USERS, NOTHING, Estimate
@@ -74,6 +74,18 @@ class Statistic:
         low, high = self._wilson() if self.kind == "share" else self._student(error)
         return Estimate(value=rounded(self.value), low=rounded(low), high=rounded(high))
 
+    @property
+    def limits(self) -> Range | None:
+        """The ends of the interval, or of Student's where that reaches farther; None for too few users."""
+        error = self.error
+        if error is None:
+            return None
+        student = self._student(error)
+        if self.kind != "share":
+            return student
+        wilson = self._wilson()
+        return min(student[0], wilson[0]), max(student[1], wilson[1])
+
     def _student(self, error: float) -> Range:
         reach = self.quantile((1 + CONFIDENCE) / 2) * error
         least, most = self.within or (self.value - reach, self.value + reach)
@@ -87,6 +99,21 @@ class Statistic:
         middle = (self.value + weight / 2) / (1 + weight)
         reach = sqrt(weight * (independent * self.answers + weight / 4)) / (1 + weight)
         return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def difference_of_groups(first: Statistic, second: Statistic) -> Estimate:
+    """Return the first less the second, which are of other users, with its interval; none where one of them has none.
+
+    Each side reaches as far as its own limits, and the two reaches add up as independent errors do (Newcombe 1998, method 10).
+    """
+    gap = first.value - second.value
+    if isnan(gap):
+        return NOTHING
+    if first.limits is None or second.limits is None:
+        return Estimate(value=rounded(gap), low=None, high=None)
+    below = hypot(first.value - first.limits[0], second.limits[1] - second.value)
+    above = hypot(first.limits[1] - first.value, second.value - second.limits[0])
+    return Estimate(value=rounded(gap), low=rounded(gap - below), high=rounded(gap + above))
 
 
 def rounded(value: float) -> float:

@@ -144,13 +144,17 @@ def tree_change(files: Mapping[str, LocalFile], *, tree: Mapping[str, RemoteFile
 
 
 class BaselineScore(Record):
-    """The scores of one assistant on a release; `users`: over how many of its users."""
+    """The scores of one assistant on a release; `users`: over how many of its users.
+
+    `gap`: accuracy less that on users that nobody has seen, where that was tried.
+    """
 
     assistant: str
     model: str
     users: int
     accuracy: Estimate
     memory: Estimate
+    gap: Estimate | None = Field(default=None, exclude_if=lambda gap: gap is None)
 
 
 class PublishedVersion(BaseModel):

@@ -4,19 +4,24 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol, Self, runtime_checkable
 
 from assets.engine.ports import StageProgress
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import wait_for_shielded_calls
 from assets.llm.ports import BudgetReached, EndpointError
 from assets.recipe.recipe import Budget
+from assets.reporting.plurals import counted
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run, runs_folder
 from pipelines.evaluation.forecast import EvaluationForecast, forecast_run
+from pipelines.evaluation.fresh_users import fresh_users_of
+from pipelines.evaluation.metrics.fresh import FreshScore, compare_with_fresh, count_users
+from pipelines.evaluation.metrics.swapped import compare_with_swapped
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import RunAccount, alone_manifest, manifest_of
 from pipelines.evaluation.progress import StepProgress
-from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.records import AnswerRow, RunManifest
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import page_items, run_page
 from pipelines.evaluation.run import BenchmarkTasks, ReplayableTasks, Run, evaluate_run
@@ -30,6 +35,7 @@ from pipelines.memories.code_identity import code_files
 from pipelines.memories.failures import MemoryFailed
 from pipelines.memories.registry import MODELS, Confinement, embeds, find_memory, is_ours
 from pipelines.opening.models import ModelPorts, OpenModels, open_models
+from pipelines.planning.forecast import Terms
 from pipelines.resources.llm.settings import NO_ENDPOINT
 from pipelines.resources.storage.open_stores import open_release_store
 
@@ -39,7 +45,8 @@ class EvaluationRequest:
     """One evaluation to do. `memory`: name, file or address. `whole`: it is an agent with a reasoner of its own.
 
     `budget`: over all tries, in place of the options' own. `checked`: its memory was held to the contract already. `settings`:
-    rounds and language of a bare data.json.
+    rounds and language of a bare data.json. `hidden`: folders that a memory's code must not see, beside the data folder.
+    `swapped`: so many counterfactual twins are evaluated in place of the data.
     """
 
     dataset: str
@@ -49,6 +56,8 @@ class EvaluationRequest:
     budget: Budget = field(default_factory=Budget)
     checked: bool = False
     settings: Mapping[str, object] = field(default_factory=dict[str, object])
+    hidden: tuple[Path, ...] = ()
+    swapped: int = 0
 
 
 @dataclass(frozen=True)
@@ -63,24 +72,104 @@ class EvaluationProgress:
     notice: Callable[[str], None] = field(default=lambda sentence: None)
 
 
+@runtime_checkable
+class SwappableTasks(BenchmarkTasks, Protocol):
+    """Tasks that have counterfactual twins."""
+
+    def with_swapped_values(self, users: int, *, seed: int) -> Self:
+        """Return twins of so many of the users, or of all that have one. Raises EvaluationError where none has."""
+        ...
+
+
 async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: EvaluationProgress) -> FinishedRun:
     """Return the finished run, which may have been finished before.
 
     Raises EvaluationError or EndpointError with one sentence. Finished steps stay, and the same request goes on after them.
     """
     async with open_run(request, home=home, progress=progress) as (run, size):
-        if not run.folder.finished:
-            async with run.folder.locked(progress.notice):
-                # Meanwhile another process may have finished it.
-                if not run.folder.finished:
-                    for sentence in obstacles(home):
-                        raise EvaluationError(sentence)
-                    await _check_before_first_call(run, checked=request.checked, notice=progress.notice)
-                    watch = StepProgress(run.manifest, meter=run.meter, steps=size.steps, calls=size.calls, show=progress.show)
-                    async with watch.display():
-                        finished = await evaluate_and_write(replace(run, report=watch.step), notice=progress.notice)
-                        return with_failed_question(finished, run.timelines)
-        return with_failed_question(read_run(run.manifest.run_id, runs=runs_folder(home)), run.timelines)
+        finished = await _finish(run, size, request, home=home, progress=progress)
+    if not finished.results.errors:
+        finished = await _with_further_scores(finished, run, request, home=home, progress=progress)
+    return with_failed_question(finished, run.timelines)
+
+
+async def _finish(
+    run: Run, size: EvaluationForecast, request: EvaluationRequest, *, home: Home, progress: EvaluationProgress
+) -> FinishedRun:
+    """Do what is left of the run, unless it is finished, and return all of it."""
+    if not run.folder.finished:
+        async with run.folder.locked(progress.notice):
+            # Meanwhile another process may have finished it.
+            if not run.folder.finished:
+                for sentence in obstacles(home):
+                    raise EvaluationError(sentence)
+                await _check_before_first_call(run, checked=request.checked, notice=progress.notice)
+                watch = StepProgress(run.manifest, meter=run.meter, steps=size.steps, calls=size.calls, show=progress.show)
+                async with watch.display():
+                    return await evaluate_and_write(replace(run, report=watch.step), notice=progress.notice)
+    return read_run(run.manifest.run_id, runs=runs_folder(home))
+
+
+async def _with_further_scores(
+    finished: FinishedRun, run: Run, request: EvaluationRequest, *, home: Home, progress: EvaluationProgress
+) -> FinishedRun:
+    """Return the run with its scores on fresh users and on counterfactual twins, which its folder holds then as well.
+
+    Raises EvaluationError where one of these users could not be evaluated to the end.
+    """
+    scored = finished
+    quiet = EvaluationProgress(show=progress.show)
+    if request.options.fresh:
+        scored = replace(scored, fresh=await _score_on_fresh(finished, request, home=home, progress=quiet))
+    if request.options.swapped:
+        options = _options_beside(request.options, finished.manifest, users=None)
+        twins = replace(request, options=options, swapped=request.options.swapped, checked=True)
+        swapped = refuse_errors(await run_evaluation(twins, home=home, progress=quiet))
+        score = compare_with_swapped(finished.answers, swapped.answers, run_id=swapped.manifest.run_id)
+        scored = replace(scored, swapped=score)
+    if (scored.fresh, scored.swapped) != (finished.fresh, finished.swapped):
+        page = run_page(scored, page_items(run.timelines, scored.turns))
+        run.folder.keep_further_scores(scored, report=run_report(scored), page=page)
+    return scored
+
+
+async def _score_on_fresh(
+    finished: FinishedRun, request: EvaluationRequest, *, home: Home, progress: EvaluationProgress
+) -> FreshScore:
+    """Score the same memory in the same way on fresh users, and return what came of it."""
+    options = request.options
+    manifest = finished.manifest
+    users = fresh_users_of(request.dataset, home=home)
+    release = await users.make(options.fresh, home=home, budget=request.budget, offline=options.offline)
+    on_fresh = _options_beside(options, manifest, users=options.fresh)
+    again = replace(request, dataset=str(release), options=on_fresh, checked=True, hidden=(home.root,))
+    try:
+        fresh = refuse_errors(await run_evaluation(again, home=Home(users.root), progress=progress))
+    finally:
+        await users.book(home)
+    return compare_with_fresh(
+        count_users(finished.answers, users=manifest.users),
+        count_users(fresh.answers, users=fresh.manifest.users),
+        run_id=fresh.manifest.run_id,
+        noun=manifest.noun,
+    )
+
+
+def refuse_errors(run: FinishedRun) -> FinishedRun:
+    """Return the run. Raises EvaluationError where an item of it could not be evaluated to the end."""
+    if run.results.errors:
+        failed = counted(len(run.results.errors), f"{run.manifest.noun}")
+        raise EvaluationError(
+            f"{failed} of {run.manifest.dataset} could not be evaluated to the end; the same command tries these again."
+        )
+    return run
+
+
+def _options_beside(options: EvaluationOptions, manifest: RunManifest, *, users: int | None) -> EvaluationOptions:
+    """Return the options with all that a memory can see, and without what is asked beside its questions."""
+    beside = {"conditions": (), "arms": (), "curve": (), "baselines": False, "probes": "none"}
+    own = {"users": users, "fresh": 0, "swapped": 0, "again": False, "attempt": manifest.attempt}
+    return options.model_copy(update={**beside, **own})
 
 
 def with_failed_question(run: FinishedRun, timelines: Sequence[Timeline]) -> FinishedRun:
@@ -113,6 +202,12 @@ async def open_run(
         progress.notice(sentence)
     options = request.options
     tasks = tasks.first(options.users)
+    if request.swapped or options.swapped:
+        if not isinstance(tasks, SwappableTasks):
+            raise tasks.info.refusal_of("swapped")
+        # Even if they come later, it shows now whether there are any.
+        twins = tasks.with_swapped_values(request.swapped or options.swapped, seed=options.seed)
+        tasks = twins if request.swapped else tasks
     if options.replay:
         if not isinstance(tasks, ReplayableTasks):
             raise tasks.info.refusal_of("replay")
@@ -124,9 +219,27 @@ async def open_run(
         size = forecast_run(run.timelines, run.manifest, prices=models.prices)
         if run.alone and not run.alone.folder.finished:
             size += forecast_run(run.alone.timelines, run.alone.manifest, prices=models.prices)
+        if options.fresh:
+            progress.notice(await _plan_fresh(run, request, models=models, home=home))
         progress.begun(run, size)
         # The models are open as long as the run lasts.
         yield run, size
+
+
+async def _plan_fresh(run: Run, request: EvaluationRequest, *, models: OpenModels, home: Home) -> str:
+    """Return what fresh users will take, to make and to ask. Raises EvaluationError where they cannot be made."""
+    options = request.options
+    if run.manifest.replayed_run:
+        raise EvaluationError("Nobody recorded dialogues with fresh users; leave out replay, or --fresh.")
+    users = fresh_users_of(request.dataset, home=home)
+    await users.check_models(models)
+    terms = Terms(models.prices, models.chat.settings.max_in_flight, options.concurrency)
+    on_fresh = _options_beside(options, run.manifest, users=options.fresh)
+    manifest = run.manifest.model_copy(
+        update=on_fresh.model_dump(include={"conditions", "arms", "curve", "baselines", "probes"})
+    )
+    size = forecast_run(run.tasks.timelines(manifest), manifest, prices=models.prices)
+    return f"{users.plan(options.fresh, terms=terms)} {size.for_other_items(options.fresh / len(run.manifest.users))}"
 
 
 async def prepare_run(
@@ -159,7 +272,7 @@ async def prepare_run(
         items_at_once=options.concurrency,
         deadline=options.deadline,
         # The data set may be a file beside the memory's own.
-        confinement=Confinement(options.in_process, (home.root, Path(request.dataset))),
+        confinement=Confinement(options.in_process, (home.root, Path(request.dataset), *request.hidden)),
     )
     # A memory that is not ours is held to the contract before its first call.
     if is_ours(spec.kind):

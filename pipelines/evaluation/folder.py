@@ -18,9 +18,11 @@ from assets.records.json_text import parse_json
 from assets.reporting.plurals import counted
 from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
 from pipelines.errors import EvaluationError
+from pipelines.evaluation.metrics.fresh import FreshScore
 from pipelines.evaluation.metrics.isolated_scores import MemoryRow
 from pipelines.evaluation.metrics.latency import Latency
 from pipelines.evaluation.metrics.results import Results, memory_rows
+from pipelines.evaluation.metrics.swapped import SwappedScore
 from pipelines.evaluation.records import FORMAT, AnswerRow, DialogueTurn, EventRow, RunManifest
 from pipelines.evaluation.spending import ItemUsage
 from pipelines.home import Home
@@ -31,6 +33,8 @@ MANIFEST = "manifest.json"
 RESULTS = "results.json"
 DIGEST = re.compile(r"-[0-9a-f]{12}$")  # the end of a run's id
 LATENCY = "latency.json"
+FRESH = "fresh.json"
+SWAPPED = "swapped.json"
 REPORT = "report.md"
 PAGE = "report.html"
 CODE = "code"  # folder of the memory's own code, where it is not ours
@@ -126,6 +130,14 @@ class RunFolder:
         if not run.results.errors:
             self.drop_steps()
 
+    def keep_further_scores(self, run: "FinishedRun", *, report: str, page: str) -> None:
+        """Write how the memory did on fresh users and on twins, with the reports that tell of it."""
+        self.write(REPORT, report)
+        self.write(PAGE, page)
+        for name, score in ((FRESH, run.fresh), (SWAPPED, run.swapped)):
+            if score is not None:
+                self.write(name, score.model_dump_json(indent=2) + "\n")
+
     def drop_steps(self) -> None:
         """Remove the checkpoints, which are not needed any more."""
         self.close()
@@ -146,6 +158,7 @@ class FinishedRun:
     """All of a run, as its folder holds it.
 
     `problems`: sentences on why its scores cannot be believed, as it was verified; `unverified`: what was left open then.
+    `fresh`: how its memory did on users that nobody has seen, and `swapped` on counterfactual twins, where somebody tried that.
     `failed_question`: lines for a terminal on one wrong answer; none of a run that was only read.
     """
 
@@ -155,6 +168,8 @@ class FinishedRun:
     usage: Sequence[ItemUsage]
     results: Results
     latency: Latency
+    fresh: FreshScore | None = None
+    swapped: SwappedScore | None = None
     problems: Sequence[str] = ()
     unverified: Sequence[str] = ()
     failed_question: Sequence[str] = ()
@@ -178,12 +193,18 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
             usage=read_table(path / "usage.parquet", kind=ItemUsage),
             results=Results.model_validate_json((path / RESULTS).read_bytes()),
             latency=Latency.model_validate_json((path / LATENCY).read_bytes()),
+            fresh=_read_if_there(path / FRESH, FreshScore),
+            swapped=_read_if_there(path / SWAPPED, SwappedScore),
         )
     except EvaluationError:
         raise
     # Arrow raises a ValueError for a damaged file, as pydantic does.
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
+
+
+def _read_if_there(path: Path, kind: type[R]) -> R | None:
+    return kind.model_validate_json(path.read_bytes()) if path.exists() else None
 
 
 def run_folder_of(source: str, *, home: Home) -> Path | None:

@@ -198,6 +198,13 @@ class EvaluationForecast:
             f"{_millions(self.usage.input_tokens)} input and {_millions(self.usage.output_tokens)} output tokens, {price}."
         )
 
+    def for_other_items(self, times: float) -> str:
+        """Return the sentence on as many other items, as a multiple of these."""
+        usage = self.usage
+        tokens = f"{_millions(times * usage.input_tokens)} input and {_millions(times * usage.output_tokens)} output tokens"
+        price = "at an unknown price" if self.usd is None else f"${times * self.usd:,.2f}"
+        return f"To ask them takes about {times * usage.calls:,.0f} calls, at most about {tokens}, {price}."
+
     def warning(self, budget: Budget) -> str:
         """The sentence for a budget that will hardly do; "" for one that will."""
         too_dear = budget.max_cost_usd is not None and self.usd is not None and self.usd > budget.max_cost_usd
@@ -223,5 +230,5 @@ def forecast_run(timelines: Iterable[Timeline], manifest: RunManifest, *, prices
     return EvaluationForecast(sizes, steps, total)
 
 
-def _millions(tokens: int) -> str:
+def _millions(tokens: float) -> str:
     return f"{tokens / 1e6:,.1f} M" if tokens >= 1e6 else f"{tokens / 1e3:,.0f} K"

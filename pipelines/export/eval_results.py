@@ -49,6 +49,8 @@ def write_run_results(export: RunExport) -> list[str]:
     )
     if export.run.results.losses:
         notes = f"{notes}; {export.run.results.losses}"
+    if export.run.fresh:
+        notes = f"{notes}; public minus fresh users {with_interval(export.run.fresh.gap)}"
     entry = EvalResultEntry(
         dataset_id=repo,
         task_id=task,

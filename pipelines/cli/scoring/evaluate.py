@@ -155,7 +155,13 @@ def each_once(sources: Sequence[str] | None) -> list[str]:
 def run_record(run: FinishedRun) -> dict[str, object]:
     """Return a run's settings and results for JSON, as in the files of its folder."""
     folder = runs_folder(home()) / run.manifest.run_id
-    parts = {"manifest": run.manifest, "results": run.results, "latency": run.latency}
+    parts = {
+        "manifest": run.manifest,
+        "results": run.results,
+        "latency": run.latency,
+        "fresh": run.fresh,
+        "swapped": run.swapped,
+    }
     return {"page": str(folder / PAGE), "fired": share_fired(run), **parts}
 
 

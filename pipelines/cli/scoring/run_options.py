@@ -14,7 +14,8 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.options import EvaluationOptions, read_options, read_run_file
 
 # With a flag of their own; the others are for --config and --set.
-FLAGS = ("model", "tokens", "users", "questions", "conditions", "again", "offline", "max_cost")
+FLAGS = ("model", "tokens", "users", "questions", "conditions", "fresh", "again", "offline", "max_cost")
+RARE = ("offline",)  # of these, what the help leaves out
 CONFIG = typer.Option(help="YAML file with options of the evaluation, as in: tokens: 4000.")
 SET = typer.Option(
     "--set",
@@ -74,7 +75,9 @@ def _flag(name: str, *, panel: str | None) -> inspect.Parameter:
     field = EvaluationOptions.model_fields[name]
     text = field.description or ""
     if field.annotation is bool:
-        return _parameter(name, bool, typer.Option(f"--{name}", help=text, rich_help_panel=panel), default=False)
+        return _parameter(
+            name, bool, typer.Option(f"--{name}", help=text, rich_help_panel=panel, hidden=name in RARE), default=False
+        )
     kind = Optional[str] if field.annotation == tuple[str, ...] else Optional[field.annotation]
     default = field.default if kind is not Optional[str] else ",".join(field.default)
     if default:

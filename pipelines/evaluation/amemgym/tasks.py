@@ -19,6 +19,7 @@ from pipelines.evaluation.amemgym.dialogue import SimulatedUser, hold_sessions
 from pipelines.evaluation.amemgym.failed_question import show_failure
 from pipelines.evaluation.amemgym.interview import baseline_questions, interview
 from pipelines.evaluation.amemgym.sample import Places, places_asked
+from pipelines.evaluation.amemgym.swapped_values import swapped_dataset
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import FOLLOW_UP, REPLY
 from pipelines.evaluation.metrics.control import asks_control
@@ -92,6 +93,9 @@ class AMemGymTasks:
                 f"they cannot be replayed on {self.dataset.name} with {counted(len(self.users), 'user')}."
             )
         return replace(self, recorded=recorded.turns)
+
+    def with_swapped_values(self, users: int, *, seed: int) -> "AMemGymTasks":
+        return replace(self, dataset=swapped_dataset(self.dataset, users, seed=seed))
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
         return {

@@ -8,6 +8,7 @@ from assets.reporting.plurals import counted
 from pipelines.evaluation.arms import arms_section
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.isolated import CONDITIONS
+from pipelines.evaluation.metrics.fresh import FreshScore
 from pipelines.evaluation.metrics.isolated_scores import IsolatedScores
 from pipelines.evaluation.metrics.metrics import TABLE
 from pipelines.evaluation.metrics.operations import operations_section
@@ -31,6 +32,7 @@ from pipelines.evaluation.report.formatting import (
 from pipelines.evaluation.report.numbers import format_number, metric_label
 from pipelines.evaluation.report.sections import Block, LineChart, PeriodSeries, ReportSection, ReportTable
 
+FRESH_TITLE = "Users that nobody has seen"
 ISOLATED = (*CONDITIONS, "gain", "gain_share")
 ISOLATED_HEAD = ("S: memory", "N: none", "O: needed facts", "F: everything", "S - N", "(S - N) / (O - N)")
 
@@ -48,6 +50,8 @@ def run_notes(run: FinishedRun) -> list[str]:
         more_models_note(run.manifest),
         opened_note(run),
         run.results.control.sentence if run.results.control else "",
+        run.fresh.sentence if run.fresh else "",
+        run.swapped.sentence if run.swapped else "",
         embedded_model_note(run),
         beside_the_paper(run.manifest),
         run.results.no_memory_score,
@@ -64,6 +68,8 @@ def run_contents(run: FinishedRun) -> Iterator[ReportSection]:
         yield ReportSection("isolated", "Isolated scores", [isolated_rows(named)])
     if results.arms:
         yield arms_section(results.arms)
+    if run.fresh:
+        yield ReportSection("fresh", FRESH_TITLE, [fresh_rows({run.manifest.memory.name: run.fresh})])
     own = own_metrics_of(run.manifest.mode)
     if own is not None:
         yield from own.sections(results.own)
@@ -114,6 +120,15 @@ def isolated_rows(named: Mapping[str, Results]) -> ReportTable:
         if results.isolated:
             rows.append([f"{name}{_unasked_mark(results.isolated)}", *_isolated_cells(results.isolated)])
     return ReportTable(["memory system", *ISOLATED_HEAD], rows)
+
+
+def fresh_rows(named: Mapping[str, FreshScore]) -> ReportTable:
+    """Return the scores on public and on fresh users of each run by its name."""
+    rows = list[Sequence[str | Estimate]]()
+    for name, score in named.items():
+        mark = " (knows the release)" if score.knows_release else ""
+        rows.append([f"{name}{mark}", str(len(score.users)), score.public, score.fresh, score.gap])
+    return ReportTable(["memory system", "fresh", "public", "on fresh", "public minus fresh"], rows)
 
 
 def _unasked_mark(scores: IsolatedScores) -> str:

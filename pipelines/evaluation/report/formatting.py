@@ -26,6 +26,7 @@ TAKEN_AS_TOLD = (
     "the replies themselves, and what the judge saw in the simulated user's messages",
     "the calls, tokens and money of dialogues and of the memory's own models, what the memory stores, lost and repeated calls",
     "why an item ended early",
+    "what was asked of fresh users, whom only the owner of the run has",
     "the seconds in latency.json",
 )
 

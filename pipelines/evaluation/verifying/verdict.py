@@ -14,9 +14,11 @@ from assets.records.json_text import parse_json
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import (
     CODE,
+    FRESH,
     MANIFEST,
     PAGE,
     RESULTS,
+    SWAPPED,
     VERIFICATION,
     FinishedRun,
     RunFolder,
@@ -24,8 +26,11 @@ from pipelines.evaluation.folder import (
     read_run,
     read_table,
 )
+from pipelines.evaluation.fresh_users import FOLDER as FRESH_USERS
+from pipelines.evaluation.metrics.fresh import compare_with_fresh, count_users
 from pipelines.evaluation.metrics.isolated_scores import MemoryRow
 from pipelines.evaluation.metrics.results import memory_rows, score
+from pipelines.evaluation.metrics.swapped import swapped_score
 from pipelines.evaluation.plan import alone_manifest, run_id_of
 from pipelines.evaluation.records import EventRow
 from pipelines.evaluation.report.formatting import TAKEN_AS_TOLD, repeat_label
@@ -71,6 +76,7 @@ def verify_run(run: FinishedRun, path: Path, tasks: BenchmarkTasks, *, again: As
     problems += row_problems(run, timelines)
     problems += _problems_of_tables(run, path, timelines)
     problems += _code_problems(run, path)
+    problems += _fresh_problems(run, path)
     problems += again.problems
     of_conditions = _verify_alone(run, path, tasks)
     problems += of_conditions.problems
@@ -132,6 +138,12 @@ def problems_without_data(run: FinishedRun) -> Iterator[str]:
     if differing:
         yield f"{RESULTS} does not follow from the rows, in {', '.join(differing)}."
     yield from asked_problems(run)
+    if run.fresh is not None:
+        public = count_users(run.answers, users=manifest.users)
+        if compare_with_fresh(public, run.fresh.users, run_id=run.fresh.run_id, noun=manifest.noun) != run.fresh:
+            yield f"{FRESH} does not follow from the answers and from its counts."
+    if run.swapped is not None and swapped_score(run.swapped.users, run_id=run.swapped.run_id) != run.swapped:
+        yield f"{SWAPPED} does not follow from its counts."
 
 
 def _problems_of_tables(run: FinishedRun, path: Path, timelines: Sequence[Timeline]) -> Iterator[str]:
@@ -158,6 +170,16 @@ def page_data(page: Path) -> Json:
     if block is None:
         raise ValueError(f"{page} holds no data")
     return parse_json(block[1].encode())
+
+
+def _fresh_problems(run: FinishedRun, path: Path) -> Iterator[str]:
+    """Yield a sentence where the run on fresh users, which only its owner has, does not give the counts of them."""
+    if run.fresh is None:
+        return
+    for folder in path.parent.with_name(FRESH_USERS).glob(f"*/{path.parent.name}/{run.fresh.run_id}"):
+        fresh = read_run(str(folder), runs=folder.parent)
+        if count_users(fresh.answers, users=fresh.manifest.users) != run.fresh.users:
+            yield f"{FRESH} does not follow from the run on fresh users."
 
 
 def _code_problems(run: FinishedRun, path: Path) -> Iterator[str]:

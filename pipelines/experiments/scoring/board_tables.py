@@ -8,7 +8,7 @@ from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.metrics import ASKING_BASELINES, BOARD
 from pipelines.evaluation.metrics.operations import operations_board
 from pipelines.evaluation.metrics.own import own_metrics_of
-from pipelines.evaluation.report.contents import curve_rows, isolated_rows, required_rows
+from pipelines.evaluation.report.contents import FRESH_TITLE, curve_rows, fresh_rows, isolated_rows, required_rows
 from pipelines.evaluation.report.markdown import section_text
 from pipelines.evaluation.report.numbers import format_estimate, format_number, headed_table, metric_label
 from pipelines.evaluation.report.sections import Block, ReportSection, ReportTable
@@ -108,6 +108,9 @@ def board_sections(runs: Sequence[FinishedRun]) -> list[ReportSection]:
 
     if any(results.isolated for results in named.values()):
         add("isolated", "Isolated scores", isolated_rows(named))
+    fresh = {ranked.label: ranked.run.fresh for ranked in rank_runs(runs) if ranked.run.fresh}
+    if fresh:
+        add("fresh", FRESH_TITLE, fresh_rows(fresh))
     sections.append(operations_board({name: results.operations for name, results in named.items()}))
     own = own_metrics_of(runs[0].manifest.mode)
     if own is not None:

@@ -38,6 +38,7 @@ def baseline_score(run: FinishedRun) -> BaselineScore:
         users=len(run.manifest.users),
         accuracy=metrics["overall"],
         memory=metrics.get("memory", Estimate(value=None, low=None, high=None)),
+        gap=run.fresh.gap if run.fresh else None,
     )
 
 
@@ -52,6 +53,8 @@ def _reason_not_to_publish(run: FinishedRun, data: DatasetInfo) -> str:
         return f"it could not finish {counted(len(run.results.errors), data.noun)}; give the same evaluate command again"
     if manifest.is_off_policy:
         return "it replays the dialogues of another run; evaluate without replay"
+    if run.fresh is not None and run.fresh.knows_release:
+        return f"{run.fresh.sentence[0].lower()}{run.fresh.sentence[1:].rstrip('.')}"
     for role, model in manifest.models.items():
         if model.startswith(MODEL_FAMILY):
             return f"the embedded model plays its {role}, which says nothing about memories; evaluate with a real model"
@@ -66,7 +69,10 @@ def published_problems(scores: Sequence[BaselineScore], *, digest: str, runs: Se
     for score in scores:
         own = _runs_of(score, digest=digest, runs=runs)
         sound = [run for run in own if not any(problems_without_data(run))]
-        if own and score not in map(baseline_score, sound):
+        scores = [baseline_score(run) for run in sound]
+        # Somebody may have tried fresh users since.
+        scores += [own_score.model_copy(update={"gap": None}) for own_score in scores]
+        if own and score not in scores:
             names = ", ".join(run.manifest.run_id for run in own)
             yield f"The published score of {score.assistant} with {score.model} does not follow from the rows of {names}."
 

@@ -69,7 +69,8 @@ def rankings(runs: Sequence[FinishedRun]) -> list[list[FinishedRun]]:
 def run_groups(runs: Sequence[FinishedRun]) -> dict[str, str]:
     """Return the letters of each run by its id. Runs that share one cannot be told apart; other rankings have other letters.
 
-    It is "-" for a run with too many unscored answers, and "off" for one that failed verification or its control.
+    It is "-" for a run with too many unscored answers, and "off" for one that failed verification or its control, or knows the
+    release.
     """
     groups: dict[str, str] = {}
     first = 0
@@ -139,6 +140,8 @@ def off_board(run: FinishedRun) -> str:
     control = run.results.control
     if control is not None and not control.passed:
         return f"{run.manifest.run_id} is off the board. {control.sentence}"
+    if run.fresh is not None and run.fresh.knows_release:
+        return f"{run.manifest.run_id} is off the board. {run.fresh.sentence}"
     return ""
 
 
@@ -225,6 +228,8 @@ def board_notes(runs: Sequence[FinishedRun]) -> list[str]:
     everything = dict.fromkeys(map(gives_back_everything, runs))
     free = dict.fromkeys(boundary_note(run.manifest) for run in runs if run.manifest.boundary == IN_PROCESS)
     off = map(off_board, runs)
+    tried = [f"{run.manifest.run_id}: {run.fresh.sentence}" for run in runs if run.fresh and not run.fresh.knows_release]
+    tried += [f"{run.manifest.run_id}: {run.swapped.sentence}" for run in runs if run.swapped]
     unverified = dict[str, list[str]]()
     for run in runs:
         for what in run.unverified:
@@ -232,7 +237,7 @@ def board_notes(runs: Sequence[FinishedRun]) -> list[str]:
     left_open = [f"{NOT_VERIFIED} of {', '.join(names)}: {what.rstrip('.')}." for what, names in unverified.items()]
     repeated = dict.fromkeys(f"A repetition {repeat_label(run.manifest)}." for run in runs)
     intervals = interval_note(fewest.results.users, fewest.manifest.noun)
-    return list(filter(None, [*off, *left_open, *everything, *embedded, *free, *repeated, intervals, group_note(runs)]))
+    return list(filter(None, [*off, *tried, *left_open, *everything, *embedded, *free, *repeated, intervals, group_note(runs)]))
 
 
 def score_cells(run: FinishedRun, metrics: Sequence[str]) -> list[str]:

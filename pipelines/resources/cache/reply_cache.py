@@ -43,6 +43,10 @@ class Place(Protocol):
         """The address, and what is known of the model there."""
         ...
 
+    async def lacks(self, models: Sequence[str]) -> list[str]:
+        """Those of the models that it says it does not serve."""
+        ...
+
 
 @dataclass(frozen=True)
 class NamedPlace:
@@ -52,6 +56,9 @@ class NamedPlace:
 
     async def of(self, model: str) -> str:
         return self.address
+
+    async def lacks(self, models: Sequence[str]) -> list[str]:
+        return []
 
 
 NOWHERE = NamedPlace()

@@ -1,5 +1,6 @@
 """The ledger: one row for every call, written on its way, and the recipes that the calls were made for, in one database."""
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -20,9 +21,10 @@ from assets.reporting.plurals import counted, is_or_are
 from pipelines.home import Home
 from pipelines.resources.cache.reply_cache import request_key
 from pipelines.resources.ledger.prices import Price, Prices
-from pipelines.resources.storage.database import Connection
+from pipelines.resources.storage.database import Connection, Database
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import open_database
+from pipelines.resources.storage.sqlite import SqliteFile
 
 Outcome = Literal["stop", "length", "refusal", "rejected", "error", "sent", "lost"]
 NO_REPLY = "('error', 'sent', 'lost')"  # the outcomes of rows that tell of no reply, as SQL has them
@@ -133,13 +135,16 @@ class Account(Protocol):
 class Ledger:
     """Rows are on the disk when `add` returns, batched with those that wait at the same time. Raises StoreError.
 
-    `reading`: nothing will be written, so a file that cannot be written will do.
+    `reading`: nothing will be written, so a file that cannot be written will do. `shared`: workers may share it in a database;
+    else it is this file.
     """
 
-    def __init__(self, path: Path, *, reading: bool = False) -> None:
-        database = open_database(path, reading=reading)
-        self.calls = KeyValueStore(database, table=TABLE, columns=COLUMNS, replaced_where="outcome = 'sent'")
-        self.recipes = KeyValueStore(open_database(path, reading=reading), table=RECIPES)
+    def __init__(self, path: Path, *, reading: bool = False, shared: bool = True) -> None:
+        def database() -> Database:
+            return open_database(path, reading=reading) if shared else SqliteFile(path, reading)
+
+        self.calls = KeyValueStore(database(), table=TABLE, columns=COLUMNS, replaced_where="outcome = 'sent'")
+        self.recipes = KeyValueStore(database(), table=RECIPES)
         self._noted: set[str] = set()
         self._last_checked_row = 0
         self._damaged = list[int]()
@@ -148,6 +153,13 @@ class Ledger:
         """Write a row; it takes the place of the one with this key that was booked when the try was sent."""
         columns = asdict(row)
         await self.calls.put(key or uuid.uuid4().hex, row_digest(columns.values()), extra=columns)
+
+    async def add_rows_of(self, other: "Ledger") -> None:
+        """Add the ended calls of another ledger that are not here yet, without the items that they were made for."""
+        query = f"SELECT key, {', '.join(COLUMNS)} FROM {TABLE} WHERE outcome <> 'sent'"
+        found = await other.calls.run(lambda connection: connection.execute(query).fetchall())
+        rows = [(key, LedgerRow(*columns)) for key, *columns in found]
+        await asyncio.gather(*(self.add(replace(row, user_id=""), key=key) for key, row in rows))
 
     async def note(self, key: str, account: Account) -> None:
         """Keep what calls are made for, so that later forecasts can tell which earlier runs were alike."""

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import httpx2
@@ -73,17 +74,26 @@ class EndpointPlace:
     async def of(self, model: str) -> str:
         """Return the address, and what is known of the model there."""
         if model not in self._places:
-            if self._listed is None and self._ask:
-                self._listed = await self._list_once()
-            if self._listed is None:
+            listed = await self._list_once()
+            if listed is None:
                 place = await self._latest(model)
             else:
-                place = f"{self.address} {self._listed.get(model, '')}".strip()
+                place = f"{self.address} {listed.get(model, '')}".strip()
             self._places.setdefault(model, place)  # another call may have found it meanwhile, and all have to agree
         return self._places[model]
 
+    async def lacks(self, models: Sequence[str]) -> list[str]:
+        """Return those of the models that its listing leaves out; none where it lists nothing."""
+        listed = await self._list_once()
+        return [model for model in models if model not in listed] if listed else []
+
     async def _list_once(self) -> dict[str, str] | None:
         """Return the listing; however many calls begin at the same time, the endpoint is asked once."""
+        if self._listed is None and self._ask:
+            self._listed = await self._ask_once()
+        return self._listed
+
+    async def _ask_once(self) -> dict[str, str] | None:
         loop = asyncio.get_running_loop()
         if self._asking is None or self._asking.get_loop() is not loop:
             self._asking = loop.create_task(self._list())

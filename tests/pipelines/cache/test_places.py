@@ -67,6 +67,14 @@ def test_a_folder_of_the_servers_machine_tells_models_apart_and_is_part_of_no_pl
     assert "quokka" not in "".join(places)
 
 
+def test_models_that_the_list_leaves_out_are_lacking_and_without_a_list_none_is(store: KeyValueStore) -> None:
+    server = ListingServer({"data": [{"id": "m-1"}]})
+    with on_a_port(server) as url:
+        assert asyncio.run(EndpointPlace(settings_for(url), replies=store).lacks(["m-1", "m-2"])) == ["m-2"]
+        server.listing = None
+        assert asyncio.run(EndpointPlace(settings_for(url), replies=store).lacks(["m-1", "m-2"])) == []
+
+
 def test_what_the_list_of_models_says_of_a_model_is_part_of_its_place(store: KeyValueStore) -> None:
     listing = {"data": [{"id": "m-1", "owned_by": "us", "created": 5, "meta": {"n_params": 7}}]}
     server = ListingServer(listing)

@@ -1,0 +1,157 @@
+"""Users that nobody has seen: how they are made and kept, and what a memory that carries the release loses by them."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from assets.records.estimate import Estimate
+from pipelines.embedded.bank import MODEL_FAMILY, model_name
+from pipelines.errors import EvaluationError
+from pipelines.evaluation.fresh_users import fresh_users_of
+from pipelines.evaluation.metrics.fresh import FreshScore, UserCount, compare_with_fresh
+from pipelines.home import Home
+from pipelines.opening.models import open_models
+from tests.support.commands import amemgym_here, own_surroundings
+from tests.support.coroutines import run
+
+CONTAMINATED = Path(__file__).with_name("contaminated_memories.py")
+# Of a run, what a score is not made of.
+QUICK = ("--conditions", "", "--set", "baselines=false", "--set", "probes=none")
+
+
+def score_of(public: Sequence[int], fresh: Sequence[int], *, asked: int = 16) -> FreshScore:
+    """The comparison of users with so many right answers each."""
+    groups = [[UserCount(asked=asked, right=right) for right in group] for group in (public, fresh)]
+    return compare_with_fresh(*groups, run_id="demo-fresh", noun="user")
+
+
+def test_a_memory_that_is_much_better_on_public_users_knows_the_release() -> None:
+    told = score_of([16] * 6, [3, 4, 5, 4, 6, 2])
+    assert told.knows_release
+    assert told.gap.value == 0.75
+    assert "it knows the release" in told.sentence
+    assert not score_of([12, 10, 14, 9, 13, 11], [11, 12, 9, 13, 10, 14]).knows_release
+
+
+def test_with_fewer_than_six_fresh_users_there_is_a_point_no_interval_and_no_mark() -> None:
+    told = score_of([16] * 20, [0] * 5)
+    assert told.gap == Estimate(value=1.0, low=None, high=None)
+    assert not told.knows_release
+    assert "fewer than 6 users on a side do not show" in told.sentence
+
+
+def test_of_honest_runs_one_in_twenty_at_most_is_marked() -> None:
+    """Public and fresh users are drawn from the same people, of whom some are harder for the memory than others."""
+    rng = np.random.default_rng(57)
+    marked = 0
+    for right, likeness in product((0.1, 0.5, 0.9, 0.98), (0.05, 0.2)):
+        spread = 1 / likeness - 1
+        for _ in range(40):
+            users = rng.binomial(100, rng.beta(right * spread, (1 - right) * spread, size=26)).tolist()
+            marked += score_of(users[:20], users[20:], asked=100).knows_release
+    assert marked <= 0.05 * 8 * 40
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a release of six users; for copies."""
+    home = tmp_path_factory.mktemp("released") / "home"
+    counts = [f"--set={name}" for name in ("num_users=6", "num_questions=2", "num_periods=1")]
+    status, told = amemgym_here(home, "generate", "demo", *counts)
+    assert status == 0, told
+    return home
+
+
+def evaluated(home: Path, *words: str) -> list[dict[str, Any]]:
+    """The runs of the command, as it prints them as JSON."""
+    status, told = amemgym_here(home, "evaluate", "demo", *QUICK, *words, "--quiet", "--json")
+    assert status == 0, told
+    return json.loads(told[told.index("{\n") : told.rindex("}") + 1])["runs"]
+
+
+def test_memories_that_carry_the_release_leave_the_board_with_six_fresh_users_and_an_honest_one_stays(
+    released: Path, tmp_path: Path
+) -> None:
+    home = Path(shutil.copytree(released, tmp_path / "home"))
+    own = tmp_path / "mine"
+    own.mkdir()
+    shutil.copy(CONTAMINATED, own / "memories.py")
+    [data] = (home / "releases" / "demo").glob("*/demo/data.json")
+    shutil.copy(data, own)
+    names = ("AnswersForItsUser", "LooksUpTexts", "TellsTheLastStates")
+    memories = ["bm25", *(f"{own / 'memories.py'}:{name}" for name in names)]
+    words = [word for memory in memories for word in ("--memory", memory)]
+
+    runs = evaluated(home, *words, "--fresh", "6")
+    gaps = {run["manifest"]["memory"]["name"]: run["fresh"]["gap"] for run in runs}
+    assert gaps["bm25"]["low"] <= 0
+    assert [name for name in names if gaps[name]["low"] <= 0] == [], gaps
+
+    status, board = amemgym_here(home, "compare", *(run["manifest"]["run_id"] for run in runs))
+    assert status == 0, board
+    assert board.count("is off the board. On 6 users that nobody has seen") == 3
+
+    _check_where_they_lie(home, runs)
+
+
+def _check_where_they_lie(home: Path, runs: Sequence[dict[str, Any]]) -> None:
+    """Salt and persons are in the owner's own folder and nowhere else, and their calls stand in the ledger."""
+    [own] = (home / "fresh").iterdir()
+    assert (home / "fresh").stat().st_mode & 0o077 == 0
+    recipe = yaml.safe_load((own / "recipes" / "demo-fresh.yaml").read_text(encoding="utf-8"))
+    [data] = own.glob("releases/demo-fresh/*/demo-fresh/data.json")
+    fresh = {user["id"] for user in json.loads(data.read_text(encoding="utf-8"))}
+    public = set(runs[0]["manifest"]["users"])
+    assert len(fresh) == 6
+    assert not fresh & public
+    secrets = [recipe["salt"].encode(), *(user.encode() for user in fresh)]
+    for path in home.rglob("*"):
+        if path.is_file() and own not in path.parents:
+            content = path.read_bytes()
+            assert not any(secret in content for secret in secrets), path
+    status, told = amemgym_here(home, "ledger", "--variant", "demo-fresh")
+    assert (status, "questions" in told) == (0, True), told
+
+
+def test_a_second_call_uses_the_same_users_and_asking_for_more_adds(released: Path, tmp_path: Path) -> None:
+    home = Path(shutil.copytree(released, tmp_path / "home"))
+    counts: list[list[dict[str, int]]] = []
+    for number in (1, 1, 2):
+        [found] = evaluated(home, "--memory", "bm25", "--users", "1", "--fresh", str(number))
+        counts.append(found["fresh"]["users"])
+    assert [len(users) for users in counts] == [1, 1, 2]
+    assert counts[0] == counts[1] == counts[2][:1]
+    assert len(list((home / "fresh").glob("*/releases/demo-fresh/*/manifest.json"))) == 2
+
+
+def refusal(released: Path, **changes: dict[str, str]) -> str:
+    """The sentence for a release whose manifest has these fields."""
+    home = Home(released)
+    users = fresh_users_of("demo", home=home)
+    users = replace(users, manifest=users.manifest.model_copy(update=changes))
+    with open_models(home) as models, pytest.raises(EvaluationError) as refused:
+        run(users.check_models(models))
+    return str(refused.value)
+
+
+def test_other_prompts_and_models_than_those_that_wrote_the_release_are_refused(released: Path) -> None:
+    with own_surroundings(released):
+        assert "with another prompt answers/draft than this version has" in refusal(
+            released, prompt_fingerprints={"answers/draft": "0" * 12}
+        )
+        older = f"{MODEL_FAMILY}-00000000"
+        assert f"{older} wrote it, and this version has {model_name()}" in refusal(released, models={"writer": older})
+        assert "gpt-4.1 wrote it, and there is no endpoint" in refusal(released, models={"writer": "gpt-4.1"})
+
+
+def test_what_is_no_release_of_users_has_no_fresh_ones(released: Path) -> None:
+    with own_surroundings(released), pytest.raises(EvaluationError, match="--fresh makes users by a release's recipe"):
+        fresh_users_of("nothing", home=Home(released))
