@@ -20,6 +20,8 @@ from tests.evaluation.scripted_evaluation import HonestModel
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run
 
+pytestmark = pytest.mark.slow  # each memory has a process
+
 CODE = """
 import asyncio
 import os

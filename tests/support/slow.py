@@ -14,7 +14,15 @@ import pytest
 COMMANDS = ("amemgym", "amemgym_here", "CliRunner", "interrupted", "finished_demo")
 PROCESSES = ("subprocess", "create_subprocess_exec", "multiprocessing", "run_calls", "execute_behaviours")
 SERVERS = ("ui_server", "on_a_port", "fake")  # `fake` is a Hub
-CHAINS = ("materialize", "materialized", "execute_in_process", "dagster_instance", "write_release", "open_release_writer")
+CHAINS = (
+    "materialize",
+    "materialized",
+    "execute_in_process",
+    "dagster_instance",
+    "write_release",
+    "open_release_writer",
+    "release_store",
+)
 STARTERS = {*COMMANDS, *PROCESSES, *SERVERS, *CHAINS}
 
 

@@ -15,6 +15,8 @@ from pipelines.resources.cache.reply_cache import CachedModel, open_replies
 from tests.evaluation.scripted_evaluation import episode, fenced
 from tests.experiments.evolution.scripted_evolution import FIRST, evolution_of, evolved, files, learner, plain
 
+pytestmark = pytest.mark.slow  # an evolution is many evaluations
+
 QUERIES = {question.question_id: question.query for question in episode().questions}
 OPTIONS = {option.choice_id: option.answer for question in episode().questions for option in question.answer_choices}
 

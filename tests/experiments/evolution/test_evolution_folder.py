@@ -8,6 +8,8 @@ from pipelines.errors import EvaluationError
 from pipelines.experiments.evolution.results import read_evolution
 from tests.experiments.evolution.scripted_evolution import evolution_of, evolved, learner
 
+pytestmark = pytest.mark.slow  # an evolution is many evaluations
+
 
 def test_a_finished_evolution_is_read_as_it_was_written(tmp_path: Path) -> None:
     work = evolution_of(tmp_path, learner())

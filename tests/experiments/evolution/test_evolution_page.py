@@ -15,6 +15,8 @@ from pipelines.experiments.evolution.report import evolution_page, evolution_rep
 from tests.evaluation.test_page import HOSTILE, blocks
 from tests.experiments.evolution.scripted_evolution import evolution_of, evolved, learner
 
+pytestmark = pytest.mark.slow  # an evolution is many evaluations
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
