@@ -47,13 +47,15 @@ class ErringReader:
         rng = SeededRandom("reader", request.seed, request.sample, str(material(request, "messages")))
         if not rng.bernoulli(self.error):
             return reply
-        told: dict[str, list[int]] = json.loads(reply.text)
+        readings: dict[str, dict[str, list[int]]] = json.loads(reply.text)
         choices, numbers = numbered_choices(request)
         name = rng.choice(list(choices))
         own = [numbers[name, choice] for choice in choices[name]]
-        [(key, read)] = told.items()
+        [(key, reading)] = readings.items()
+        read = reading["told"]
         other = rng.choice([[number] for number in own if number not in read] + [[]])
-        return replace(reply, text=json.dumps({key: [*(number for number in read if number not in own), *other]}))
+        told = [*(number for number in read if number not in own), *other]
+        return replace(reply, text=json.dumps({key: {**reading, "told": told}}))
 
 
 def sites_of(topic: Topic) -> list[tuple[str, str, str]]:
