@@ -22,6 +22,7 @@ from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import RunAccount, alone_manifest, manifest_of
 from pipelines.evaluation.progress import StepProgress
 from pipelines.evaluation.records import AnswerRow, RunManifest
+from pipelines.evaluation.rehearsal import rehearse_run
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import page_items, run_page
 from pipelines.evaluation.run import BenchmarkTasks, ReplayableTasks, Run, evaluate_run
@@ -34,7 +35,7 @@ from pipelines.memories.check import check_memory
 from pipelines.memories.code_identity import code_files
 from pipelines.memories.failures import MemoryFailed
 from pipelines.memories.registry import MODELS, Confinement, embeds, find_memory, is_ours
-from pipelines.opening.models import ModelPorts, OpenModels, open_models
+from pipelines.opening.models import ModelPorts, OpenModels, embedded_ports, open_models
 from pipelines.planning.forecast import Terms
 from pipelines.resources.llm.settings import NO_ENDPOINT
 from pipelines.resources.storage.open_stores import open_release_store
@@ -216,9 +217,7 @@ async def open_run(
         options = options.model_copy(update={"replay": recorded.manifest.run_id})
     with open_models(home, mode=options.cache_mode) as models:
         run = await prepare_run(request, tasks, options, models=models, home=home)
-        size = forecast_run(run.timelines, run.manifest, prices=models.prices)
-        if run.alone and not run.alone.folder.finished:
-            size += forecast_run(run.alone.timelines, run.alone.manifest, prices=models.prices)
+        size = await _forecast(run)
         if options.fresh:
             progress.notice(await _plan_fresh(run, request, models=models, home=home))
         progress.begun(run, size)
@@ -240,6 +239,17 @@ async def _plan_fresh(run: Run, request: EvaluationRequest, *, models: OpenModel
     )
     size = forecast_run(run.tasks.timelines(manifest), manifest, prices=models.prices)
     return f"{users.plan(options.fresh, terms=terms)} {size.for_other_items(options.fresh / len(run.manifest.users))}"
+
+
+async def _forecast(run: Run) -> EvaluationForecast:
+    """Return what the run takes, and the one that it shares with others, where that is still to do."""
+    if run.folder.finished:
+        return forecast_run(run.timelines, run.manifest, prices=run.models.prices)
+    embedded = embedded_ports(run.models.prices)
+    size = await rehearse_run(run, embedded=embedded)
+    if run.alone and not run.alone.folder.finished:
+        size += await rehearse_run(run.alone, embedded=embedded)
+    return size
 
 
 async def prepare_run(

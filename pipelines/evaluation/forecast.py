@@ -158,19 +158,20 @@ def _mean_recall(held: Sequence[int], budget: int) -> float:
 
 @dataclass(frozen=True)
 class EvaluationForecast:
-    """Calls without re-asks by purpose; tokens at most, as a memory may give back less. `steps`: checkpoints to come.
+    """Calls without re-asks by purpose. `steps`: checkpoints to come. `usd`: None where a price is unknown.
 
-    `usd`: None where a price is unknown.
+    `rehearsed`: tokens are those of a rehearsal, else the most that they may be, as a memory may give back less.
     """
 
     sizes: Mapping[str, Usage]
     steps: int
     usd: float | None
+    rehearsed: bool = False
 
     def __add__(self, other: "EvaluationForecast") -> "EvaluationForecast":
         sizes = {purpose: size + other.sizes[purpose] for purpose, size in self.sizes.items()}
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd
-        return EvaluationForecast(sizes, self.steps + other.steps, usd)
+        return EvaluationForecast(sizes, self.steps + other.steps, usd, self.rehearsed and other.rehearsed)
 
     @property
     def usage(self) -> Usage:
@@ -192,9 +193,10 @@ class EvaluationForecast:
         for purpose, size in self.sizes.items():
             if size.calls:
                 parts.append(f"{size.calls:,} {WORDS[purpose]}")
+        most = "" if self.rehearsed else "at most "
         price = "at an unknown price" if self.usd is None else f"${self.usd:,.2f}"
         return (
-            f"About {counted(self.calls, 'model call')} ({', '.join(parts)}), fewer where replies are cached; at most about "
+            f"About {counted(self.calls, 'model call')} ({', '.join(parts)}), fewer where replies are cached; {most}about "
             f"{_millions(self.usage.input_tokens)} input and {_millions(self.usage.output_tokens)} output tokens, {price}."
         )
 

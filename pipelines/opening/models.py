@@ -132,6 +132,14 @@ class ModelPorts:
     at_once: int
 
 
+def embedded_ports(prices: Prices) -> ModelPorts:
+    """Return the embedded model without cache and ledger, for calls that belong to no account."""
+    settings = embedded_settings()
+    chat = open_client(settings, api=OpenAiChat())
+    embeddings = open_client(settings, api=OpenAiEmbeddings())
+    return ModelPorts(chat, embeddings, prices, settings.max_in_flight)
+
+
 @dataclass(frozen=True)
 class OpenModels:
     """The models of an open endpoint. `embedded`: the embedded model's name if no endpoint is configured, else None.

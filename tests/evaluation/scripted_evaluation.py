@@ -12,6 +12,8 @@ from typing import Any
 
 from assets.amemgym.records.episode import Episode
 from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest, Vector
+from assets.llm.usage import request_tokens
+from assets.text.words import count_tokens
 from dataset_card.amemgym.reference.settings import DataSettings
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
@@ -154,6 +156,14 @@ class HonestModel:
 
     def asked(self, prompt: str) -> list[ModelRequest]:
         return [request for request in self.requests if request.labels.prompt == prompt]
+
+
+class CountingModel(HonestModel):
+    """An honest model that says how many tokens its calls have."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        reply = await super().complete(request)
+        return replace(reply, input_tokens=request_tokens(request), output_tokens=count_tokens(reply.text))
 
 
 class LetterEmbedder:

@@ -82,7 +82,7 @@ def cells(board: str) -> list[tuple[str, str]]:
 def test_a_data_json_is_evaluated_reported_and_compared(evaluated: Path) -> None:
     report = output_of("evaluate", evaluated, "--memory", "full-history", "--users", 2, "--full")
     board = output_of("evaluate", evaluated, "--memory", "full-history", "--memory", "awi", "--full")
-    runs = sorted(path.name for path in (evaluated.parent / "home" / "runs").iterdir())
+    runs = sorted(path.name for path in (evaluated.parent / "home" / "runs").glob("data.json-*"))
     compared = output_of("compare", *runs)
 
     assert "By period" in report.splitlines()
@@ -256,7 +256,7 @@ def test_a_leaderboard_ranks_all_runs_and_an_off_policy_run_shows_what_it_change
     home = evaluated.parent / "home"
     led = next((home / "runs").glob("data.json-full-history-*")).name
     output_of("evaluate", evaluated, "--memory", "full-history", "--memory", "awi", "--set", f"replay={led}")
-    runs = sorted(path.name for path in (home / "runs").iterdir())
+    runs = sorted(path.name for path in (home / "runs").glob("data.json-*"))
     compared = output_of("compare", *runs)
     board = output_of("leaderboard", "--dataset", "data.json")
 
@@ -391,7 +391,9 @@ def test_scores_are_one_table_of_eighty_columns_and_full_prints_the_others(evalu
 
 
 def test_json_leaves_the_warnings_to_standard_error(data: Path) -> None:
-    words = ("evaluate", str(data), "--users", "1", "--memory", "window-2k?most_tokens=1", "--json")
+    memory = "window-2k?most_tokens=1"
+    # The embedded model reads no name with braces, which would spoil a call for all states.
+    words = ("evaluate", str(data), "--users", "1", "--memory", memory, "--set", "probes=question", "--json")
     found = CliRunner().invoke(app, words, catch_exceptions=False)
     assert found.exit_code == 0
     assert len(json.loads(found.stdout)["runs"]) == 1

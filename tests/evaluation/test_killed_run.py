@@ -31,7 +31,7 @@ def finished(home: Path, words: tuple[str, ...], surroundings: dict[str, str]) -
     """Run it to its end, in this process; the run's files, without that of the latency."""
     with own_surroundings(home, **surroundings):
         CliRunner().invoke(app, words, catch_exceptions=False)
-    [folder] = (home / "runs").iterdir()
+    [folder] = (home / "runs").glob("data.json-*")
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != LATENCY}
 
 
@@ -81,7 +81,7 @@ def test_a_killed_evaluation_goes_on_and_a_replay_needs_no_model(tmp_path: Path)
         assert finished(home, words, there.surroundings) == whole
         assert asked(home / "ledger.sqlite", CALLS_MADE_TWICE) <= IN_FLIGHT
 
-        for folder in (home / "runs").iterdir():
+        for folder in (home / "runs").glob("data.json-*"):
             folder.rename(tmp_path / "moved")
         assert finished(home, (*words, "--offline"), there.surroundings) == whole
 
@@ -101,5 +101,5 @@ def test_equal_evaluations_at_once_come_to_one_run_and_the_same_figures(tmp_path
     shown = [output[output.index("{") :] for output in printed]
     assert shown[0] == shown[1]
     assert sum(WAITS in output for output in printed) == 1
-    [folder] = (home / "runs").iterdir()
+    [folder] = (home / "runs").glob("data.json-*")
     assert not list(folder.glob("steps.sqlite*"))

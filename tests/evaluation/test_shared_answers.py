@@ -1,4 +1,4 @@
-"""What is the same for every memory is asked once; probes share calls where the same was recalled; samples are balanced."""
+"""What makes a run cheaper: shared answers, probes that share calls, samples; and what a run is forecast to take."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,11 +8,13 @@ import pytest
 
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.sample import places_asked
-from pipelines.evaluation.folder import write_table
+from pipelines.evaluation.folder import read_run, write_table
 from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.rehearsal import rehearse_run
 from pipelines.evaluation.verifying.verdict import verify_run
 from pipelines.memories.contract import MemorySpec
-from tests.evaluation.scripted_evaluation import HonestModel, episode, finish, run_of, tasks
+from tests.evaluation.scripted_evaluation import CountingModel, HonestModel, episode, finish, run_of, tasks
+from tests.support.coroutines import run
 
 BM25 = MemorySpec(name="bm25", kind="bm25", settings={"topk": 1})
 SHARED = ("no_memory", "facts", "everything", "upper_bound", "options_only")
@@ -28,7 +30,7 @@ def test_a_further_memory_asks_nothing_that_is_the_same_for_every_memory(tmp_pat
     stages = {request.labels.stage for request in model.requests}
     assert "evaluation baselines" not in stages
     for kind in SHARED:
-        rows = [[row for row in run.answers if row.kind == kind] for run in (first, second)]
+        rows = [[row for row in done.answers if row.kind == kind] for done in (first, second)]
         assert rows[0] == rows[1] != []
     assert "baselines" not in second.results.spending
     verdict = verify_run(second, work.folder.path, tasks())
@@ -75,6 +77,26 @@ def test_states_are_asked_in_one_call_where_the_same_was_recalled_and_have_the_s
     (each, reference), (shared, same) = (probes(tmp_path / f"bm25 {mode}", BM25, mode) for mode in ("question", "period"))
     assert same == reference
     assert 2 * 3 < shared <= each
+
+
+@pytest.mark.parametrize("spec", [BM25, MemorySpec(name="full-history", kind="full-history")])
+def test_a_rehearsal_forecasts_what_the_run_then_takes(tmp_path: Path, spec: MemorySpec) -> None:
+    model = CountingModel({"chat": "word " * 250, "evaluation/follow_up": "word " * 40})
+    work = run_of(tmp_path, model, spec=spec, probes="question")
+    assert work.alone is not None
+    size = run(rehearse_run(work, embedded=work.models))
+    shared = run(rehearse_run(work.alone, embedded=work.models))
+    assert model.requests == []
+
+    taken = finish(work).results.spending
+    assert {purpose: used.calls for purpose, used in size.sizes.items() if used.calls} == {
+        purpose: used.calls for purpose, used in taken.items()
+    }
+    assert size.usage.input_tokens == pytest.approx(sum(used.input_tokens for used in taken.values()), rel=0.15)
+    conditions = read_run(work.manifest.alone, runs=work.alone.folder.path.parent).results.spending["baselines"]
+    assert shared.usage.calls == conditions.calls
+    assert shared.usage.input_tokens == pytest.approx(conditions.input_tokens, rel=0.15)
+    assert "at most" not in (size + shared).sentence
 
 
 def test_a_sample_is_balanced_over_users_periods_and_questions() -> None:

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from assets.isolation.boundary import available_kind
-from assets.llm.ports import ModelReply, ModelRequest
-from assets.llm.usage import request_tokens
 from assets.records.json_text import parse_json
-from assets.text.words import count_tokens
 from pipelines.evaluation.folder import MANIFEST, RESULTS, FinishedRun, RunFolder, read_run, write_table
 from pipelines.evaluation.metrics.results import score
 from pipelines.evaluation.plan import run_id_of
@@ -27,19 +24,11 @@ from pipelines.evaluation.verifying.verdict import Verification, read_judged_run
 from pipelines.experiments.scoring.board_tables import leaderboard_table
 from pipelines.home import Home
 from pipelines.memories.registry import find_memory
-from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
+from tests.evaluation.scripted_evaluation import CountingModel, HonestModel, finish, run_of, tasks
 from tests.evaluation.test_cheats import cheat, users_in_pairs
 from tests.support.coroutines import run
 
 Edit = Callable[[Path, FinishedRun], object]
-
-
-class CountingModel(HonestModel):
-    """An honest model that says how many tokens its calls have."""
-
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        reply = await super().complete(request)
-        return replace(reply, input_tokens=request_tokens(request), output_tokens=count_tokens(reply.text))
 
 
 @pytest.fixture(scope="module")

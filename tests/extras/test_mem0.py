@@ -119,7 +119,7 @@ def test_a_run_over_http_remembers_and_is_replayed_to_the_byte(
     command = ["evaluate", str(data), "--memory", kind]
     command += ["--model", model_name(), "--set", f"embedding_model={model_name()}"]
     assert CliRunner().invoke(app, command, catch_exceptions=False).exit_code == 0
-    [folder] = (own_home / "runs").iterdir()
+    [folder] = (own_home / "runs").glob("data.json-*")
     finished = read_run(folder.name, runs=own_home / "runs")
 
     overall, guessed = finished.results.metrics["overall"].value, finished.results.baselines["options_only"].value
