@@ -16,8 +16,8 @@ SAID = {
     "document-benchmark": "A       bm25              1.000",
     "benchmark": "coins_tossed of coins: 3 of 3 coins",
     "memory": "demo-0.1.0-RareWords",
-    "tool-dialogues": "A       bm25            1.000",
-    "facts": "A       bm25               .960",
+    "tool-dialogues": "A       bm25            .333 [.060, .796]",
+    "facts": "A       bm25            .574 [.502, .643]",
 }
 
 

@@ -26,6 +26,7 @@ from prompts.catalogue import load_prompt
 
 ASK = "facts_questions/ask"
 BUDGET = 0.1  # of a life's tokens, as recalled text
+LEAST_BUDGET = 600  # tokens, which hold all that a question needs; a tenth of a demo's life does not
 AT_ONCE = "at once"
 SETTLED = "settled"
 TOLD_AGAIN = "told again"
@@ -205,6 +206,6 @@ def read_fact_tasks(folder: Path, record: type[FactUser]) -> FactTasks:
     """Return the users of a verified release. Raises EvaluationError."""
     lives = read_release_rows(folder, record)
     texts = [text for user in lives for session in user.sessions for text in session.texts]
-    tokens = round(BUDGET * sum(map(count_tokens, texts)) / len(lives))
+    tokens = max(LEAST_BUDGET, round(BUDGET * sum(map(count_tokens, texts)) / len(lives)))
     info = release_info(folder, noun="user", users=[user.user_id for user in lives], ask=ASK, tokens=tokens)
     return FactTasks(info, tuple(lives))
