@@ -68,6 +68,13 @@ def test_needed_facts_do_the_errand_also_where_an_agent_with_a_memory_asks_it_by
     assert (found["facts"].status, found["everything"].status) == ("right", "right")
 
 
+def test_what_an_agent_asks_its_memory_for_counts_as_recalled(tmp_path: Path) -> None:
+    row = answers(tmp_path, "full-history", recall_at="tool")["question"]
+    assert row.memories == ()  # nothing at the start
+    assert row.fact_recall == pytest.approx(2 / 3)  # the third lies beyond what a call may give back
+    assert row.evidence_recalled > 0
+
+
 def test_a_memory_that_keeps_everything_does_the_errand_and_its_steps_are_kept(tmp_path: Path) -> None:
     row = answers(tmp_path, "full-history")["question"]
     assert row.status == "right"

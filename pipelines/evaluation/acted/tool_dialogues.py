@@ -5,8 +5,10 @@ An episode's reply is all of its steps as text. It is graded by doing the same a
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
+from assets.llm.actions import RECALL, RESULT_OF
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolTask
 from assets.worlds.steps import read_episode
@@ -15,12 +17,13 @@ from pipelines.evaluation.acted.agent import ACT, Agent
 from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks, release_items
 from pipelines.evaluation.isolated import ReasonerWithMemory, Recalling
 from pipelines.evaluation.options import EvaluationOptions
-from pipelines.evaluation.reasoning import ReadableTask
-from pipelines.evaluation.records import RunManifest
+from pipelines.evaluation.reasoning import Answer, ReadableTask
+from pipelines.evaluation.records import OF_MEMORY, RunManifest
 from pipelines.evaluation.timeline.context import EvaluationContext
 from pipelines.memories.contract import Task
 from prompts.template import Message
 
+RESULT_OF_RECALL = f"{RESULT_OF}{RECALL}:"
 BUDGET = 0.1  # of the shortest history's tokens, as recalled text
 
 
@@ -41,6 +44,12 @@ class ToolItem(DocumentItem):
         world = ToolDialogue(self.task)
         replay_steps(world, read_episode(reply))
         return world.changes if world.failed_by else self.task.answer.value
+
+    def texts_given(self, given: Answer[str]) -> Sequence[str]:
+        """Return what was recalled before the episode, and in it where the agent asked the memory by a call."""
+        steps = read_episode(given.reply) if given.value is not None and given.kind in OF_MEMORY else []
+        asked = [step.seen for step in steps if step.seen.startswith(RESULT_OF_RECALL)]
+        return [*given.recalled, *chain.from_iterable(text.splitlines()[1:] for text in asked)]
 
     def asked_of(self, context: EvaluationContext, reasoner: Recalling) -> Recalling:
         assert isinstance(reasoner, ReasonerWithMemory)

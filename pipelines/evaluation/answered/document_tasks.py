@@ -1,6 +1,6 @@
 """Documents in turns for the runner, whatever benchmark they are of: written turn by turn, out of sight, then asked about."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -115,12 +115,17 @@ class DocumentItem(AskedQuestion):
         answer = self.task.answer
         return {"expected": answer.value, "given": value or "", "status": _status(answer, value)}
 
+    def texts_given(self, given: Answer[str]) -> Sequence[str]:
+        """Return the texts that the answer could rest on."""
+        return given.recalled
+
     def rows(self, given: Answer[str], seen: Perceived) -> list[AnswerRow]:
         values = self.values
+        texts = self.texts_given(given)
         found = 0
         for value in values:
-            found += any(spells(text, value) for text in given.recalled)
-        evidence = self.evidence.columns(given.recalled) if given.kind in OF_MEMORY else {}
+            found += any(spells(text, value) for text in texts)
+        evidence = self.evidence.columns(texts) if given.kind in OF_MEMORY else {}
         period = len(self.sized.turns) - 1
         row = AnswerRow(
             user_id=self.task.task_id,
