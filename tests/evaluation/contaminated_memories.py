@@ -48,18 +48,9 @@ class AnswersForItsUser(Carrier):
 
 
 class LooksUpTexts(Carrier):
-    until_now = True
-
     def recall(self, query: str, *, tokens: int) -> list[str]:
-        until = self.now if self.until_now else datetime.max
         for user in USERS:
             for question in user["qas"]:
                 if all(choice["answer"] in query for choice in question["answer_choices"]):
-                    return list(messages_of(user, until=until, names=question["required_info"]))
+                    return list(messages_of(user, until=self.now, names=question["required_info"]))
         return []
-
-
-class TellsTheLastStates(LooksUpTexts):
-    """Does not even know what time it is."""
-
-    until_now = False
