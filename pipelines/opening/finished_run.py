@@ -23,7 +23,7 @@ PROGRAM = Path(__file__).parents[2]
 PACKAGES = ("assets", "dataset_card", "pipelines", "prompts", "validation")
 
 
-class FinishedRun(Record):
+class FinishedVariant(Record):
     """What made a variant. `made_by`, `made`: the two digests. `runs`: ids of its runs in Dagster.
 
     `folder`: the release, relative to the data folder. `checks`: a sentence that says how many passed.
@@ -38,10 +38,10 @@ class FinishedRun(Record):
 
 def unchanged_run(
     home: Home, benchmark: Benchmark, variant: str, *, made_by: str, instance: dg.DagsterInstance
-) -> FinishedRun | None:
+) -> FinishedVariant | None:
     """Return the last run where another would make the same of the same, and all that it made is there; otherwise None."""
     try:
-        last = FinishedRun.model_validate_json(_record_of(home, variant).read_bytes())
+        last = FinishedVariant.model_validate_json(_record_of(home, variant).read_bytes())
     except (FileNotFoundError, ValidationError):  # none yet, or one of another version of this program
         return None
     same = last.made_by == made_by and last.made == digest_of_made(home, benchmark, variant)
@@ -65,7 +65,7 @@ def keep_finished_run(
     if home.store or LEFT_OUT in reported:
         return
     variant = folder.parent.name
-    finished = FinishedRun(
+    finished = FinishedVariant(
         made_by=made_by,
         made=digest_of_made(home, benchmark, variant),
         runs=tuple(result.run_id for result in results),

@@ -6,6 +6,7 @@ after somebody else's mail has told it again.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -205,7 +206,9 @@ def _shown_session(session: FactSession) -> Json:
 def read_fact_tasks(folder: Path, record: type[FactUser]) -> FactTasks:
     """Return the users of a verified release. Raises EvaluationError."""
     lives = read_release_rows(folder, record)
-    texts = [text for user in lives for session in user.sessions for text in session.texts]
-    tokens = max(LEAST_BUDGET, round(BUDGET * sum(map(count_tokens, texts)) / len(lives)))
-    info = release_info(folder, noun="user", users=[user.user_id for user in lives], ask=ASK, tokens=tokens)
+    tokens = 0
+    for session in chain.from_iterable(user.sessions for user in lives):
+        tokens += sum(map(count_tokens, session.texts))
+    budget = max(LEAST_BUDGET, round(BUDGET * tokens / len(lives)))
+    info = release_info(folder, noun="user", users=[user.user_id for user in lives], ask=ASK, tokens=budget)
     return FactTasks(info, tuple(lives))
