@@ -1,4 +1,4 @@
-"""The recipe of code questions: which packages they are about, how these are called, and what questions take."""
+"""The recipes of code questions and session questions: the packages, how these are called, and what questions take."""
 
 import hashlib
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from assets.recipe.document_tasks import DocumentTaskRecipe
+from assets.recipe.document_tasks import DocumentTaskRecipe, Operation
 from assets.records.base import Name, Record, quantity
 from assets.records.paths import OwnPath
 from assets.records.public_names import file_name
@@ -92,3 +92,16 @@ class CodeQaRecipe(PackageRecipe):
     max_code_tokens: int = quantity(
         600, "tokens", ge=100, description="length of the code that is shown with a question, at most"
     )
+
+
+class SessionQuestionsRecipe(PackageRecipe):
+    """All parameters of a variant of session questions. The packages and their calls are as in code questions."""
+
+    benchmark: Literal["session_questions"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        default="session_questions", description="the benchmark that the variant is of"
+    )
+    min_hops: int = quantity(1, "facts", ge=1, le=1, description="facts that a question starts from: one")
+    max_hops: int = quantity(1, "facts", ge=1, le=1, description="facts that a question starts from: one")
+
+    def operations_of(self, hops: int) -> list[Operation]:
+        return ["decision", "failed_path", "convention", "still_so"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks
 from pipelines.evaluation.verifying.graded import GradedQuestions
 from pipelines.memories.contract import MemorySpec
-from tests.assets.session_questions.test_session_questions import FORMS, task_of
+from tests.assets.code_qa.test_session_questions import FORMS, task_of
 from tests.evaluation.scripted_evaluation import finish, run_of
 from tests.evaluation.test_document_tasks import INFO
 from tests.support.embedded_model import EmbeddedModel

@@ -40,7 +40,6 @@ TRACKS: Mapping[str, tuple[str, ...]] = {
     "code questions": (
         "*/code_qa",
         "*/code_qa.py",
-        "*/session_questions",
         "*/session_questions.py",
         "pipelines/recipes/code-*.yaml",
         "pipelines/recipes/sessions-*.yaml",
@@ -130,7 +129,7 @@ SHARED_BY_TRACKS = (
 )
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "exports": (*EXPORTS, *ABOUT_ALL),
-    "evolution": ("*/experiments/evolution", "pipelines/cli/scoring/evolve.py", "tests/browser/test_evolution_page.py"),
+    "evolution": ("*/experiments/evolution", "*/experiments/evolution.py", "tests/browser/test_evolution_page.py"),
     "recorded sessions": (
         "pipelines/recorded_sessions",
         "pipelines/cli/scoring/replay.py",
@@ -138,7 +137,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "tests/experiments/test_session_traces.py",
         "tests/pipelines/test_recorded_sessions.py",
     ),
-    "reward model": ("*/experiments/reward_model", "pipelines/cli/scoring/reward.py", "tests/reward_llm"),
+    "reward model": ("*/experiments/reward_model", "*/experiments/reward_model.py", "tests/reward_llm"),
     "cluster": (
         "*/cluster",
         "pipelines/resources/llm/shared_rate_limit.py",
@@ -156,10 +155,9 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "tests/pipelines/test_addresses.py",
     ),
     "mem0": ("pipelines/memories/built_in/mem0*.py", "tests/extras/test_mem0.py"),
-    "annotation": ("*/experiments/annotation", "pipelines/cli/annotate.py"),
+    "annotation": ("*/experiments/annotation", "*/experiments/annotation.py"),
     "prompt yields": (
         "*/experiments/prompt_yields.py",
-        "pipelines/cli/prompts.py",
         "tests/experiments/test_prompt_*.py",
         "tests/pipelines/test_recorded.py",
         "tests/recorded",

@@ -30,7 +30,7 @@ NEIGHBOURS = (
     "tests/pipelines/test_benchmarks.py::test_the_embedded_model_finds_each_writer_by_its_prompt",
     "tests/pipelines/test_definitions.py",
     "tests/assets/deep_research/test_stages.py",
-    "tests/assets/session_questions/test_session_questions.py::test_nothing_is_wrong_with_a_question_as_it_was_made[still_so]",
+    "tests/assets/code_qa/test_session_questions.py::test_nothing_is_wrong_with_a_question_as_it_was_made[still_so]",
     "tests/assets/user_facts/test_matters.py",
     "tests/assets/tool_dialogue/test_stages.py::test_the_same_recipe_makes_the_same_bytes",
 )

@@ -10,7 +10,7 @@ PROGRAM = (
     "import sys; from pipelines.cli.main import run_command; status = run_command(sys.argv[1:]);"
     "print('loaded', *sys.modules, file=sys.stderr); sys.exit(status)"
 )
-TRACKS = ("code_qa", "deep_research", "session_questions", "tool_dialogue", "user_facts", "memory_items")
+TRACKS = ("code_qa", "deep_research", "tool_dialogue", "user_facts", "memory_items")
 LATE = (
     "great_expectations",
     "dataset_card.hub.read",

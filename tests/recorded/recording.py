@@ -82,7 +82,7 @@ class Recording:
         # Imported when the recipes' folder is set, which is read once.
         from assets.engine.provenance import ReportValue
         from dataset_card.release.manifest import read_manifest
-        from pipelines.cli.prompts import yields_of_run
+        from pipelines.cli.experiments.prompt_yields import yields_of_run
         from pipelines.home import Home
         from pipelines.resources.storage.io_manager import open_asset_values
 

@@ -14,12 +14,11 @@ from typing import Any, cast
 
 from assets.recipe.recipe import Recipe
 from assets.records.base import ItemRecord
-from dataset_card.code_qa import CODE_QA_RELEASE
+from dataset_card.code_qa import CODE_QA_RELEASE, SESSION_QUESTIONS_RELEASE
 from dataset_card.deep_research import DEEP_RESEARCH_RELEASE
 from dataset_card.release.content import ReleaseContent, ReleaseFormat
 from dataset_card.release.manifest import MANIFEST
 from dataset_card.release_store.folder import write_release
-from dataset_card.session_questions import SESSION_QUESTIONS_RELEASE
 from dataset_card.tool_dialogue import TOOL_DIALOGUE_RELEASE
 from dataset_card.user_facts import USER_FACTS_RELEASE
 from tests.support import releases

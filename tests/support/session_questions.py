@@ -6,12 +6,12 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+from assets.code_qa.session_questions.pipeline import SESSION_QUESTIONS
 from assets.code_qa.sources import draw_sources, with_package_digests
+from assets.recipe.code_qa import SessionQuestionsRecipe
 from assets.recipe.document_tasks import Operation
 from assets.recipe.loading import units
-from assets.recipe.session_questions import SessionQuestionsRecipe
 from assets.records.base import ItemFailed, ItemRecord
-from assets.session_questions.pipeline import SESSION_QUESTIONS
 from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel
 from tests.support.made_stages import make_records

@@ -7,16 +7,16 @@ from assets.code_qa.decisions import decisions_stage
 from assets.code_qa.documents import team_stage
 from assets.code_qa.pipeline import what_can_be_run_again
 from assets.code_qa.records.questions import PackageTask
+from assets.code_qa.session_questions.questions import ask_about_sessions
+from assets.code_qa.session_questions.team import SessionWorld
 from assets.code_qa.sources import CODE_SOURCES, ready_to_execute
 from assets.code_qa.tables import PACKAGE_TABLES
 from assets.engine.stage import Stage
 from assets.memory_items.benchmark import AcceptedTask, document_benchmark
 from assets.memory_items.questions import chain_question_rows
 from assets.memory_items.tasks import TaskQuestion
-from assets.recipe.session_questions import SessionQuestionsRecipe
+from assets.recipe.code_qa import SessionQuestionsRecipe
 from assets.reporting.asset_description import AssetDescription
-from assets.session_questions.questions import ask_about_sessions
-from assets.session_questions.team import SessionWorld
 
 SQ_SOURCES = replace(CODE_SOURCES, name="sq_sources")
 SQ_BEHAVIOURS = replace(CODE_BEHAVIOURS, name="sq_behaviours", needs=(SQ_SOURCES,))

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from assets.code_qa.session_questions.pipeline import SESSION_QUESTIONS
 from assets.code_qa.sources import draw_sources
 from assets.engine.ports import RunContext, SnapshotRef
 from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage_runner import StageRunner
 from assets.llm.ports import ModelReply, ModelRequest
+from assets.recipe.code_qa import SessionQuestionsRecipe
 from assets.recipe.loading import units
-from assets.recipe.session_questions import SessionQuestionsRecipe
-from assets.session_questions.pipeline import SESSION_QUESTIONS
 from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.coroutines import run

@@ -5,15 +5,15 @@ from typing import get_args
 import pytest
 
 from assets.code_qa.records.questions import PackageTask
+from assets.code_qa.session_questions.questions import read_session_question
 from assets.memory_items.final_ablation import uncertified_lengths
 from assets.memory_items.tasks import TaskDocuments, TaskQuestion
 from assets.recipe.document_tasks import Operation, SessionOperation
 from assets.records.answers import is_right
-from assets.session_questions.questions import read_session_question
 from pipelines.embedded.memory_items.reading import answer_by_reading
 from tests.support.applied_rules import apply_rules
 from tests.support.session_questions import made_session, session_recipe
-from validation.session_questions.benchmark import SESSION_QUESTIONS_VALIDATION
+from validation.code_qa.benchmark import SESSION_QUESTIONS_VALIDATION
 
 pytestmark = pytest.mark.slow  # code of packages is run
 

@@ -14,7 +14,7 @@ from assets.memory_items.facts import Fact
 from assets.memory_items.questions import TaskChain
 from assets.memory_items.tasks import TaskDocuments, TaskQuestion
 from assets.memory_items.world.relations import spoken
-from assets.recipe.session_questions import SessionQuestionsRecipe
+from assets.recipe.code_qa import SessionQuestionsRecipe
 from assets.records.base import ItemFailed
 
 AS_WRITTEN = "Give the assertion as it is written there."

@@ -2,9 +2,9 @@
 
 from functools import partial
 
+from assets.code_qa.session_questions.questions import AskedRule, read_session_question
 from assets.code_qa.team.relations import RULING
 from assets.records.answers import read_date
-from assets.session_questions.questions import AskedRule, read_session_question
 from assets.text.words import folded
 from pipelines.embedded.memory_items.known_world import AnswerOwn, KnownWorld, Settles
 

@@ -1,0 +1,1 @@
+"""The commands of experiments, each under the name of what it runs."""
