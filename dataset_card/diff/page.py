@@ -1,4 +1,4 @@
-"""A diff as one HTML page: the verdict, pictures, changed texts with their words marked, and then tables."""
+"""A diff as one HTML page: the verdict, figures that moved, changed texts with their words marked, and then tables."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,28 +17,7 @@ from dataset_card.diff.render import COUNTS, LABELS, by_interest, marked_words, 
 USERS_SHOWN = 50
 FIGURES_DRAWN = 24
 STYLE = Path(__file__).with_name("page.css")
-# Kinds of rows in the picture of tables, from what stayed to what decides the version.
-KINDS = ("unchanged", "added", "annotated", "relabelled", "removed")
 PLACES = ("beyond", "no interval", "inside")
-NAMES = {kind: COUNTS.get(kind, "as before") for kind in KINDS}
-
-
-@dataclass(frozen=True)
-class Part:
-    """A stretch of a bar, in percent of its width."""
-
-    kind: str
-    start: float
-    width: float
-    rows: int
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A table's rows of both releases, by what became of them."""
-
-    name: str
-    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True)
@@ -60,32 +39,14 @@ def diff_page(diff: ReleaseDiff) -> str:
         diff=diff,
         style=page_style(NARROW_TABLES, STYLE),
         rules=LABELS,
+        counts=COUNTS,
         tables=by_interest(diff),
-        bars=list(_bars(diff)),
         movements=list(_movements(diff.quality))[:FIGURES_DRAWN],
         shared=tables_of(diff, untouched=True),
-        names=NAMES,
         name_users=name_users,
         marked_words=marked_words,
         users_shown=USERS_SHOWN,
     )
-
-
-def _bars(diff: ReleaseDiff) -> Iterator[Bar]:
-    for table in by_interest(diff):
-        if not table.scored or not table.changed:
-            continue
-        rows = {kind: getattr(table, kind) for kind in KINDS[1:]}
-        rows["unchanged"] = table.after - table.added - table.changed_rows
-        total = sum(rows.values())
-        start = 0.0
-        parts: list[Part] = []
-        for kind in KINDS:
-            width = 100 * rows[kind] / total
-            if rows[kind]:
-                parts.append(Part(kind, round(start, 2), round(width, 2), rows[kind]))
-            start += width
-        yield Bar(table.table, tuple(parts))
 
 
 def _movements(figures: Sequence[MetricChange]) -> Iterator[Movement]:

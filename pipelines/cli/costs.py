@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Optional
 
@@ -14,7 +13,7 @@ from assets.recipe.recipe import Recipe
 from assets.reporting.plurals import counted
 from assets.reporting.text_table import print_table
 from pipelines.benchmarks import benchmark_of, entry_of
-from pipelines.cli.options import ModelOption, RecipeArgument, SetOption, command_group, file_errors, json_option
+from pipelines.cli.options import ModelOption, RecipeArgument, SetOption, json_option
 from pipelines.cli.recipe import recipe_to_follow
 from pipelines.cli.terminal import print_json, stdout_console
 from pipelines.errors import Problem
@@ -22,7 +21,7 @@ from pipelines.home import home
 from pipelines.planning.forecast import Forecast, StageForecast, Terms, forecast_variant
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
 from pipelines.resources.ledger.prices import Prices, read_prices
-from pipelines.resources.ledger.queries import LedgerSums, dollars, sum_calls, write_parquet
+from pipelines.resources.ledger.queries import LedgerSums, dollars, sum_calls
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.open_database import open_database
 
@@ -138,33 +137,15 @@ def _spending_lines(lines: Sequence[LedgerSums]) -> Iterator[str]:
         )
 
 
-ledger_app = command_group("The ledger of all calls: counts, tokens, cost and hit rate.", needs_command=False)
-
-
-@ledger_app.callback(invoke_without_command=True)
-def summarise(
-    context: typer.Context,
+def ledger(
     variant: Annotated[Optional[str], typer.Option(help="Only this variant.")] = None,
     as_json: Annotated[bool, json_option("stage", "model", "prompt")] = False,
 ) -> None:
-    """Print the ledger's sums by stage, model and prompt."""
-    if context.invoked_subcommand is None:
-        _print_summary(variant, as_json=as_json)
-
-
-@ledger_app.command("export")
-def export_ledger(path: Annotated[Path, typer.Argument(help="The Parquet file to write.")] = Path("ledger.parquet")) -> None:
-    """Write every row of the ledger to a Parquet file."""
-    with closing(_open_ledger()) as ledger, file_errors(f"{path} cannot be written"):
-        count = asyncio.run(write_parquet(ledger, path))
-    print(f"Wrote {counted(count, 'call')} to {path}.")
-
-
-def _print_summary(variant: str | None, *, as_json: bool) -> None:
+    """Print the ledger of all calls: counts, tokens, cost and hit rate, by stage, model and prompt."""
     groups: dict[str, list[LedgerSums]] = {}
-    with closing(_open_ledger()) as ledger:
+    with closing(_open_ledger()) as opened:
         for by in ("stage", "model", "prompt"):
-            groups[by] = asyncio.run(sum_calls(ledger, by=by, variant=variant))
+            groups[by] = asyncio.run(sum_calls(opened, by=by, variant=variant))
     if not groups["stage"]:
         raise Problem(f"The ledger has no calls of {variant!r}." if variant else "The ledger has no calls yet.")
     if as_json:

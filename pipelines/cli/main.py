@@ -61,7 +61,7 @@ PANELS = {
         "model": "serve:model_app",
     },
     "Keep in order": {
-        "ledger": "costs:ledger_app",
+        "ledger": "costs:ledger",
         "cache": "cache:app",
         "doctor": "cache:doctor",
     },

@@ -55,11 +55,9 @@ class SummaryGroup(TyperGroup):
             formatter.write_dl([(name, command.get_short_help_str(WHOLE)) for name, command in self.commands.items()])
 
 
-def command_group(sentence: str, *, needs_command: bool = True) -> typer.Typer:
-    """Return a group of commands with this help. `needs_command`: the group's name alone prints the help."""
-    return typer.Typer(
-        cls=SummaryGroup, no_args_is_help=needs_command, add_completion=False, rich_markup_mode=None, help=sentence
-    )
+def command_group(sentence: str) -> typer.Typer:
+    """Return a group of commands with this help."""
+    return typer.Typer(cls=SummaryGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None, help=sentence)
 
 
 @contextmanager

@@ -44,7 +44,6 @@ def take(visitor: Visit, home: Path, folder: Path) -> None:
     (board,) = (path.name for path in home.glob("boards/*.html"))
     shoot(visitor, "pages", "/pages/")
     shoot(visitor, "quality", "/pages/reports/demo.html")
-    shoot(visitor, "diff", "/pages/diff/demo/0.1.0/0.2.0")
     shoot(visitor, "evaluation", f"/pages/runs/{run}/{PAGE}", at="#life")
     shoot(visitor, "board", f"/pages/boards/{board}")
     page = visitor.open("/pages/graph/amemgym", width=WIDTH, height=HEIGHT)

@@ -109,7 +109,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
             ["export", "demo", "--out", str(root / "export")],
             ["annotate", "sample", "exposure", "demo", "--annotator", "ann", "--annotator", "bob", "--name", "study"],
             ["annotate", "export", "study", "--to", str(root / "sheets")],
-            ["ledger", "export", str(root / "ledger.parquet")],
             ["cache", "export", str(root / "replies.sqlite")],
         ]
         environment = clean_environment(

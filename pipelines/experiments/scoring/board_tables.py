@@ -14,15 +14,6 @@ from pipelines.evaluation.report.numbers import format_estimate, format_number, 
 from pipelines.evaluation.report.sections import Block, ReportSection, ReportTable
 from pipelines.evaluation.spending import MemoryCall
 from pipelines.experiments.scoring.calibration import calibration_section
-from pipelines.experiments.scoring.question_worth import (
-    NEGATIVE_TITLE,
-    QUESTIONS,
-    SHOWN,
-    WORTH_TITLE,
-    negative_table,
-    worth_notes,
-    worth_of_questions,
-)
 from pipelines.experiments.scoring.ranking import (
     COSTS,
     COSTS_NOTE,
@@ -123,11 +114,6 @@ def board_sections(runs: Sequence[FinishedRun]) -> list[ReportSection]:
     repeated = repetitions(runs)
     if repeated:
         add("repetitions", REPETITIONS_TITLE, repetitions_table(repeated))
-    worth = worth_of_questions(runs)
-    if worth:
-        add("worth", WORTH_TITLE, *worth_notes(worth), f"{QUESTIONS} beside the board's page has every question.")
-        if worth.negative:
-            add("negative", NEGATIVE_TITLE, f"The {SHOWN} lowest at most.", negative_table(worth))
     if any(run.latency.by_call for run in runs):
         add("seconds", SECONDS_TITLE, seconds_table(runs))
     if any(results.curve for results in named.values()):

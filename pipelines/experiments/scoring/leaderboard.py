@@ -10,7 +10,6 @@ from assets.records.paths import read_file_name
 from assets.reporting.plurals import counted
 from assets.whole_files import whole_file
 from dataset_card.release.digests import canonical_digest
-from dataset_card.release.writers import write_durably
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun
 from pipelines.evaluation.report.formatting import RED
@@ -18,7 +17,6 @@ from pipelines.evaluation.report.page import SECTIONS, Json, plain, render_block
 from pipelines.evaluation.verifying.verdict import page_data, read_judged_run
 from pipelines.experiments.scoring.board_tables import baseline_labels, board_columns, board_sections
 from pipelines.experiments.scoring.compare import Comparison, compare_runs, comparison_sections
-from pipelines.experiments.scoring.question_worth import QUESTIONS, worth_csv, worth_of_questions
 from pipelines.experiments.scoring.ranking import (
     MARK,
     NOT_VERIFIED,
@@ -44,9 +42,6 @@ def write_leaderboard(comparison: Comparison, *, runs: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as draft:  # a page may be looked at meanwhile
         draft.write_text(render_blocks(str(data["title"]), {"data": data}), encoding="utf-8")
-    worth = worth_of_questions(comparison.runs)
-    if worth:
-        write_durably(path.with_name(f"{path.stem}-{QUESTIONS}"), worth_csv(worth).encode())
     return path
 
 

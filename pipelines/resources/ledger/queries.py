@@ -1,21 +1,12 @@
-"""Questions to the ledger: sums by stage, model, prompt or variant, and all rows as Parquet."""
+"""Questions to the ledger: sums by stage, model, prompt or variant."""
 
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from assets.whole_files import whole_file
-from pipelines.resources.ledger.ledger import COLUMNS, NO_REPLY, ROWS_AT_ONCE, TABLE, Ledger, LedgerRow
+from pipelines.resources.ledger.ledger import NO_REPLY, TABLE, Ledger
 from pipelines.resources.storage.database import Connection
 
 Grouping = Literal["variant", "stage", "model", "prompt"]
-ARROW_TYPES = {"TEXT": pa.string(), "INTEGER": pa.int64(), "REAL": pa.float64()}
-BOOLS = {field.name for field in fields(LedgerRow) if field.type is bool}
-ARROW_COLUMNS = {name: ARROW_TYPES[kind] for name, kind in COLUMNS.items()}
-SCHEMA = pa.schema(ARROW_COLUMNS | dict.fromkeys(BOOLS, pa.bool_()))
 
 # Tokens and cost are those of paid calls; errors are calls and tries that brought no reply.
 SUMS = f"""
@@ -82,28 +73,3 @@ async def sum_calls(ledger: Ledger, *, by: Grouping, variant: str | None = None)
 def _sums(row: tuple[Any, ...]) -> LedgerSums:
     name, calls, hits, errors, sent, cached, received, cost, unpriced, seconds = row
     return LedgerSums(name, calls, hits, errors, int(sent), int(cached), int(received), cost, unpriced, seconds or 0.0)
-
-
-async def write_parquet(ledger: Ledger, path: Path) -> int:
-    """Write all sound rows in order as a Parquet file, which appears only when it is whole; their number. Raises OSError."""
-
-    def write(connection: Connection) -> int:
-        sound = ledger.sound_rows(connection)
-        count = 0
-        rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE {sound} ORDER BY rowid")
-        with whole_file(path) as draft, pq.ParquetWriter(draft, SCHEMA, compression="zstd") as writer:
-            part = rows.fetchmany(ROWS_AT_ONCE)
-            while part:
-                writer.write_table(_table(part))  # pyright: ignore[reportUnknownMemberType]
-                count += len(part)
-                part = rows.fetchmany(ROWS_AT_ONCE)
-        return count
-
-    return await ledger.calls.run(write)
-
-
-def _table(rows: list[tuple[Any, ...]]) -> pa.Table:
-    columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
-    for name in BOOLS:
-        columns[name] = tuple(bool(value) for value in columns[name])
-    return pa.table(columns, schema=SCHEMA)

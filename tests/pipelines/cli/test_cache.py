@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -72,7 +71,6 @@ READING = (
     ("ledger",),
     ("cache", "info"),
     ("cache", "export", "{out}.jsonl"),
-    ("ledger", "export", "{out}.parquet"),
 )
 
 
@@ -164,13 +162,12 @@ def test_pruning_needs_to_know_what(asked: Path, amemgym: Amemgym) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_named(asked: Path, amemgym: Amemgym) -> None:
-    for command in (("cache", "export"), ("ledger", "export")):
-        with pytest.raises(Problem, match="none/out"):
-            amemgym(*command, str(asked / "none" / "out.jsonl"))
+    with pytest.raises(Problem, match="none/out"):
+        amemgym("cache", "export", str(asked / "none" / "out.jsonl"))
 
 
 def test_where_nothing_was_asked_yet_that_is_said(tmp_path: Path, amemgym: Amemgym) -> None:
-    for command in (["cache", "info"], ["cache", "prune", "--older-than", "1"], ["ledger"], ["ledger", "export"]):
+    for command in (["cache", "info"], ["cache", "prune", "--older-than", "1"], ["ledger"]):
         with pytest.raises(Problem, match="the first run creates it"):
             amemgym(*command)
     assert list(tmp_path.iterdir()) == []
@@ -195,11 +192,6 @@ def test_a_ledger_of_one_model_that_costs_nothing_says_so_in_a_sentence(tmp_path
     assert "by stage" in output
     assert "by model" not in output
     assert "$" not in output
-
-
-def test_the_ledger_is_exported_as_parquet(asked: Path, amemgym: Amemgym) -> None:
-    assert "Wrote 4 calls" in amemgym("ledger", "export", str(asked / "rows.parquet"))
-    assert pq.read_table(asked / "rows.parquet").num_rows == 4  # pyright: ignore[reportUnknownMemberType]
 
 
 def test_the_plan_of_base_stands_beside_the_papers_figures(amemgym: Amemgym) -> None:

@@ -5,16 +5,16 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from pydantic import BaseModel
 
 from assets.llm.ports import CallLabels, ModelReply
 from assets.llm.usage import Meter, MeteredModel, request_tokens
 from assets.text.words import count_tokens
-from pipelines.resources.ledger.ledger import COLUMNS, Ledger
-from pipelines.resources.ledger.queries import Grouping, LedgerSums, dollars, sum_calls, write_parquet
+from pipelines.resources.ledger.ledger import COLUMNS, TABLE, Ledger
+from pipelines.resources.ledger.queries import Grouping, LedgerSums, dollars, sum_calls
 from pipelines.resources.llm.model_api import OpenAiChat, read_reply
+from pipelines.resources.storage.database import Connection
 from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, Paid, UsingModel, call, open_stores
 from tests.support.scripted_model import ScriptedModel, ask_test_prompt
 from tests.support.small import small_recipe
@@ -27,9 +27,11 @@ def stores(tmp_path: Path) -> Iterator[LedgerStores]:
 
 
 def rows(stores: LedgerStores) -> list[dict[str, object]]:
-    path = stores.folder / "out.parquet"
-    asyncio.run(write_parquet(stores.ledger, path))
-    return pq.read_table(path).to_pylist()  # pyright: ignore[reportUnknownMemberType]
+    def read(connection: Connection) -> list[tuple[object, ...]]:
+        return list(connection.execute(f"SELECT {', '.join(COLUMNS)} FROM {TABLE} ORDER BY rowid"))
+
+    found = asyncio.run(stores.ledger.calls.run(read))
+    return [dict(zip(COLUMNS, row, strict=True)) for row in found]
 
 
 def sums(stores: LedgerStores, by: Grouping = "model") -> list[LedgerSums]:
@@ -100,11 +102,6 @@ def test_an_unknown_price_is_told_as_unknown_beside_its_tokens(stores: LedgerSto
     costs = {line.name: (line.input_tokens, line.cost) for line in sums(stores)}
     assert costs == {"made-up": (1000, "unknown"), "gpt-4.1": (1000, "$0.0028")}
     assert sums(stores, "stage")[0].cost == "$0.0028 + unknown"
-
-
-def test_an_empty_ledger_has_the_same_columns(stores: LedgerStores) -> None:
-    assert rows(stores) == []
-    assert pq.read_schema(stores.folder / "out.parquet").names == list(COLUMNS)  # pyright: ignore[reportUnknownMemberType]
 
 
 def test_the_cost_reaches_the_meter_of_the_stage_and_an_unknown_one_is_counted(stores: LedgerStores) -> None:
