@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -15,11 +17,12 @@ import yaml
 from assets.records.estimate import Estimate
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
 from pipelines.errors import EvaluationError
+from pipelines.evaluation.folder import read_run
 from pipelines.evaluation.fresh_users import fresh_users_of
-from pipelines.evaluation.metrics.fresh import FreshScore, UserCount, compare_with_fresh
+from pipelines.evaluation.metrics.fresh import FreshScore, UserCount, compare_with_fresh, count_users
 from pipelines.home import Home
 from pipelines.opening.models import open_models
-from tests.support.commands import amemgym_here, own_surroundings
+from tests.support.commands import amemgym, amemgym_here, kill, own_surroundings
 from tests.support.coroutines import run
 
 CONTAMINATED = Path(__file__).with_name("contaminated_memories.py")
@@ -100,6 +103,7 @@ def test_memories_that_carry_the_release_leave_the_board_with_six_fresh_users_an
     assert board.count("is off the board. On 6 users that nobody has seen") == len(names)
 
     _check_where_they_lie(home, runs)
+    _check_what_verify_sees(home, runs[0])
 
 
 def _check_where_they_lie(home: Path, runs: Sequence[dict[str, Any]]) -> None:
@@ -121,8 +125,40 @@ def _check_where_they_lie(home: Path, runs: Sequence[dict[str, Any]]) -> None:
     assert (status, "questions" in told) == (0, True), told
 
 
-def test_a_second_call_uses_the_same_users_and_asking_for_more_adds(released: Path, tmp_path: Path) -> None:
+def _check_what_verify_sees(home: Path, honest: dict[str, Any]) -> None:
+    """Counts of fresh users that were edited so that all else follows from them differ from the run on these users."""
+    run_id = honest["manifest"]["run_id"]
+    status, told = amemgym_here(home, "verify", run_id)
+    assert status == 0, told
+    told_before = FreshScore.model_validate(honest["fresh"])
+    first, *others = told_before.users
+    counts = [UserCount(asked=first.asked, right=0 if first.right else 1), *others]
+    public = count_users(read_run(run_id, runs=home / "runs").answers, users=honest["manifest"]["users"])
+    edited = compare_with_fresh(public, counts, run_id=told_before.run_id, noun=told_before.noun)
+    (home / "runs" / run_id / "fresh.json").write_text(edited.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    status, told = amemgym_here(home, "verify", run_id)
+    assert status == 1
+    assert "fresh.json does not follow from the run on fresh users." in told
+    assert "from its counts" not in told
+
+
+def replies_of_fresh(home: Path) -> int:
+    """How many replies their makers have had."""
+    for store in (home / "fresh").glob("*/calls.sqlite"):
+        with suppress(sqlite3.OperationalError), closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as replies:
+            return int(replies.execute("SELECT count(*) FROM replies").fetchone()[0])
+    return 0
+
+
+def test_after_a_kill_the_users_are_made_on_a_second_call_uses_the_same_and_asking_for_more_adds(
+    released: Path, tmp_path: Path
+) -> None:
     home = Path(shutil.copytree(released, tmp_path / "home"))
+    words = ("evaluate", "demo", *QUICK, "--memory", "bm25", "--users", "1", "--fresh", "1")
+    kill(amemgym(home, *words), when=lambda: replies_of_fresh(home) >= 5)
+    assert not list((home / "fresh").glob("*/releases/demo-fresh/*/manifest.json"))
+    recipes = list((home / "fresh").glob("*/recipes/demo-fresh.yaml"))
+    salts = [yaml.safe_load(path.read_text(encoding="utf-8"))["salt"] for path in recipes]
     counts: list[list[dict[str, int]]] = []
     for number in (1, 1, 2):
         [found] = evaluated(home, "--memory", "bm25", "--users", "1", "--fresh", str(number))
@@ -130,6 +166,7 @@ def test_a_second_call_uses_the_same_users_and_asking_for_more_adds(released: Pa
     assert [len(users) for users in counts] == [1, 1, 2]
     assert counts[0] == counts[1] == counts[2][:1]
     assert len(list((home / "fresh").glob("*/releases/demo-fresh/*/manifest.json"))) == 2
+    assert salts == [yaml.safe_load(path.read_text(encoding="utf-8"))["salt"] for path in recipes]
 
 
 def refusal(released: Path, **changes: dict[str, str]) -> str:

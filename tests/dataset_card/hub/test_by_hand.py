@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.records.estimate import Estimate
+from assets.records.estimate import Estimate, percents
 from dataset_card.errors import HubError, PublishRefused
 from dataset_card.hub.layout import VERSIONS, BaselineScore, PublishedVersion, ReleaseSummary, read_versions
 from dataset_card.hub.plan import PublishRequest
@@ -208,14 +208,17 @@ def test_what_cannot_be_deprecated_is_refused(hub: Hub, repo: str, asked: dict[s
 
 def test_scores_that_were_published_stay_on_the_card(fake: FakeHub, hub: Hub, repo: str) -> None:
     half = Estimate(value=0.5, low=0.4, high=0.6)
-    score = BaselineScore(assistant="llm", model="m-1", users=2, accuracy=half, memory=half)
+    less = Estimate(value=0.125, low=-0.25, high=0.375)
+    score = BaselineScore(assistant="llm", model="m-1", users=2, accuracy=half, memory=half, gap=less)
     published(hub, a_release(), repo=repo, scores=(score,))
-    assert "| llm | m-1 | `demo-v0.1.0` | 2 | 50.0" in card(fake, repo)
+    line = f"| llm | m-1 | `demo-v0.1.0` | 2 | {percents(half)} | {percents(less)} | {percents(half)} |"
+    assert "| right answers | less those on fresh users |" in card(fake, repo)
+    assert line in card(fake, repo)
     scores, digest = published_scores(hub, repo, tag="demo-v0.1.0")
     assert (scores, digest) == ((score,), a_release().digest)
     assert published_scores(hub, repo, tag="demo-v9.9.9") == ((), "")
     published(hub, a_release(variant="base"), repo=repo)
-    assert "| llm | m-1 | `demo-v0.1.0` | 2 | 50.0" in card(fake, repo)
+    assert line in card(fake, repo)
 
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\n"]), max_size=8).map("".join)
