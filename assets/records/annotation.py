@@ -26,7 +26,7 @@ class StudyResult(Record):
 
     `items` are those that two or more rated; controls count in no figure but the annotators' own. `score` is the mean of
     the ratings on a scale from 0 to 1, or the share of right options. On `disputed` items the annotators are not of one
-    mind; of these `adjudicated` were settled by somebody else.
+    mind.
     """
 
     study: str
@@ -41,5 +41,4 @@ class StudyResult(Record):
     ac1: Estimate
     score: Estimate
     disputed: int
-    adjudicated: int
     sizing: tuple[str, ...]

@@ -21,7 +21,6 @@ from pipelines.experiments.annotation.folder import StudyFolder, import_answers
 from pipelines.experiments.annotation.records import AnnotationError
 from pipelines.experiments.annotation.results import (
     StudyAnswers,
-    adjudicator_sheet,
     collect_answers,
     progress,
     report,
@@ -29,7 +28,7 @@ from pipelines.experiments.annotation.results import (
     write_outcome,
 )
 from pipelines.experiments.annotation.spreadsheet import instructions, to_csv
-from pipelines.experiments.annotation.study import NAME, StudyRequest, Target, make_study, paper_target
+from pipelines.experiments.annotation.study import StudyRequest, Target, make_study, paper_target
 from pipelines.experiments.annotation.units import load_source
 from pipelines.home import home
 from pipelines.resources.storage.open_stores import open_release_store
@@ -93,8 +92,7 @@ def export_study(
     target = folder.path / "export" if to == Path() else to
     files = {"README.txt": instructions(items)}
     for sheet in folder.sheets():
-        if sheet.annotator in items.annotators or sheet.role == "adjudicator":
-            files[f"{sheet.annotator}.csv"] = to_csv(items, sheet)
+        files[f"{sheet.annotator}.csv"] = to_csv(items, sheet)
     for file, content in files.items():
         write_durably(target / file, content.encode())
         print(f"wrote {target / file}")
@@ -133,26 +131,6 @@ def report_agreement(study: StudyName, as_json: Annotated[bool, json_option("the
         print(progress(all_answers))
 
 
-@app.command("adjudicate")
-def adjudicate_study(
-    study: StudyName, adjudicator: Annotated[str, typer.Option(help="Name of the adjudicator, who is not an annotator.")]
-) -> None:
-    """Give the items that annotators disagree on to an adjudicator, whose labels decide. export writes the sheet for it."""
-    folder = _find_study(study)
-    if not NAME.fullmatch(adjudicator):
-        raise Problem(f"{adjudicator!r} cannot name an adjudicator; use up to 40 letters, digits, - and _.")
-    sheet = adjudicator_sheet(_collect_answers(folder), adjudicator)
-    existing = sheet
-    for other in folder.sheets():
-        if other.role == "adjudicator":
-            existing = other
-    if existing.annotator != adjudicator:
-        raise AnnotationError(f"{existing.annotator} adjudicates this study already.")
-    # Answers given so far are kept.
-    folder.save(existing.model_copy(update={"items": sheet.items}))
-    print(f"{adjudicator} gets {counted(len(sheet.items or ()), 'item')}. Next: amemgym annotate export {study}")
-
-
 @app.command("settle")
 def settle_study(study: StudyName) -> None:
     """Store the result, and errata for the errors found, in the folder from which the variant's next release lists them."""
@@ -161,7 +139,7 @@ def settle_study(study: StudyName) -> None:
     notes = _errata_folder() / all_answers.study.variant
     settled = write_outcome(all_answers, folder=notes)
     if settled.waiting:
-        print(f"Still disputed, so without an erratum: {settled.waiting}. Next: amemgym annotate adjudicate {study}")
+        print(f"Without a majority, and so without an erratum: {settled.waiting}. An odd number of annotators has one.")
     for erratum in settled.errata:
         print(f"- {erratum.place} of {erratum.user_id}: {erratum.action}. {erratum.reason}")
     count = len(settled.errata)

@@ -11,7 +11,6 @@ from pipelines.errors import Problem
 
 # Becomes a folder's name, also on file systems that ignore case.
 STUDY_NAME = r"^[a-z0-9][a-z0-9_-]{0,39}$"
-Role = Literal["annotator", "adjudicator"]
 
 
 class Passage(Record):
@@ -93,13 +92,11 @@ class ItemAnswer(Record):
 
 
 class AnswerSheet(Record):
-    """One annotator's answers by item; an adjudicator has the disputed `items` alone."""
+    """One annotator's answers by item."""
 
     study: Name
     study_digest: str
     annotator: FileName
-    role: Role = "annotator"
-    items: tuple[Name, ...] | None = None
     answers: dict[str, ItemAnswer] = Field(default_factory=dict[str, ItemAnswer])
 
 

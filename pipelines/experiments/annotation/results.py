@@ -30,8 +30,8 @@ class StudyAnswers:
 
     @property
     def raters(self) -> list[AnswerSheet]:
-        """The annotators who answered anything, without the adjudicator, whose label decides and is no vote."""
-        return [sheet for sheet in self.sheets if sheet.role == "annotator" and sheet.answers]
+        """The annotators who answered anything."""
+        return [sheet for sheet in self.sheets if sheet.answers]
 
     @property
     def categories(self) -> list[str]:
@@ -68,10 +68,7 @@ def collect_answers(study: Study, keys: Mapping[str, ItemKey], sheets: Sequence[
 
 
 def final_label(answers: StudyAnswers, item: str) -> str | None:
-    """Return the adjudicator's label, else what more than half of the annotators gave; None: it is disputed."""
-    for sheet in answers.sheets:
-        if sheet.role == "adjudicator" and item in sheet.answers:
-            return sheet.answers[item].value
+    """Return what more than half of the annotators gave; None: it is disputed."""
     votes = answers.votes(item)
     for label, count in Counter(votes).most_common(1):
         if 2 * count > len(votes):
@@ -91,11 +88,6 @@ def result_of(answers: StudyAnswers) -> StudyResult:
     users = [answers.keys[item].user_id for item in shared]
     rated = [Rated(answers.keys[item].user_id, tuple(answers.votes(item))) for item in answers.items_rated_by(by=1)]
     tallies = tally(rated, categories=answers.categories)
-    apart = disputed_items(answers)
-    settled: set[str] = set()
-    for sheet in answers.sheets:
-        if sheet.role == "adjudicator":
-            settled.update(sheet.answers)
     values: list[tuple[str, float]] = []
     for user, item in zip(users, shared, strict=True):
         for label in answers.votes(item):
@@ -112,8 +104,7 @@ def result_of(answers: StudyAnswers) -> StudyResult:
         raw=tallies.estimate(raw_agreement),
         ac1=tallies.estimate(ac1(answers.categories)),
         score=_mean(values),
-        disputed=len(apart),
-        adjudicated=len(settled & set(apart)),
+        disputed=len(disputed_items(answers)),
         sizing=study.sizing,
     )
 
@@ -187,7 +178,7 @@ def _lines(result: StudyResult) -> Iterator[str]:
         caught = f"{line.caught} of {line.controls}" if line.controls else "none planted"
         yield f"| {line.name} | {line.answered} | {percents(line.agrees)} | {caught} |"
     yield ""
-    yield f"Items on which annotators differ: {result.disputed}; of these adjudicated: {result.adjudicated}."
+    yield f"Items on which annotators differ: {result.disputed}."
     yield ""
     for sentence in result.sizing:
         yield f"- {sentence}"
@@ -197,13 +188,13 @@ def progress(answers: StudyAnswers) -> str:
     """Return a sentence on how far each annotator is."""
     parts: list[str] = []
     for sheet in answers.sheets:
-        parts.append(f"{sheet.annotator} {len(sheet.answers)} of {len(sheet.items or answers.study.tasks)}")
+        parts.append(f"{sheet.annotator} {len(sheet.answers)} of {len(answers.study.tasks)}")
     return f"{answers.study.name}: {', '.join(parts)}."
 
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """The files' content: the result, errata that are new, and how many items still wait for an adjudicator."""
+    """The files' content: the result, errata that are new, and how many items have no label of a majority."""
 
     result: StudyResult
     errata: tuple[Erratum, ...]
@@ -285,14 +276,3 @@ def _reason(key: ItemKey, label: str) -> str:
 
 def _identity(erratum: Erratum) -> tuple[object, ...]:
     return (erratum.user_id, erratum.period, erratum.session, erratum.question_id, erratum.variable, erratum.was)
-
-
-def adjudicator_sheet(answers: StudyAnswers, name: str) -> AnswerSheet:
-    """Return an empty sheet with the disputed items alone, for somebody who was no annotator. Raises AnnotationError."""
-    if name in answers.study.annotators:
-        raise AnnotationError(f"{name!r} is an annotator of this study; an adjudicator has to be somebody else.")
-    apart = disputed_items(answers)
-    if not apart:
-        raise AnnotationError(f"The annotators of {answers.study.name!r} agree on every item; there is nothing to adjudicate.")
-    digest = answers.study.sha256()
-    return AnswerSheet(study=answers.study.name, study_digest=digest, annotator=name, role="adjudicator", items=tuple(apart))

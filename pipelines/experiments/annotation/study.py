@@ -227,8 +227,7 @@ def items_for(study: Study, sheet: AnswerSheet) -> list[AnnotationItem]:
     rng = SeededRandom(study.seed, "order", study.name, sheet.annotator)
     groups: dict[str, list[AnnotationItem]] = {}
     for task in study.tasks:
-        if sheet.items is None or task.item in sheet.items:
-            groups.setdefault(task.group, []).append(task)
+        groups.setdefault(task.group, []).append(task)
     tasks: list[AnnotationItem] = []
     for group in rng.shuffled(list(groups)):
         tasks += rng.shuffled(groups[group])

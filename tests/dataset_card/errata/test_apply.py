@@ -59,7 +59,6 @@ def result(**changes: Any) -> StudyResult:
         "ac1": share,
         "score": share,
         "disputed": 1,
-        "adjudicated": 0,
         "sizing": ("All of them.",),
     }
     return StudyResult.model_validate({**fields, **changes})

@@ -1,5 +1,6 @@
 """`amemgym annotate` from a sample to the next release, on a release of the scenario's users, with problems on the way."""
 
+import csv
 import shutil
 from pathlib import Path
 
@@ -40,17 +41,20 @@ def annotate(*arguments: object) -> str:
 
 
 def test_from_a_sample_over_disagreement_to_the_next_release(home: Path) -> None:
-    message = annotate("sample", "truth", "demo", *TWO, "--name", "check")
+    message = annotate("sample", "truth", "demo", *TWO, "--annotator", "eva", "--name", "check")
     folder = StudyFolder(home / "studies/check")
     keys = folder.keys()
     for name, label in (("anna", "none"), ("ben", "a")):
         folder.put(folder.sheet(name), {item: ItemAnswer(value=key.expected) for item, key in keys.items()})
         folder.put(folder.sheet(name), {"item-0001": ItemAnswer(value=label)})
     agreement = annotate("agree", "check")
-    annotate("adjudicate", "check", "--adjudicator", "eva")
     files = annotate("export", "check")
-    given = (folder.path / "export" / "eva.csv").read_text(encoding="utf-8")
-    (home / "eva.csv").write_text(given.removesuffix(",,\n") + ",none,\n", encoding="utf-8")
+    given = list(csv.DictReader((folder.path / "export" / "eva.csv").open(encoding="utf-8")))
+    (row,) = [row for row in given if row["item"] == "item-0001"]
+    with (home / "eva.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = csv.DictWriter(file, row)
+        rows.writeheader()
+        rows.writerow({**row, "label": "none"})
     taken_in = annotate("import", "check", home / "eva.csv")
     settled = annotate("settle", "check")
     after = write_release(content(), root=home / "releases")

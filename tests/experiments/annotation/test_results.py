@@ -11,7 +11,6 @@ from pipelines.evaluation.records import DialogueTurn
 from pipelines.experiments.annotation.folder import StudyFolder
 from pipelines.experiments.annotation.records import AnnotationError, ItemAnswer
 from pipelines.experiments.annotation.results import (
-    adjudicator_sheet,
     collect_answers,
     disputed_items,
     final_label,
@@ -67,24 +66,13 @@ def test_answers_to_another_sample_are_not_counted(tmp_path: Path) -> None:
         again(folder)
 
 
-def test_an_adjudicator_gets_the_disputed_items_alone_and_decides(tmp_path: Path) -> None:
-    folder = begin_study(tmp_path)
+def test_a_majority_decides_and_two_against_each_other_do_not(tmp_path: Path) -> None:
+    folder = begin_study(tmp_path, annotators=("anna", "ben", "eva"))
     answers = answered(folder, ben={"item-0003": NONE})
-    sheet = adjudicator_sheet(answers, "eva")
-    assert sheet.items == ("item-0003",)
-    assert final_label(answers, "item-0003") is None
-    folder.save(sheet)
+    assert (final_label(answers, "item-0003"), disputed_items(answers)) == (None, ["item-0003"])
     folder.put(folder.sheet("eva"), {"item-0003": ItemAnswer(value=NONE)})
     settled = collect_answers(folder.study(), folder.keys(), folder.sheets())
-    assert (final_label(settled, "item-0003"), disputed_items(settled)) == (NONE, ["item-0003"])
-    assert (result_of(settled).adjudicated, len(result_of(settled).annotators)) == (1, 2)
-
-
-def test_an_annotator_cannot_adjudicate_and_full_agreement_needs_nobody(tmp_path: Path) -> None:
-    answers = answered(begin_study(tmp_path))
-    for name, message in (("ben", "somebody else"), ("eva", "nothing to adjudicate")):
-        with pytest.raises(AnnotationError, match=message):
-            adjudicator_sheet(answers, name)
+    assert (final_label(settled, "item-0003"), result_of(settled).disputed) == (NONE, 1)
 
 
 def test_what_people_answer_otherwise_is_left_out_of_the_next_release_by_an_erratum(tmp_path: Path) -> None:
