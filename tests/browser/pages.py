@@ -14,11 +14,11 @@ from playwright.sync_api import TimeoutError as TimedOut
 
 JOBS = "/locations/amemgym/jobs"
 JOB = f"{JOBS}/generate_and_release"
-RUN_SECONDS = 150.0
+RUN_SECONDS = 600.0
 TRIES = 5
 TOOLBAR = 130  # pixels above the graph
 # A page on a loaded machine takes its time.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 ENDED = re.compile(r"^(Success|Failure|Canceled)$")
 # As root, Chromium starts without its sandbox only. What it would fetch for itself, it cannot resolve. Names that end in
 # .example lead to this machine, as a foreign page's DNS may make its own name do.

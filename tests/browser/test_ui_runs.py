@@ -60,7 +60,7 @@ def _watch_until_all_is_told(page: Page) -> None:
         stages = Counter(line.partition(" of base")[0] for line in seen)
         return all(any(re.search(part, line) for line in seen) for part in PARTS) and max(stages.values()) > 1
 
-    expect(page.get_by_text(PROGRESS).first).to_be_visible(timeout=120_000)
+    expect(page.get_by_text(PROGRESS).first).to_be_visible(timeout=300_000)
     wait_until(all_is_told, seconds=5 * LONG)
 
 

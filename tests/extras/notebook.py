@@ -26,7 +26,7 @@ def executed(place: Path) -> Any:
     copy = copy_of_the_repository(place)
     notebook, folder = read(copy / NAME), (copy / NAME).parent
     resources = {"metadata": {"path": str(folder)}}
-    client = NotebookClient(notebook, record_timing=False, timeout=600, resources=resources)
+    client = NotebookClient(notebook, record_timing=False, timeout=600, coalesce_streams=True, resources=resources)
     client.execute(env=environment(copy, home=copy / "data"))
     notebook.metadata.language_info = LANGUAGE
     return notebook  # pyright: ignore[reportUnknownVariableType]
