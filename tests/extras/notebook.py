@@ -33,9 +33,11 @@ def executed(place: Path) -> Any:
 
 
 def printed(notebook: Any) -> Iterator[str]:
-    """What each cell printed or showed, as text; of a picture, that it is one."""
+    """What each cell printed or showed, as text; of a picture, that it is one. Warnings are of the machine that gives them."""
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
+            if output.get("name") == "stderr":
+                continue
             data = output.get("data", {})
             yield "a picture" if "image/png" in data else output.get("text") or data["text/plain"]
 
