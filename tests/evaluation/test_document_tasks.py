@@ -193,12 +193,16 @@ def test_a_memory_that_passes_over_documents_is_told_so(tmp_path: Path) -> None:
     assert "gave back nothing" not in run_report(evaluated(tmp_path, "none"))
 
 
-def test_a_memory_that_no_episode_asked_is_not_told_that_it_gave_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("figures", [{"asked": 0.0, "fired": 0.0}, {"asked": 2.0, "fired": 1.0}])
+def test_a_memory_that_no_episode_asked_or_that_answered_calls_is_not_told_that_it_gave_nothing(
+    figures: dict[str, float], tmp_path: Path
+) -> None:
     run = evaluated(tmp_path, "bm25")
     silent = replace(run, answers=[row.model_copy(update={"memories": ()}) for row in run.answers])
     assert "gave back nothing" in nothing_recalled(silent)
-    never = OwnFigures(by="kind", value="question", count=1, figures={"asked": Estimate(value=0.0, low=None, high=None)})
-    assert nothing_recalled(replace(silent, results=run.results.model_copy(update={"own": (never,)}))) == ""
+    estimates = {name: Estimate(value=value, low=None, high=None) for name, value in figures.items()}
+    own = OwnFigures(by="kind", value="question", count=1, figures=estimates)
+    assert nothing_recalled(replace(silent, results=run.results.model_copy(update={"own": (own,)}))) == ""
 
 
 @pytest.mark.parametrize(

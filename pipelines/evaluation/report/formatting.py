@@ -8,7 +8,7 @@ from assets.records.readable import UNREADABLE
 from assets.reporting.plurals import counted
 from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.metrics.own import ASKED
+from pipelines.evaluation.metrics.own import ASKED, FIRED
 from pipelines.evaluation.metrics.results import Results
 from pipelines.evaluation.options import PAPER_MODELS
 from pipelines.evaluation.records import CALL_FAILED, RunManifest
@@ -55,7 +55,8 @@ def nothing_recalled(run: FinishedRun) -> str:
             asked += 1
             if row.memories:
                 return ""
-    if run.results.own_figure(ASKED) == 0:  # nothing had left the window, so that there was nothing to give
+    # Nothing had left the window, so that there was nothing to give; or an agent asked by a call, and got something.
+    if run.results.own_figure(ASKED) == 0 or run.results.own_figure(FIRED):
         return ""
     if not asked or spec.whole or spec.kind == "none":
         return ""
