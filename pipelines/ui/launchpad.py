@@ -1,6 +1,7 @@
 """Links to Dagster's launchpad with a variant's current values filled in, and new variants copied from existing ones."""
 
 import re
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -18,6 +19,8 @@ from pipelines.benchmarks import benchmark_of
 from pipelines.jobs import GENERATE_AND_RELEASE, phases_op
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,38}[a-z0-9])?")  # valid as a file name on every system, and as a partition key
+# With these another variant would have the same users or tasks, claim to, or ask anew for users that it does not have.
+OWN_FIELDS = ("salt", "derived_from", "again")
 
 
 def present_recipe(variant: str, values: AssetValues) -> Recipe:
@@ -61,8 +64,11 @@ def _fill_fields(fields: dict[str, Any], above: str) -> dict[str, Any]:
 
 
 def begin_variant(name: str, *, like: str) -> Path:
-    """Copy another variant's recipe file. Raises RecipeError for a bad or taken name, or a folder that cannot be written."""
-    check_variant(like)
+    """Copy another variant's recipe file, without what is that variant's own: salt, users named by id, its first comment.
+
+    Raises RecipeError for a bad or taken name, or a folder that cannot be written.
+    """
+    load_recipe(like)  # which has a sentence for a file that cannot be read
     if not NAME.fullmatch(name) or variant_problem(name):
         raise RecipeError(f"{name!r} cannot name a variant; take small letters, digits, - and _, at most 40.")
     if name in variants():
@@ -71,7 +77,20 @@ def begin_variant(name: str, *, like: str) -> Path:
     try:
         words = (loading.RECIPES / f"{like}.yaml").read_text(encoding="utf-8")
         with path.open("x", encoding="utf-8") as file:
-            file.write(f"# Began as {like}.\n{words}")
+            file.write(f"# Began as {like}.\n{_without_own_fields(words)}")
     except OSError as error:
         raise RecipeError(f"{path} cannot be written ({error.strerror}); set AMEMGYM_RECIPES to a folder of yours.") from error
     return path
+
+
+def _without_own_fields(recipe: str) -> str:
+    """Return a recipe file's text without its first comment and without the lines of OWN_FIELDS."""
+    lines = recipe.splitlines(keepends=True)
+    own = {number for number, _ in enumerate(takewhile(lambda line: line.startswith("#"), lines))}
+    root = yaml.compose(recipe, yaml.SafeLoader)
+    for name, value in root.value if isinstance(root, yaml.MappingNode) else ():
+        if name.value in OWN_FIELDS:
+            # A value in lines of its own ends where the next field begins, another one within its line.
+            last = value.end_mark.line - (value.end_mark.column == 0)
+            own.update(range(name.start_mark.line, last + 1))
+    return "".join(line for number, line in enumerate(lines) if number not in own)

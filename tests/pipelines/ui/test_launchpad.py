@@ -70,3 +70,16 @@ def test_a_new_variant_says_what_the_one_says_that_it_began_as(tmp_path: Path, m
         with pytest.raises(RecipeError, match="cannot name a variant"):
             begin_variant(name, like="demo")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demo.yaml", "retired.yaml"]
+
+
+def test_a_new_variant_has_nothing_that_is_the_other_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "RECIPES", tmp_path)
+    own = "again:\n  all: {events: 1}\nderived_from: base\n"
+    (tmp_path / "demo.yaml").write_text(
+        f"# A taste.\nsalt: demo  # for all\nnum_users: 3\n{own}seed: 7  # my own\n", encoding="utf-8"
+    )
+    begin_variant("retired", like="demo")
+    assert (tmp_path / "retired.yaml").read_text(encoding="utf-8") == "# Began as demo.\nnum_users: 3\nseed: 7  # my own\n"
+    (tmp_path / "demo.yaml").write_text("num_users: [\n", encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"Recipe demo\.yaml cannot be read"):
+        begin_variant("again", like="demo")
