@@ -49,7 +49,7 @@ lint: $(READY)  ## style, types, import contracts
 ui: $(READY)  ## open the Dagster UI on http://127.0.0.1:3000
 	@$(BIN)/amemgym ui
 
-record: $(READY)  ## record the real models of tests/recorded anew, at AMEMGYM_BASE_URL (FOLDER=... to go on)
+record: $(READY)  ## ask AMEMGYM_BASE_URL for what tests/recorded lacks (FOLDER=... to go on)
 	@$(BIN)/python -m tests.recorded $(FOLDER)
 
 bench: $(READY)  ## measure speed and memory as ratios in one run

@@ -91,10 +91,3 @@ def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def demo_home(finished_demo: Path, tmp_path: Path) -> Path:
     """A copy of the small demo's data folder."""
     return shutil.copytree(finished_demo, tmp_path / "demo")
-
-
-@pytest.fixture
-def no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the embedded model as the only one."""
-    for name in ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)

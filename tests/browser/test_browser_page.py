@@ -1,8 +1,10 @@
 """A page in a real browser: actions of an agent on it, and what pages can do wrong is a sentence."""
 
+import http.server
 import re
+import threading
 from collections.abc import Generator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from typing import ClassVar
 
 import pytest
@@ -10,7 +12,6 @@ import pytest
 from assets.worlds.tools import REFUSED
 from pipelines.agents import browser_page
 from pipelines.agents.browser_page import BrowserPage
-from tests.support.local_server import LocalServer, QuietHandler, serve_requests
 
 pytestmark = pytest.mark.browser
 PAGES = {
@@ -32,7 +33,7 @@ WAYS_OUT = {
 }
 
 
-class _Handler(QuietHandler):
+class _Handler(http.server.BaseHTTPRequestHandler):
     """Serves PAGES; `asked` counts what came, and a redirect leads to the host behind the question mark."""
 
     asked: ClassVar[list[str]] = []
@@ -41,17 +42,33 @@ class _Handler(QuietHandler):
     def do_GET(self) -> None:
         self.asked.append(self.path)
         path, _, host = self.path.partition("?")
+        self.send_response(302 if path == "/redirect" else 200)
+        if host:
+            self.send_header("Location", f"http://{host}/x")
         body = f"<!doctype html><title>t</title>{self.pages.get(path, '')}".encode()
-        status = 302 if path == "/redirect" else 200
-        self.answer(status, body, kind="text/html; charset=utf-8", location=f"http://{host}/x" if host else "")
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
-
-def served(**attributes: object) -> AbstractContextManager[LocalServer]:
-    return serve_requests(type("Handler", (_Handler,), {"asked": [], **attributes}))
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 @contextmanager
-def opened(server: LocalServer) -> Generator[BrowserPage]:
+def served(**attributes: object) -> Generator[http.server.ThreadingHTTPServer]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"asked": [], **attributes}))
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def opened(server: http.server.ThreadingHTTPServer) -> Generator[BrowserPage]:
     with closing(BrowserPage(f"http://127.0.0.1:{server.server_port}")) as page:
         assert not page.call("go", {"path": "/"}).startswith(REFUSED)
         yield page

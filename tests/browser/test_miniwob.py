@@ -3,6 +3,7 @@
 import http.server
 import json
 import re
+import threading
 from calendar import month_name
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -18,7 +19,6 @@ import yaml
 from assets.worlds.tools import REFUSED
 from pipelines.agents import browser_page
 from pipelines.agents.browser_page import BrowserPage
-from tests.support.local_server import QuietHandler, serve_requests
 
 pytestmark = pytest.mark.browser
 SEED = 1
@@ -484,7 +484,7 @@ def handle_an_email(page: Episode) -> None:
     page.click_icon(2)
 
 
-class _Handler(QuietHandler, http.server.SimpleHTTPRequestHandler):
+class _Handler(http.server.SimpleHTTPRequestHandler):
     """Serves what the package brings, with the script that starts the episode; `rewards` is what the pages told."""
 
     rewards: ClassVar[list[float]] = []
@@ -493,12 +493,21 @@ class _Handler(QuietHandler, http.server.SimpleHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         if path == "/reward":
             self.rewards.append(float(query))
-            self.answer(200)
+            self._answer("")
         elif path.endswith(".html"):
-            text = Path(self.translate_path(path)).read_text(encoding="utf-8") + EPISODE
-            self.answer(200, text.encode(), kind="text/html; charset=utf-8")
+            self._answer(Path(self.translate_path(path)).read_text(encoding="utf-8") + EPISODE)
         else:
             super().do_GET()
+
+    def _answer(self, text: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 @pytest.fixture(scope="module")
@@ -507,8 +516,13 @@ def page() -> Generator[BrowserPage]:
     assert package is not None
     assert package.submodule_search_locations
     folder = Path(package.submodule_search_locations[0]) / "html"
-    with serve_requests(partial(_Handler, directory=str(folder))) as server, closing(BrowserPage(server.url)) as opened:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, directory=str(folder)))
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with closing(BrowserPage(f"http://127.0.0.1:{server.server_port}")) as opened:
         yield opened
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.mark.parametrize("task", PROGRAMS)

@@ -226,10 +226,11 @@ def test_answers_are_read_and_what_is_none_is_told(tmp_path: Path) -> None:
         read_table_rows(tmp_path / "none.parquet", MemoryTask)
 
 
-@pytest.mark.usefixtures("no_endpoint")
 def test_the_command_takes_a_release_of_documents_plans_it_and_resumes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path / "home"))
     content = ReleaseContent(
         form=DEEP_RESEARCH_RELEASE,

@@ -36,8 +36,10 @@ from tests.support.commands import amemgym_here, priced_embedded_model
 
 
 @pytest.fixture
-def data(tmp_path: Path, no_endpoint: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data.json of two users, and a data folder of its own without any endpoint."""
+    for name in ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path / "home"))
     path = tmp_path / "data.json"
     path.write_bytes(data_json([episode("ada"), episode("ben")]))

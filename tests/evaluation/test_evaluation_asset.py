@@ -31,8 +31,10 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home(released: Path, tmp_path: Path, no_endpoint: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder with a release of `demo`, and no endpoint."""
+    for name in ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
     shutil.copytree(released, tmp_path / "releases")
     return tmp_path

@@ -13,7 +13,6 @@ from pipelines.memories.registry import Confinement, find_memory, host_memory
 from tests.evaluation.scripted_evaluation import HonestModel
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run
-from tests.support.memory_files import write_memory
 
 MEMORY = """
 class Mine:
@@ -68,6 +67,13 @@ def _path(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnu
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 
+def written(folder: Path, files: Mapping[str, str]) -> str:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return f"{folder / 'mine.py'}:Mine"
+
+
 def recalled(kind: str, *, in_process: bool) -> list[str]:
     async def work() -> list[str]:
         host = host_memory(find_memory(kind), tools(HonestModel()), confinement=Confinement(in_process))
@@ -84,7 +90,7 @@ def recalled(kind: str, *, in_process: bool) -> list[str]:
 @pytest.mark.parametrize("in_process", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_memory_finds_its_own_modules_whatever_they_are_called(layout: str, in_process: bool, tmp_path: Path) -> None:
-    kind = write_memory(tmp_path, LAYOUTS[layout])
+    kind = written(tmp_path, LAYOUTS[layout])
     assert recalled(kind, in_process=in_process) == ["own", "tea"]
     imported = set(LAYOUTS[layout]) - {
         "pipelines/__init__.py",
@@ -98,12 +104,12 @@ def test_a_memory_finds_its_own_modules_whatever_they_are_called(layout: str, in
 @pytest.mark.parametrize("in_process", [False, True])
 def test_what_a_memory_may_import_of_ours_has_one_name(in_process: bool, tmp_path: Path) -> None:
     code = f"from amemgym.prompts.template import Message\n{MEMORY}        return [Message('user', 'own').content, *self.lines]"
-    assert recalled(write_memory(tmp_path, {"mine.py": code}), in_process=in_process) == ["own", "tea"]
+    assert recalled(written(tmp_path, {"mine.py": code}), in_process=in_process) == ["own", "tea"]
 
 
 @pytest.mark.parametrize("in_process", [False, True])
 def test_what_a_memory_raises_is_told_with_file_and_line(in_process: bool, tmp_path: Path) -> None:
-    kind = write_memory(tmp_path, {"mine.py": f"{MEMORY}        import prompts", "prompts.py": "\nraise KeyError('boat')"})
+    kind = written(tmp_path, {"mine.py": f"{MEMORY}        import prompts", "prompts.py": "\nraise KeyError('boat')"})
     with pytest.raises(MemoryFailed, match=r"failed in 'recall': KeyError: 'boat' \(prompts\.py, line 2\)"):
         recalled(kind, in_process=in_process)
 
@@ -111,5 +117,5 @@ def test_what_a_memory_raises_is_told_with_file_and_line(in_process: bool, tmp_p
 def test_in_our_process_memories_of_two_folders_each_have_their_own_helpers(tmp_path: Path) -> None:
     code = f"import helper\n{MEMORY}        return [helper.NAME]"
     for name in ("first", "second"):
-        kind = write_memory(tmp_path / name, {"mine.py": code, "helper.py": f"NAME = {name!r}"})
+        kind = written(tmp_path / name, {"mine.py": code, "helper.py": f"NAME = {name!r}"})
         assert recalled(kind, in_process=True) == [name]

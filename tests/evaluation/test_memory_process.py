@@ -161,30 +161,34 @@ def test_it_has_no_variable_of_the_environment(tmp_path: Path, monkeypatch: pyte
     assert asked(hosted(tmp_path), "variables") == []
 
 
-@pytest.fixture(params=KINDS)
-def boundary(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each boundary that can be had here."""
-    kind: Kind = request.param
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_boundary_leaves_it_scratch_alone(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not holds(kind):
         pytest.skip(f"{kind} does not hold here")
     monkeypatch.setattr(registry, "available_kind", lambda: kind)
-
-
-@pytest.mark.usefixtures("boundary")
-def test_each_boundary_leaves_it_scratch_alone(tmp_path: Path) -> None:
     socket, own_file, system_file, scratch = asked(hosted(tmp_path, "Reaching"), "what")
     assert {socket, own_file, system_file} == {"refused"}
     assert scratch == "done"
 
 
-@pytest.mark.usefixtures("boundary")
-def test_the_network_is_there_for_a_memory_that_declares_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_network_is_there_for_a_memory_that_declares_it(
+    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not holds(kind):
+        pytest.skip(f"{kind} does not hold here")
+    monkeypatch.setattr(registry, "available_kind", lambda: kind)
     socket, own_file, system_file, _ = asked(hosted(tmp_path, "Reaching", network="true"), "what")
     assert (socket, own_file, system_file) == ("done", "refused", "refused")
 
 
-@pytest.mark.usefixtures("boundary")
-def test_a_link_in_its_folder_shows_nothing_that_lies_elsewhere_and_one_sentence_names_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_link_in_its_folder_shows_nothing_that_lies_elsewhere_and_one_sentence_names_it(
+    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not holds(kind):
+        pytest.skip(f"{kind} does not hold here")
+    monkeypatch.setattr(registry, "available_kind", lambda: kind)
     own = tmp_path / "own"
     for folder in (own / ".git", own / "sub", own / "venv"):
         folder.mkdir(parents=True)
@@ -271,9 +275,14 @@ HINTS = {
 }
 
 
-@pytest.mark.usefixtures("boundary")
-def test_what_the_sandbox_refuses_is_told_as_that_with_what_to_do(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_sandbox_refuses_is_told_as_that_with_what_to_do(
+    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Case memory-writes-beside-itself: 'sqlite3.OperationalError: unable to open database file', and no more."""
+    if not holds(kind):
+        pytest.skip(f"{kind} does not hold here")
+    monkeypatch.setattr(registry, "available_kind", lambda: kind)
     (tmp_path / "own").mkdir()
     path = tmp_path / "own" / "refused.py"
     path.write_text(REFUSED, encoding="utf-8")

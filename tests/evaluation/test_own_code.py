@@ -1,10 +1,10 @@
 """A memory in a file of its own: what it imports from its folder is part of it."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
 from pipelines.memories.code_identity import code_files, source_digest
-from tests.support.memory_files import write_memory
 
 MINE = """
 import helpers.index
@@ -28,11 +28,19 @@ FILES = {
 }
 
 
+def written(folder: Path, files: Mapping[str, str]) -> str:
+    """The kind of the memory in these files."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return f"{folder / 'mine.py'}:Mine"
+
+
 def test_an_edited_helper_is_another_run_wherever_it_lies_and_whenever_it_is_imported(tmp_path: Path) -> None:
-    kind = write_memory(tmp_path, FILES)
+    kind = written(tmp_path, FILES)
     digests = [source_digest(code_files(kind))]
     for name, text in FILES.items():
-        write_memory(tmp_path, {name: f"{text}\nchanged = True"})
+        written(tmp_path, {name: f"{text}\nchanged = True"})
         digests.append(source_digest(code_files(kind)))
 
     assert [one != before for before, one in pairwise(digests)] == [True] * (len(FILES) - 1) + [False]
@@ -44,8 +52,8 @@ def test_a_file_that_code_or_a_setting_names_is_part_of_the_memory_unless_it_is_
     (tmp_path / "key.txt").write_text("key")
     own = tmp_path / "own"
     code = "NAMES = ['keys.json', 'data', 'more.txt', '.env', '../key.txt', 'key.txt', 'other.py']"
-    kind = write_memory(own, {"mine.py": code, "other.py": "import later", "later.py": "", "keys.json": "{}", ".env": "key"})
-    write_memory(own, {"data/more.txt": "", "data/unnamed.txt": "", "unnamed.json": "", "set.txt": ""})
+    kind = written(own, {"mine.py": code, "other.py": "import later", "later.py": "", "keys.json": "{}", ".env": "key"})
+    written(own, {"data/more.txt": "", "data/unnamed.txt": "", "unnamed.json": "", "set.txt": ""})
     (own / "key.txt").symlink_to(tmp_path / "key.txt")
     named = {"mine.py", "other.py", "later.py", "keys.json", "data/more.txt"}
     assert set(code_files(kind)) == named
@@ -53,4 +61,4 @@ def test_a_file_that_code_or_a_setting_names_is_part_of_the_memory_unless_it_is_
 
 
 def test_a_broken_file_that_is_imported_later_stops_nothing_before(tmp_path: Path) -> None:
-    assert source_digest(code_files(write_memory(tmp_path, {**FILES, "later.py": "found = ("})))
+    assert source_digest(code_files(written(tmp_path, {**FILES, "later.py": "found = ("})))

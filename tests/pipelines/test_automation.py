@@ -2,9 +2,11 @@
 
 import json
 import logging
+import threading
 from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,6 @@ import pytest
 from dataset_card.release_store.asset import when_report_passes
 from pipelines.automation import ALERT_VARIABLE, alert_on_failure
 from pipelines.benchmarks import BENCHMARKS
-from tests.support.local_server import QuietHandler, serve_requests
 
 VARIANTS = dg.StaticPartitionsDefinition(["demo", "base"])
 SECRET = "T0123-secret-of-the-hook"
@@ -162,14 +163,26 @@ class Hook:
 def hook(status: int = 200) -> Generator[Hook, None, None]:
     webhook = Hook(status=status)
 
-    class Handler(QuietHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             webhook.posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.answer(webhook.status)
+            self.send_response(webhook.status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
 
-    with serve_requests(Handler) as server:
-        webhook.url = f"{server.url}/services/{SECRET}"
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    webhook.url = f"http://127.0.0.1:{server.server_address[1]}/services/{SECRET}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
         yield webhook
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def alerted(run: dict[str, Any]) -> Any:

@@ -1,13 +1,14 @@
 """A real model's words go through every stage, gate and check as far as they got, without the model.
 
-Pinned are rows, refusals, what each prompt and gate yielded and, where a user was finished, the release. A reply belongs to
-what was asked: it is replayed with the prompts of its time.
+Pinned are rows, refusals, what each prompt and gate yielded and, where a user was finished, the release and the scores of two
+memories on it. A reply belongs to what was asked: it is replayed with the prompts of its time.
 """
 
 import json
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -21,6 +22,15 @@ NOBODY = {"AMEMGYM_BASE_URL": "http://127.0.0.1:9/v1", "AMEMGYM_API_KEY": "any"}
 ROOT = Path(__file__).parents[2]
 RECORDED = [recording for recording in recordings() if recording.exists]
 ABSENT = [recording for recording in recordings() if not recording.exists]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A recording that was replayed in this data folder, and how that ended."""
+
+    recording: Recording
+    place: Path
+    done: "subprocess.CompletedProcess[str]"
 
 
 def replay(recording: Recording, place: Path) -> "subprocess.CompletedProcess[str]":
@@ -46,18 +56,33 @@ def examples(recording: Recording) -> set[tuple[str, ...]]:
 # Made for what there is: a recording is put into its folder whenever a model has been asked.
 if RECORDED:
 
-    @pytest.mark.parametrize("recording", RECORDED)
-    def test_the_recorded_words_come_to_the_same_rows_and_refusals_with_no_model_to_ask(
-        recording: Recording, tmp_path: Path
-    ) -> None:
-        done = replay(recording, tmp_path)
-        assert done.returncode == 0, done.stderr
-        told = json.loads(done.stdout[done.stdout.rindex("\n{\n") :])
+    @pytest.fixture(scope="module", params=RECORDED)
+    def replayed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Replay:
+        place = tmp_path_factory.mktemp("recorded")
+        return Replay(request.param, place, replay(request.param, place))
+
+    def test_the_recorded_words_come_to_the_same_rows_refusals_and_scores_with_no_model_to_ask(replayed: Replay) -> None:
+        recording = replayed.recording
+        assert replayed.done.returncode == 0, replayed.done.stderr
+        told = json.loads(replayed.done.stdout[replayed.done.stdout.rindex("\n{\n") :])
         known = json.loads(recording.outcome.read_text(encoding="utf-8"))
         assert told == known, f"{recording.reworded()} differ from their recording"
-        kept = [row for path in tmp_path.rglob("part-*.parquet") for row in rows_in(path)]
+        kept = [row for path in replayed.place.rglob("part-*.parquet") for row in rows_in(path)]
         assert kept
         assert not examples(recording) & runs(kept)
+
+    def test_two_users_score_two_memories_that_verify_passes_and_get_no_intervals(replayed: Replay) -> None:
+        pages = sorted((replayed.place / "runs").glob("data.json-*"))
+        assert len(pages) == 2
+        for page in pages:
+            verdict = json.loads((page / "verification.json").read_text(encoding="utf-8"))
+            assert (verdict["problems"], verdict["unverified"]) == ([], [])
+            results = json.loads((page / "results.json").read_text(encoding="utf-8"))
+            for condition in ("memory", "none", "facts", "everything"):
+                assert results["isolated"][condition]["value"] is not None
+                assert results["isolated"][condition]["low"] is None
+            report = (page / "report.md").read_text(encoding="utf-8")
+            assert "There are no intervals: fewer than 6 users do not show how much users differ." in report
 
     @pytest.mark.parametrize("recording", RECORDED)
     def test_the_prompts_of_the_recording_are_those_of_today(recording: Recording) -> None:

@@ -28,10 +28,11 @@ def test_an_impossible_count_is_refused_for_a_variant_made_since(
         check_run(run)
 
 
-@pytest.mark.usefixtures("no_endpoint")
 def test_a_variant_made_since_is_launched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "later.yaml").write_text("num_users: 3\n")
     monkeypatch.setattr("assets.recipe.loading.RECIPES", tmp_path)
+    for name in ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
     config = {"ops": {"recipe": {"config": {"num_users": 2}}}}
     check_run(dg.DagsterRun(job_name="generate_and_release", tags={"dagster/partition": "later"}, run_config=config))

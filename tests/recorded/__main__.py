@@ -1,8 +1,9 @@
-"""`AMEMGYM_BASE_URL=... AMEMGYM_API_KEY=any make record [FOLDER=...]`: record a real model anew.
+"""`AMEMGYM_BASE_URL=... AMEMGYM_API_KEY=any make record [FOLDER=...]`: record a real model.
 
-Asks the endpoint whatever it has not answered yet in that data folder (a new one without FOLDER), and puts the replies
-that a replay needs into the folder of the variant beside this file, with the prompts. The models' names stand in
-recipes/strong.yaml. `--replay` takes all from those replies, asks nobody, and prints what they come to.
+Asks the endpoint whatever it has not answered yet, in the recording or in that data folder (a new one without FOLDER), and puts
+the replies that a replay needs into the folder of the variant beside this file, with the prompts. To ask for everything anew,
+remove that folder first. The models' names stand in recipes/strong.yaml and, of the evaluation, in recording.py. `--replay`
+takes all from those replies, asks nobody, and prints what they come to.
 """
 
 import argparse
@@ -20,6 +21,8 @@ def main(recording: Recording, place: Path, *, replay: bool) -> None:
     """Run the commands in this process, which imports everything once."""
     if replay and not recording.exists:
         sys.exit(f"Nothing is recorded in {recording.folder}: `make record` fills it, with a model to ask.")
+    if not replay and not os.environ.get("AMEMGYM_BASE_URL"):
+        sys.exit("Set AMEMGYM_BASE_URL and AMEMGYM_API_KEY: the embedded model is not recorded.")
     os.environ |= {"AMEMGYM_HOME": str(place), "AMEMGYM_RECIPES": str(RECIPES)}
     from pipelines.cli.main import app
     from pipelines.errors import Problem
@@ -35,7 +38,7 @@ def main(recording: Recording, place: Path, *, replay: bool) -> None:
             if status:
                 sys.exit(f"amemgym {' '.join(words)} did not end well; mend the cause and give {place} to go on.")
         if not replay:
-            recording.keep_prompts(place)
+            recording.keep_asked(place)
         told = json.dumps(recording.outcome_of(place), indent=2)
     if replay:
         print(told)

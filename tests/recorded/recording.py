@@ -1,10 +1,11 @@
 """Recordings of real models: the prompts as they were asked, the replies to them, and what these came to.
 
-Each is of the recipe of its name in `recipes`. `make record` makes them anew; `tests/pipelines/test_recorded.py` replays
-those that there are with no model at all, with the recorded prompts in place of the shipped ones: a reply belongs to what was
-asked.
+Each is of the recipe of its name in `recipes`, and of two memories that are scored on its release. `make record` asks for what
+they lack; `tests/pipelines/test_recorded.py` replays those that there are with no model at all, with the recorded prompts in
+place of the shipped ones: a reply belongs to what was asked.
 """
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -12,11 +13,24 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pipelines.resources.cache.reply_cache import key_at
 from prompts.catalogue import load_shipped_prompt, prompt_names, prompt_path
 from prompts.template import Prompt, parse_prompt
 
 HERE = Path(__file__).parent
 RECIPES = HERE / "recipes"
+# The ledger has them by other names.
+OF_REASONER = ("evaluation/choose_answer", "evaluation/remember", "evaluation/tell_states")
+MEMORIES = ("bm25?topk=5", "summary?freq=8")  # the second lives through the dialogues of the first
+# One round a session, so that no user is simulated; whoever answers has written nothing of what it reads.
+EVALUATION = {
+    "questions": "12",
+    "baselines": "false",
+    "model": "judge-large",
+    "memory_model": "writer-large",
+    "num_rounds_initial": "1",
+    "num_rounds_update": "1",
+}
 
 
 @dataclass(frozen=True)
@@ -53,11 +67,19 @@ class Recording:
         """The recorded prompts whose words are others by now: what a model makes of the new ones nobody has recorded."""
         return [prompt.name for prompt in self.prompts() if prompt.fingerprint != load_shipped_prompt(prompt.name).fingerprint]
 
-    def keep_prompts(self, place: Path) -> None:
-        """Put the prompts of all calls in this data folder beside the replies, in place of those that are there."""
+    def keep_asked(self, place: Path) -> None:
+        """Keep the replies that this data folder asked for, and the prompts of all its calls in place of earlier ones."""
         with sqlite3.connect(place / "ledger.sqlite") as ledger:
+            requests = {str(key) for (key,) in ledger.execute("SELECT DISTINCT request FROM calls")}
             asked = {str(name) for (name,) in ledger.execute("SELECT DISTINCT prompt FROM calls")}
-        names = asked.intersection(prompt_names())  # embeddings have no template
+        # What was imported and not asked for belongs to other words.
+        kept_lines = list[str]()
+        for line in self.replies.read_text(encoding="utf-8").splitlines(keepends=True):
+            reply = json.loads(line)
+            if reply["key"] in {key_at(reply["place"], key) for key in requests}:
+                kept_lines.append(line)
+        self.replies.write_text("".join(kept_lines), encoding="utf-8")
+        names = asked.intersection(prompt_names()).union(OF_REASONER)  # embeddings have no template
         shutil.rmtree(self.folder / "prompts", ignore_errors=True)
         for name in names:
             kept = self.folder / "prompts" / f"{name}.md"
@@ -65,17 +87,33 @@ class Recording:
             shutil.copyfile(prompt_path(name), kept)
 
     def commands(self, place: Path, *, replay: bool) -> Iterator[list[str]]:
-        """What is asked of `amemgym`, in order: to make the variant and, where it finished, look at it."""
+        """What is asked of `amemgym`, in order: to make the variant and, where it finished, look at it and score memories."""
         offline = ["--offline"] if replay else []
-        if replay:
+        if self.exists:
             yield ["cache", "import", str(self.replies)]
         yield ["generate", self.variant, *offline]
         release = self._release(place)
         if release:
             yield ["verify", str(release)]
+            yield from self._evaluations(place, release / self.variant / "data.json", replay=replay)
         if not replay:
             self.folder.mkdir(exist_ok=True)
             yield ["cache", "export", str(self.replies)]
+
+    def _evaluations(self, place: Path, data: Path, *, replay: bool) -> Iterator[list[str]]:
+        """Score each memory, and check each run."""
+        options = {**EVALUATION, "offline": str(replay).lower()}
+        for memory in MEMORIES:
+            chosen = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
+            yield ["evaluate", str(data), "--memory", memory, *chosen]
+            run = self._run_of(place, memory)
+            yield ["verify", str(run), "--data", str(data)]
+            options["replay"] = run.name
+
+    def _run_of(self, place: Path, memory: str) -> Path:
+        """The memory's newest run."""
+        kind = memory.partition("?")[0]
+        return max((place / "runs").glob(f"data.json-{kind}-*/results.json"), key=lambda path: path.stat().st_mtime).parent
 
     def outcome_of(self, place: Path) -> dict[str, Any]:
         """What the replies came to: who was replaced, the rows of each stage by digest, what prompts and gates yielded."""
@@ -104,7 +142,19 @@ class Recording:
         if release is None:
             return made
         manifest = read_manifest(release)
-        return {**made, "version": release.name, "data_digest": manifest.data_digest, "counts": dict(manifest.counts)}
+        made |= {"version": release.name, "data_digest": manifest.data_digest, "counts": dict(manifest.counts)}
+        return {**made, "evaluations": {memory: self._scores_of(place, memory) for memory in MEMORIES}}
+
+    def _scores_of(self, place: Path, memory: str) -> dict[str, Any]:
+        """What a memory came to, and the rows of its run by digest: its id holds the place that answered."""
+        from dataset_card.release.digests import canonical_digest
+        from pipelines.evaluation.folder import read_run
+
+        run = read_run(self._run_of(place, memory).name, runs=place / "runs")
+        scores = run.results.model_dump(mode="json", include={"users", "metrics", "isolated", "control", "counts", "errors"})
+        rows = [row.model_dump(mode="json") for row in (*run.answers, *run.turns)]
+        calls = {purpose: usage.calls for purpose, usage in run.results.spending.items()}
+        return {**scores, "calls": calls, "rows": canonical_digest(rows)[:16]}
 
     def _release(self, place: Path) -> Path | None:
         """The release; none where the model finished no user."""

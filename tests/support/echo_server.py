@@ -1,13 +1,12 @@
 """A real HTTP server on loopback whose errors say everything that it was sent, in a form of its own."""
 
 import json
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-
-from tests.support.local_server import QuietHandler, serve_requests
 
 Answer = tuple[int, object]
 
@@ -37,18 +36,33 @@ def echo_server(**given: Any) -> Generator[EchoServer]:
     """One that answers 400 to what `answer` knows nothing of."""
     server = EchoServer(**given)
 
-    class Handler(QuietHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"] or 0))
             server.paths.append(self.path)
             server.headers.append({name.lower(): value for name, value in self.headers.items()})
             echo = {"error": {"message": f"cannot read {server.escape(what_was_sent(self))}"}}
             status, body = server.answer(self.path) or (400, echo)
+            content = json.dumps(body).encode()
             elsewhere = server.redirect(self.path)
-            self.answer(307 if elsewhere else status, json.dumps(body).encode(), location=elsewhere)
+            self.send_response(307 if elsewhere else status)
+            if elsewhere:
+                self.send_header("location", elsewhere)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
 
         do_GET = do_POST
 
-    with serve_requests(Handler) as http:
-        server.url = http.url
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    server.url = f"http://127.0.0.1:{http.server_address[1]}"
+    try:
         yield server
+    finally:
+        http.shutdown()
+        http.server_close()

@@ -6,13 +6,13 @@ It fails by 502, 429, and lines that drop before and after the work is done.
 import hashlib
 import json
 import re
+import threading
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
-
-from tests.support.local_server import QuietHandler, serve_requests
 
 Habit = Literal["fork", "id", "none", "settle", "forget"]
 FAILURES = ("502", "429", "drops before", "drops after")
@@ -97,7 +97,7 @@ def memory_service(**given: Any) -> Generator[MemoryService]:
     """A running service."""
     memory = MemoryService(**given)
 
-    class Handler(QuietHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["content-length"]))
             failure = memory.failure_of(content)
@@ -107,9 +107,24 @@ def memory_service(**given: Any) -> Generator[MemoryService]:
             if failure.startswith("drops"):
                 self.connection.close()
                 return
-            text = json.dumps(answer if not failure else {"error": failure})
-            self.answer(int(failure or status), text.encode())
+            text = json.dumps(answer if not failure else {"error": failure}).encode()
+            self.send_response(int(failure or status))
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
 
-    with serve_requests(Handler) as http:
-        memory.address = f"{http.url}/m"
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # so that no line drops but by the seed
+
+    http = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    memory.address = f"http://127.0.0.1:{http.server_address[1]}/m"
+    try:
         yield memory
+    finally:
+        http.shutdown()
+        http.server_close()

@@ -7,7 +7,7 @@ from assets.llm.usage import NANO, Usage
 from assets.records.public_names import shared_model
 from assets.text.words import count_tokens
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.records import RunManifest
+from pipelines.evaluation.records import AnswerRow, RunManifest
 from pipelines.evaluation.spending import ROLE_OF_PURPOSE, ItemUsage, PurposeUsage, priced_fields
 from pipelines.resources.ledger.prices import Prices, read_prices
 from prompts.catalogue import load_prompt, prompt_names
@@ -78,7 +78,7 @@ def unlikely_usage(run: FinishedRun) -> Iterator[str]:
     changed = changed_prompts(run.manifest)
     if changed:
         yield f"what was asked, because these prompts have changed since: {', '.join(changed)}"
-    read = [row for row in run.answers if row.tries == 1 and not row.reason]
+    read = _rows_of_calls(run)
     asked = sum(count_tokens(row.asked) + sum(map(count_tokens, row.memories)) for row in read)
     for what, texts, told in (
         ("input", asked, sum(row.input_tokens for row in read)),
@@ -87,6 +87,15 @@ def unlikely_usage(run: FinishedRun) -> Iterator[str]:
         if told < LEAST_SHARE * texts:
             yield f"the {what} tokens of its answers: {told:,} are told, and their texts alone have about {texts:,}"
     yield from _unlikely_prices(run)
+
+
+def _rows_of_calls(run: FinishedRun) -> list[AnswerRow]:
+    """Return a row for each call that was read at once; one call may ask for all states of a period."""
+    found = dict[tuple[object, ...], AnswerRow]()
+    for row in run.answers:
+        if row.calls and row.tries == 1 and not row.reason:
+            found.setdefault((row.user_id, row.period, row.kind, row.budget, row.asked, row.memories), row)
+    return list(found.values())
 
 
 def changed_prompts(manifest: RunManifest) -> list[str]:

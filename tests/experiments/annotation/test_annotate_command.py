@@ -25,8 +25,10 @@ def release_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home(tmp_path: Path, release_root: Path, no_endpoint: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, release_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder of its own with a release, and no endpoint."""
+    for name in ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
     shutil.copytree(release_root, tmp_path, dirs_exist_ok=True)
     return tmp_path

@@ -3,8 +3,9 @@
 import secrets
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Barrier, Lock
+from threading import Barrier, Lock, Thread
 
 import pytest
 
@@ -24,7 +25,6 @@ from tests.pipelines.storage.file_store_contract import (
     ObjectStoreContract,
     ReleaseStoreContract,
 )
-from tests.support.local_server import QuietHandler, serve_requests
 from tests.support.releases import content
 
 VARIANT = content().recipe.variant
@@ -182,7 +182,7 @@ def test_two_that_download_a_release_at_once_have_one_whole_copy(remote: Home, u
     assert open_amemgym(str(one), release_store=open_release_store(remote)).dataset.digest == digest
 
 
-class RefusingStore(QuietHandler):
+class RefusingStore(BaseHTTPRequestHandler):
     """An S3 server that answers HEAD and denies GET."""
 
     def do_HEAD(self) -> None:
@@ -191,16 +191,23 @@ class RefusingStore(QuietHandler):
         self.end_headers()
 
     def do_GET(self) -> None:
-        self.answer(403)
+        self.send_response(403)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 def test_a_store_that_fails_while_a_snapshot_is_read_is_not_reported_as_damage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ref = ParquetSnapshots(tmp_path / "own").writer("questions", unit="demo").finish([])
-    with serve_requests(RefusingStore) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), RefusingStore) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "any")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "any")
-        url = f"s3://lab/synth?region=any&scheme=http&endpoint_override=127.0.0.1:{server.server_port}"
+        url = f"s3://lab/synth?region=any&scheme=http&endpoint_override=127.0.0.1:{server.server_address[1]}"
         with pytest.raises(StoreError, match=r"s3://lab/synth/snapshots does not accept the key"):
             ParquetSnapshots(ObjectStore(url, "snapshots", cache=tmp_path / "cache")).failures(ref)
+        server.shutdown()
