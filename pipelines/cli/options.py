@@ -1,10 +1,12 @@
 """Helpers for commands: groups, options that several commands share, and options made from a dataclass's fields."""
 
 import inspect
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import Field, field, fields
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, Optional, get_args, get_type_hints
 
 import typer
@@ -68,6 +70,14 @@ def file_errors(words: str) -> Generator[None]:
     except OSError as error:
         # The errors of our own stores are sentences already.
         raise Problem(f"{words}: {error.strerror}." if error.strerror else str(error)) from error
+
+
+def check_writable(path: Path) -> None:
+    """Raise Problem for a file that an option names and that could not be written in the end, before anything is paid."""
+    if not path.parent.is_dir():
+        raise Problem(f"{path} cannot be written: there is no folder {path.parent}.")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise Problem(f"{path} cannot be written: it is a folder, or not yours to write.")
 
 
 def json_option(*keys: str) -> Any:

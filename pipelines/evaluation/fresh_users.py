@@ -20,6 +20,7 @@ from filelock import AsyncFileLock
 from assets.llm.usage import Usage
 from assets.recipe.loading import build_recipe
 from assets.recipe.recipe import Budget, Recipe
+from assets.records.estimate import FEWEST_USERS
 from assets.reporting.plurals import counted
 from assets.whole_files import whole_file
 from dataset_card.errors import HubError
@@ -196,9 +197,11 @@ class FreshUsers:
                 await ours.add_rows_of(theirs)
 
     def plan(self, count: int, *, terms: Terms) -> str:
-        """Return a sentence on what it takes to make them; it asks no model."""
+        """Return what it takes to make them, and whether they can show anything; it asks no model."""
+        few = f" Fewer than {FEWEST_USERS} {self.noun}s on a side will not show whether the memory knows the release."
+        shown = few if min(count, len(self.known)) < FEWEST_USERS else ""
         if self.ready(count):
-            return f"The {counted(count, f'fresh {self.noun}')} of {self.name} are here."
+            return f"The {counted(count, f'fresh {self.noun}')} of {self.name} are here.{shown}"
         fields = self.recipe_of(count, salt="", budget=Budget())
         recipe = build_recipe({**fields, "variant": self.variant})
         whole = forecast_variant(benchmark_of(recipe), recipe, None, terms).whole
@@ -207,6 +210,7 @@ class FreshUsers:
         return (
             f"To make {counted(count, f'fresh {self.noun}')} of {self.name} takes about {whole.calls.mid:,.0f} model calls, "
             f"{tokens.input_tokens:,} input and {tokens.output_tokens:,} output tokens, {price}, less what was made before."
+            f"{shown}"
         )
 
 

@@ -52,7 +52,7 @@ class EvaluationOptions(RunSettings):
         default=0,
         ge=0,
         description="Score so many users too that nobody has seen, made by the release's recipe and models with a secret salt; "
-        "from 6 on a memory that knows the release is off the board.",
+        "with 6 or more here and in the release a memory that knows the release is off the board.",
     )
     swapped: int = Field(
         default=0, ge=0, description="Score counterfactual twins of so many users too: one told value is another than released."

@@ -22,6 +22,7 @@ from pipelines.evaluation.fresh_users import fresh_users_of
 from pipelines.evaluation.metrics.fresh import FreshScore, UserCount, compare_with_fresh, count_users
 from pipelines.home import Home
 from pipelines.opening.models import open_models
+from pipelines.planning.forecast import Terms
 from tests.support.commands import amemgym, amemgym_here, kill, own_surroundings
 from tests.support.coroutines import run
 
@@ -192,3 +193,10 @@ def test_other_prompts_and_models_than_those_that_wrote_the_release_are_refused(
 def test_what_is_no_release_of_users_has_no_fresh_ones(released: Path) -> None:
     with own_surroundings(released), pytest.raises(EvaluationError, match="--fresh makes users by a release's recipe"):
         fresh_users_of("nothing", home=Home(released))
+
+
+def test_before_anything_is_paid_it_is_told_that_fewer_than_six_show_nothing(released: Path) -> None:
+    with own_surroundings(released), open_models(Home(released)) as models:
+        users, terms = fresh_users_of("demo", home=Home(released)), Terms(models.prices, 1, 1)
+        assert "Fewer than 6 users on a side will not show" in users.plan(5, terms=terms)
+        assert "will not show" not in users.plan(6, terms=terms)

@@ -15,10 +15,12 @@ from pipelines.memories.code_identity import code_files
 from pipelines.memories.contract import MemoryEvent
 from pipelines.memories.failures import MemoryFailed
 from pipelines.memories.hosting import MemoryHost
+from pipelines.memories.others.process import ForeignCode
 from pipelines.memories.registry import find_memory, host_memory
 from tests.evaluation.scripted_evaluation import HonestModel
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run
+from tests.support.guide import ROOT
 
 pytestmark = pytest.mark.slow  # each memory has a process
 
@@ -350,3 +352,11 @@ def test_memories_that_share_a_home_or_a_module_are_told_how_each_gets_its_own(t
     [*_, verdict] = run(check_memory(find_memory(f"{path}:Listed"), tools(HonestModel())))
     assert verdict.sentence.endswith("or set apart=true, which gives each a process and a home folder of its own.")
     assert run(recalled_by_another("Locked?apart=true")) == []
+
+
+def test_where_a_memory_lies_beside_this_program_the_program_s_files_are_not_the_memory_s() -> None:
+    code = ForeignCode("Mine", "mine.py", {}, file=str(ROOT / "mine.py"))
+    assert code.name_in_folder(str(ROOT / "notes" / "mine.txt")) == "notes/mine.txt"
+    assert code.name_in_folder(str(ROOT / "__pycache__" / "helper.cpython-311.pyc")) == "helper.py"
+    assert code.name_in_folder(str(ROOT / "pipelines" / "memories" / "events.py")) == ""
+    assert code.name_in_folder(str(ROOT.parent / "notes.txt")) == ""

@@ -162,7 +162,8 @@ def test_the_command_prints_power_and_table_writes_both_files_and_fails(folder: 
     [
         ({"settings": {"seed": "7"}}, "The baseline was made with another"),
         ({"runs": {"a": {"gus": "1100"}}}, "The baseline is of 1 user and this run of others"),
-        ({"format": 1}, "is no baseline of this program"),
+        ({"format": 1}, "is no baseline of this program (format: "),
+        ({"runs": {"a": {"gus": "1200"}}}, "is no baseline of this program (runs.a.gus: "),
     ],
 )
 def test_a_baseline_of_something_else_is_refused_before_the_first_call(
@@ -181,6 +182,7 @@ def test_a_baseline_of_something_else_is_refused_before_the_first_call(
         (("--write", "few.json", "--users", 5), "too few to show a loss; a gate needs 6 or more"),
         ((), "Give --write baseline.json once"),
         (("--against", "nowhere.json"), "nowhere.json cannot be read"),
+        (("--write", "nowhere/b.json"), "nowhere/b.json cannot be written: there is no folder nowhere."),
     ],
 )
 def test_what_cannot_be_a_gate_is_refused(folder: Path, options: tuple[object, ...], sentence: str) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from assets.llm.async_calls import run_to_end
 from assets.reporting.plurals import counted
-from pipelines.cli.options import QuietOption, command_group, file_errors, json_option
+from pipelines.cli.options import QuietOption, check_writable, command_group, file_errors, json_option
 from pipelines.cli.scoring.evaluate import SCORING, evaluation_errors, print_run
 from pipelines.cli.scoring.run_options import evaluation_options
 from pipelines.cli.terminal import (
@@ -122,6 +122,8 @@ def gate_memory(
     if against is None and write is None:
         raise Problem("Give --write baseline.json once, keep that file, and then --against baseline.json.")
     baseline = read_baseline(against) if against else None
+    for path in filter(None, (write, junit, markdown)):
+        check_writable(path)
     console = stderr_console()
     notice = partial(print_plain, console)
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 from xml.etree import ElementTree
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from assets.records.base import Record
 from assets.records.estimate import FEWEST_USERS, Estimate
@@ -28,6 +28,7 @@ DIFFERENCE = metric_difference(share("after", "asked"), share("before", "asked")
 CONDITIONS: tuple[AskKind, ...] = ("no_memory", "facts")
 RUNS = 2  # of the unchanged memory, between which answers flip
 Answers = Mapping[str, str]
+RightOrNot = Annotated[str, StringConstraints(pattern="^[01]+$")]
 Verdict = Literal["worse", "not shown", "no worse"]
 
 
@@ -43,7 +44,7 @@ class Baseline(Record):
     source: str
     noun: str
     settings: dict[str, str]
-    runs: dict[str, dict[str, str]] = Field(min_length=1, max_length=RUNS)
+    runs: dict[str, dict[str, RightOrNot]] = Field(min_length=1, max_length=RUNS)
 
     @model_validator(mode="after")
     def _of_the_same_questions(self) -> Self:
@@ -174,7 +175,11 @@ def read_baseline(path: Path) -> Baseline:
     except OSError as error:
         raise EvaluationError(f"{path} cannot be read ({error.strerror}); --write makes a baseline.") from error
     except (JsonError, ValidationError) as error:
-        raise EvaluationError(f"{path} is no baseline of this program; make it again with --write.") from error
+        said = str(error)
+        if isinstance(error, ValidationError):
+            first = error.errors(include_input=False)[0]
+            said = f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg'].removeprefix('Value error, ')}"
+        raise EvaluationError(f"{path} is no baseline of this program ({said}); make it again with --write.") from error
 
 
 def first_run_in(path: Path) -> Baseline | None:

@@ -36,6 +36,7 @@ from pipelines.memories.failures import MemoryFailed, place_in, with_hint
 from pipelines.memories.tools import MemoryTools
 
 PROGRAM = Path(__file__).with_name("worker.py")
+NOT_OF_MEMORIES = (*(private_imports.ROOT / name for name in private_imports.FOLDERS), Path(sys.prefix))
 MOST_BYTES = 64 * MB  # of one line
 MOST_PRINTED = 64_000  # bytes of a line that is printed, longer ones in pieces
 REQUEST = TypeAdapter(ModelRequest)
@@ -67,6 +68,19 @@ class ForeignCode:
     def folder(self) -> Path:
         """The folder of the file."""
         return Path(self.file).parent
+
+    def name_in_folder(self, opened: str) -> str:
+        """Return the name in the folder of a file that was opened, or of the module whose compiled code it is.
+
+        "" for one outside of it, and for one of this program or of the environment, which may lie in it too.
+        """
+        path = Path(opened)
+        if path.suffix == ".pyc":
+            with contextlib.suppress(ValueError):  # of one that Python did not name
+                path = Path(source_from_cache(opened))
+        if not path.is_relative_to(self.folder) or any(map(path.is_relative_to, NOT_OF_MEMORIES)):
+            return ""
+        return path.relative_to(self.folder).as_posix()
 
 
 @dataclass
@@ -226,9 +240,9 @@ class MemoryProcess:
         pending = self._calls.get(message["done"])
         if pending is None or pending.result.done():
             return
-        for path in map(_source_of, NAMES.validate_python(message.get("opened", []))):
-            if path.is_relative_to(self._code.folder):
-                pending.context.run(self._opened, path.relative_to(self._code.folder).as_posix())
+        for name in map(self._code.name_in_folder, NAMES.validate_python(message.get("opened", []))):
+            if name:
+                pending.context.run(self._opened, name)
         if "error" in message:
             pending.result.set_exception(self._error(message["error"], method=pending.method))
         elif "object" in message:
@@ -333,14 +347,6 @@ def _show_prints(process: "subprocess.Popen[bytes]") -> None:
     with contextlib.suppress(ValueError), process.stderr as prints:  # of a standard error that is closed
         for line in iter(partial(prints.readline, MOST_PRINTED), b""):
             print(without_controls(line.decode(errors="replace")), end="", file=sys.stderr, flush=True)
-
-
-def _source_of(opened: str) -> Path:
-    """Return the file that was opened; of a module's compiled code, which lies beside it, the module's own."""
-    if opened.endswith(".pyc"):
-        with contextlib.suppress(ValueError):  # of one that Python did not name
-            return Path(source_from_cache(opened))
-    return Path(opened)
 
 
 def _plain(value: object) -> object:
