@@ -19,6 +19,7 @@ from pipelines.cli.terminal import print_json, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home
 from pipelines.planning.forecast import Forecast, StageForecast, Terms, forecast_variant
+from pipelines.resources.ledger.budget import warn_of_small_budget
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
 from pipelines.resources.ledger.prices import Prices, read_prices
 from pipelines.resources.ledger.queries import LedgerSums, dollars, sum_calls
@@ -110,11 +111,10 @@ def _sentences(recipe: Recipe, forecast: Forecast) -> Iterator[str]:
         yield "Calls in batch jobs are counted at half price. A job may take up to a day; the seconds are those of live calls."
     if whole.cost_usd is None:
         yield "Give the model's price in pipelines/resources/ledger/prices.yaml, or in the file that AMEMGYM_PRICES names."
-    budget = recipe.budget
     high = whole.input_tokens.high + whole.output_tokens.high
-    dear = budget.max_cost_usd is not None and whole.cost_usd is not None and whole.cost_usd.high > budget.max_cost_usd
-    if dear or (budget.max_tokens is not None and high > budget.max_tokens):
-        yield "The upper end is above the recipe's budget: the run may pause before it is finished."
+    warning = warn_of_small_budget(recipe.budget, tokens=high, usd=whole.cost_usd.high if whole.cost_usd else None)
+    if warning:
+        yield f"At the upper end: {warning}"
 
 
 def _caching(whole: StageForecast) -> str:

@@ -11,6 +11,7 @@ from assets.text.words import count_tokens
 from pipelines.evaluation.records import OF_BASELINES, RunManifest
 from pipelines.evaluation.timeline.steps import Act, Ask, Converse, Forget, Timeline, Write
 from pipelines.memories.registry import forgetting_calls, writing_calls
+from pipelines.resources.ledger.budget import warn_of_small_budget
 from pipelines.resources.ledger.prices import Prices
 
 # Common lengths in tokens.
@@ -209,9 +210,7 @@ class EvaluationForecast:
 
     def warning(self, budget: Budget) -> str:
         """The sentence for a budget that will hardly do; "" for one that will."""
-        too_dear = budget.max_cost_usd is not None and self.usd is not None and self.usd > budget.max_cost_usd
-        too_long = budget.max_tokens is not None and self.tokens > budget.max_tokens
-        return "This is more than the budget: the run may pause before it is finished." if too_dear or too_long else ""
+        return warn_of_small_budget(budget, tokens=self.tokens, usd=self.usd)
 
 
 def forecast_run(timelines: Iterable[Timeline], manifest: RunManifest, *, prices: Prices) -> EvaluationForecast:

@@ -76,7 +76,8 @@ class EvaluationOptions(RunSettings):
         default=None, description="US dollars that each run may spend, over all its starts; at the limit it pauses."
     )
     max_tokens: int | None = Field(
-        default=None, description="Tokens that each run may spend, over all its starts; at the limit it pauses."
+        default=None,
+        description="Tokens of models with a price that each run may spend, over all its starts; at the limit it pauses.",
     )
 
     @property

@@ -266,3 +266,5 @@ def test_the_forecast_has_a_price_where_all_prices_are_known_and_warns_of_a_smal
     assert priced.usd is not None
     assert priced.warning(Budget(max_cost_usd=priced.usd / 2)) != ""
     assert priced.warning(Budget(max_tokens=2 * priced.tokens)) == ""
+    assert "may pause" in priced.warning(Budget(max_tokens=1))
+    assert "will go on to its end" in replace(priced, usd=0.0).warning(Budget(max_tokens=1))

@@ -66,6 +66,15 @@ def is_exhausted(budget: Budget, spent: Spent) -> bool:
     return too_expensive or (budget.max_tokens is not None and spent.tokens >= budget.max_tokens)
 
 
+def warn_of_small_budget(budget: Budget, *, tokens: float, usd: float | None) -> str:
+    """Return the sentence for a budget below so many tokens or US dollars; "" for one that will do. `usd`: None if unknown."""
+    too_dear = budget.max_cost_usd is not None and usd is not None and usd > budget.max_cost_usd
+    too_long = budget.max_tokens is not None and tokens > budget.max_tokens
+    if too_long and usd == 0:
+        return "This is more than the budget, which counts no call that costs nothing: the run will go on to its end."
+    return "This is more than the budget: the run may pause before it is finished." if too_dear or too_long else ""
+
+
 def budget_with_tags(budget: Budget, tags: Mapping[str, str]) -> Budget:
     """The budget as a Dagster run's tags change it, such as `budget.max_tokens`. Raises RecipeError for what is no limit.
 
