@@ -6,11 +6,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from assets.recipe.loading import RecipeError, build_recipe
 from assets.records.columnar import columns_of, from_row, rows_as_dicts
 from assets.records.flat_tables import FlatRow
 from dataset_card.card.header import nested_path, table_path
-from dataset_card.release.content import ReleaseFormat
-from dataset_card.release.manifest import ManifestError, read_manifest
+from dataset_card.release.content import ReleaseFormat, count_problems
+from dataset_card.release.manifest import RECIPE, ManifestError, read_manifest, read_recipe_fields
 from dataset_card.release.verify import examine_release, file_rows
 
 
@@ -55,8 +56,18 @@ class ComparedFile:
 
 
 def contradictions(folder: Path, *, form: ReleaseFormat) -> Iterator[str]:
-    """Yield a sentence for each file of a readable release that says something else than the items, with its first such row."""
+    """Yield a sentence for each file of a readable release that says something else than the items, with its first such row.
+
+    Raises ManifestError for a recipe that cannot be read.
+    """
     manifest = read_manifest(folder)
+    try:
+        recipe = build_recipe(read_recipe_fields(folder))
+    except RecipeError as error:
+        yield f"{RECIPE}: {error}"
+        return
+    for problem in count_problems(form, recipe, manifest.counts):
+        yield f"{RECIPE}: {problem}."
     nested = nested_path(manifest.variant)
     record = form.benchmark.final.record
     tables = {name: table for name, table in form.benchmark.tables.items() if issubclass(table.row, FlatRow)}

@@ -112,6 +112,14 @@ def test_a_release_of_a_benchmark_that_nobody_knows_is_told(release: Release, tm
     assert "recipe.yaml is that of 'nosuch'; this version knows amemgym, " in output
 
 
+def test_a_recipe_that_nothing_could_be_made_by_is_told_whatever_the_manifest_says(release: Release) -> None:
+    recipe = (release.folder / "recipe.yaml").read_text()
+    accept(release, "recipe.yaml", f"{recipe}num_users: 999999999999\n".encode())
+    [said] = contradictions(release.folder, form=AMEMGYM_RELEASE)
+    assert said.startswith("recipe.yaml: ")
+    assert "num_users" in said
+
+
 NESTED = "demo/test-00000-of-00001.parquet"
 CHOICES = "tables/demo/answer_choices.parquet"
 
