@@ -128,13 +128,34 @@ def of_diet(
         (of_diet(NOTHING, "wrong", "wrong", earlier=(NEW_DIET,)), "not_recalled"),
         (of_diet(NOTHING, "wrong", "wrong", probed=(NEW_DIET,)), "not_recalled"),
         (of_diet(NOTHING, "right", "right", probed=(NEW_DIET,)), "not_recalled"),
-        # Known from other words, or from words of the memory's own.
+        # Known from other words: of texts that the probe alone got, of those that the question got too, or of the memory's own.
+        (of_diet(NOTHING, "right", "wrong", probed=("assistant: Then no meat.",)), "not_recalled"),
+        (of_diet(("assistant: Then no meat.",), "right", "wrong", probed=("assistant: Then no meat.",)), "not_used"),
         (of_diet(NOTHING, "right", "wrong"), "not_used"),
         (of_diet(("She eats no meat.",), "right", "wrong", probed=(NEW_DIET,), rewritten=1), "not_used"),
     ],
 )
 def test_what_came_back_decides_the_failure(found: AnswerRow, expected: Failure) -> None:
     assert found.failure == expected
+
+
+def test_the_value_that_the_chosen_option_has_wrong_decides_the_failure() -> None:
+    """The diet was never known. An option with the right diet and other evenings lost the evenings, which came back."""
+    [question] = [question for question in EPISODE.questions if question.question_id == "q02"]
+    state = EPISODE.periods[2].state
+    place = question.required_info.index(DIET)
+    options = [option for option in question.answer_choices if option.choice_id != question.golden[2]]
+    [chosen] = [option.choice_id for option in options if option.state[place] == state[DIET]]
+    failures = list[str]()
+    for given in (chosen, ""):
+        asked = answer("q02", "wrong", kind="question", recalled=(EVENING,))
+        rows = [
+            asked.model_copy(update={"given": given, "expected": question.golden[2]}),
+            answer(EVENINGS, "right", question="q02"),
+            *(answer(DIET, "wrong", question="q02", period=period) for period in (1, 2)),
+        ]
+        failures.append(diagnose(EPISODE, rows)[0].failure)
+    assert failures == ["not_used", "not_written"]
 
 
 @pytest.mark.parametrize("recalled", [(NEW_DIET, OLD_DIET), (OLD_DIET, NEW_DIET)])

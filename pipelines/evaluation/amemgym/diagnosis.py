@@ -1,13 +1,13 @@
 """Where a wrong answer was lost: the paper's stage by the state probes (section 3.3, Figure 3), and one of four failures.
 
-A failure also looks for the words that told the needed values in what was recalled. Where a memory rewrites what it hears, they
-are not to be found, and the probes alone decide.
+A failure is of the values in which the chosen option differs from the right one, and also looks for the words that told them in
+what was recalled. Where a memory rewrites what it hears, they are not to be found, and the probes alone decide.
 """
 
 from collections.abc import Sequence
 from itertools import takewhile
 
-from assets.amemgym.records.episode import Episode
+from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from pipelines.evaluation.amemgym.interview import last_update_period, tellings
 from pipelines.evaluation.metrics.evidence import plain_text
 from pipelines.evaluation.records import FAILURES, AnswerRow, Failure, Stage
@@ -18,14 +18,21 @@ def diagnose(episode: Episode, answers: Sequence[AnswerRow], *, sees_recall: boo
 
     `sees_recall`: False for a whole agent, which does not show what it recalls.
     """
-    needed = {question.question_id: question.required_info for question in episode.questions}
+    questions = {question.question_id: question for question in episode.questions}
     user = UserAnswers(episode, answers, sees_recall=sees_recall)
     found = list[AnswerRow]()
     for answer in answers:
         if answer.kind == "question" and answer.status == "wrong":
-            answer = user.diagnose(answer, needed[answer.item])
+            answer = user.diagnose(answer, questions[answer.item])
         found.append(answer)
     return found
+
+
+def mistaken_values(question: EpisodeQuestion, answer: AnswerRow) -> Sequence[str]:
+    """Return the needed variables in which the chosen option differs from the right one; all where that does not show."""
+    states = {option.choice_id: option.state for option in question.answer_choices}
+    pairs = zip(question.required_info, states.get(answer.given, ()), states.get(answer.expected, ()), strict=False)
+    return [name for name, chosen, right in pairs if chosen != right] or question.required_info
 
 
 class UserAnswers:
@@ -38,11 +45,12 @@ class UserAnswers:
         self._probes = {(row.period, row.item, row.probe): row for row in answers if row.kind == "state"}
         self._recalled = dict[tuple[str, ...], str]()
 
-    def diagnose(self, answer: AnswerRow, names: Sequence[str]) -> AnswerRow:
-        """Return a wrong answer that needs these variables with stage and failure: of several losses the earliest."""
-        stage = self._stage(answer, names)
+    def diagnose(self, answer: AnswerRow, question: EpisodeQuestion) -> AnswerRow:
+        """Return a wrong answer to this question with stage and failure: of several losses the earliest."""
+        stage = self._stage(answer, question.required_info)
         if stage == "undiagnosed":
             return answer.model_copy(update={"stage": stage, "failure": stage})
+        names = mistaken_values(question, answer)
         lost: dict[str, Failure] = {name: self._failure(answer, name) for name in names}
         failure = min(lost.values(), key=FAILURES.index)
         misread = [name for name in names if lost[name] == "misread"]
@@ -76,13 +84,18 @@ class UserAnswers:
         if self._came_back(answer, name):
             return "not_used" if known else "misread"
         probe = self._probe(answer, name, answer.period)
-        # A probe recalls for itself, and may find words that the question did not. Other words may have told the value too.
-        if known and (answer.rewritten or not self._came_back(probe, name)):
+        # A probe recalls for itself, and may find texts that the question did not. Other words may have told the value too.
+        if known and (answer.rewritten or not self._has_more(probe, answer)):
             return "not_used"
         written = self._written_in(answer, name)
         recalled_then = (self._probe(answer, name, written), self._questions.get((written, answer.item)))
         was_there = any(self._came_back(row, name) for row in (probe, *recalled_then))
-        return "not_recalled" if was_there or self._status(answer, name, written) == "right" else "not_written"
+        was_known = known or self._status(answer, name, written) == "right"
+        return "not_recalled" if was_there or was_known else "not_written"
+
+    def _has_more(self, probe: AnswerRow | None, answer: AnswerRow) -> bool:
+        """Return True where texts were recalled for a probe that were not for the question."""
+        return self.sees_recall and probe is not None and not set(probe.memories) <= set(answer.memories)
 
     def _is_against_time(self, answer: AnswerRow, name: str) -> bool:
         """Return True where an older value stands below the newer one in what was recalled."""
