@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import yaml
 
+from assets.records.paths import expect_file
+
 MB = 1 << 20
 MOST_MANIFEST_BYTES = 16 * MB
 MOST_YAML_BYTES = MB // 2
@@ -23,7 +25,7 @@ class TooMuch(ValueError):
 
 def read_bounded(path: Path, *, most: int) -> bytes:
     """The file's bytes. Raises TooMuch for one with more, OSError for one that cannot be read."""
-    with path.open("rb") as stream:
+    with expect_file(path).open("rb") as stream:
         content = stream.read(most + 1)
     if len(content) > most:
         raise TooMuch(f"has more than {most // MB or 1} MB, which no release needs")
@@ -56,7 +58,7 @@ def bounded_rows(path: Path, *, named: str = "") -> Iterator[Any]:
     """
     most = UNPACKED_ANYWAY + MOST_UNPACKING * path.stat().st_size
     # Its annotations are only partly known to type checkers.
-    opened: Any = pq.ParquetFile(path)
+    opened: Any = pq.ParquetFile(expect_file(path))
     with opened as file:
         stored = sum(file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups))
         if stored > most:

@@ -4,6 +4,7 @@ A text is read by one of the types here before it is used as a path, and a file 
 it. Each reader raises PathRefused, whose message ends a sentence.
 """
 
+import errno
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -90,6 +91,13 @@ def files_inside(folder: Path) -> Iterator[Path]:
             expect_inside(folder, path)
         if path.is_file():
             yield path
+
+
+def expect_file(path: Path) -> Path:
+    """Return the path, of a file or of nothing yet. Raises OSError for a pipe, which nobody may ever write to, and the like."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is a folder, a pipe or a device", str(path))
+    return path
 
 
 def expect_inside(folder: Path, path: Path) -> None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from assets.recipe.recipe import VARIANT_PATTERN
 from assets.records.base import duplicates
 from assets.records.limits import MOST_MANIFEST_BYTES, TooMuch, load_yaml, read_bounded
-from assets.records.paths import RelativePath
+from assets.records.paths import RelativePath, expect_file
 from dataset_card.release.digests import canonical_digest
 
 MANIFEST = "manifest.json"
@@ -180,7 +180,7 @@ def read_manifest(folder: Path) -> Manifest:
 def read_recipe_fields(folder: Path) -> dict[str, object]:
     """Read the fields of a release's recipe, as they stand there. Raises ManifestError when they are missing or unreadable."""
     try:
-        fields = load_yaml((folder / RECIPE).read_text(encoding="utf-8"))
+        fields = load_yaml(expect_file(folder / RECIPE).read_text(encoding="utf-8"))
     except OSError as error:
         raise ManifestError(f"{RECIPE} cannot be read: {error.strerror}.") from error
     except (TooMuch, UnicodeDecodeError, yaml.YAMLError) as error:

@@ -7,14 +7,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import AsyncFileLock, Timeout
+from pydantic import ValidationError
 
 from assets.records.base import Record
-from assets.records.columnar import from_table
+from assets.records.columnar import arrow_schema, from_table
 from assets.records.json_text import parse_json
+from assets.records.limits import MOST_ITEM_BYTES, read_bounded
+from assets.records.paths import PathRefused, expect_file, path_inside
 from assets.reporting.plurals import counted
 from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
 from pipelines.errors import EvaluationError
@@ -29,6 +33,7 @@ from pipelines.home import Home
 from pipelines.resources.storage.key_value import KeyValueStore
 
 R = TypeVar("R", bound=Record)
+V = TypeVar("V")
 MANIFEST = "manifest.json"
 RESULTS = "results.json"
 DIGEST = re.compile(r"-[0-9a-f]{12}$")  # the end of a run's id
@@ -39,6 +44,9 @@ REPORT = "report.md"
 PAGE = "report.html"
 CODE = "code"  # folder of the memory's own code, where it is not ours
 VERIFICATION = "verification.json"
+# Counts are kept by user and period: no run has far more of these than answers.
+COUNTED_ANYWAY = 100_000
+COUNTED_PER_ANSWER = 10
 LOCK = "steps.sqlite.lock"  # beside the checkpoints, and removed with them
 
 
@@ -58,8 +66,8 @@ class RunFolder:
     def finished(self) -> bool:
         """True when the results are there, of all items; they are written last. A damaged file is made again."""
         try:
-            return not parse_json((self.path / RESULTS).read_bytes()).get("errors")
-        except (FileNotFoundError, ValueError, AttributeError):
+            return not parse_json(read_bounded(self.path / RESULTS, most=MOST_ITEM_BYTES)).get("errors")
+        except (OSError, ValueError, AttributeError):
             return False
 
     @property
@@ -180,31 +188,81 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
     path = find_run(name, runs=runs)
     if not (path / RESULTS).exists():
         raise EvaluationError(f"The run {path.name} is not finished; give the same evaluate command again to go on with it.")
-    try:
-        if parse_json((path / MANIFEST).read_bytes())["format"] != FORMAT:
-            raise EvaluationError(
-                f"The run {path} was made by another version of this program; remove it and evaluate again: replies to prompts "
-                "that did not change are in the cache."
-            )
-        return FinishedRun(
-            manifest=RunManifest.model_validate_json((path / MANIFEST).read_bytes()),
-            answers=read_table(path / "answers.parquet", kind=AnswerRow),
-            turns=read_table(path / "turns.parquet", kind=DialogueTurn),
-            usage=read_table(path / "usage.parquet", kind=ItemUsage),
-            results=Results.model_validate_json((path / RESULTS).read_bytes()),
-            latency=Latency.model_validate_json((path / LATENCY).read_bytes()),
-            fresh=_read_if_there(path / FRESH, FreshScore),
-            swapped=_read_if_there(path / SWAPPED, SwappedScore),
+    content = read_file_of_run(path, MANIFEST, _read_json)
+    if isinstance(content, dict) and cast(dict[str, object], content).get("format") != FORMAT:
+        raise EvaluationError(
+            f"The run {path} was made by another version of this program; remove it and evaluate again: replies to prompts "
+            "that did not change are in the cache."
         )
-    except EvaluationError:
-        raise
-    # Arrow raises a ValueError for a damaged file, as pydantic does.
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
+    run = FinishedRun(
+        manifest=_read_record(path, MANIFEST, RunManifest),
+        answers=read_table_of_run(path, "answers.parquet", AnswerRow),
+        turns=read_table_of_run(path, "turns.parquet", DialogueTurn),
+        usage=read_table_of_run(path, "usage.parquet", ItemUsage),
+        results=_read_record(path, RESULTS, Results),
+        latency=_read_record(path, LATENCY, Latency),
+        fresh=_read_record(path, FRESH, FreshScore) if (path / FRESH).exists() else None,
+        swapped=_read_record(path, SWAPPED, SwappedScore) if (path / SWAPPED).exists() else None,
+    )
+    periods = 1 + max((row.period for row in run.answers), default=0)
+    if len(run.manifest.users) * periods > COUNTED_ANYWAY + COUNTED_PER_ANSWER * len(run.answers):
+        size = f"{counted(len(run.manifest.users), run.manifest.noun)} and {counted(periods, 'period')}"
+        raise _damaged(path, f"answers.parquet has {counted(len(run.answers), 'answer')}, too few for {size}")
+    return run
 
 
-def _read_if_there(path: Path, kind: type[R]) -> R | None:
-    return kind.model_validate_json(path.read_bytes()) if path.exists() else None
+def _damaged(path: Path, problem: str) -> EvaluationError:
+    return EvaluationError(f"The run {path} is damaged, or was changed: {problem}.")
+
+
+def read_file_of_run(folder: Path, name: str, read: Callable[[Path], V]) -> V:
+    """Return what is read from a run's file. Raises EvaluationError, which says what is wrong with which file."""
+    try:
+        return read(expect_file(path_inside(folder, name)))
+    except FileNotFoundError:
+        problem = "is missing"
+    except ValidationError as error:
+        found = error.errors()[0]
+        place = ".".join(map(str, found["loc"])) or "the whole"
+        problem = f"is wrong at {place}: {found['msg'].removeprefix('Value error, ')}"
+    except PathRefused:
+        problem = "is a link that leads out of the run"
+    except (OSError, TypeError, ValueError, pa.ArrowException) as error:
+        # Arrow's texts have several lines.
+        [words, *_] = (getattr(error, "strerror", None) or str(error)).splitlines()
+        problem = f"cannot be read: {words.rstrip('.')}"
+    raise _damaged(folder, f"{name} {problem}")
+
+
+def _read_json(file: Path) -> object:
+    return parse_json(read_bounded(file, most=MOST_ITEM_BYTES))
+
+
+def _read_record(folder: Path, name: str, kind: type[R]) -> R:
+    return read_file_of_run(folder, name, lambda file: kind.model_validate_json(read_bounded(file, most=MOST_ITEM_BYTES)))
+
+
+def read_table_of_run(folder: Path, name: str, kind: type[R]) -> list[R]:
+    """Return the rows of a run's table, whose columns are those of such rows. Raises EvaluationError."""
+    read_file_of_run(folder, name, lambda file: _expect_columns(file, kind))
+    return read_file_of_run(folder, name, lambda file: read_table(file, kind=kind))
+
+
+def _expect_columns(file: Path, kind: type[Record]) -> None:
+    """Raise ValueError for a column that is missing, of another type or not of such rows; one with a default may be missing."""
+    # Its annotations are only partly known to type checkers.
+    parquet: Any = pq
+    found = parquet.read_schema(file)
+    known: Any = arrow_schema(kind)
+    needed = {name for name, field in kind.model_fields.items() if field.is_required()}
+    for name in sorted(needed - set(found.names)):
+        raise ValueError(f"it has no column {name!r}")
+    for field in found:
+        if field.name not in known.names:
+            raise ValueError(f"it has a column {field.name!r}, which no run writes")
+        wanted = known.field(field.name).type
+        if field.type != wanted:
+            raise ValueError(f"its column {field.name!r} holds {field.type}, and not {wanted}")
 
 
 def run_folder_of(source: str, *, home: Home) -> Path | None:
@@ -212,7 +270,7 @@ def run_folder_of(source: str, *, home: Home) -> Path | None:
 
     A variant with a release here names its release, though the ids of its runs begin with it too.
     """
-    if (Path(source) / "answers.parquet").is_file():
+    if (Path(source) / "answers.parquet").exists():
         return Path(source)
     if not source or "/" in source or (home.releases / source).is_dir():
         return None
@@ -229,7 +287,7 @@ def _find_named(name: str, folders: Sequence[Path]) -> list[Path]:
 
 def find_run(name: str, *, runs: Path) -> Path:
     """Return the folder of a run by its path or id (its beginning is enough). Raises EvaluationError."""
-    if (Path(name) / MANIFEST).is_file():
+    if (Path(name) / MANIFEST).exists():
         return Path(name)
     every = sorted(path.parent for path in runs.glob(f"*/{MANIFEST}"))
     matching = _find_named(name, every)
@@ -250,6 +308,5 @@ def write_table(path: Path, rows: Sequence[Record], *, kind: type[Record]) -> No
 
 def read_table(path: Path, *, kind: type[R]) -> list[R]:
     """Return the rows of such a file."""
-    # Its annotations are only partly known to type checkers.
     parquet: Any = pq
-    return from_table(parquet.read_table(path), record_type=kind)
+    return from_table(parquet.read_table(expect_file(path)), record_type=kind)

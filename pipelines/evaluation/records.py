@@ -55,7 +55,7 @@ class DialogueTurn(Record):
     """
 
     user_id: str
-    period: int
+    period: int = Field(ge=0)
     session: int
     round: int
     at: datetime
@@ -73,7 +73,7 @@ class AnswerRow(Record):
     """
 
     user_id: str = Field(description="the persona's uuid, or the id of a task over documents")
-    period: int = Field(description="period, or turn of documents, after which it was asked, from 0")
+    period: int = Field(ge=0, description="period, or turn of documents, after which it was asked, from 0")
     kind: AskKind = Field(description="a question, a state probe, or a baseline's question")
     item: str = Field(description="question id or variable")
     expected: str = Field(description="the choice id or value that is right")

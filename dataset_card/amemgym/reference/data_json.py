@@ -9,6 +9,7 @@ from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuesti
 from assets.amemgym.records.state import Session
 from assets.records.base import duplicates
 from assets.records.json_text import JsonError, parse_json
+from assets.records.paths import expect_file
 from dataset_card.amemgym.reference.read import episode_of
 from dataset_card.amemgym.reference.schema import ItemSchema, SchemaError, errors_at, join
 from dataset_card.release.writers import end_bytes, item_bytes
@@ -155,9 +156,7 @@ def read_data_json(path: Path) -> list[Episode]:
 
 def json_items(path: Path) -> list[object]:
     """Return the array's elements. Raises ReferenceError for a file that is no JSON array, OSError when there is none."""
-    if path.exists() and not path.is_file():  # a pipe that nobody writes to would be waited for without an end
-        raise ReferenceError("It is a folder, a pipe or a device; name a file.")
-    text = path.read_bytes()
+    text = expect_file(path).read_bytes()
     try:
         content: object = parse_json(text, object_pairs_hook=_object)
     except JsonError as error:

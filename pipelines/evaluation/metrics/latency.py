@@ -1,7 +1,7 @@
 """Seconds that answers and the memory's own calls took: a run's only figures that no reply decides."""
 
 from collections.abc import Mapping, Sequence
-from typing import get_args
+from typing import Annotated, get_args
 
 import numpy as np
 from pydantic import Field
@@ -12,6 +12,8 @@ from assets.reporting.intervals import Tallies, quotient
 from assets.reporting.statistic import rounded
 from pipelines.evaluation.spending import MemoryCall
 
+Seconds = Annotated[float, Field(ge=0)]
+
 
 class CallSeconds(Record):
     """Seconds of one kind of call by the clock; of the `measured` calls a twentieth exceed `slowest`, a hundredth `p99`.
@@ -21,10 +23,10 @@ class CallSeconds(Record):
 
     measured: int
     made: int = 0
-    mean: float = 0.0
-    median: float
-    slowest: float
-    p99: float | None = None
+    mean: Seconds = 0.0
+    median: Seconds
+    slowest: Seconds
+    p99: Seconds | None = None
 
     @property
     def quantiles(self) -> str:
@@ -44,8 +46,8 @@ class Latency(Record):
     answers: int
     timed: int
     mean: Estimate
-    median: float | None
-    slowest: float | None
+    median: Seconds | None
+    slowest: Seconds | None
     memory: dict[MemoryCall, CallSeconds] = Field(default_factory=dict[MemoryCall, CallSeconds])
 
     @property

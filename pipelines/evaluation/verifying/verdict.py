@@ -8,9 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from assets.records.base import Record
 from assets.records.json_text import parse_json
+from assets.records.limits import MOST_ITEM_BYTES, read_bounded
+from assets.records.paths import expect_file
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import (
     CODE,
@@ -23,8 +26,9 @@ from pipelines.evaluation.folder import (
     FinishedRun,
     RunFolder,
     find_run,
+    read_file_of_run,
     read_run,
-    read_table,
+    read_table_of_run,
 )
 from pipelines.evaluation.fresh_users import FOLDER as FRESH_USERS
 from pipelines.evaluation.metrics.fresh import compare_with_fresh, count_users
@@ -148,28 +152,28 @@ def problems_without_data(run: FinishedRun) -> Iterator[str]:
 
 def _problems_of_tables(run: FinishedRun, path: Path, timelines: Sequence[Timeline]) -> Iterator[str]:
     """Yield a sentence for each file that does not follow from the answers and turns: rows for reward models, events, page."""
-    table = path / "memory.parquet"
-    if not table.is_file():
-        yield "memory.parquet is missing."
-    elif read_table(table, kind=MemoryRow) != memory_rows(run.answers):
-        yield "memory.parquet does not follow from the answers."
-    if read_table(path / "events.parquet", kind=EventRow) != list(events_of_run(timelines, run.turns)):
-        yield "events.parquet does not follow from the turns and the data set."
     try:
-        shown = page_data(path / PAGE)["results"]
-    except (OSError, ValueError, KeyError):
-        yield f"{PAGE} cannot be read."
+        memory = read_table_of_run(path, "memory.parquet", MemoryRow)
+        events = read_table_of_run(path, "events.parquet", EventRow)
+        shown = read_file_of_run(path, PAGE, page_data)
+    except EvaluationError as error:
+        yield str(error)
         return
-    if shown != results_on_page(run):
+    if memory != memory_rows(run.answers):
+        yield "memory.parquet does not follow from the answers."
+    if events != list(events_of_run(timelines, run.turns)):
+        yield "events.parquet does not follow from the turns and the data set."
+    if shown.get("results") != results_on_page(run):
         yield f"{PAGE} does not show the results."
 
 
 def page_data(page: Path) -> Json:
     """Return the data that a page draws. Raises OSError, and ValueError for a page without any."""
-    block = PAGE_BLOCK.search(page.read_text(encoding="utf-8"))
-    if block is None:
-        raise ValueError(f"{page} holds no data")
-    return parse_json(block[1].encode())
+    block = PAGE_BLOCK.search(expect_file(page).read_text(encoding="utf-8"))
+    data: object = parse_json(block[1].encode()) if block else None
+    if not isinstance(data, dict):
+        raise ValueError("it holds no data")
+    return cast(Json, data)
 
 
 def _fresh_problems(run: FinishedRun, path: Path) -> Iterator[str]:
@@ -208,12 +212,12 @@ def _last_verdict(path: Path) -> Verification | None:
     """Return what the last verification of the run in this folder found; None where there was none."""
     problem = "it was changed after it had been verified; verify it again."
     try:
-        verdict = Verification.model_validate(parse_json((path / VERIFICATION).read_bytes()))
+        verdict = Verification.model_validate(parse_json(read_bounded(path / VERIFICATION, most=MOST_ITEM_BYTES)))
         if verdict.files == _digest(path):
             return verdict
     except FileNotFoundError:
         return None
-    except ValueError:
+    except (OSError, ValueError):
         problem = f"its {VERIFICATION} cannot be read; verify it again."
     return Verification(problems=(problem,), graded=0, files="")
 

@@ -14,7 +14,8 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from assets.records.base import Record
 from assets.records.estimate import FEWEST_USERS, Estimate
-from assets.records.json_text import JsonError, parse_json
+from assets.records.json_text import parse_json
+from assets.records.limits import MOST_ITEM_BYTES, read_bounded
 from assets.reporting.intervals import Tallies, metric_difference, share
 from assets.reporting.plurals import counted
 from assets.reporting.statistic import CONFIDENCE, Statistic, rounded
@@ -171,10 +172,11 @@ def refuse_few_users(manifest: RunManifest) -> None:
 def read_baseline(path: Path) -> Baseline:
     """Return the baseline in this file. Raises EvaluationError."""
     try:
-        return Baseline.model_validate(parse_json(path.read_bytes()))
+        return Baseline.model_validate(parse_json(read_bounded(path, most=MOST_ITEM_BYTES)))
     except OSError as error:
         raise EvaluationError(f"{path} cannot be read ({error.strerror}); --write makes a baseline.") from error
-    except (JsonError, ValidationError) as error:
+    # Of JSON, pydantic and a file that is too large.
+    except ValueError as error:
         said = str(error)
         if isinstance(error, ValidationError):
             first = error.errors(include_input=False)[0]

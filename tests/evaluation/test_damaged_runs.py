@@ -1,0 +1,161 @@
+"""Runs whose files somebody damaged: each is told by its file and what is wrong with it; none is waited for or fills memory."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assets.records.json_text import parse_json
+from dataset_card.release.manifest import RECIPE, ManifestError, read_recipe_fields
+from dataset_card.release.verify import verify_release
+from pipelines.errors import EvaluationError
+from pipelines.evaluation.folder import (
+    FRESH,
+    LATENCY,
+    MANIFEST,
+    PAGE,
+    RESULTS,
+    SWAPPED,
+    VERIFICATION,
+    RunFolder,
+    read_run,
+    run_folder_of,
+    write_table,
+)
+from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.verifying.verdict import read_judged_run, verify_run
+from pipelines.experiments.scoring.gate import read_baseline
+from pipelines.home import Home
+from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
+
+Damage = Callable[[Path], object]
+ANSWERS = "answers.parquet"
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run on one user; for copies."""
+    work = run_of(tmp_path_factory.mktemp("runs"), HonestModel(), data=tasks("ada"), conditions=(), baselines=False)
+    finish(work)
+    return work.folder.path
+
+
+def said_of(folder: Path) -> str:
+    """What reading and verifying the run says; "" where all is well."""
+    try:
+        return "\n".join(verify_run(read_run(str(folder), runs=folder.parent), folder, tasks("ada")).problems)
+    except EvaluationError as error:
+        return str(error)
+
+
+def pipe(name: str) -> Damage:
+    def damage(folder: Path) -> None:
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+
+    return damage
+
+
+def text(name: str, content: str) -> Damage:
+    return lambda folder: (folder / name).write_text(content, encoding="utf-8")
+
+
+def column(change: Callable[[Any], Any]) -> Damage:
+    """Return what changes the table of the answers."""
+
+    def damage(folder: Path) -> None:
+        parquet: Any = pq
+        parquet.write_table(change(parquet.read_table(folder / ANSWERS)), folder / ANSWERS)
+
+    return damage
+
+
+def period(number: int) -> Damage:
+    """Return what moves the first answer to another period; its record cannot hold a wrong one, so the table is changed."""
+
+    def moved(table: Any) -> Any:
+        periods = [number, *table["period"].to_pylist()[1:]]
+        return table.set_column(table.column_names.index("period"), "period", pa.array(periods, pa.int64()))
+
+    return column(moved)
+
+
+def without(name: str) -> Damage:
+    return lambda folder: (folder / name).unlink()
+
+
+def linked_out(folder: Path) -> None:
+    outside = folder.parent / "elsewhere.parquet"
+    shutil.move(folder / ANSWERS, outside)
+    (folder / ANSWERS).symlink_to(outside)
+
+
+def negative_seconds(folder: Path) -> None:
+    latency = parse_json((folder / LATENCY).read_bytes())
+    (folder / LATENCY).write_text(json.dumps({**latency, "median": -5}), encoding="utf-8")
+
+
+PIPE = "cannot be read: it is a folder, a pipe or a device"
+DAMAGES: dict[str, tuple[Damage, str]] = {
+    **{f"pipe {name}": (pipe(name), f"{name} {PIPE}") for name in (MANIFEST, RESULTS, LATENCY, FRESH, SWAPPED, PAGE)},
+    **{f"pipe {name}": (pipe(f"{name}.parquet"), f"{name}.parquet {PIPE}") for name in ("answers", "events", "memory")},
+    "a period that fills memory": (period(10**9), "1 user and 1,000,000,001 periods"),
+    "a period that the release does not have": (period(5000), "question: 2 questions of the data set missing, or too many"),
+    "a period before the first": (period(-1), "answers.parquet is wrong at period: Input should be greater than or equal to 0"),
+    "no seconds": (without(LATENCY), "latency.json is missing."),
+    "seconds below zero": (negative_seconds, "latency.json is wrong at median: Input should be greater than or equal to 0"),
+    "no fresh users": (text(FRESH, "{}"), "fresh.json is wrong at run_id: Field required"),
+    "no JSON": (text(RESULTS, "{"), "results.json is wrong at the whole: Invalid JSON"),
+    "no object": (text(MANIFEST, "[]"), "manifest.json is wrong at the whole: Input should be an object"),
+    "no table": (text(ANSWERS, "PAR1"), "answers.parquet cannot be read: "),
+    "a column less": (column(lambda table: table.drop_columns(["status"])), "answers.parquet cannot be read: it has no column"),
+    "a column more": (
+        column(lambda table: table.append_column("note", table["reply"])),
+        "answers.parquet cannot be read: it has a column 'note', which no run writes",
+    ),
+    "a column of texts": (
+        column(lambda table: table.set_column(1, "period", table["period"].cast(pa.string()))),
+        "answers.parquet cannot be read: its column 'period' holds string, and not int64",
+    ),
+    "a link": (linked_out, "answers.parquet is a link that leads out of the run"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_run_is_told_by_its_file_and_what_is_wrong_with_it(original: Path, tmp_path: Path, name: str) -> None:
+    damage, words = DAMAGES[name]
+    folder = Path(shutil.copytree(original, tmp_path / original.name))
+    assert said_of(folder) == ""
+    damage(folder)
+    assert words in said_of(folder)
+    assert run_folder_of(str(folder), home=Home(tmp_path, "")) == folder
+
+
+def test_no_pipe_of_a_run_a_release_or_a_baseline_is_waited_for(original: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(original, tmp_path / original.name))
+    pipe(VERIFICATION)(folder)
+    [problem] = read_judged_run(str(folder), runs=tmp_path).problems
+    assert problem == "its verification.json cannot be read; verify it again."
+    pipe("baseline.json")(tmp_path)
+    with pytest.raises(EvaluationError, match="it is a folder, a pipe or a device"):
+        read_baseline(tmp_path / "baseline.json")
+    pipe(MANIFEST)(tmp_path)
+    assert verify_release(tmp_path) == ["manifest.json cannot be read: it is a folder, a pipe or a device."]
+    pipe(RECIPE)(tmp_path)
+    with pytest.raises(ManifestError, match="it is a folder, a pipe or a device"):
+        read_recipe_fields(tmp_path)
+    pipe(RESULTS)(folder)
+    assert not RunFolder(folder).finished
+
+
+def test_as_many_periods_as_answers_can_fill_are_counted(original: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(original, tmp_path / original.name))
+    run = read_run(str(folder), runs=tmp_path)
+    write_table(folder / ANSWERS, [run.answers[0].model_copy(update={"period": 200})], kind=AnswerRow)
+    assert read_run(str(folder), runs=tmp_path).answers[0].period == 200
