@@ -134,5 +134,5 @@ lock:  ## compile the lock files anew (needs uv)
 clean:  ## remove the virtual environments and the tools' caches; data/ stays
 	@rm -rf $(VENV) $(EXTRAS) $(ENVIRONMENTS) $(REWARD_LLM) $(CLUSTER) $(DOCS) site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
-clean-data:  ## remove data/ for good: paid replies, ledger, snapshots, releases, evaluations, annotators' answers
+clean-data:  ## remove data/ for good: paid replies, ledger, snapshots, releases, evaluations
 	@rm -rf data

@@ -57,11 +57,6 @@ class Home:
         return self.root / "reports"
 
     @property
-    def studies(self) -> Path:
-        """Studies by annotators, each in a folder named after it."""
-        return self.root / "studies"
-
-    @property
     def dagster(self) -> Path:
         """Dagster's own storage, unless DAGSTER_HOME says otherwise."""
         return Path(os.environ.get("DAGSTER_HOME") or self.root / "dagster")

@@ -13,7 +13,6 @@ from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport
 from assets.amemgym.tables import TABLES
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.records.annotation import StudyResult
 from assets.records.erratum import SettledErratum
 from assets.records.estimate import interval_note, percent, percents, with_interval
 from dataset_card.amemgym import statements
@@ -56,7 +55,6 @@ class Card:
     report: QualityReport | None = None
     info: Sequence[Mapping[str, Any]] = ()
     example: Example | None = None
-    studies: Sequence[StudyResult] = ()
     errata: Sequence[SettledErratum] = ()
 
 
@@ -98,7 +96,6 @@ def render_card(card: Card) -> str:
             noun="user",
             fields=list(field_rows(Episode)),
             columns=list(column_rows(TABLES, shown=card.tables)),
-            studies=card.studies,
             errata=card.errata,
             license_id=LICENSE_ID,
             statements=statements,

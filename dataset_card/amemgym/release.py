@@ -21,12 +21,9 @@ from dataset_card.card.header import dataset_info
 from dataset_card.diff.errata_files import (
     ERRATA,
     SETTLED,
-    STUDIES,
     ErrataError,
     read_errata,
-    read_studies,
     settled_bytes,
-    studies_bytes,
 )
 from dataset_card.release.content import FAILURES, GATE_RECORDS, ReleaseContent, ReleaseExtras, ReleaseFormat
 from dataset_card.release.manifest import CARD, REPORT, REPORT_PAGE, ManifestFile, ReleaseError
@@ -77,13 +74,12 @@ FIGURES: dict[str, str] = {
 
 
 class AMemGymExtras(ReleaseExtras):
-    """Files of AMemGym's releases; errata and results of studies in the variant's folder are part of each release."""
+    """Files of AMemGym's releases; errata in the variant's folder are part of each release."""
 
     def __init__(self, content: ReleaseContent, *, folder: Path, home: Path, stack: ExitStack) -> None:
         super().__init__(content, folder=folder, home=home, stack=stack)
         try:
             self._corrector = Corrector(read_errata(home / ERRATA))
-            self._studies = read_studies(home / STUDIES)
         except ErrataError as error:
             raise ReleaseError(str(error)) from error
         self._example: Example | None = None
@@ -128,7 +124,6 @@ class AMemGymExtras(ReleaseExtras):
             report=report,
             info=dataset_info(self.folder, variant=recipe.variant, tables=rows),
             example=self._example,
-            studies=self._studies,
             errata=errata,
         )
         yield CARD, render_card(card).encode()
@@ -138,8 +133,6 @@ class AMemGymExtras(ReleaseExtras):
             yield plot.path, plot.png
         if errata:
             yield SETTLED, settled_bytes(errata)
-        if self._studies:
-            yield STUDIES, studies_bytes(self._studies)
         if report is not None:
             yield REPORT, (report.model_dump_json(indent=2) + "\n").encode()
             yield REPORT_PAGE, render_quality_page(report).encode()

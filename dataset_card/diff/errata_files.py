@@ -1,4 +1,4 @@
-"""The files of errata and studies: those beside a variant's versions, and those inside a release."""
+"""The files of errata: that beside a variant's versions, and that inside a release."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -7,15 +7,12 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from assets.records.annotation import StudyResult
 from assets.records.erratum import Erratum, SettledErratum
 from assets.records.limits import MOST_MANIFEST_BYTES, read_bounded
 
 ERRATA = "errata.yaml"
-STUDIES = "studies.json"
 SETTLED = "errata.json"
 LISTED: TypeAdapter[tuple[Erratum, ...]] = TypeAdapter(tuple[Erratum, ...])
-RESULTS: TypeAdapter[tuple[StudyResult, ...]] = TypeAdapter(tuple[StudyResult, ...])
 OUTCOMES: TypeAdapter[tuple[SettledErratum, ...]] = TypeAdapter(tuple[SettledErratum, ...])
 
 
@@ -55,16 +52,6 @@ def errata_text(errata: Sequence[Erratum]) -> str:
     return head + yaml.safe_dump(lines, sort_keys=False, allow_unicode=True, width=120)
 
 
-def read_studies(path: Path) -> tuple[StudyResult, ...]:
-    """Read the results of a file, none where there is no file. Raises ErrataError."""
-    if not path.is_file():
-        return ()
-    try:
-        return RESULTS.validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise ErrataError(f"{path} cannot be read; write it anew with amemgym annotate settle, or take it away.") from error
-
-
 def read_settled(folder: Path) -> tuple[SettledErratum, ...]:
     """Read the errata of a release, none where it has no such file. Raises ErrataError."""
     path = folder / SETTLED
@@ -81,10 +68,6 @@ def errata_by_item(folder: Path) -> dict[str, str]:
         name = f"erratum {erratum.erratum.place} of {erratum.erratum.user_id}"
         outcomes[name] = f"{erratum.outcome} ({erratum.erratum.action}): {erratum.erratum.reason}"
     return outcomes
-
-
-def studies_bytes(studies: Sequence[StudyResult]) -> bytes:
-    return RESULTS.dump_json(tuple(studies), indent=2) + b"\n"
 
 
 def settled_bytes(errata: Iterable[SettledErratum]) -> bytes:

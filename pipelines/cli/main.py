@@ -51,7 +51,7 @@ PANELS = {
         "gate": "scoring.memory:gate_memory",
         "memory": "scoring.memory:app",
     },
-    "Share, and have people check": {
+    "Share": {
         "publish": "release:publish",
         "fetch": "release:fetch",
         "deprecate": "release:deprecate_release",

@@ -1,1 +1,1 @@
-"""Experiments with the runner: comparison, leaderboards, self-evolution, annotation, prompts' yields."""
+"""Experiments with the runner: comparison, leaderboards, self-evolution, prompts' yields."""

@@ -155,7 +155,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "tests/pipelines/test_addresses.py",
     ),
     "mem0": ("pipelines/memories/built_in/mem0*.py", "tests/extras/test_mem0.py"),
-    "annotation": ("*/experiments/annotation", "*/experiments/annotation.py"),
     "prompt yields": (
         "*/experiments/prompt_yields.py",
         "tests/experiments/test_prompt_*.py",

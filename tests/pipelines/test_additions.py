@@ -136,7 +136,7 @@ ADDITIONS = {
     ),
     "a command": Addition(
         {"pipelines/cli/toss.py": COMMAND.format(name="toss", sentence="Toss a coin.")},
-        ((PROJECT, 'annotate = "', 'toss = "pipelines.cli.toss:toss"\n'),),
+        ((PROJECT, 'evolve = "', 'toss = "pipelines.cli.toss:toss"\n'),),
     ),
     "an option of evaluate": Addition(
         {},

@@ -107,8 +107,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
             ["leaderboard"],
             ["quality", "demo"],
             ["export", "demo", "--out", str(root / "export")],
-            ["annotate", "sample", "exposure", "demo", "--annotator", "ann", "--annotator", "bob", "--name", "study"],
-            ["annotate", "export", "study", "--to", str(root / "sheets")],
             ["cache", "export", str(root / "replies.sqlite")],
         ]
         environment = clean_environment(
@@ -167,8 +165,8 @@ def files_with(made: Made, words: tuple[str, ...]) -> list[str]:
 
 def test_all_of_it_was_made(made: Made) -> None:
     names = {path.name for path in made.root.rglob("*")}
-    assert {"manifest.json", "croissant.json", "report.html", "questions.parquet", "ann.csv"} <= names
-    assert [line for line in made.output.splitlines() if line.startswith("status ")].count("status 0") == 8
+    assert {"manifest.json", "croissant.json", "report.html", "questions.parquet"} <= names
+    assert [line for line in made.output.splitlines() if line.startswith("status ")].count("status 0") == 6
 
 
 def test_no_secret_of_the_environment_or_of_an_address_stands_in_any_file(made: Made) -> None:

@@ -1,1 +1,1 @@
-"""Replies to the prompts of AMemGym's stages, gates, audits and annotations, one module per stage."""
+"""Replies to the prompts of AMemGym's stages, gates and audits, one module per stage."""

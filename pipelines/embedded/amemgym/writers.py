@@ -1,4 +1,4 @@
-"""The function that answers each prompt of AMemGym: of its stages, gates, audits and annotations."""
+"""The function that answers each prompt of AMemGym: of its stages, gates and audits."""
 
 from collections.abc import Callable
 from typing import Any

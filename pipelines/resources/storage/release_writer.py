@@ -25,7 +25,7 @@ def open_release_writer(home: Home) -> ReleaseWriter:
 
 
 class ObjectReleaseWriter(ObjectReleaseStore):
-    """The ReleaseWriter port. `notes`: a local folder with errata and studies, which stand beside a variant's versions."""
+    """The ReleaseWriter port. `notes`: a local folder with errata, which stand beside a variant's versions."""
 
     def __init__(self, objects: ObjectStore, *, notes: Path) -> None:
         super().__init__(objects)

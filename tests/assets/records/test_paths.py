@@ -57,7 +57,7 @@ def test_a_path_in_a_folder_is_taken_as_it_is(text: str) -> None:
         (read_python_path, "package/__init__.py", "package/data.txt"),
         (read_python_path, "module.py", "a-b/module.py"),
         (read_python_path, "a/b.py", "a/b.py/c.py"),
-        (read_file_name, "Ada", "studies/Ada"),
+        (read_file_name, "Ada", "people/Ada"),
         (read_own_path, "/home/ada/*.parquet", "/home/ada/\0"),
     ],
 )

@@ -6,14 +6,12 @@ from typing import Any
 import pytest
 
 from assets.amemgym.records.episode import Episode
-from assets.records.annotation import AnnotatorLine, StudyResult
 from assets.records.erratum import Erratum, Vote
-from assets.records.estimate import Estimate
 from dataset_card.amemgym.errata import Corrector
 from dataset_card.amemgym.reference.data_json import read_data_json
 from dataset_card.amemgym.release import AMEMGYM_RELEASE
 from dataset_card.diff.compare import compare_releases, read_compared
-from dataset_card.diff.errata_files import ERRATA, STUDIES, errata_text, read_errata, studies_bytes
+from dataset_card.diff.errata_files import ERRATA, errata_text, read_errata
 from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.verify import verify_release
 from dataset_card.release_store.folder import Release, write_release
@@ -40,28 +38,6 @@ def released(root: Path, *errata: Erratum, version: str = "auto") -> Release:
     home.mkdir(exist_ok=True)
     (home / ERRATA).write_text(errata_text(errata), encoding="utf-8")
     return write_release(content(), root=root, version=version)
-
-
-def result(**changes: Any) -> StudyResult:
-    """A study of two annotators."""
-    share = Estimate(value=0.95, low=0.9, high=1.0)
-    line = AnnotatorLine(name="anna", answered=40, agrees=share, controls=4, caught=3)
-    fields: dict[str, Any] = {
-        "study": "check",
-        "kind": "exposure",
-        "dataset": "demo 0.1.0",
-        "dataset_digest": "d" * 64,
-        "run": "",
-        "items": 40,
-        "users": 2,
-        "annotators": (line, line.model_copy(update={"name": "ben"})),
-        "raw": share,
-        "ac1": share,
-        "score": share,
-        "disputed": 1,
-        "sizing": ("All of them.",),
-    }
-    return StudyResult.model_validate({**fields, **changes})
 
 
 def test_a_question_left_out_takes_along_what_served_no_other() -> None:
@@ -134,15 +110,6 @@ def test_the_same_errata_give_the_same_bytes_and_the_release_stays_as_it_is(tmp_
     elsewhere = released(tmp_path / "there", erratum())
     assert (again.created, again.version) == (False, first.version)
     assert all_bytes(first.folder) == all_bytes(elsewhere.folder)
-
-
-def test_results_of_studies_are_on_the_card_without_names(tmp_path: Path) -> None:
-    (tmp_path / "demo").mkdir()
-    (tmp_path / "demo" / STUDIES).write_bytes(studies_bytes([result()]))
-    card = (write_release(content(), root=tmp_path).folder / "README.md").read_text(encoding="utf-8")
-    assert "| values told by session openings | demo 0.1.0 | 2 | 40 | 2 |" in card
-    assert "| exposure | 2 | 40 | 95.0 % (90.0 to 100.0) | 3 of 4 |" in card.replace("\N{NO-BREAK SPACE}", " ")
-    assert "anna" not in card
 
 
 @pytest.mark.parametrize(

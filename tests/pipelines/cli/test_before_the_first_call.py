@@ -63,7 +63,6 @@ def test_a_page_over_a_folder_that_cannot_be_written_is_refused_before_dagster_s
         ("evolve", "demo", "--set", "concurrency=0"),
         ("evolve", "demo", "--set", "deadline=0"),
         ("quality", "demo", "--users", "0"),
-        ("annotate", "sample", "truth", "demo", "--annotator", "a", "--annotator", "b", "--size", "0"),
         ("memory", "check", "bm25", "--deadline", "0"),
     ],
 )

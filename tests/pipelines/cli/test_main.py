@@ -54,7 +54,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("group", sorted(COMMANDS.keys() & {"recipe", "prompts", "model", "cache", "annotate", "memory"}))
+@pytest.mark.parametrize("group", sorted(COMMANDS.keys() & {"recipe", "prompts", "model", "cache", "memory"}))
 def test_a_group_of_commands_lists_them_with_whole_sentences(group: str) -> None:
     printed = CliRunner().invoke(app, [group, "--help"]).output
     assert "Commands:" in printed
