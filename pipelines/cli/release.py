@@ -44,7 +44,7 @@ from pipelines.evaluation.report.formatting import TAKEN_AS_TOLD
 from pipelines.evaluation.sources import open_tasks
 from pipelines.evaluation.verifying.again import NOT_ASKED, ask_again
 from pipelines.evaluation.verifying.verdict import verify_run
-from pipelines.experiments.scoring.leaderboard import board_problems, runs_by_dataset, runs_of_board
+from pipelines.experiments.scoring.leaderboard import board_news, board_problems, runs_by_dataset, runs_of_board
 from pipelines.experiments.scoring.published import not_here, published_problems
 from pipelines.experiments.scoring.twins import TWIN
 from pipelines.home import home
@@ -166,10 +166,12 @@ def _verify_board(page: Path, *, as_json: bool) -> None:
     shown, runs = runs_of_board(page, runs=runs_folder(home()))
     problems = list(board_problems(shown, runs))
     if as_json:
-        print_json({"source": str(page), "problems": problems, "taken_as_told": TAKEN_AS_TOLD})
+        print_json({"source": str(page), "problems": problems, "news": [*board_news(shown)], "taken_as_told": TAKEN_AS_TOLD})
     else:
         same = f"Every number follows from the rows of {counted(len(runs), 'run')}; amemgym verify RUN grades their replies."
         print(*(problems or (same,)), sep="\n")
+        for sentence in board_news(shown):
+            print_notice(sentence)
         print_notice(f"Not checked, as the run says it: {'; '.join(TAKEN_AS_TOLD)}.")
     if problems:
         raise Problem(f"{page} differs from its runs: see above.")
