@@ -37,7 +37,7 @@ from pipelines.resources.ledger.budget import BudgetGate, VariantBudget, budget_
 from pipelines.resources.ledger.ledger import Account, CacheHitRecorder, Ledger, UnitLedger, ledger_file
 from pipelines.resources.ledger.paid_calls import PaidCallRecorder, PaidModel
 from pipelines.resources.ledger.prices import Prices, read_prices
-from pipelines.resources.llm.batch.settings import MAX_LINES, OnBatchProgress
+from pipelines.resources.llm.batch.settings import OnBatchProgress
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.embeddings import ModelEmbedder, OpenAiEmbeddings
 from pipelines.resources.llm.model_api import ModelApi, OpenAiChat, ReplyOrigins
@@ -107,15 +107,13 @@ class ModelStack:
                 )
         ledger = UnitLedger(self.ledger, self.prices, account, unit, self.settings.address)
         kept = ReplyCache(self.replies, place=self.place) if self.mode == "use" else None
-        # With a low limit, batch jobs would be small and run one after another.
-        at_once = MAX_LINES if account.models.batched else self.settings.max_in_flight
         limits = budget_with_tags(account.budget, self.tags)
         gate: BudgetGate | None = None
         if limits != Budget():
             budget = VariantBudget(account.variant, limits, self.prices)
             gate = BudgetGate(self.ledger, budget=budget, longest_try=self.settings.timeout_seconds)
         paid = PaidCallRecorder(self.client, ledger, kept, gate)
-        cached = CachedModel(paid, store=self.replies, mode=self.mode, at_once=at_once, place=self.place)
+        cached = CachedModel(paid, store=self.replies, mode=self.mode, place=self.place)
         return CacheHitRecorder(cached, ledger)
 
 

@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
@@ -124,8 +124,8 @@ class CachedModel:
     """A model whose replies are stored by request and place.
 
     use: ask the model for what is missing. replay: never ask. off: always ask, store nothing. A model's refusals and cut-off
-    replies are stored too, because asking again changes the messages and so the key. `at_once` bounds the calls that
-    are asked and not yet stored, which is all that a killed run can lose. A request that another process asks is waited for.
+    replies are stored too, because asking again changes the messages and so the key. A request that another process asks
+    is waited for. How many are asked at once is the model's to decide, which knows the ranks of those that wait.
     """
 
     def __init__(
@@ -134,14 +134,12 @@ class CachedModel:
         *,
         store: KeyValueStore,
         mode: CacheMode,
-        at_once: int | None = None,
         place: Place = NOWHERE,
     ) -> None:
         self._model = model
         self._replies = ReplyCache(store, place=place, replay=mode == "replay")
         self._store = store
         self._mode: CacheMode = mode
-        self._limit = nullcontext() if at_once is None else asyncio.Semaphore(at_once)
         self._locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
     async def complete(self, request: ModelRequest) -> ModelReply:
@@ -158,8 +156,7 @@ class CachedModel:
                 return stored
             if self._mode == "replay":
                 raise EndpointError(_missing_reply(request.labels))
-            async with self._limit:
-                return await self._claim_and_ask(request, key=key)
+            return await self._claim_and_ask(request, key=key)
 
     async def _claim_and_ask(self, request: ModelRequest, *, key: str) -> ModelReply:
         pause = FIRST_LOOK

@@ -164,7 +164,7 @@ def work_in_process(folder: Path, asked: Path) -> None:
 
     async def many() -> None:
         store = open_replies(folder / "calls.sqlite")
-        cached = CachedModel(SlowModel(), store=store, mode="use", at_once=4)
+        cached = CachedModel(SlowModel(), store=store, mode="use")
         await asyncio.gather(*(cached.complete(a_request(str(number))) for number in range(30)))
         store.close()
 

@@ -39,6 +39,18 @@ class UsingModel:
 
 
 @dataclass(frozen=True)
+class SlottedModel:
+    """A client that lets so many calls through at once."""
+
+    model: PaidModel
+    slots: asyncio.Semaphore
+
+    async def complete(self, request: ModelRequest, *, booking: CallBooking = UNBOOKED) -> ModelReply:
+        async with self.slots:
+            return await self.model.complete(request, booking=booking)
+
+
+@dataclass(frozen=True)
 class Paid:
     """Any model as a client, which lets its replies be stored before they are used."""
 
@@ -89,8 +101,9 @@ class LedgerStores:
         if recipe.budget != Budget():
             budget = VariantBudget(recipe.variant, recipe.budget, self.prices)
             gate = BudgetGate(self.ledger, budget=budget, longest_try=1.0)
-        paid = PaidCallRecorder(model, ledger, ReplyCache(self.replies, place=NOWHERE), gate)
-        return CacheHitRecorder(CachedModel(paid, store=self.replies, mode="use", at_once=at_once), ledger)
+        client = SlottedModel(model, asyncio.Semaphore(at_once))
+        paid = PaidCallRecorder(client, ledger, ReplyCache(self.replies, place=NOWHERE), gate)
+        return CacheHitRecorder(CachedModel(paid, store=self.replies, mode="use"), ledger)
 
     def ask(self, model: PaidModel, requests: Sequence[ModelRequest], *, recipe: AMemGymRecipe | None = None) -> list[object]:
         """Replies or errors of all requests, asked at once."""
