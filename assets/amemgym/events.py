@@ -92,12 +92,42 @@ async def elaborate_events(
 ) -> EventSet:
     """Explain the updates of each period in turn, as each follows from what was before; then let all events pass their gate."""
     writer = EventWriter(profile, schema, recipe, model, trajectory)
-    drafted: list[list[GatedEvent]] = []
-    for period in trajectory.periods[1:]:
-        drafted.append(await _draft_period(writer, period))
-        writer.events.extend(drafted[-1])
+    drafted = await _draft_periods(writer)
     if recipe.gates.consistency:
         await _pass_event_gates(writer)
+    return _event_set(writer, drafted)
+
+
+async def draft_events(
+    profile: UserProfile,
+    schema: StateSchema,
+    trajectory: StateTrajectory,
+    before: EventSet | None,
+    *,
+    recipe: AMemGymRecipe,
+    model: LanguageModel,
+) -> EventSet:
+    """Explain the updates of the periods that came since the draft before, for no judge."""
+    writer = EventWriter(profile, schema, recipe, model, trajectory)
+    drafted: list[list[GatedEvent]] = []
+    for period, own in zip(trajectory.periods[1:], before.periods if before else (), strict=False):
+        drafted.append([GatedEvent(period, event, GateAttempt("", event.text)) for event in own.events])
+        writer.events.extend(drafted[-1])
+    drafted.extend(await _draft_periods(writer, after=len(drafted)))
+    return _event_set(writer, drafted)
+
+
+async def _draft_periods(writer: EventWriter, *, after: int = 0) -> list[list[GatedEvent]]:
+    """Draft the events of the periods after this one in turn."""
+    drafted: list[list[GatedEvent]] = []
+    for period in writer.trajectory.periods[after + 1 :]:
+        drafted.append(await _draft_period(writer, period))
+        writer.events.extend(drafted[-1])
+    return drafted
+
+
+def _event_set(writer: EventWriter, drafted: Sequence[Sequence[GatedEvent]]) -> EventSet:
+    """Return the events with their texts as they are now."""
     periods: list[PeriodEvents] = []
     records: list[GateRecord] = []
     for index, own in enumerate(drafted, start=1):
@@ -106,7 +136,7 @@ async def elaborate_events(
             finished.append(event.draft.model_copy(update={"text": event.attempt.text}))
             records.extend(event.attempt.records)
         periods.append(PeriodEvents(index=index, events=tuple(finished)))
-    return EventSet(user_id=profile.user_id, periods=tuple(periods), gate_records=tuple(records))
+    return EventSet(user_id=writer.profile.user_id, periods=tuple(periods), gate_records=tuple(records))
 
 
 async def _draft_period(writer: EventWriter, period: TrajectoryPeriod) -> list[GatedEvent]:
@@ -289,6 +319,7 @@ EVENTS = Stage(
     name="events",
     record=EventSet,
     make=elaborate_events,
+    draft=draft_events,
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY),
     prompts=("events/elaborate", "events/refine", "state_trajectory/check"),
     calls={

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assets.engine.serialized_record import SerializedRecord
+from assets.llm.asked_ahead import AheadReplies
 from assets.llm.usage import Meter
 from assets.records.base import ItemRecord
 
@@ -28,10 +29,14 @@ class InFlightTask:
 
 @dataclass
 class InFlight:
-    """All tasks in flight of one run, by key of what they make, and the prefetches that started some of them."""
+    """All tasks in flight of one run, by key of what they make, and the prefetches that started some of them.
+
+    `ahead`: replies to what later stages ask about drafts.
+    """
 
     tasks: dict[str, InFlightTask] = field(default_factory=dict[str, InFlightTask])
     prefetches: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    ahead: AheadReplies = field(default_factory=AheadReplies)
 
     async def prefetch(self, key: str, work: Work) -> Made:
         """Return the record under this key; its task stays in flight for the asset that comes to it later."""
@@ -47,11 +52,12 @@ class InFlight:
             if found.task.done():
                 self.tasks.pop(key, None)
 
-    def start(self, prefetch: Coroutine[Any, Any, None]) -> None:
+    def start(self, prefetch: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Let a prefetch go on while the run does other things."""
         task = asyncio.get_running_loop().create_task(prefetch)
         self.prefetches.add(task)
         task.add_done_callback(self.prefetches.discard)
+        return task
 
     def cancel(self) -> None:
         """Stop everything in flight; replies that came are in the cache, so nothing paid is lost."""
@@ -60,6 +66,7 @@ class InFlight:
         for found in self.tasks.values():
             found.task.cancel()
         self.tasks.clear()
+        self.ahead.cancel()
 
     def _find_or_start(self, key: str, work: Work) -> InFlightTask:
         loop = asyncio.get_running_loop()

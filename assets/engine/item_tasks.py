@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
+from assets.engine.drafts_ahead import DraftsAhead
 from assets.engine.in_flight import InFlight, Made
 from assets.engine.ports import RunContext
 from assets.engine.serialized_record import SerializedRecord, serialize_record
@@ -36,6 +37,7 @@ class ItemTasks:
     """The records of some items of one unit, by stage and position: those `known` from upstream snapshots, those `made` here.
 
     `source`: the stage that drew the items. `prefetching`: the records are left in flight for the asset to whom they belong.
+    `later`: stages that the run reaches afterwards; they begin with drafts of what is made here.
     """
 
     recipe: Recipe
@@ -44,6 +46,7 @@ class ItemTasks:
     source: str
     known: Mapping[str, Mapping[int, Made]]
     prefetching: bool = False
+    later: Sequence[Stage[ItemRecord]] = ()
     made: dict[str, dict[int, Made]] = field(default_factory=dict[str, dict[int, Made]])
     _running: dict[tuple[str, int], asyncio.Future[Made]] = field(default_factory=dict[tuple[str, int], "asyncio.Future[Made]"])
 
@@ -53,7 +56,7 @@ class ItemTasks:
         for name, rows in chain(self.known.items(), self.made.items()):
             if position in rows:
                 known[name] = {position: rows[position]}
-        return ItemTasks(self.recipe, self.run_context, Meter(), self.source, known, prefetching=True)
+        return ItemTasks(self.recipe, self.run_context, Meter(), self.source, known, prefetching=True, later=self.later)
 
     async def record(self, stage: Stage[ItemRecord], position: int) -> Made:
         """Return the stage's record of the item at this position. Raises RecordedFailure when it cannot be finished."""
@@ -94,7 +97,14 @@ class ItemTasks:
             used = Usage.model_validate_json(usage)
             meter.add(used, repeated=used.calls)
             return SerializedRecord(content.decode(), decode=stage.record.model_validate_json)
-        model = MeteredModel(self.run_context.model, self.run_context.labels(stage.name, item_id=item_id), meter)
+        ahead = DraftsAhead(self.recipe, self.run_context, item_id, self.later, partial(self._find, position))
+        model = MeteredModel(
+            self.run_context.model,
+            self.run_context.labels(stage.name, item_id=item_id),
+            meter,
+            ahead=self.run_context.in_flight.ahead,
+            on_draft=partial(ahead.show, stage.name),
+        )
         try:
             record = await stage.make(*(needed.record for needed in inputs), recipe=recipe, model=model)
         except ItemFailed as failed:
@@ -107,6 +117,11 @@ class ItemTasks:
         made = serialize_record(record)
         await cache.put(key, f"{meter.usage.model_dump_json()}\n{made.text}".encode())
         return made
+
+    def _find(self, position: int, stage: str) -> ItemRecord | None:
+        """Return the stage's record of the item where it is known or made already."""
+        made = self.known.get(stage, {}).get(position) or self.made.get(stage, {}).get(position)
+        return made.record if made is not None else None
 
 
 def record_key(stage: Stage[ItemRecord], inputs: Sequence[Made], *, recipe: Recipe) -> str:

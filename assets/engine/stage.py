@@ -42,6 +42,10 @@ class Stage(Generic[R]):
     The first stage has `draw` instead: a function of recipe and work unit that yields the unit's items by position.
     Raise `version` when the function's logic changes what it makes. `calls`: how often it asks each prompt, for the forecast;
     a prompt that it shares with an earlier stage may be left out.
+
+    `draft` is called with what earlier stages show of the records of `needs` before they are done, each longer than the one
+    before, None for one that shows nothing yet, and with its own last draft. It asks what `make` would ask first, so that these
+    replies are under way, and returns its draft, or None.
     """
 
     name: str
@@ -49,6 +53,7 @@ class Stage(Generic[R]):
     make: Callable[..., Awaitable[R]] = _not_made
     needs: "tuple[Stage[ItemRecord], ...]" = ()
     prompts: tuple[str, ...] = ()
+    draft: Callable[..., Awaitable[R | None]] | None = None
     calls: Mapping[str, PromptCalls] = field(default_factory=dict[str, PromptCalls])
     version: int = 1
     draw: Callable[[Any, Unit], Iterable[tuple[int, R]]] | None = None

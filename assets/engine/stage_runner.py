@@ -142,12 +142,19 @@ class StageRunner:
         def read_item(position: int) -> ItemTasks:
             return self._item_tasks([position])
 
-        # Prefetched records wait in memory for their asset, so a unit of many parts, which keeps the model busy anyway,
-        # does without.
-        if len(self.unit.items) > self.run_context.items_per_part:
-            return Prefetcher(self.run_context.in_flight, self.stage, (), read_item)
-        reserve = [position for position in self.unit.positions if position > after and position not in self.failures]
-        return Prefetcher(self.run_context.in_flight, self.stage, self.later, read_item, reserve)
+        reserve: list[int] = []
+        if self._prefetched_stages:
+            reserve += [position for position in self.unit.positions if position > after and position not in self.failures]
+        return Prefetcher(self.run_context.in_flight, self.stage, self._prefetched_stages, read_item, reserve)
+
+    @property
+    def _prefetched_stages(self) -> Sequence[Stage[ItemRecord]]:
+        """The stages that start for each item that is done here.
+
+        Prefetched records wait in memory for their asset, so a unit of many parts, which keeps the model busy anyway, does
+        without.
+        """
+        return () if len(self.unit.items) > self.run_context.items_per_part else self.later
 
     def _item_tasks(self, positions: Sequence[int]) -> ItemTasks:
         """Tasks that know what the upstream snapshots hold of these items, their own rows and the carried ones."""
@@ -164,7 +171,7 @@ class StageRunner:
                     positions=positions,
                 )
         (source,) = (stage.name for stage in stages.values() if not stage.needs)
-        return ItemTasks(self.recipe, self.run_context, self.meter, source, known)
+        return ItemTasks(self.recipe, self.run_context, self.meter, source, known, later=self._prefetched_stages)
 
     async def _report_regularly(self) -> None:
         while True:

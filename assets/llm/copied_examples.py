@@ -37,11 +37,12 @@ def _retold_sentence(text: str, prompt: RenderedPrompt) -> str:
     Words of this call's own data do not count.
     """
     own = words_of(prompt.messages[-1].content)
-    for sentence in _sentences_of(prompt.examples):
-        telling = _telling_words(sentence).difference(own)
-        for written in SENTENCE.findall(text):
-            if len(telling & _telling_words(written)) >= max(RETOLD_WORDS, len(telling) * 0.6):
-                return sentence
+    written = list(map(_telling_words, SENTENCE.findall(text)))
+    for sentence, words in _sentences_of(prompt.examples).items():
+        telling = words.difference(own)
+        fewest = max(RETOLD_WORDS, len(telling) * 0.6)
+        if any(len(telling & others) >= fewest for others in written):
+            return sentence
     return ""
 
 
@@ -51,11 +52,13 @@ def _telling_words(sentence: str) -> set[str]:
 
 
 @lru_cache(maxsize=64)
-def _sentences_of(examples: tuple[str, ...]) -> tuple[str, ...]:
-    sentences: list[str] = []
+def _sentences_of(examples: tuple[str, ...]) -> dict[str, set[str]]:
+    """Return the words that count of each sentence, in order."""
+    sentences: dict[str, set[str]] = {}
     for example in examples:
-        sentences.extend(map(str.strip, SENTENCE.findall(SLOT.sub("", example))))
-    return tuple(sentences)
+        for sentence in map(str.strip, SENTENCE.findall(SLOT.sub("", example))):
+            sentences[sentence] = _telling_words(sentence)
+    return sentences
 
 
 @lru_cache(maxsize=64)  # as many as there are prompts with examples, and more

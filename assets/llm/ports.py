@@ -1,7 +1,7 @@
 """Requests to models, their replies, and the protocols of whoever answers. `pipelines` has the implementations."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from pydantic import JsonValue
@@ -52,6 +52,12 @@ class ModelRequest:
     labels: CallLabels = field(default=CallLabels(), compare=False)
     extra_body: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     tools: tuple[Mapping[str, Any], ...] = ()
+
+
+def label_request(request: ModelRequest, own: CallLabels) -> ModelRequest:
+    """Return the request as a call of an item's stage, which these labels name."""
+    labels = replace(request.labels, stage=own.stage, item_id=own.item_id, rank=own.rank)
+    return replace(request, labels=labels)
 
 
 @dataclass(frozen=True)

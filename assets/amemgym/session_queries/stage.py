@@ -1,5 +1,6 @@
 """Stage 7: from states and events, the first utterance of every session, with its exposure gate (section 3.1; App. C.3)."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -81,19 +82,12 @@ async def write_sessions(
     recipe: AMemGymRecipe,
     model: LanguageModel,
 ) -> SessionSet:
-    """Draft the queries of all periods at once, then noise, let all pass the exposure gate, and give the sessions their times.
+    """Draft the queries of all periods, let all pass the exposure gate, and give the sessions their times.
 
     At the gate queries of different periods share calls.
     """
     user = UserContext(profile, schema, recipe, model)
-    calls = [_draft_period(user, trajectory.periods[0], None)]
-    for period, own_events in zip(trajectory.periods[1:], events.periods, strict=True):
-        calls.append(_draft_period(user, period, own_events))
-    drafted = await gather_all(*calls)
-    keys = draw_noise(user, trajectory, [len(period.queries) for period in drafted])
-    noise = await gather_all(*map(partial(_draft_noise, user), trajectory.periods, keys))
-    for period, own_noise in zip(drafted, noise, strict=True):
-        period.queries.extend(own_noise)
+    drafted = await _draft_periods(user, trajectory, events)
     await _pass_exposure_gates(user, drafted)
     periods: list[PeriodSessions] = []
     records: list[GateRecord] = []
@@ -102,6 +96,44 @@ async def write_sessions(
         for _, attempt in draft.queries:
             records.extend(attempt.records)
     return SessionSet(user_id=profile.user_id, periods=tuple(periods), gate_records=tuple(records))
+
+
+async def draft_sessions(
+    profile: UserProfile,
+    schema: StateSchema,
+    trajectory: StateTrajectory,
+    events: EventSet | None,
+    _: None,
+    *,
+    recipe: AMemGymRecipe,
+    model: LanguageModel,
+) -> None:
+    """Draft the initial queries as soon as there is an initial state, and all when all events are there; for no judge."""
+    user = UserContext(profile, schema, recipe, model)
+    if events is not None and len(events.periods) == recipe.num_periods:
+        await _draft_periods(user, trajectory, events)
+    elif len(trajectory.periods) == 1:
+        await _draft_period(user, trajectory.periods[0], None)
+
+
+async def _draft_periods(user: UserContext, trajectory: StateTrajectory, events: EventSet) -> list[PeriodQueries]:
+    """Draft the queries of all periods at once, and their noise as soon as it is known how many initial ones there are."""
+    initial = asyncio.ensure_future(_draft_period(user, trajectory.periods[0], None))
+    calls: list[Awaitable[PeriodQueries]] = [initial]
+    for period, own_events in zip(trajectory.periods[1:], events.periods, strict=True):
+        calls.append(_draft_period(user, period, own_events))
+    drafted, noise = await gather_all(gather_all(*calls), _draft_all_noise(user, trajectory, events, initial))
+    for period, own_noise in zip(drafted, noise, strict=True):
+        period.queries.extend(own_noise.queries)
+    return drafted
+
+
+async def _draft_all_noise(
+    user: UserContext, trajectory: StateTrajectory, events: EventSet, initial: Awaitable[PeriodQueries]
+) -> list[PeriodQueries]:
+    telling = [len((await initial).queries), *(len(period.events) for period in events.periods)]
+    keys = draw_noise(user, trajectory, telling)
+    return await gather_all(*map(partial(_draft_noise, user), trajectory.periods, keys))
 
 
 async def _draft_period(user: UserContext, period: TrajectoryPeriod, events: PeriodEvents | None) -> PeriodQueries:
@@ -139,19 +171,17 @@ async def _update_drafts(user: UserContext, period: TrajectoryPeriod, events: Pe
     return drafts
 
 
-async def _draft_noise(
-    user: UserContext, period: TrajectoryPeriod, keys: Sequence[NoiseKey]
-) -> list[tuple[QueryDraft, GateAttempt]]:
+async def _draft_noise(user: UserContext, period: TrajectoryPeriod, keys: Sequence[NoiseKey]) -> PeriodQueries:
     """Draft the noise of a period, which may have none."""
     if not keys:
-        return []
+        return PeriodQueries(period, [])
     written = await draft_noise(user, period, keys, sample=0)
     item_ids = session_ids(period.index, [key.kind for key in keys])
     drafts: list[QueryDraft] = []
     for item_id, (key, query) in zip(item_ids, written, strict=True):
         drafts.append(QueryDraft(item_id, query, key.exposed, without(period.state, key.exposed), key.day, key=key))
     attempts = await gather_all(*map(partial(_in_style, user, redraft=_redraft(user, period)), drafts))
-    return list(zip(drafts, attempts, strict=True))
+    return PeriodQueries(period, list(zip(drafts, attempts, strict=True)))
 
 
 async def _pass_exposure_gates(user: UserContext, drafted: Sequence[PeriodQueries]) -> None:
@@ -319,6 +349,7 @@ SESSION_QUERIES = Stage(
     name="session_queries",
     record=SessionSet,
     make=write_sessions,
+    draft=draft_sessions,
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, EVENTS),
     prompts=(
         "session_queries/initial",
