@@ -4,13 +4,15 @@ What they ask is asked again when their turn comes, of the finished record; wher
 there. So no record depends on a draft. What a refused draft had them ask in vain stands in the ledger and counts for no stage.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from assets.engine.ports import RunContext
 from assets.engine.stage import Stage
 from assets.llm.asked_ahead import AskingAhead
+from assets.llm.item_watch import WATCH
 from assets.llm.ports import EndpointError
 from assets.recipe.recipe import Recipe
 from assets.records.base import ItemFailed, ItemRecord
@@ -18,13 +20,17 @@ from assets.records.base import ItemFailed, ItemRecord
 
 @dataclass
 class DraftsAhead:
-    """The drafts of one item. `later`: the stages that the run reaches; `find` returns a stage's record, None without one."""
+    """The drafts of one item. `reached`: the stages that the run makes of it.
+
+    `find` returns a stage's record, None without one; `start` lets work for the item go on.
+    """
 
     recipe: Recipe
     run_context: RunContext
     item_id: str
-    later: Sequence[Stage[ItemRecord]]
+    reached: Sequence[Stage[ItemRecord]]
     find: Callable[[str], ItemRecord | None]
+    start: Callable[[Coroutine[Any, Any, None]], None]
     drafts: dict[str, ItemRecord] = field(default_factory=dict[str, ItemRecord])
     _due: set[str] = field(default_factory=set[str])
     _running: set[str] = field(default_factory=set[str])
@@ -32,15 +38,16 @@ class DraftsAhead:
     def show(self, stage: str, draft: ItemRecord) -> None:
         """Let the stages that need this one begin with its draft, or go on with it when they are done with an earlier one."""
         self.drafts[stage] = draft
-        for other in self.later:
+        for other in self.reached:
             if other.draft is None or stage not in (need.name for need in other.needs):
                 continue
             self._due.add(other.name)
             if other.name not in self._running:
                 self._running.add(other.name)
-                self.run_context.in_flight.start(self._draft(other))
+                self.start(self._draft(other))
 
     async def _draft(self, stage: Stage[ItemRecord]) -> None:
+        WATCH.set(None)  # what fails here is not lost yet
         labels = self.run_context.labels(stage.name, item_id=self.item_id)
         model = AskingAhead(self.run_context.model, labels, self.run_context.in_flight.ahead)
         recipe = self.recipe.for_stage(stage.name, item_id=self.item_id)

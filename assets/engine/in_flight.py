@@ -6,11 +6,12 @@ flight and waits only for that. So the model is never idle while any item has wo
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from assets.engine.serialized_record import SerializedRecord
+from assets.engine.spares import Spares
 from assets.llm.asked_ahead import AheadReplies
 from assets.llm.usage import Meter
 from assets.records.base import ItemRecord
@@ -31,12 +32,13 @@ class InFlightTask:
 class InFlight:
     """All tasks in flight of one run, by key of what they make, and the prefetches that started some of them.
 
-    `ahead`: replies to what later stages ask about drafts.
+    `ahead`: replies to what later stages ask about drafts. `spares`: what is begun of each unit's reserve.
     """
 
     tasks: dict[str, InFlightTask] = field(default_factory=dict[str, InFlightTask])
     prefetches: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     ahead: AheadReplies = field(default_factory=AheadReplies)
+    spares: dict[str, Spares] = field(default_factory=dict[str, Spares])
 
     async def prefetch(self, key: str, work: Work) -> Made:
         """Return the record under this key; its task stays in flight for the asset that comes to it later."""
@@ -51,6 +53,13 @@ class InFlight:
         finally:
             if found.task.done():
                 self.tasks.pop(key, None)
+
+    def stop(self, keys: Iterable[str]) -> None:
+        """Stop the tasks under these keys; a call that is paid for comes back and is stored."""
+        for key in keys:
+            found = self.tasks.pop(key, None)
+            if found is not None:
+                found.task.cancel()
 
     def start(self, prefetch: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Let a prefetch go on while the run does other things."""
@@ -67,6 +76,7 @@ class InFlight:
             found.task.cancel()
         self.tasks.clear()
         self.ahead.cancel()
+        self.spares.clear()
 
     def _find_or_start(self, key: str, work: Work) -> InFlightTask:
         loop = asyncio.get_running_loop()

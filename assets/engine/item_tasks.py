@@ -1,24 +1,26 @@
 """Find each record of some items of a unit where it is stored, or make it and store it at once.
 
-A run starts work before it is due, too: later stages of items that are done here, and replacements of failed items. Nothing
-is started that is not going to be needed: each failed item is replaced by the next one of the reserve, and by no other,
-whenever the failure becomes known.
+A run starts work before it is due, too: later stages of items that are done here, and replacements of items that failed or may
+fail.
 """
 
 import asyncio
 import hashlib
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from assets.engine.drafts_ahead import DraftsAhead
 from assets.engine.in_flight import InFlight, Made
 from assets.engine.ports import RunContext
 from assets.engine.serialized_record import SerializedRecord, serialize_record
+from assets.engine.spares import Spares
 from assets.engine.stage import Stage
 from assets.llm.async_calls import gather_all
+from assets.llm.item_watch import WATCH, ItemWatch
 from assets.llm.usage import Meter, MeteredModel, Usage
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, ItemFailed, ItemRecord
@@ -37,7 +39,8 @@ class ItemTasks:
     """The records of some items of one unit, by stage and position: those `known` from upstream snapshots, those `made` here.
 
     `source`: the stage that drew the items. `prefetching`: the records are left in flight for the asset to whom they belong.
-    `later`: stages that the run reaches afterwards; they begin with drafts of what is made here.
+    `reached`: the stages that the run makes of the items, which begin with drafts of what is made here. `begun` are tasks that
+    nobody waits for, `keys` those of the records.
     """
 
     recipe: Recipe
@@ -45,8 +48,11 @@ class ItemTasks:
     meter: Meter
     source: str
     known: Mapping[str, Mapping[int, Made]]
+    spares: Spares
+    reached: Sequence[Stage[ItemRecord]]
     prefetching: bool = False
-    later: Sequence[Stage[ItemRecord]] = ()
+    begun: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
+    keys: list[str] = field(default_factory=list[str])
     made: dict[str, dict[int, Made]] = field(default_factory=dict[str, dict[int, Made]])
     _running: dict[tuple[str, int], asyncio.Future[Made]] = field(default_factory=dict[tuple[str, int], "asyncio.Future[Made]"])
 
@@ -56,7 +62,17 @@ class ItemTasks:
         for name, rows in chain(self.known.items(), self.made.items()):
             if position in rows:
                 known[name] = {position: rows[position]}
-        return ItemTasks(self.recipe, self.run_context, Meter(), self.source, known, prefetching=True, later=self.later)
+        return replace(self, meter=Meter(), known=known, prefetching=True, begun=[], keys=[], made={}, _running={})
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let work for these items go on, which nobody waits for."""
+        self.begun.append(self.run_context.in_flight.start(work))
+
+    def stop(self) -> None:
+        """Stop what was begun for these items and is not done."""
+        for task in self.begun:
+            task.cancel()
+        self.run_context.in_flight.stop(self.keys)
 
     async def record(self, stage: Stage[ItemRecord], position: int) -> Made:
         """Return the stage's record of the item at this position. Raises RecordedFailure when it cannot be finished."""
@@ -75,6 +91,7 @@ class ItemTasks:
         key = record_key(stage, inputs, recipe=recipe)
         work = partial(self._load_or_make, stage, inputs, recipe=recipe, key=key, item_id=item_id, position=position)
         in_flight = self.run_context.in_flight
+        self.keys.append(key)
         made = await (in_flight.prefetch(key, work) if self.prefetching else in_flight.take(key, work, meter=self.meter))
         self.made.setdefault(stage.name, {})[position] = made
         return made
@@ -97,23 +114,22 @@ class ItemTasks:
             used = Usage.model_validate_json(usage)
             meter.add(used, repeated=used.calls)
             return SerializedRecord(content.decode(), decode=stage.record.model_validate_json)
-        ahead = DraftsAhead(self.recipe, self.run_context, item_id, self.later, partial(self._find, position))
-        model = MeteredModel(
-            self.run_context.model,
-            self.run_context.labels(stage.name, item_id=item_id),
-            meter,
-            ahead=self.run_context.in_flight.ahead,
-            on_draft=partial(ahead.show, stage.name),
-        )
+        ahead = DraftsAhead(self.recipe, self.run_context, item_id, self.reached, partial(self._find, position), self.start)
+        on_risk = partial(self.spares.note_risk, position, stage.name)
+        WATCH.set(ItemWatch(partial(ahead.show, stage.name), on_risk))
+        labels = self.run_context.labels(stage.name, item_id=item_id)
+        model = MeteredModel(self.run_context.model, labels, meter, self.run_context.in_flight.ahead)
         try:
             record = await stage.make(*(needed.record for needed in inputs), recipe=recipe, model=model)
         except ItemFailed as failed:
+            self.spares.note_failures([position])
             raise RecordedFailure(failed.at(stage.name, item_id=item_id, position=position)) from failed
         except Exception as error:
             # Of a task that several wait for, asyncio shows its traceback to the first alone.
             where = "".join(traceback.format_tb(error.__traceback__))
             error.add_note(f"Raised while {stage.name} of {item_id} was made:\n{where}")
             raise
+        self.spares.note_pass(position, stage.name)
         made = serialize_record(record)
         await cache.put(key, f"{meter.usage.model_dump_json()}\n{made.text}".encode())
         return made
@@ -134,37 +150,37 @@ def record_key(stage: Stage[ItemRecord], inputs: Sequence[Made], *, recipe: Reci
 class Prefetcher:
     """Starts work ahead of one asset's turn. `later`: the stages that the same run reaches afterwards; none: no prefetch.
 
-    `reserve`: positions of the next items to take a failed one's place; `read_item` reads upstream snapshots for one.
+    `read_item` reads upstream snapshots for one item.
     """
 
     in_flight: InFlight
     stage: Stage[ItemRecord]
     later: Sequence[Stage[ItemRecord]]
     read_item: Callable[[int], ItemTasks]
-    reserve: list[int] = field(default_factory=list[int])
-    replaced: set[int] = field(default_factory=set[int])
 
     def continue_with(self, tasks: ItemTasks, position: int) -> None:
         """Start the later stages of an item that is done with this one."""
         ahead = tasks.ahead(position)
-        self.in_flight.start(self._make(ahead, position, self._reachable(ahead.known)))
+        self.in_flight.start(_make_records(ahead, position, self._reachable(ahead.known)))
 
-    def start_replacement(self, position: int) -> None:
-        """Start the next item of the reserve, once for each item that failed."""
-        if position in self.replaced or not self.later:
-            return
-        self.replaced.add(position)
-        if self.reserve:
-            self.in_flight.start(self._make_replacement(self.reserve.pop(0)))
+    def begin_spare(self, position: int) -> Callable[[], None]:
+        """Start an item of the reserve; return how to stop it."""
+        begun: list[ItemTasks] = []
 
-    async def _make_replacement(self, position: int) -> None:
-        ahead = (await asyncio.to_thread(self.read_item, position)).ahead(position)
-        await self._make(ahead, position, [self.stage, *self._reachable([*self.stage.ancestors, self.stage.name])])
+        async def make() -> None:
+            ahead = (await asyncio.to_thread(self.read_item, position)).ahead(position)
+            begun.append(ahead)
+            stages = [self.stage, *self._reachable([*self.stage.ancestors, self.stage.name])]
+            await _make_records(ahead, position, stages)
 
-    async def _make(self, ahead: ItemTasks, position: int, stages: Sequence[Stage[ItemRecord]]) -> None:
-        results = await asyncio.gather(*(ahead.record(stage, position) for stage in stages), return_exceptions=True)
-        if any(isinstance(result, RecordedFailure) for result in results):
-            self.start_replacement(position)
+        task = self.in_flight.start(make())
+
+        def stop() -> None:
+            task.cancel()
+            for tasks in begun:
+                tasks.stop()
+
+        return stop
 
     def _reachable(self, known: Iterable[str]) -> list[Stage[ItemRecord]]:
         """Return the later stages whose needs this run has or makes."""
@@ -175,3 +191,8 @@ class Prefetcher:
                 available.add(stage.name)
                 reachable.append(stage)
         return reachable
+
+
+async def _make_records(ahead: ItemTasks, position: int, stages: Sequence[Stage[ItemRecord]]) -> None:
+    """Make these records of an item; whoever needs one that failed meets its error again."""
+    await asyncio.gather(*(ahead.record(stage, position) for stage in stages), return_exceptions=True)

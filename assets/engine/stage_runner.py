@@ -16,6 +16,7 @@ from typing import cast
 from assets.engine.in_flight import Made
 from assets.engine.item_tasks import ItemTasks, Prefetcher, RecordedFailure
 from assets.engine.ports import RunContext, SnapshotRef, SnapshotWriter, StageProgress, serialized_snapshot_rows
+from assets.engine.spares import Spares
 from assets.engine.stage import Stage
 from assets.llm.ports import EndpointError
 from assets.llm.usage import Meter
@@ -79,6 +80,7 @@ class StageRunner:
     async def _run(self) -> StageResult:
         before = await asyncio.to_thread(self._upstream_failures)
         self.failures.update(before)
+        self._spares.note_failures(before)
         # An iterator that looks when it is asked, because items fail while it goes on.
         candidates = (position for position in chain(self.unit.items, self.unit.reserve) if position not in self.failures)
         wanted = len(self.unit.items)
@@ -109,7 +111,10 @@ class StageRunner:
     async def _make(self, positions: Sequence[int]) -> dict[str, list[tuple[int, Made]]]:
         """Make the stage's records at these positions, and those of earlier stages that replacements lack; by stage."""
         tasks = await asyncio.to_thread(self._item_tasks, positions)
-        prefetcher = self._prefetcher(after=positions[-1])
+        prefetcher = Prefetcher(
+            self.run_context.in_flight, self.stage, self._prefetched_stages, lambda position: self._item_tasks([position])
+        )
+        self._spares.take(positions, begin=prefetcher.begin_spare if self._prefetched_stages else None)
         limit = asyncio.Semaphore(self.run_context.items_at_once)
         reporting = asyncio.create_task(self._report_regularly())
         try:
@@ -136,16 +141,10 @@ class StageRunner:
             except RecordedFailure as recorded:
                 self.given_up.append(recorded.failure)
                 self.failures[position] = recorded.failure
-                prefetcher.start_replacement(position)
 
-    def _prefetcher(self, *, after: int) -> Prefetcher:
-        def read_item(position: int) -> ItemTasks:
-            return self._item_tasks([position])
-
-        reserve: list[int] = []
-        if self._prefetched_stages:
-            reserve += [position for position in self.unit.positions if position > after and position not in self.failures]
-        return Prefetcher(self.run_context.in_flight, self.stage, self._prefetched_stages, read_item, reserve)
+    @property
+    def _spares(self) -> Spares:
+        return self.run_context.in_flight.spares.setdefault(self.unit.key, Spares(self.unit))
 
     @property
     def _prefetched_stages(self) -> Sequence[Stage[ItemRecord]]:
@@ -171,7 +170,8 @@ class StageRunner:
                     positions=positions,
                 )
         (source,) = (stage.name for stage in stages.values() if not stage.needs)
-        return ItemTasks(self.recipe, self.run_context, self.meter, source, known, later=self._prefetched_stages)
+        reached = (*stages.values(), *self._prefetched_stages)
+        return ItemTasks(self.recipe, self.run_context, self.meter, source, known, self._spares, reached)
 
     async def _report_regularly(self) -> None:
         while True:

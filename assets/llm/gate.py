@@ -12,10 +12,12 @@ from itertools import chain
 from typing import Generic, TypeVar
 
 from assets.llm.async_calls import gather_all
+from assets.llm.item_watch import warn_of_loss
 from assets.recipe.policies import GatePolicy
 from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord, ItemFailed
 
+LAST_TEXTS = 2  # when no more are left, an item is at risk
 T = TypeVar("T")
 S = TypeVar("S")  # what a judge is asked about, beside the text
 
@@ -311,6 +313,9 @@ async def rewrite(gate: Gate[S], attempt: GateAttempt, *, policy: GatePolicy) ->
 
     All gates of an item share these: so many texts an item may have. Raises ItemFailed when there were as many.
     """
+    used = attempt.draft * (1 + policy.max_refinements) + attempt.refinement + 1
+    if 0 < policy.texts - used <= LAST_TEXTS:
+        warn_of_loss()
     if attempt.refinement < policy.max_refinements:
         refused = [vote for vote in attempt.records if not vote.accepted]
         sample = first_vote_number(attempt.draft, attempt.refinement)

@@ -16,6 +16,7 @@ from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from assets.llm.answer_text import NoJson, has_object, read_json
 from assets.llm.copied_examples import find_copied_words, without_copied_examples
+from assets.llm.item_watch import warn_of_loss
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, RequestFailed
 from assets.llm.usage import MeteredModel, Usage
 from assets.recipe.model_policy import AskSettings
@@ -201,6 +202,8 @@ async def ask_structured(
     messages = prompt.messages
     before = ""  # the last refused reply
     for attempt in range(reasks + 1):
+        if reasks and attempt == reasks:
+            warn_of_loss()
         labels = replace(request.labels, attempt=attempt)
         try:
             answer = await model.complete(replace(request, messages=messages, labels=labels))

@@ -1,14 +1,14 @@
 """Usage of calls: one record for rows, releases, prices, ledger and evaluation, and the meters that count it per user."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pydantic import Field
 
 from assets.llm.asked_ahead import AheadReplies
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, label_request
-from assets.records.base import ItemRecord, Record
+from assets.records.base import Record
 from assets.text.words import count_tokens
 
 NANO = 1_000_000_000
@@ -129,14 +129,13 @@ class Meter:
 class MeteredModel:
     """A model whose calls are counted and carry the labels of one user's stage.
 
-    `ahead`: replies that may have been asked for already. `on_draft` gets what the stage shows of its record before it is done.
+    `ahead`: replies that may have been asked for already.
     """
 
     model: LanguageModel
     labels: CallLabels
     meter: Meter
     ahead: AheadReplies | None = None
-    on_draft: Callable[[ItemRecord], None] | None = None
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Pass the call on under these labels."""
@@ -155,9 +154,3 @@ class MeteredModel:
             Usage(calls=1, reasks=int(request.labels.attempt > 0), seconds=0.0 if reply.repeated else reply.seconds),
         )
         return reply
-
-
-def show_draft(model: LanguageModel, record: ItemRecord) -> None:
-    """Show what a stage has of its record so far, unfinished or not judged yet, to the later stages of the same run."""
-    if isinstance(model, MeteredModel) and model.on_draft is not None:
-        model.on_draft(record)

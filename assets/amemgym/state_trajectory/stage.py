@@ -27,9 +27,9 @@ from assets.amemgym.trajectory_svg import trajectory_markdown
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.gate import Gate, GateAttempt, first_vote_number, pass_gates
+from assets.llm.item_watch import show_draft
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, object_of, object_of_enums
-from assets.llm.usage import show_draft
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import GateRecord
 from assets.records.flat_tables import preview_rows
@@ -51,9 +51,9 @@ async def evolve_state(
     trajectory = TrajectoryConstraints(schema, recipe, [first])
     # One after the other: what may change in a period depends on what changed before.
     for _ in range(recipe.num_periods):
-        show_draft(model, StateTrajectory(user_id=profile.user_id, periods=tuple(trajectory.periods)))
+        show_draft(StateTrajectory(user_id=profile.user_id, periods=tuple(trajectory.periods)))
         trajectory.periods.append(await _next_period(profile, trajectory, model=model))
-    show_draft(model, StateTrajectory(user_id=profile.user_id, periods=tuple(trajectory.periods)))
+    show_draft(StateTrajectory(user_id=profile.user_id, periods=tuple(trajectory.periods)))
     drafted = trajectory.periods[1:]
     story = summary_story(drafted)
     if recipe.gates.consistency:

@@ -1,0 +1,169 @@
+"""Later stages begin with drafts, spares before a user is lost: no byte changes, and what was in vain counts for no stage."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from assets.amemgym.pipeline import AMEMGYM
+from assets.amemgym.questions import QUESTIONS
+from assets.amemgym.state_schema import STATE_SCHEMA
+from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.ports import RunContext, SnapshotRef
+from assets.engine.stage import Stage
+from assets.llm.ports import ModelReply, ModelRequest
+from tests.assets.engine.stage_runs import PROFILE, QUESTION
+from tests.support.coroutines import run
+from tests.support.honest_replies import Answer, honest, telling
+from tests.support.run_contexts import run_context, runner_of, sampled
+from tests.support.scripted_model import Script, ScriptedModel, reply
+from tests.support.small import persona, small_recipe
+from tests.support.waiting import until
+
+UPDATE, EVENT, PROBE = "state_trajectory/update", "events/elaborate", "session_queries/probe"
+CHAIN = AMEMGYM.stages[1:]
+
+
+@dataclass
+class SlottedModel(ScriptedModel):
+    """A scripted model that answers so many calls at once, and an equal request once, as through the reply cache."""
+
+    slots: int = 64
+    replies: dict[str, asyncio.Task[ModelReply]] = field(default_factory=dict[str, "asyncio.Task[ModelReply]"])
+
+    def __post_init__(self) -> None:
+        self.free = asyncio.Semaphore(self.slots)
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        asked = {name: value for name, value in vars(request).items() if name != "labels"}
+        answer = self.replies.setdefault(repr(asked), asyncio.ensure_future(self._answer(request)))
+        return await asyncio.shield(answer)
+
+    async def _answer(self, request: ModelRequest) -> ModelReply:
+        async with self.free:
+            return await super().complete(request)
+
+
+def whole_run(
+    folder: Path, model: SlottedModel, *stages: Stage[Any], ahead: bool = True, reserve: int = 3, **recipe: Any
+) -> tuple[dict[str, SnapshotRef], RunContext]:
+    """Pass two users through these stages in one run, which knows at each stage what comes later."""
+    context, made = run_context(folder, model), small_recipe(num_reserve=reserve, **recipe)
+    refs = {"personas": sampled(context, made)}
+
+    async def make() -> None:
+        for number, stage in enumerate(stages, start=1):
+            runner = runner_of(stage, context, made, refs)
+            runner.later = stages[number:] if ahead else ()
+            refs[stage.name] = (await runner.run()).ref
+        while context.in_flight.prefetches:
+            await asyncio.gather(*context.in_flight.prefetches, return_exceptions=True)
+        await asyncio.gather(*model.replies.values())
+
+    run(make())
+    return refs, context
+
+
+def of_users(numbers: Sequence[int], answer: Answer) -> Answer:
+    """This answer in calls for these users, the honest one in others."""
+    ids = {persona(number).user_id for number in numbers}
+
+    def chosen(request: ModelRequest) -> object:
+        return answer(request) if request.labels.item_id in ids else honest(request)
+
+    return chosen
+
+
+def reads_nothing(request: ModelRequest) -> object:
+    """Read nothing out of the first message."""
+    return {**cast(dict[str, object], honest(request)), "1": telling(request, {})}
+
+
+def order_of(model: ScriptedModel) -> Sequence[str]:
+    return [request.labels.prompt for request in model.requests]
+
+
+def test_events_and_initial_queries_are_asked_while_the_trajectory_goes_on(tmp_path: Path) -> None:
+    model = SlottedModel()
+    whole_run(tmp_path, model, *CHAIN, num_users=1, num_periods=3)
+    order = order_of(model)
+    last_update = len(order) - 1 - order[::-1].index(UPDATE)
+    assert order.index(EVENT) < last_update
+    assert order.index("session_queries/initial") < last_update
+
+
+def test_nothing_is_asked_ahead_for_a_stage_that_the_run_does_not_reach(tmp_path: Path) -> None:
+    model = SlottedModel()
+    whole_run(tmp_path, model, *CHAIN[:4])
+    assert EVENT not in order_of(model)
+
+
+@pytest.mark.parametrize("slots", [1, 8, 64])
+@pytest.mark.parametrize("lost", [(), (0,), (0, 1, 2)], ids=str)
+def test_drafts_and_spares_change_no_byte_and_no_count_whatever_the_concurrency(
+    tmp_path: Path, lost: tuple[int, ...], slots: int
+) -> None:
+    script: Script = {PROBE: [of_users(lost, reads_nothing)]}
+    alone, _ = whole_run(tmp_path / "alone", SlottedModel(script), *CHAIN, ahead=False, num_periods=3)
+    refs, context = whole_run(tmp_path / "ahead", SlottedModel(script, slots=slots), *CHAIN, num_periods=3)
+    assert refs == alone
+    assert [failure.position for failure in context.snapshots.failures(refs["episodes"])] == list(lost)
+
+
+def test_events_of_a_summary_that_is_told_anew_are_asked_again_and_those_in_vain_count_for_no_stage(tmp_path: Path) -> None:
+    def object_once(request: ModelRequest) -> object:
+        told_anew = "Life went on after all." in str(request.messages)
+        found = cast(dict[str, object], honest(request))
+        return found if told_anew or "<periods>" not in str(request.messages) else {**found, "contradictions": {"1": "No."}}
+
+    script: Script = {"state_trajectory/check": [object_once]}
+    alone, _ = whole_run(tmp_path / "alone", SlottedModel(script), *CHAIN, ahead=False, num_periods=3)
+    model = SlottedModel(script)
+    refs, _ = whole_run(tmp_path / "ahead", model, *CHAIN, num_periods=3)
+    assert refs == alone
+    counted = sum(ref.usage.calls for ref in refs.values())
+    assert len(model.requests) > counted
+
+
+def spare_of(model: ScriptedModel, prompt: str) -> bool:
+    """Return True where somebody of the reserve was asked about."""
+    return any("Ada Number2" in str(request.messages) for request in model.asked(prompt))
+
+
+@dataclass
+class SpareFirst(SlottedModel):
+    """A model that answers what is asked again when a spare has been asked about, and about spares last of all."""
+
+    async def _answer(self, request: ModelRequest) -> ModelReply:
+        answer = await super()._answer(request)
+        if request.labels.attempt:
+            await until(lambda: spare_of(self, PROFILE))
+        if "Ada Number2" in str(request.messages):
+            await asyncio.sleep(0.2)
+        return answer
+
+
+def test_a_spare_begins_when_a_user_is_at_risk_and_stops_when_the_user_passes(tmp_path: Path) -> None:
+    model = SpareFirst({QUESTION: [reply("No.", finish="refusal"), honest]})
+    refs, context = whole_run(tmp_path, model, USER_PROFILES, QUESTIONS, STATE_SCHEMA)
+    assert context.snapshots.failures(refs["state_schema"]) == []
+    assert spare_of(model, PROFILE)
+    assert not spare_of(model, QUESTION)
+    assert sum(ref.usage.calls for ref in refs.values()) == len(model.requests) - 1
+
+
+def test_users_who_pass_without_risk_begin_no_spare(tmp_path: Path) -> None:
+    model = SlottedModel()
+    whole_run(tmp_path, model, *CHAIN)
+    assert not spare_of(model, PROFILE)
+
+
+def test_the_spare_of_a_lost_user_begins_before_the_loss(tmp_path: Path) -> None:
+    model = SlottedModel({PROBE: [of_users([0], reads_nothing)]})
+    whole_run(tmp_path, model, *CHAIN)
+    of_lost = [n for n, request in enumerate(model.requests) if request.labels.item_id == persona(0).user_id]
+    of_spare = [n for n, request in enumerate(model.requests) if request.labels.item_id == persona(2).user_id]
+    assert of_spare[0] < of_lost[-1]
