@@ -104,7 +104,10 @@ def _sentences(recipe: Recipe, forecast: Forecast) -> Iterator[str]:
     cost = "an unknown price" if whole.cost_usd is None else dollars(whole.cost_usd.mid / items)
     sent = _thousands(whole.input_tokens.mid / items)
     received = _thousands(whole.output_tokens.mid / items)
-    yield f"One {benchmark_of(recipe).noun}: {sent} K input and {received} K output tokens, {cost}."
+    noun = benchmark_of(recipe).noun
+    yield f"One {noun}: {sent} K input and {received} K output tokens, {cost}."
+    again = _whole(forecast.chain_seconds)
+    yield f"Each {noun} that is lost costs up to as much again for another, and up to {again} s where it is lost late."
     if not forecast.timed:
         yield "The seconds are a guess: no run with these models was timed. They are those of a large hosted model."
     if recipe.models.batched:

@@ -76,12 +76,13 @@ class Terms:
 class Forecast:
     """The forecast of a variant: its stages, then the whole. `source`: what that rests on.
 
-    `timed`: the seconds rest on calls of the same models.
+    `timed`: the seconds rest on calls of the same models. `chain_seconds`: those of one item by itself.
     """
 
     stages: Sequence[StageForecast]
     source: str
     timed: bool
+    chain_seconds: float
 
     @property
     def whole(self) -> StageForecast:
@@ -106,18 +107,26 @@ def forecast_variant(benchmark: Benchmark, recipe: Recipe, ledger: Ledger | None
     stages: list[StageForecast] = []
     whole = PromptUsage()
     whole_cost = 0.0
+    chain = 0.0
+    work = 0.0
     for name in benchmark.asking_stages:
         lines = {line: use for line, use in basis.item.items() if line[0] == name}
         if lines:
-            seconds = _wall_seconds(benchmark, lines, count=count, terms=terms)
+            longest, of_all = _item_seconds(benchmark, lines)
+            chain += longest
+            work += of_all
+            seconds = _wall_seconds(longest, of_all, count=count, terms=terms)
             use = replace(sum(lines.values(), PromptUsage()) * count, seconds=seconds)
             cost = cost_of(lines, recipe=recipe, prices=terms.prices) * count
             stages.append(_stage_forecast(name, use, cost=cost, margin=basis.margin))
             whole += use
             whole_cost += cost
+    # Items do not wait for each other between stages.
+    whole = replace(whole, seconds=_wall_seconds(chain, work, count=count, terms=terms))
     stages.append(_stage_forecast(recipe.variant, whole, cost=whole_cost, margin=basis.margin))
     source = f"{basis.source}; intervals of {basis.margin.low:.2g} to {basis.margin.high:.2g} times that"
-    return Forecast(stages, source, timed=any(use.seconds for use in basis.item.values()))
+    timed = any(use.seconds for use in basis.item.values())
+    return Forecast(stages, source, timed=timed, chain_seconds=chain)
 
 
 def basis_for(benchmark: Benchmark, recipe: Recipe, runs: Sequence[EarlierRun]) -> Basis:
@@ -196,8 +205,13 @@ def _stage_forecast(name: str, use: PromptUsage, *, cost: float, margin: Margin)
     )
 
 
-def _wall_seconds(benchmark: Benchmark, lines: ItemUsage, *, count: float, terms: Terms) -> float:
-    """Return the time of all calls at the limit of calls at once, or of the items' longest chains if that is longer."""
+def _wall_seconds(chain: float, work: float, *, count: float, terms: Terms) -> float:
+    """Return the time of all calls at the limit of calls at once, or of the items' chains if that is longer."""
+    return max(work * count / terms.calls_at_once, chain * math.ceil(count / terms.items_at_once))
+
+
+def _item_seconds(benchmark: Benchmark, lines: ItemUsage) -> tuple[float, float]:
+    """Return the seconds of an item's longest chain of calls in a stage, and those of all its calls."""
     work = 0.0
     longest = 0.0
     for line, use in lines.items():
@@ -205,7 +219,7 @@ def _wall_seconds(benchmark: Benchmark, lines: ItemUsage, *, count: float, terms
         work += seconds
         together = 1.0 if calls_by_line(benchmark)[line].in_sequence else max(1.0, use.calls)
         longest = max(longest, seconds / together)
-    return max(work * count / terms.calls_at_once, longest * math.ceil(count / terms.items_at_once))
+    return longest, work
 
 
 def _likely_seconds(use: PromptUsage) -> float:

@@ -198,6 +198,7 @@ def test_the_plan_of_base_stands_beside_the_papers_figures(amemgym: Amemgym) -> 
     output = amemgym("plan", "base", "--model", "gpt-4.1")
     assert output.startswith("base: 20 users, gpt-4.1")
     assert "140 K input and 15.2 K output tokens, $0.40" in output
+    assert "Each user that is lost costs up to as much again for another, and up to " in output
     assert "From the shipped defaults" in output
     assert "No model endpoint is configured" in output
     assert "paper" not in amemgym("plan", "demo")

@@ -41,7 +41,7 @@ def test_the_whole_is_the_sum_of_all_stages_that_ask() -> None:
     assert [stage.name for stage in each] == list(AMEMGYM.asking_stages)
     assert whole.name == "small"
     assert whole.calls.mid == pytest.approx(sum(stage.calls.mid for stage in each))
-    assert whole.seconds.high == pytest.approx(sum(stage.seconds.high for stage in each))
+    assert max(stage.seconds.high for stage in each) < whole.seconds.high <= sum(stage.seconds.high for stage in each) + 1e-9
 
 
 def test_time_is_bounded_by_slots_and_by_calls_that_wait_for_each_other() -> None:
