@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Collection, Generator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
@@ -272,7 +272,7 @@ def count_halved_text() -> None:
 
 @dataclass(frozen=True)
 class CountedModel:
-    """A model for one purpose, whose calls are counted and priced as if no cache had answered them. A call waits for a slot.
+    """A model for one purpose, whose calls are counted and priced as if no cache had answered them.
 
     `extra_body`: the fields that the purpose's role adds to each request; `reply_tokens`: those of a reply, where they are not
     the usual ones.
@@ -281,7 +281,6 @@ class CountedModel:
     model: LanguageModel
     prices: Prices
     purpose: Purpose
-    slots: AbstractAsyncContextManager[None]
     extra_body: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     reply_tokens: int = MAX_REPLY_TOKENS
 
@@ -291,8 +290,7 @@ class CountedModel:
             request = replace(request, extra_body={**self.extra_body, **request.extra_body})
         if self.reply_tokens != MAX_REPLY_TOKENS and request.max_output_tokens:
             request = replace(request, max_output_tokens=self.reply_tokens)
-        async with self.slots:
-            reply = await self.model.complete(request)
+        reply = await self.model.complete(request)
         usd = self.prices.of(request.model, usage_of(reply)).usd
         nano_usd = None if usd is None else round(usd * NANO)
         usage = Usage(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens, nano_usd=nano_usd)

@@ -119,15 +119,11 @@ class ModelStack:
 
 @dataclass(frozen=True)
 class ModelPorts:
-    """One account's chat and embedding models, both with the LanguageModel interface, and the prices of their calls.
-
-    `at_once`: most calls in flight at the endpoint at the same time.
-    """
+    """One account's chat and embedding models, both with the LanguageModel interface, and the prices of their calls."""
 
     chat: LanguageModel
     embeddings: LanguageModel
     prices: Prices
-    at_once: int
 
 
 def embedded_ports(prices: Prices) -> ModelPorts:
@@ -135,7 +131,7 @@ def embedded_ports(prices: Prices) -> ModelPorts:
     settings = embedded_settings()
     chat = open_client(settings, api=OpenAiChat())
     embeddings = open_client(settings, api=OpenAiEmbeddings())
-    return ModelPorts(chat, embeddings, prices, settings.max_in_flight)
+    return ModelPorts(chat, embeddings, prices)
 
 
 @dataclass(frozen=True)
@@ -160,7 +156,6 @@ class OpenModels:
             chat=self.chat.open_model(account, "chat"),
             embeddings=self.embeddings.open_model(account, "embeddings"),
             prices=self.prices,
-            at_once=self.chat.settings.max_in_flight,
         )
 
 

@@ -189,7 +189,7 @@ def run_of(
     """A run in the folder; options by keyword."""
     data, options = data or tasks(), EvaluationOptions(seed=7, **changes)
     manifest = manifest_of(data, spec, options, models={role: MODELS[role] for role in data.info.roles})
-    models = ModelPorts(chat=model, embeddings=LetterVectors(), prices=PRICES, at_once=64)
+    models = ModelPorts(chat=model, embeddings=LetterVectors(), prices=PRICES)
     made = Run(manifest=manifest, tasks=data, models=models, folder=RunFolder(folder / manifest.run_id))
     return with_alone(made, places={}, models=models) if manifest.alone else made
 

@@ -92,6 +92,13 @@ def test_the_forecast_is_what_the_run_asks(tmp_path: Path, probes: str) -> None:
     assert {purpose: one.calls for purpose, one in size.sizes.items() if one.calls} == dict(asked)
 
 
+def test_what_the_next_message_waits_for_goes_before_what_no_message_waits_for(tmp_path: Path) -> None:
+    model = HonestModel()
+    finish(run_of(tmp_path, model))
+    ranks = {request.labels.stage.removeprefix("evaluation "): request.labels.rank for request in model.requests}
+    assert ranks["simulator"] < ranks["interview"] == ranks["baselines"]
+
+
 def test_neither_how_many_users_live_at_once_nor_their_order_changes_an_answer(tmp_path: Path) -> None:
     one_by_one = replace(run_of(tmp_path / "a", HonestModel(), data=tasks("ada", "ben")), items_at_once=1)
     together = run_of(tmp_path / "b", HonestModel(), data=tasks("ben", "ada"))

@@ -226,7 +226,7 @@ def accounted(folder: Path, model: HonestModel, budget: Budget) -> FinishedRun:
             return await chat.open_model(account, "chat").complete(request)
 
     try:
-        return finish(replace(work, models=ModelPorts(Chat(), LetterVectors(), PRICES, 64)))
+        return finish(replace(work, models=ModelPorts(Chat(), LetterVectors(), PRICES)))
     finally:
         calls.close()
         ledger.close()

@@ -1,8 +1,6 @@
 """What every step of a run works with: the plan, the models, the folder of its checkpoints, and where memories are made."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
@@ -34,7 +32,7 @@ from pipelines.opening.models import ModelPorts
 from pipelines.resources.llm.embeddings import ModelEmbedder
 
 S = TypeVar("S", bound=Checkpoint)
-# A user's next message waits for the last; these would only delay it.
+# A user's next message waits for the last; these would only delay it, and go when no other waits.
 BACKGROUND: tuple[Purpose, ...] = ("interview", "baselines", "recall")
 
 
@@ -55,12 +53,6 @@ class EvaluationContext:
     report: Callable[[str], None] = field(default=lambda step: None)
     meter: Meter = field(default_factory=Meter)
 
-    @cached_property
-    def background_calls(self) -> asyncio.Semaphore:
-        """Slots for calls that no conversation waits for: those that the conversations leave free, but always a quarter."""
-        talking = min(self.items_at_once, len(self.manifest.users))
-        return asyncio.Semaphore(max(1, self.models.at_once // 4, self.models.at_once - talking))
-
     @property
     def seed(self) -> int:
         """The seed of calls: each attempt has its own."""
@@ -80,10 +72,10 @@ class EvaluationContext:
     def model(self, purpose: Purpose, *, item_id: str) -> CountedModel:
         """Return the run's model for this purpose, counted and labelled with the item."""
         asked = self.models.embeddings if purpose == "embeddings" else self.models.chat
-        model = MeteredModel(asked, CallLabels(stage=f"{STAGE} {purpose}", item_id=item_id), self.meter)
-        slots = self.background_calls if purpose in BACKGROUND else nullcontext()
+        labels = CallLabels(stage=f"{STAGE} {purpose}", item_id=item_id, rank=int(purpose in BACKGROUND))
+        model = MeteredModel(asked, labels, self.meter)
         extra_body = self.manifest.extra_body.get(ROLE_OF_PURPOSE.get(purpose, ""), {})
-        return CountedModel(model, self.models.prices, purpose, slots, extra_body, self.manifest.reply_tokens)
+        return CountedModel(model, self.models.prices, purpose, extra_body, self.manifest.reply_tokens)
 
     def tools(self, item_id: str) -> MemoryTools:
         """Return the models that a memory of the item may use."""
