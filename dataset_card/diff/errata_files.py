@@ -1,6 +1,6 @@
 """The files of errata: that beside a variant's versions, and that inside a release."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -40,16 +40,6 @@ def read_errata(path: Path) -> tuple[Erratum, ...]:
     except (OSError, ValueError, yaml.YAMLError) as error:
         problem_text = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise ErrataError(f"{path} cannot be read: {problem_text}.") from error
-
-
-def errata_text(errata: Sequence[Erratum]) -> str:
-    """Return the content of such a file, for whoever edits it."""
-    head = (
-        "# What the next release of this variant does about these items.\n"
-        "# action: note (tell it on the card), exclude (a question, or the user).\n"
-    )
-    lines = [erratum.model_dump(mode="json", exclude_defaults=True) | {"action": erratum.action} for erratum in errata]
-    return head + yaml.safe_dump(lines, sort_keys=False, allow_unicode=True, width=120)
 
 
 def read_settled(folder: Path) -> tuple[SettledErratum, ...]:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from assets.amemgym.records.episode import Episode
 from assets.records.erratum import Erratum, Vote
@@ -11,7 +12,7 @@ from dataset_card.amemgym.errata import Corrector
 from dataset_card.amemgym.reference.data_json import read_data_json
 from dataset_card.amemgym.release import AMEMGYM_RELEASE
 from dataset_card.diff.compare import compare_releases, read_compared
-from dataset_card.diff.errata_files import ERRATA, errata_text, read_errata
+from dataset_card.diff.errata_files import ERRATA, read_errata
 from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.verify import verify_release
 from dataset_card.release_store.folder import Release, write_release
@@ -28,6 +29,11 @@ def erratum(**changes: Any) -> Erratum:
     return Erratum.model_validate({**fields, **changes})
 
 
+def write_errata(path: Path, *errata: Erratum) -> None:
+    lines = [erratum.model_dump(mode="json", exclude_defaults=True) for erratum in errata]
+    path.write_text(yaml.safe_dump(lines, allow_unicode=True), encoding="utf-8")
+
+
 def corrected(*errata: Erratum) -> list[Episode]:
     return list(Corrector(errata).correct_episodes([episode(), episode(ADA)]))
 
@@ -36,7 +42,7 @@ def released(root: Path, *errata: Erratum, version: str = "auto") -> Release:
     """The next release of the demo with these errata beside its versions."""
     home = root / "demo"
     home.mkdir(exist_ok=True)
-    (home / ERRATA).write_text(errata_text(errata), encoding="utf-8")
+    write_errata(home / ERRATA, *errata)
     return write_release(content(), root=root, version=version)
 
 
@@ -122,8 +128,9 @@ def test_a_bad_errata_file_stops_the_release_with_one_sentence(tmp_path: Path, t
         write_release(content(), root=tmp_path)
 
 
-def test_a_file_of_errata_reads_back_as_it_was_written(tmp_path: Path) -> None:
+def test_a_file_of_errata_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / ERRATA
-    path.write_text(errata_text([erratum(), erratum(question_id=None, reason="Zoë: {odd}")]), encoding="utf-8")
-    assert errata_text(read_errata(path)) == path.read_text(encoding="utf-8")
+    written = (erratum(), erratum(question_id=None, reason="Zoë: {odd}"))
+    write_errata(path, *written)
+    assert read_errata(path) == written
     assert read_errata(tmp_path / "none.yaml") == ()
