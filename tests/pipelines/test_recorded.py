@@ -91,6 +91,14 @@ if RECORDED:
         assert others == known, f"{others} have other words than their recording; `make record` renews it, with a model to ask."
 
 
+def test_nothing_is_recorded_of_the_embedded_model(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "tests.recorded", str(tmp_path)]
+    done = subprocess.run(line, cwd=ROOT, env=clean_environment(tmp_path), capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "Set AMEMGYM_BASE_URL and AMEMGYM_API_KEY: the embedded model is not recorded.\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 if ABSENT:
 
     @pytest.mark.parametrize("recording", ABSENT)
