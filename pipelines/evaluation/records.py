@@ -2,7 +2,7 @@
 
 import json
 from datetime import datetime
-from typing import Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -43,6 +43,7 @@ Failure = Literal["", "not_written", "not_recalled", "misread", "not_used", "und
 Stage = Literal["", "write", "read", "utilization", "undiagnosed"]
 FAILURES: tuple[Failure, ...] = get_args(Failure)[1:-1]  # the earliest loss first
 Mode = Literal["dialogue", "document", "fact", "episode"]  # what an item is
+AnswerCount = Annotated[int, Field(ge=0, le=10**9)]  # more than any run asks
 Probes = Literal["period", "question", "none"]
 FORMAT: Literal[6] = 6  # of a run's folder
 CALL_FAILED = "call_failed"  # how the reason of an answer begins whose call the endpoint did not serve

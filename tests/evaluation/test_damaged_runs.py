@@ -111,6 +111,11 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "no seconds": (without(LATENCY), "latency.json is missing."),
     "seconds below zero": (negative_seconds, "latency.json is wrong at median: Input should be greater than or equal to 0"),
     "no fresh users": (text(FRESH, "{}"), "fresh.json is wrong at run_id: Field required"),
+    "a count that no number has": (
+        text(SWAPPED, json.dumps({"run_id": "x", "users": [{"asked": 10**400, "right": 1, "before": 1, "released": 1}]})),
+        "swapped.json is wrong at users.0.asked: Input should be less than or equal to 1000000000",
+    ),
+    "a way out of the folder": (text(SWAPPED, '{"run_id": "../x"}'), "swapped.json is wrong at run_id: '../x' does not lie"),
     "no JSON": (text(RESULTS, "{"), "results.json is wrong at the whole: Invalid JSON"),
     "no object": (text(MANIFEST, "[]"), "manifest.json is wrong at the whole: Input should be an object"),
     "no table": (text(ANSWERS, "PAR1"), "answers.parquet cannot be read: "),

@@ -131,6 +131,10 @@ def other_code(folder: Path, _: FinishedRun) -> None:
     (folder / "code" / "cheating_memories.py").write_text("", encoding="utf-8")
 
 
+def linked_code(folder: Path, _: FinishedRun) -> None:
+    (folder / "code" / "more.py").symlink_to(__file__)
+
+
 def no_table(folder: Path, _: FinishedRun) -> None:
     (folder / "memory.parquet").unlink()
 
@@ -156,6 +160,7 @@ EDITS: dict[str, tuple[Edit, str]] = {
     "a score": (edit_json(RESULTS, "metrics", "overall", "value", value=1.0), "from the rows, in metrics."),
     "an interval": (edit_json(RESULTS, "metrics", "overall", "low", value=0.9), "from the rows, in metrics."),
     "other code": (other_code, "the memory's code in code/ is not what the run was made with."),
+    "a link in its code": (linked_code, "more.py' is a link, or lies behind one, that leads out of"),
     "a table less": (no_table, "memory.parquet is missing."),
 }
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from assets.records.base import Record
 from assets.records.estimate import FEWEST_USERS, Estimate
+from assets.records.paths import FileName
 from assets.reporting.intervals import Tallies, share
 from assets.reporting.plurals import counted
 from assets.reporting.statistic import Statistic, difference_of_groups
-from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.records import AnswerCount, AnswerRow
 from pipelines.evaluation.report.numbers import format_estimate
 
 OVERALL = share("right", "asked")
@@ -19,8 +20,8 @@ OVERALL = share("right", "asked")
 class UserCount(Record):
     """How many questions about one fresh user were asked, and answered rightly. It does not say who that is."""
 
-    asked: int
-    right: int
+    asked: AnswerCount
+    right: AnswerCount
 
 
 class FreshScore(Record):
@@ -29,7 +30,7 @@ class FreshScore(Record):
     `run_id`: the run on the fresh users, which lies with them. All estimates follow from the run's answers and from `users`.
     """
 
-    run_id: str
+    run_id: FileName
     noun: str
     users: tuple[UserCount, ...]
     public: Estimate

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from assets.records.base import Record
 from assets.records.estimate import Estimate
+from assets.records.paths import FileName
 from assets.reporting.intervals import Tallies, share
 from assets.reporting.plurals import counted
-from pipelines.evaluation.records import AnswerRow
+from pipelines.evaluation.records import AnswerCount, AnswerRow
 from pipelines.evaluation.report.numbers import format_estimate
 
+SWAPPED_WORDS = "With one told value swapped"
 NAMES = ("asked", "right", "before", "released")
 
 
@@ -20,16 +22,16 @@ class SwappedCount(Record):
     how many got the answer that was right before.
     """
 
-    asked: int
-    right: int
-    before: int
-    released: int
+    asked: AnswerCount
+    right: AnswerCount
+    before: AnswerCount
+    released: AnswerCount
 
 
 class SwappedScore(Record):
     """`swapped.json` beside a run's results. `run_id`: the run on the twins. The shares follow from `users`."""
 
-    run_id: str
+    run_id: FileName
     users: tuple[SwappedCount, ...]
     right: Estimate
     before: Estimate
@@ -40,7 +42,7 @@ class SwappedScore(Record):
         """Say what came of it."""
         questions = counted(sum(user.asked for user in self.users), "question")
         return (
-            f"With one told value swapped, it is right in {format_estimate(self.right)} of the {questions} that this changes, "
+            f"{SWAPPED_WORDS}, it is right in {format_estimate(self.right)} of the {questions} that this changes, "
             f"and in {format_estimate(self.before)} before; it gives the released answer in {format_estimate(self.released)}."
         )
 

@@ -27,7 +27,7 @@ TAKEN_AS_TOLD = (
     "the calls, tokens and money of dialogues and of the memory's own models, what the memory stores, lost and repeated calls",
     "why an item ended early",
     "what was asked of fresh users, whom only the owner of the run has",
-    "the seconds in latency.json",
+    "the seconds in latency.json, the words of report.md and of the page's texts, and files that no run writes",
 )
 
 

@@ -3,6 +3,7 @@
 What nobody can see here is named in `TAKEN_AS_TOLD`, and what this run leaves open besides in `unverified`.
 """
 
+import glob
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import cast
 from assets.records.base import Record
 from assets.records.json_text import parse_json
 from assets.records.limits import MOST_ITEM_BYTES, read_bounded
-from assets.records.paths import expect_file
+from assets.records.paths import PathRefused, expect_file, files_inside, path_inside
 from dataset_card.release.digests import file_sha256
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import (
@@ -36,9 +37,10 @@ from pipelines.evaluation.fresh_users import FOLDER as FRESH_USERS
 from pipelines.evaluation.metrics.fresh import compare_with_fresh, count_users
 from pipelines.evaluation.metrics.isolated_scores import MemoryRow
 from pipelines.evaluation.metrics.results import memory_rows, score
-from pipelines.evaluation.metrics.swapped import swapped_score
+from pipelines.evaluation.metrics.swapped import SWAPPED_WORDS, swapped_score
 from pipelines.evaluation.plan import alone_manifest, run_id_of
 from pipelines.evaluation.records import EventRow
+from pipelines.evaluation.report.contents import FRESH_TITLE
 from pipelines.evaluation.report.formatting import TAKEN_AS_TOLD, repeat_label
 from pipelines.evaluation.report.page import Json, results_on_page
 from pipelines.evaluation.run import BenchmarkTasks
@@ -48,6 +50,7 @@ from pipelines.evaluation.timeline.perceived import events_of_run
 from pipelines.evaluation.timeline.steps import Timeline
 from pipelines.evaluation.verifying.again import NOT_ASKED, AskedAgain
 from pipelines.evaluation.verifying.rows import row_problems
+from pipelines.evaluation.verifying.twins import twin_problems, twins_of
 from pipelines.evaluation.verifying.usage import asked_problems, unlikely_usage
 from pipelines.memories.code_identity import digest_of_code
 
@@ -85,12 +88,13 @@ def verify_run(run: FinishedRun, path: Path, tasks: BenchmarkTasks, *, again: As
     problems += _fresh_problems(run, path)
     problems += again.problems
     of_conditions = _verify_alone(run, path, tasks)
-    problems += of_conditions.problems
+    of_twins = _verify_twins(run, path, tasks)
+    problems += [*of_conditions.problems, *of_twins.problems]
     verdict = Verification(
         problems=tuple(problems),
         graded=sum(bool(row.tries) for row in run.answers),
         files=_digest(path),
-        unverified=(*unlikely_usage(run), *again.unverified, *of_conditions.unverified),
+        unverified=(*unlikely_usage(run), *again.unverified, *of_conditions.unverified, *of_twins.unverified),
         asked_again=again.sentence,
         repeatable=repeat_label(run.manifest),
     )
@@ -119,6 +123,27 @@ def _verify_alone(run: FinishedRun, path: Path, tasks: BenchmarkTasks) -> Verifi
     if planned.model_dump(exclude={"run_id"}) != alone.manifest.model_dump(exclude={"run_id"}):
         problems.append(f"{manifest.alone} is of another plan.")
     return verdict.model_copy(update={"problems": tuple(problems)})
+
+
+def _verify_twins(run: FinishedRun, path: Path, tasks: BenchmarkTasks) -> Verification:
+    """Check the run on counterfactual twins, and that this one's score on them follows from it."""
+    if run.swapped is None:
+        return Verification(problems=(), graded=0, files="")
+    name = run.swapped.run_id
+    folder = path_inside(path.parent, name)
+    if not folder.is_dir():
+        missing = f"what came of twins, because {name} is not in {path.parent.name}/ beside it"
+        return Verification(problems=(), graded=0, files="", unverified=(missing,))
+    twins = replace(read_run(str(folder), runs=folder.parent), swapped=None)
+    problems = [*twin_problems(run, twins)]
+    own = twins_of(tasks, twins)
+    if own is None:
+        other = f"the replies on twins, because {name} is not of the users of this run"
+        return Verification(problems=tuple(problems), graded=0, files="", unverified=(other,))
+    verdict = verify_run(twins, folder, own)
+    problems += [f"{name}: {problem}" for problem in verdict.problems]
+    left_open = tuple(f"{name}: {what}" for what in verdict.unverified)
+    return verdict.model_copy(update={"problems": tuple(problems), "unverified": left_open})
 
 
 def _check_data(run: FinishedRun, tasks: BenchmarkTasks) -> None:
@@ -157,7 +182,7 @@ def _problems_of_tables(run: FinishedRun, path: Path, timelines: Sequence[Timeli
     try:
         memory = read_table_of_run(path, "memory.parquet", MemoryRow)
         events = read_table_of_run(path, "events.parquet", EventRow)
-        shown = read_file_of_run(path, PAGE, page_data)
+        page = read_file_of_run(path, PAGE, page_data)
     except EvaluationError as error:
         yield str(error)
         return
@@ -165,8 +190,12 @@ def _problems_of_tables(run: FinishedRun, path: Path, timelines: Sequence[Timeli
         yield "memory.parquet does not follow from the answers."
     if events != list(events_of_run(timelines, run.turns)):
         yield "events.parquet does not follow from the turns and the data set."
-    if shown.get("results") != results_on_page(run):
+    if page.get("results") != results_on_page(run):
         yield f"{PAGE} does not show the results."
+    if run.fresh is None and FRESH_TITLE in str(page.get("sections")):
+        yield f"{PAGE} tells of fresh users, and {FRESH} is missing."
+    if run.swapped is None and SWAPPED_WORDS in str(page.get("notes")):
+        yield f"{PAGE} tells of twins, and {SWAPPED} is missing."
 
 
 def page_data(page: Path) -> Json:
@@ -182,7 +211,7 @@ def _fresh_problems(run: FinishedRun, path: Path) -> Iterator[str]:
     """Yield a sentence where the run on fresh users, which only its owner has, does not give the counts of them."""
     if run.fresh is None:
         return
-    for folder in path.parent.with_name(FRESH_USERS).glob(f"*/{path.parent.name}/{run.fresh.run_id}"):
+    for folder in path.parent.with_name(FRESH_USERS).glob(f"*/{glob.escape(path.parent.name)}/{glob.escape(run.fresh.run_id)}"):
         fresh = read_run(str(folder), runs=folder.parent)
         if count_users(fresh.answers, users=fresh.manifest.users) != run.fresh.users:
             yield f"{FRESH} does not follow from the run on fresh users."
@@ -190,8 +219,11 @@ def _fresh_problems(run: FinishedRun, path: Path) -> Iterator[str]:
 
 def _code_problems(run: FinishedRun, path: Path) -> Iterator[str]:
     files = dict[str, bytes]()
-    for file in sorted(filter(Path.is_file, (path / CODE).rglob("*"))):
-        files[file.relative_to(path / CODE).as_posix()] = file.read_bytes()
+    try:
+        for file in files_inside(path / CODE):
+            files[file.relative_to(path / CODE).as_posix()] = file.read_bytes()
+    except PathRefused as problem:
+        yield f"the memory's code: {problem}."
     if run.manifest.boundary not in ("", "service") and digest_of_code(files) != run.manifest.memory_source:
         yield f"the memory's code in {CODE}/ is not what the run was made with."
 
