@@ -7,7 +7,6 @@ from assets.records.base import Record
 from assets.records.estimate import with_interval
 from dataset_card.card.basic import basic_card
 from dataset_card.card.header import dataset_info
-from dataset_card.card.recipe import embedded_model, shared_recipe
 from dataset_card.release.content import ReleaseExtras
 from dataset_card.release.manifest import CARD, REPORT, REPORT_PAGE, ManifestFile
 
@@ -31,7 +30,6 @@ class ReportedExtras(ReleaseExtras):
             template=self.template,
             about=content.form.about,
             report=report,
-            embedded=embedded_model(shared_recipe(content.recipe)),
             attribution=content.form.attribution(content.recipe),
             shown=with_interval,
         )

@@ -101,7 +101,7 @@ class BenchmarkReport(Protocol):
 
     @property
     def unread(self) -> str:
-        """A sentence where no judge read the labels, which the verdict then says nothing of; else empty."""
+        """A sentence where no judge read the labels, which the verdict then says; else empty."""
         ...
 
     def sha256(self) -> str: ...

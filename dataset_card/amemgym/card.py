@@ -25,11 +25,11 @@ from dataset_card.card.basic import card_templates
 from dataset_card.card.fields import column_rows, field_rows
 from dataset_card.card.header import LICENSE_ID, card_header, expectations_path, nested_path, table_path
 from dataset_card.card.recipe import (
-    embedded_model,
     models_by_role,
     recipe_rows,
     salt_terms,
     shared_recipe,
+    verdict_on_rows,
 )
 from dataset_card.release.manifest import ManifestUsage
 from validation.amemgym.report.contents import Facts, paper_count_rows, paper_length_rows
@@ -61,6 +61,7 @@ class Card:
 def render_card(card: Card) -> str:
     """The README of a release, header and all. It is a function of its input: no clock, no path, no version."""
     recipe = shared_recipe(card.recipe)
+    verdict = verdict_on_rows(recipe, card.report)
     header = card_header(recipe, pretty_name=title(recipe), tables=card.tables, tags=TAGS, info=card.info)
     header["source_datasets"] = source_datasets(recipe.pool)
     return (
@@ -85,8 +86,8 @@ def render_card(card: Card) -> str:
             tables=card.tables,
             table_paths={name: table_path(recipe.variant, name) for name in card.tables},
             models=models_by_role(recipe),
-            embedded=embedded_model(recipe),
-            cost=cost(card.usage, users=card.facts.counts["users"], embedded=embedded_model(recipe) is not None),
+            verdict=verdict,
+            cost=cost(card.usage, users=card.facts.counts["users"], embedded=bool(verdict.embedded)),
             pool_terms=pool_terms(recipe.pool),
             generator=card.generator,
             plots=card.plots,

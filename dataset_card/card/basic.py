@@ -10,10 +10,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
+from assets.records.report import BenchmarkReport
 from dataset_card.card import markdown
 from dataset_card.card.fields import column_rows, field_rows
 from dataset_card.card.header import LICENSE_ID, card_header, expectations_path, nested_path, table_path
-from dataset_card.card.recipe import canary_terms, models_by_role, recipe_rows, salt_terms, shared_recipe
+from dataset_card.card.recipe import canary_terms, models_by_role, recipe_rows, salt_terms, shared_recipe, verdict_on_rows
 
 TEMPLATES = Path(__file__).parent / "templates"
 TAGS = ("memory", "synthetic", "benchmark")
@@ -28,6 +29,7 @@ def basic_card(
     prompts: Mapping[str, str],
     info: Sequence[Mapping[str, Any]],
     template: str = "basic_card.md.j2",
+    report: BenchmarkReport | None = None,
     **values: object,
 ) -> str:
     """The README of a release, header and all; a function of its arguments. `tables` gives the rows of each table,
@@ -43,6 +45,8 @@ def basic_card(
         .get_template(template)
         .render(
             **values,
+            report=report,
+            verdict=verdict_on_rows(shared, report),
             header=yaml.safe_dump(header, sort_keys=False, allow_unicode=True),
             title=title,
             noun=benchmark.noun,

@@ -16,7 +16,7 @@ import yaml
 
 from assets.recipe.recipe import Recipe
 from assets.records.limits import TooMuch, load_yaml
-from dataset_card.card.recipe import embedded_model
+from dataset_card.card.recipe import verdict_on_rows
 from dataset_card.errors import HubError
 
 SPLIT = "test"
@@ -52,7 +52,7 @@ def card_header(
     for name, count in tables.items():
         if count:
             configs.append({"config_name": f"{variant}_{name}", "data_files": _files(table_path(variant, name))})
-    own_tags = ["embedded-model"] if embedded_model(recipe) else []
+    own_tags = ["embedded-model"] if verdict_on_rows(recipe).embedded else []
     return {
         "language": [recipe.language],
         "license": LICENSE_ID.lower(),

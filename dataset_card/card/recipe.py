@@ -6,9 +6,10 @@ from typing import TypeVar, cast
 from assets.recipe.loading import dotted_fields
 from assets.recipe.recipe import Budget, Recipe
 from assets.records.public_names import shared_model
+from assets.records.report import BenchmarkReport
+from assets.reporting.verdict import Verdict, embedded_note, verdict_on
 
 R = TypeVar("R", bound=Recipe)
-EMBEDDED_FAMILY = "amemgym-embedded"
 
 
 def shared_recipe(recipe: R) -> R:
@@ -67,12 +68,11 @@ def models_by_role(recipe: Recipe) -> dict[str, str]:
     return names
 
 
-def embedded_model(recipe: Recipe) -> str | None:
-    """Return the embedded model's name when it wrote or judged any of the rows, else None."""
-    for name in (recipe.models.writer.model, *recipe.models.judge.panel):
-        if name.startswith(EMBEDDED_FAMILY):
-            return name
-    return None
+def verdict_on_rows(recipe: Recipe, report: BenchmarkReport | None = None) -> Verdict:
+    """Return the verdict of the report; without one, what the recipe's models tell."""
+    if report is not None:
+        return verdict_on(report)
+    return Verdict(embedded=embedded_note(recipe.models.writer.model, recipe.models.judge.panel))
 
 
 def _text(value: object) -> str:

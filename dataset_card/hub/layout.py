@@ -17,8 +17,8 @@ from assets.recipe.recipe import VARIANT_PATTERN
 from assets.records.base import Record
 from assets.records.estimate import Estimate
 from assets.records.paths import RelativePath
+from assets.reporting.verdict import Verdict, embedded_note
 from dataset_card.card.benchmark_file import BENCHMARK_FILE
-from dataset_card.card.recipe import EMBEDDED_FAMILY
 from dataset_card.errors import HubError, UnfitRelease
 from dataset_card.hub.port import LocalFile, RemoteFile, TreeChange
 from dataset_card.release.manifest import CARD, MANIFEST, VERSION_PATTERN
@@ -61,9 +61,9 @@ class ReleaseSummary(BaseModel):
     derived_from: str = ""
 
     @property
-    def is_embedded(self) -> bool:
-        """Return True when the embedded model, which is no language model, wrote or judged any of the rows."""
-        return EMBEDDED_FAMILY in self.models.get("writer", "") or EMBEDDED_FAMILY in self.models.get("judge", "")
+    def verdict(self) -> Verdict:
+        """What may be done with it, as far as the models tell."""
+        return Verdict(embedded=embedded_note(self.models.get("writer", ""), self.models.get("judge", "").split(", ")))
 
     @property
     def tag(self) -> str:

@@ -154,10 +154,11 @@ class Planner:
             for card in self._tree(state.sha).cards().values():
                 releases.append(card.release)
         for release in releases:
-            if release.is_embedded:
+            if release.verdict.embedded:
                 raise PublishRefused(
-                    f"No language model wrote {release.tag}, and {self.repo} is open to others or would be: publish it "
-                    "privately, make it with a real model, or allow it (--embedded, in Dagster `embedded: true`)."
+                    f"{release.tag}: {release.verdict.words}. {release.verdict.embedded} {self.repo} is open to others or "
+                    "would be: publish it privately, make it with a real model, or allow it (--embedded, in Dagster "
+                    "`embedded: true`)."
                 )
 
     def _check_own_items(self, other: ReleaseSummary) -> None:

@@ -1,6 +1,5 @@
 """`amemgym show` and `quality`: one user's story, and the quality of a set of users."""
 
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from assets.recipe.loading import variants
 from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK
 from assets.records.report import BenchmarkReport
+from assets.reporting.verdict import Verdict, verdict_on
 from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry, QualityRequest
 from pipelines.cli.options import SetOption, VariantOption, json_option, option, options_of, parse_overrides
 from pipelines.cli.stories import choose_item, finished_items, print_item, variant_entry
@@ -24,7 +24,7 @@ from pipelines.errors import Problem
 from pipelines.home import home
 from pipelines.resources.storage.io_manager import open_asset_values
 from validation.expectations.project import SuiteError
-from validation.report.page import problems, write_page
+from validation.report.page import write_page
 
 SOURCE = "A variant that was made here, any data.json, a release's folder, or OWNER/NAME@TAG."
 
@@ -69,7 +69,6 @@ def quality(
 ) -> None:
     """Measure the quality of a variant, or of any data, and write its quality report's page. Exit status 1: it has faults."""
     overrides = parse_overrides(set_ or ())
-    stale = ""
     if source in variants():
         if overrides or options.is_given:
             raise Problem(
@@ -80,7 +79,7 @@ def quality(
         made = _last_report(entry, source)
         report = made.report
         page = write_page(entry.validation.report.render(report), home().reports / f"{source}.html")
-        stale = _stale_because(made.provenance.recipe, entry)
+        verdict = verdict_on(report, stale=_stale_because(made.provenance.recipe, entry))
     else:
         # A data.json does not name its benchmark; it has the shape of the default benchmark.
         entry = BENCHMARKS[DEFAULT_BENCHMARK]
@@ -88,17 +87,15 @@ def quality(
         report_on_source = resolve_name(entry.report_on_source)
         with _quality_errors():
             report, page = report_on_source(request, home=home(), notice=partial(print_plain, TextConsole(stderr=True)))
+        verdict = verdict_on(report)
     if as_json:
-        print_json({"page": str(page), "problems": problems(report), "report": report})
+        print_json({"page": str(page), "problems": verdict.problems, "report": report})
     else:
-        print_summary(report, entry=entry, stale=stale)
+        print_summary(report, verdict, entry=entry)
         print(f"Page: {page}")
     if browser:
         typer.launch(page.as_uri())
-    if stale:
-        print(stale, file=sys.stderr)
-        raise typer.Exit(1)
-    if problems(report):
+    if verdict.problems:
         raise typer.Exit(1)
 
 
@@ -135,19 +132,11 @@ def _quality_errors() -> Generator[None, None, None]:
         raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
 
 
-def print_summary(report: BenchmarkReport, *, entry: BenchmarkEntry, stale: str = "") -> None:
-    """Print the benchmark's figures and the verdict. `stale`: why the report is no longer valid, "" if it is."""
+def print_summary(report: BenchmarkReport, verdict: Verdict, *, entry: BenchmarkEntry) -> None:
+    """Print the benchmark's figures, and the verdict below its reasons."""
     console = stdout_console()
     if entry.print_figures:
         resolve_name(entry.print_figures)(console, report)
-    found = problems(report)
-    for problem in found:
-        console.print(f"- {problem}", markup=False)
-    if found or stale:
-        console.print("It cannot be released.")
-    elif report.unread:
-        console.print("The checks that need no judge found nothing against a release.")
-    else:
-        console.print("It can be released.")
-    if report.unread:
-        console.print(report.unread)
+    for reason in verdict.reasons:
+        console.print(f"- {reason}", markup=False)
+    console.print(f"{verdict.words}.", style="green" if verdict.kind == "release" else "")

@@ -29,11 +29,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from assets.engine.provenance import ReportValue
 from assets.recipe.loading import RecipeError, load_recipe, variants
 from assets.recipe.partitions import BENCHMARK_TAG, PARTITION_TAG
 from assets.records.estimate import Estimate
 from assets.reporting.page_style import NARROW_TABLES, page_address, page_style
 from assets.reporting.plurals import counted
+from assets.reporting.verdict import Verdict, verdict_on
 from dataset_card.diff.compare import compare_releases, read_compared
 from dataset_card.diff.page import diff_page
 from dataset_card.diff.records import DiffError
@@ -47,7 +49,7 @@ from pipelines.evaluation.report.formatting import loss_mark
 from pipelines.evaluation.report.numbers import format_estimate
 from pipelines.experiments.scoring.leaderboard import LEADERBOARDS_FOLDER
 from pipelines.home import Home
-from pipelines.resources.storage.io_manager import open_asset_values
+from pipelines.resources.storage.io_manager import AssetValueIOManager, open_asset_values
 from pipelines.ui.launchpad import begin_variant, launchpad_address
 
 FOLDER = Path(__file__).parent
@@ -58,8 +60,6 @@ SANDBOX = {
     "content-security-policy": "sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads",
     "x-content-type-options": "nosniff",
 }
-# Marks the page of a quality report that blocks the release.
-BLOCKED = '<div class="verdict no">'
 REFERENCES = ("none", "full-history")  # memory kinds that keep nothing or everything; they do not compete
 TITLE = re.compile(r"<title>([^<]*)</title>")
 COMPARED = re.compile(rf"\.\./runs/([^/\"]+)/{re.escape(PAGE)}")  # a leaderboard's links to its runs
@@ -290,6 +290,7 @@ def _last_runs() -> dict[str, dg.RunRecord]:
 def _variants(home: Home, evaluations: Iterable[_Run], last_runs: Mapping[str, dg.RunRecord]) -> Iterator[Json]:
     """Yield each variant with its results. A variant whose recipe cannot be read has its problem instead."""
     releases = FolderReleaseStore(home.releases)
+    values = open_asset_values(home)
     for name in variants():
         versions = releases.versions(name)
         benchmark = problem = ""
@@ -308,13 +309,22 @@ def _variants(home: Home, evaluations: Iterable[_Run], last_runs: Mapping[str, d
             "problem": problem,
             "launchpad": page_address("launchpad", name),
             "report": page_address("reports", report.name) if report.is_file() else "",
-            "blocked": report.is_file() and BLOCKED in report.read_text(encoding="utf-8"),
+            "verdict": _verdict(values, name, benchmark),
             "releases": pages[::-1],
             "differences": [_link(f"{before} to {after}", "diff", name, before, after) for before, after in pairwise(versions)],
             "best": _best(evaluations, f"{name} {versions[-1]}") if versions else None,
             "last_run": _last_run(last_runs[name]) if name in last_runs else None,
             **(_size(home.releases / name / versions[-1], benchmark) if versions and benchmark else {"size": "", "cost": ""}),
         }
+
+
+def _verdict(values: AssetValueIOManager, variant: str, benchmark: str) -> Verdict | None:
+    """Return the verdict on what was made last; None if there is no report, or none that can be read."""
+    try:
+        value = values.find(BENCHMARKS[benchmark].benchmark.key("quality_report"), variant) if benchmark else None
+    except OSError:
+        return None
+    return verdict_on(value.report) if isinstance(value, ReportValue) else None
 
 
 def _size(release: Path, benchmark: str) -> dict[str, str]:

@@ -175,7 +175,7 @@ def test_many_periods_turn_where_the_window_is_narrow(width: int, reader: Visit,
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_quality_page_shows_what_counts_and_folds_the_rest(width: int, reader: Visit) -> None:
     page = reader.open("/base.html", width=width)
-    expect(page.get_by_text("It can be released")).to_be_in_viewport()
+    expect(page.get_by_text("May be released")).to_be_in_viewport()
     expect(page.locator("details[open]")).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollHeight") <= HEIGHTS[width]
     page.goto(f"{reader.url}/quality.html")

@@ -10,7 +10,7 @@ SAID = {
     "your-own-variant": "a new minor number",
     "persona-source": "Made neighbours",
     "prompt-language": "Write in Swedish.",
-    "check": "It can be released",
+    "check": "For trying only",
     "expectations": "has at most 2000 characters",
     "stage": "mottos of demo: 1 of 1 user",
     "document-benchmark": "A       bm25              1.000",

@@ -122,6 +122,6 @@ def test_a_killed_run_goes_on_to_the_release_of_a_local_disk_and_every_command_r
         assert "every file is as released" in read("verify", "demo")
         assert "are the same release" in read("diff", str((alone / RELEASE).parent), "demo")
         assert "how things stand" in read("show", "1")
-        assert "It can be released" in read("quality", "demo")
+        assert "For trying only" in read("quality", "demo")
         assert "demo 0.1.0" in read("evaluate", "demo", "--memory", "full-history", "--users", "1")
     assert SECRET not in "".join(path.read_text(errors="ignore") for path in tmp_path.rglob("*") if path.is_file())

@@ -12,9 +12,9 @@ from assets.amemgym.records.audit import GateErrorRate
 from assets.amemgym.records.report import (
     QualityReport,
     ShortcutLine,
+    ShortcutVerdict,
     Spread,
     StateMovement,
-    Verdict,
 )
 from assets.records.estimate import Estimate
 from assets.records.report import GateLine, RuleLine
@@ -119,7 +119,7 @@ def report(**changes: Any) -> QualityReport:
     return QualityReport.model_validate({**fields, **changes})
 
 
-def _shortcut(name: str, meaning: str, share: tuple[float | None, ...], *, verdict: Verdict) -> ShortcutLine:
+def _shortcut(name: str, meaning: str, share: tuple[float | None, ...], *, verdict: ShortcutVerdict) -> ShortcutLine:
     value, low, high = share
     limit = 1.0 if verdict == "unlimited" else 0.45
     accuracy = Estimate(value=value, low=low, high=high)

@@ -132,8 +132,8 @@ def test_the_page_of_another_report_is_drawn_anew_after_that_of_one() -> None:
 
 
 def test_a_set_that_may_be_released_says_so_first() -> None:
-    clean = without_pictures(users_wanted=1)
-    assert "It can be released" in render_quality_page(clean)
+    clean = report(users_wanted=1, shortcuts=())
+    assert '<div class="verdict release"><p><b>May be released.</b>' in render_quality_page(clean)
 
 
 def test_a_shortcut_beyond_its_limit_heads_the_page_and_shows_its_worst_items() -> None:

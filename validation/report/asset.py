@@ -19,11 +19,12 @@ from assets.llm.ports import BudgetReached
 from assets.records.report import BenchmarkReport, RuleLine
 from assets.reporting.definition_metadata import OWNERS, definition
 from assets.reporting.plurals import counted
+from assets.reporting.verdict import verdict_on
 from validation.expectations.project import DATA_DOCS, SuiteError, project_folder
 from validation.expectations.validate import ExpectationRun
 from validation.finished_items import FinishedItems, ReportedItems
 from validation.report.builder import SharedLines
-from validation.report.page import problems, write_page
+from validation.report.page import write_page
 from validation.report.validation import Validation
 from validation.rules import Rule, RuleOutcome, RuleRun
 
@@ -77,13 +78,12 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
             except OSError as error:
                 raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
         steps.end(counted(finished.count, benchmark.noun))
-        blocking = problems(report)
-        metadata: dict[str, Any] = {"page": page_link("reports", page.name)}
-        metadata["release"] = "blocked" if blocking else "may be made"
+        verdict = verdict_on(report)
+        metadata: dict[str, Any] = {"page": page_link("reports", page.name), "verdict": verdict.words}
         if left_out:
             metadata[LEFT_OUT] = " ".join(left_out)
-        if blocking:
-            metadata["problems"] = dg.MetadataValue.md("\n".join([f"- {problem}" for problem in blocking]))
+        if verdict.reasons:
+            metadata["reasons"] = dg.MetadataValue.md("\n".join([f"- {reason}" for reason in verdict.reasons]))
         details: dict[str, Any] = {**spec.metadata(report), "page_on_disk": str(page)}
         if benchmark.tables:
             details["data_docs"] = str(project / DATA_DOCS)

@@ -11,7 +11,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from assets.records.estimate import interval_note, percent, percents
 from assets.records.report import BenchmarkReport
 from assets.reporting.page_style import NARROW_TABLES, page_style, scale, with_title
-from assets.reporting.plurals import counted, is_or_are
+from assets.reporting.plurals import counted
+from assets.reporting.verdict import verdict_on
 
 FOLDER = Path(__file__).parent
 CONTENTS = "<!-- contents -->"
@@ -28,7 +29,7 @@ def render_template(report: BenchmarkReport, *, template: str, folder: Path = FO
     page = _environment(folder).get_template(template)
     intervals = interval_note(report.finished, report.noun)
     style = page_style(NARROW_TABLES, FOLDER / "page.css")
-    html = page.render(report=report, problems=problems(report), intervals=intervals, style=style, scale=scale, **values)
+    html = page.render(report=report, verdict=verdict_on(report), intervals=intervals, style=style, scale=scale, **values)
     links: list[str] = []
     for name, words in HEADING.findall(html):
         links.append(f'<a href="#{name}">{words.partition(":")[0]}</a>')
@@ -45,25 +46,6 @@ def write_page(page: str, path: Path) -> Path:
     finally:
         draft.unlink(missing_ok=True)
     return path
-
-
-def problems(report: BenchmarkReport) -> list[str]:
-    """Return a sentence for each thing that blocks a release of this set; none when it may be released."""
-    sentences: list[str] = []
-    if report.finished != report.wanted:
-        sentences.append(
-            f"Only {counted(report.finished, report.noun)} of {report.wanted} {is_or_are(report.finished)} finished."
-        )
-    for line in report.rules:
-        if line.blocking and line.violations:
-            times = counted(line.violations, "time")
-            stage = line.stage.replace("_", " ")
-            sentences.append(f"A rule of {stage} is broken {times}: {line.truth}")
-    for line in report.columns:
-        if not line.ok:
-            rows = counted(line.unexpected, "row")
-            sentences.append(f"{rows} of the table {line.table} broke a rule: {line.column or 'it'} {line.expectation}.")
-    return [*sentences, *report.exceeded_limits]
 
 
 def broken_rules(report: BenchmarkReport) -> int:

@@ -14,7 +14,7 @@ from assets.reporting.plurals import counted
 from assets.text.text_checks import TextKind
 
 # Below its limit; beyond it, which blocks a release; below, though the interval's end is not; without a limit.
-Verdict = Literal["holds", "crossed", "unproven", "unlimited"]
+ShortcutVerdict = Literal["holds", "crossed", "unproven", "unlimited"]
 
 
 class Spread(Record):
@@ -62,7 +62,7 @@ class ShortcutLine(Record):
     random: float
     luck: float
     limit: float
-    verdict: Verdict
+    verdict: ShortcutVerdict
     worst: tuple[WorstItem, ...] = ()
 
     @property

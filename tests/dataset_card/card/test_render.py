@@ -12,11 +12,11 @@ from markdown_it.token import Token
 from assets.recipe.amemgym import PoolSpec
 from assets.recipe.model_policy import Models, ModelSpec
 from assets.records.estimate import Estimate
+from assets.reporting.verdict import EMBEDDED_FAMILY
 from assets.text.words import count_tokens
 from dataset_card.amemgym.pool import source_datasets
 from dataset_card.card import markdown
 from dataset_card.card.header import size_category, split_card
-from dataset_card.card.recipe import EMBEDDED_FAMILY
 from dataset_card.release.loadable import matches
 from dataset_card.release.manifest import CARD, ManifestUsage
 from dataset_card.release_store.folder import write_release
@@ -82,7 +82,7 @@ def test_the_card_tells_the_facts(tmp_path: Path) -> None:
 def test_a_release_by_the_embedded_model_says_that_it_is_for_trying_the_tooling(tmp_path: Path) -> None:
     spec = ModelSpec(model=f"{EMBEDDED_FAMILY}-0123abcd")
     embedded = scenario.recipe(num_users=2, models=Models(writer=spec))
-    warning = "Do not publish it"
+    warning = "**For trying only.** No language model wrote these texts"
     text = one_line(readme(tmp_path / "a", recipe=embedded))
     assert warning in text
     assert "The embedded model's are free." in text

@@ -7,6 +7,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from assets.records.estimate import Estimate
+from assets.reporting.verdict import verdict_on
 from dataset_card.amemgym.story import print_episode
 from pipelines.benchmarks import entry_of
 from pipelines.cli.generate import asked_models
@@ -45,7 +46,7 @@ def test_every_shortcut_stands_in_one_line_of_a_terminal_of_80_columns(
         varied(line, shortcut="least common words", accuracy=wide, limit=0.3, verdict=line.verdict) for line in report.shortcuts
     ]
     report = varied(report, shortcuts=(*lines, varied(lines[0], verdict="holds")))
-    print_summary(report, entry=entry_of(scenario.recipe()))
+    print_summary(report, verdict_on(report), entry=entry_of(scenario.recipe()))
     told = capsys.readouterr().out.splitlines()
     assert told[0].split()[-1] == "verdict"
     words = {line.split("  ")[-1].strip() for line in told[2 : 2 + len(lines) + 1]}

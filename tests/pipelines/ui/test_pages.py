@@ -8,20 +8,26 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import dagster as dg
 import httpx2
 import pytest
 
 import assets.recipe.loading as loading
+from assets.amemgym.records.report import QualityReport
+from assets.engine.provenance import Provenance, ReportValue
 from assets.records.estimate import Estimate
+from assets.reporting.verdict import WORDS
 from dataset_card.release_store.folder import write_release
 from pipelines.evaluation.folder import PAGE
 from pipelines.evaluation.report.numbers import format_estimate
 from pipelines.home import Home
 from pipelines.memories.contract import MemorySpec
+from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.ui.pages import index_page, pages_app
 from pipelines.ui.request_guard import RequestGuard
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 from tests.pipelines.llm.scripted_server import on_a_port
+from tests.support import scenario
 from tests.support.releases import content, report
 from tests.support.scenario import varied
 from validation.amemgym.report.page import render_quality_page
@@ -40,6 +46,14 @@ def visited(home: Home, *, reloaded: list[str] | None = None) -> Generator[httpx
 def write(path: Path, text: str = "<h1>here</h1>") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+def write_report(home: Home, made: QualityReport) -> None:
+    """As a run leaves it: the record, and its page."""
+    write(home.reports / "demo.html", f"<header>{render_quality_page(made)}</header>")
+    value = ReportValue(provenance=Provenance(recipe=scenario.recipe(), snapshots={}), report=made)
+    context = dg.build_output_context(asset_key=dg.AssetKey("quality_report"), partition_key="demo")  # pyright: ignore[reportUnknownMemberType]
+    open_asset_values(home).handle_output(context, value)
 
 
 def test_pages_are_served_and_nothing_else_of_their_folders(tmp_path: Path) -> None:
@@ -134,7 +148,7 @@ def test_a_variant_stands_with_verdict_size_cost_newest_release_and_best_memory(
     home = Home(tmp_path)
     first = write_release(content(report=report()), root=home.releases, version="0.1.0")
     shutil.copytree(first.folder, first.folder.with_name("1.0.0"))
-    write(home.reports / "demo.html", f"<header>{render_quality_page(report())}</header>")
+    write_report(home, report())
     run = finish(run_of(tmp_path / "runs", HonestModel()))
     for name, kind, score, dataset in (
         ("bm25", "bm25", 0.5, "demo 1.0.0"),
@@ -149,9 +163,25 @@ def test_a_variant_stands_with_verdict_size_cost_newest_release_and_best_memory(
         write(folder / "results.json", results.model_dump_json())
     text = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", index_page(home).partition("A variant of your own</h2>")[0]))
     assert (
-        "demo amemgym not to be released 2 users 4K tokens 1.0.0 what changed earlier releases 0.1.0 rag memory .600 launchpad"
+        "demo amemgym Not to be released 2 users 4K tokens 1.0.0 what changed earlier releases 0.1.0 rag memory .600 launchpad"
     ) in text
     assert "Not made yet, each with its launchpad: base ," in text
+
+
+@pytest.mark.parametrize(("writer", "kind"), [("large", "release"), ("amemgym-embedded-1", "trying")])
+def test_the_first_page_says_of_a_variant_what_its_report_s_page_says(tmp_path: Path, writer: str, kind: str) -> None:
+    home = Home(tmp_path)
+    write_report(home, report(shortcuts=(), writer=writer))
+    assert f'class="{kind}" href="/pages/reports/demo.html">{WORDS[kind]}<' in index_page(home)
+    assert f'<div class="verdict {kind}"><p><b>{WORDS[kind]}.</b>' in (home.reports / "demo.html").read_text(encoding="utf-8")
+
+
+def test_a_report_that_cannot_be_read_leaves_its_page_without_a_verdict(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write_report(home, report())
+    for path in home.root.rglob("quality_report/demo.json"):
+        path.write_text("{}", encoding="utf-8")
+    assert '<a href="/pages/reports/demo.html">Quality report</a>' in index_page(home)
 
 
 def test_a_variant_is_begun_from_the_servers_own_page_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,8 +40,6 @@ def quality_metadata(report: QualityReport) -> dict[str, Any]:
         if name in report.counts:
             metadata[name] = report.counts[name]
     metadata["golden_changes"] = report.golden_changes
-    if report.unfit_judges:
-        metadata["judges"] = report.unfit_judges
     metadata["rules_broken"] = page.broken_rules(report)
     metadata["shortcuts_beyond_limit"] = len(report.crossed)
     if report.ceiling and report.ceiling.value is not None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from assets.amemgym.records.audit import Judgement, Probe
 from assets.amemgym.records.episode import Episode
-from assets.amemgym.records.report import ShortcutLine, Verdict, WorstItem
+from assets.amemgym.records.report import ShortcutLine, ShortcutVerdict, WorstItem
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.estimate import Estimate
 from validation.amemgym.shortcuts.learned import FEWEST_USERS, GuessedQuestion, LearnedShortcuts, Weights
@@ -249,7 +249,7 @@ def _line(measurement: Measurement, accuracy: Estimate, *, limit: float, recipe:
     )
 
 
-def _verdict(measurement: Measurement, accuracy: Estimate, *, limit: float, recipe: AMemGymRecipe) -> Verdict:
+def _verdict(measurement: Measurement, accuracy: Estimate, *, limit: float, recipe: AMemGymRecipe) -> ShortcutVerdict:
     """Compare the accuracy of a shortcut over form with the limit; of other shortcuts and of few users the whole interval.
 
     Few users may agree by chance. The limit of a shortcut over form holds only where the interval ends below it; it is
