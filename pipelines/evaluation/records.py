@@ -266,7 +266,7 @@ class RunManifest(RunSettings):
     noun: str
     dataset: str
     dataset_digest: str
-    users: tuple[str, ...]
+    users: tuple[str, ...] = Field(min_length=1)
     language: str
     memory: MemorySpec
     memory_version: str
@@ -283,6 +283,14 @@ class RunManifest(RunSettings):
     rounds_update: int = 0
     replayed_run: str = ""
     alone: str = ""
+
+    @field_validator("conditions")
+    @classmethod
+    def _expect_known_conditions(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name not in ("none", "facts", "everything"):
+                raise ValueError(f"there is no condition {name!r}")
+        return names
 
     @property
     def variant(self) -> str:

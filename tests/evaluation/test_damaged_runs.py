@@ -96,9 +96,18 @@ def linked_out(folder: Path) -> None:
     (folder / ANSWERS).symlink_to(outside)
 
 
-def negative_seconds(folder: Path) -> None:
-    latency = parse_json((folder / LATENCY).read_bytes())
-    (folder / LATENCY).write_text(json.dumps({**latency, "median": -5}), encoding="utf-8")
+def value(name: str, *keys: str, to: object) -> Damage:
+    """Return what sets a value in a JSON file of the run."""
+
+    def damage(folder: Path) -> None:
+        content = parse_json((folder / name).read_bytes())
+        place = content
+        for key in keys[:-1]:
+            place = place[key]
+        place[keys[-1]] = to
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+
+    return damage
 
 
 PIPE = "cannot be read: it is a folder, a pipe or a device"
@@ -109,13 +118,23 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "a period that the release does not have": (period(5000), "question: 2 questions of the data set missing, or too many"),
     "a period before the first": (period(-1), "answers.parquet is wrong at period: Input should be greater than or equal to 0"),
     "no seconds": (without(LATENCY), "latency.json is missing."),
-    "seconds below zero": (negative_seconds, "latency.json is wrong at median: Input should be greater than or equal to 0"),
+    "seconds below zero": (
+        value(LATENCY, "median", to=-5),
+        "latency.json is wrong at median: Input should be greater than or equal to 0",
+    ),
     "no fresh users": (text(FRESH, "{}"), "fresh.json is wrong at run_id: Field required"),
     "a count that no number has": (
         text(SWAPPED, json.dumps({"run_id": "x", "users": [{"asked": 10**400, "right": 1, "before": 1, "released": 1}]})),
         "swapped.json is wrong at users.0.asked: Input should be less than or equal to 1000000000",
     ),
     "a way out of the folder": (text(SWAPPED, '{"run_id": "../x"}'), "swapped.json is wrong at run_id: '../x' does not lie"),
+    "a condition that nobody knows": (
+        value(MANIFEST, "conditions", to=["x"]),
+        "manifest.json is wrong at conditions: there is no",
+    ),
+    "no users": (value(MANIFEST, "users", to=[]), "manifest.json is wrong at users: Tuple should have at least 1 item"),
+    "tokens below zero": (value(RESULTS, "spending", "interview", "input_tokens", to=-1), "from the rows, in spending."),
+    "no spending": (value(RESULTS, "spending", to={}), "results.json does not follow from the rows, in spending."),
     "no JSON": (text(RESULTS, "{"), "results.json is wrong at the whole: Invalid JSON"),
     "no object": (text(MANIFEST, "[]"), "manifest.json is wrong at the whole: Input should be an object"),
     "no table": (text(ANSWERS, "PAR1"), "answers.parquet cannot be read: "),

@@ -113,8 +113,9 @@ def _unlikely_prices(run: FinishedRun) -> Iterator[str]:
         yield f"its money: {error}"
         return
     for purpose, models in _models_by_purpose(run.usage).items():
-        used = run.results.spending[purpose]
-        if len(models) != 1:
+        used = run.results.spending.get(purpose, Usage())
+        # Fewer tokens than none follow from no rows, which is said before.
+        if len(models) != 1 or min(used.input_tokens, used.output_tokens) < 0:
             continue
         [model] = models
         fresh = prices.of(model, used.model_copy(update={"cached_input_tokens": 0})).usd
