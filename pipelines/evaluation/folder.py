@@ -195,14 +195,14 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
             "that did not change are in the cache."
         )
     run = FinishedRun(
-        manifest=_read_record(path, MANIFEST, RunManifest),
+        manifest=read_record_of_run(path, MANIFEST, RunManifest),
         answers=read_table_of_run(path, "answers.parquet", AnswerRow),
         turns=read_table_of_run(path, "turns.parquet", DialogueTurn),
         usage=read_table_of_run(path, "usage.parquet", ItemUsage),
-        results=_read_record(path, RESULTS, Results),
-        latency=_read_record(path, LATENCY, Latency),
-        fresh=_read_record(path, FRESH, FreshScore) if (path / FRESH).exists() else None,
-        swapped=_read_record(path, SWAPPED, SwappedScore) if (path / SWAPPED).exists() else None,
+        results=read_record_of_run(path, RESULTS, Results),
+        latency=read_record_of_run(path, LATENCY, Latency),
+        fresh=read_record_of_run(path, FRESH, FreshScore) if (path / FRESH).exists() else None,
+        swapped=read_record_of_run(path, SWAPPED, SwappedScore) if (path / SWAPPED).exists() else None,
     )
     periods = 1 + max((row.period for row in run.answers), default=0)
     if len(run.manifest.users) * periods > COUNTED_ANYWAY + COUNTED_PER_ANSWER * len(run.answers):
@@ -238,7 +238,8 @@ def _read_json(file: Path) -> object:
     return parse_json(read_bounded(file, most=MOST_ITEM_BYTES))
 
 
-def _read_record(folder: Path, name: str, kind: type[R]) -> R:
+def read_record_of_run(folder: Path, name: str, kind: type[R]) -> R:
+    """Return the record in a run's JSON file. Raises EvaluationError."""
     return read_file_of_run(folder, name, lambda file: kind.model_validate_json(read_bounded(file, most=MOST_ITEM_BYTES)))
 
 

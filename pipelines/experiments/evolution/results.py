@@ -7,8 +7,16 @@ from pathlib import Path
 
 from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
-from pipelines.errors import EvaluationError
-from pipelines.evaluation.folder import MANIFEST, PAGE, REPORT, RESULTS, RunFolder, read_table, write_table
+from pipelines.evaluation.folder import (
+    MANIFEST,
+    PAGE,
+    REPORT,
+    RESULTS,
+    RunFolder,
+    read_record_of_run,
+    read_table_of_run,
+    write_table,
+)
 from pipelines.evaluation.records import AnswerRow
 from pipelines.evaluation.spending import PricedUsage
 from pipelines.experiments.evolution.loop import EvolutionRun
@@ -111,14 +119,11 @@ def finish(folder: RunFolder, done: FinishedEvolution, *, report: str, page: str
 
 def read_evolution(path: Path) -> FinishedEvolution:
     """Read a finished evolution from its folder. Raises EvaluationError."""
-    try:
-        return FinishedEvolution(
-            manifest=EvolutionManifest.model_validate_json((path / MANIFEST).read_bytes()),
-            results=EvolutionResults.model_validate_json((path / RESULTS).read_bytes()),
-            steps=read_table(path / POLICIES, kind=PolicyStep),
-            facts=read_table(path / FACTS, kind=RecalledFact),
-            answers=read_table(path / ANSWERS, kind=CycleAnswer),
-            turns=read_table(path / TURNS, kind=CycleTurn),
-        )
-    except (OSError, KeyError, ValueError) as error:
-        raise EvaluationError(f"The evolution {path} cannot be read ({type(error).__name__}); was it changed?") from error
+    return FinishedEvolution(
+        manifest=read_record_of_run(path, MANIFEST, EvolutionManifest),
+        results=read_record_of_run(path, RESULTS, EvolutionResults),
+        steps=read_table_of_run(path, POLICIES, PolicyStep),
+        facts=read_table_of_run(path, FACTS, RecalledFact),
+        answers=read_table_of_run(path, ANSWERS, CycleAnswer),
+        turns=read_table_of_run(path, TURNS, CycleTurn),
+    )

@@ -16,7 +16,7 @@ from assets.records.base import Record
 from assets.text.words import count_tokens, words_of
 from assets.whole_files import whole_file
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.folder import MANIFEST, RESULTS, read_table, write_table
+from pipelines.evaluation.folder import MANIFEST, RESULTS, read_record_of_run, read_table, read_table_of_run, write_table
 from pipelines.evaluation.metrics.isolated_scores import MemoryRow
 from pipelines.evaluation.records import EventRow, RunManifest
 from pipelines.memories.perturbed import PERTURBED
@@ -109,12 +109,9 @@ def _read_rows(path: Path) -> list[RewardRow]:
 def _rows_of_run(path: Path) -> Iterator[RewardRow]:
     if not (path / RESULTS).is_file():
         raise EvaluationError(f"{path} is no finished run; give folders of runs, as amemgym evaluate names them.")
-    try:
-        manifest = RunManifest.model_validate_json((path / MANIFEST).read_bytes())
-        rows = read_table(path / "memory.parquet", kind=MemoryRow)
-        events = read_table(path / "events.parquet", kind=EventRow)
-    except (OSError, KeyError, ValueError) as error:
-        raise EvaluationError(f"The run {path} cannot be read ({type(error).__name__}); was it changed?") from error
+    manifest = read_record_of_run(path, MANIFEST, RunManifest)
+    rows = read_table_of_run(path, "memory.parquet", MemoryRow)
+    events = read_table_of_run(path, "events.parquet", EventRow)
     texts: dict[tuple[str, int], list[str]] = {}
     for event in events:
         texts.setdefault((event.cluster, event.length), []).append(event.text)

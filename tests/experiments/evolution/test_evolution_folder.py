@@ -24,5 +24,5 @@ def test_a_damaged_table_of_an_evolution_is_one_sentence(tmp_path: Path) -> None
     work = evolution_of(tmp_path, learner(), users=("ada",), protocols=("paper",), feedbacks=("none",))
     evolved(work)
     (work.run.folder.path / "facts.parquet").write_bytes(b"PAR1 was a table PAR1")
-    with pytest.raises(EvaluationError, match="cannot be read"):
+    with pytest.raises(EvaluationError, match=r"facts\.parquet cannot be read"):
         read_evolution(work.run.folder.path)
