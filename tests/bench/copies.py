@@ -24,6 +24,7 @@ from assets.engine.ports import SnapshotRef
 from assets.engine.provenance import Provenance
 from assets.engine.recipe_asset import with_embedded_model
 from assets.engine.serialized_record import serialized_rows
+from assets.engine.spares import Spares
 from assets.engine.stage import Stage
 from assets.llm.usage import Meter
 from assets.recipe.amemgym import AMemGymRecipe
@@ -105,7 +106,8 @@ async def fill_work_store(place: Home, lives: Originals) -> None:
             drawn = list(draw_unit(recipe, unit))
             for start in range(0, len(unit.items), AT_ONCE):
                 part = drawn[start : start + AT_ONCE]
-                tasks = ItemTasks(recipe, run_context, Meter(), "personas", {"personas": dict(serialized_rows(part))})
+                known = {"personas": dict(serialized_rows(part))}
+                tasks = ItemTasks(recipe, run_context, Meter(), "personas", known, Spares(unit), reached=())
                 await asyncio.gather(*(tasks.record(last, position) for position, _ in part))
 
 
