@@ -30,7 +30,6 @@ from pipelines.evaluation.folder import (
 )
 from pipelines.evaluation.records import AnswerRow
 from pipelines.evaluation.verifying.verdict import read_judged_run, verify_run
-from pipelines.experiments.reward_model.rows import reward_rows
 from pipelines.experiments.scoring.gate import read_baseline
 from pipelines.home import Home
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
@@ -170,9 +169,6 @@ def test_no_pipe_of_a_run_a_release_or_a_baseline_is_waited_for(original: Path, 
     pipe("baseline.json")(tmp_path)
     with pytest.raises(EvaluationError, match="it is a folder, a pipe or a device"):
         read_baseline(tmp_path / "baseline.json")
-    pipe("memory.parquet")(folder)
-    with pytest.raises(EvaluationError, match=r"memory\.parquet cannot be read: it is a folder, a pipe or a device"):
-        reward_rows([folder])
     pipe(MANIFEST)(tmp_path)
     assert verify_release(tmp_path) == ["manifest.json cannot be read: it is a folder, a pipe or a device."]
     pipe(RECIPE)(tmp_path)

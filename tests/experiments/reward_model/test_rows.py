@@ -1,5 +1,6 @@
 """Rows for reward models: gathered from runs, with labels."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,14 @@ def test_the_events_that_share_the_rarest_words_with_a_query_are_kept_in_order_o
 def test_a_folder_that_is_no_finished_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match="is no finished run"):
         reward_rows([tmp_path])
+
+
+def test_a_pipe_in_place_of_a_run_s_table_is_refused(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, "bm25", [row(1, right=True)])
+    (folder / "memory.parquet").unlink()
+    os.mkfifo(folder / "memory.parquet")
+    with pytest.raises(EvaluationError, match=r"memory\.parquet cannot be read: it is a folder, a pipe or a device"):
+        reward_rows([folder])
 
 
 def test_rows_come_back_from_their_table_and_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
