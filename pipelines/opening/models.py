@@ -37,8 +37,9 @@ from pipelines.resources.ledger.budget import BudgetGate, VariantBudget, budget_
 from pipelines.resources.ledger.ledger import Account, CacheHitRecorder, Ledger, UnitLedger, ledger_file
 from pipelines.resources.ledger.paid_calls import PaidCallRecorder, PaidModel
 from pipelines.resources.ledger.prices import Prices, read_prices
-from pipelines.resources.llm.batch.settings import OnBatchProgress
+from pipelines.resources.llm.batch.settings import MAX_LINES, OnBatchProgress
 from pipelines.resources.llm.client import ModelClient
+from pipelines.resources.llm.concurrency import AdaptiveLimit
 from pipelines.resources.llm.embeddings import ModelEmbedder, OpenAiEmbeddings
 from pipelines.resources.llm.model_api import ModelApi, OpenAiChat, ReplyOrigins
 from pipelines.resources.llm.place import EndpointPlace
@@ -113,7 +114,10 @@ class ModelStack:
             budget = VariantBudget(account.variant, limits, self.prices)
             gate = BudgetGate(self.ledger, budget=budget, longest_try=self.settings.timeout_seconds)
         paid = PaidCallRecorder(self.client, ledger, kept, gate)
-        cached = CachedModel(paid, store=self.replies, mode=self.mode, place=self.place)
+        # With a low limit, batch jobs would be small and run one after another.
+        most = MAX_LINES if account.models.batched else self.settings.max_in_flight
+        limit = AdaptiveLimit(start=most, ceiling=most)
+        cached = CachedModel(paid, store=self.replies, mode=self.mode, limit=limit, place=self.place)
         return CacheHitRecorder(cached, ledger)
 
 

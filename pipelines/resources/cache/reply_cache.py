@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from assets.llm.async_calls import shield_call
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.llm.structured_output import is_rubbish
+from pipelines.resources.llm.concurrency import AdaptiveLimit
 from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore, digest_of
 from pipelines.resources.storage.open_database import open_database
@@ -125,7 +126,8 @@ class CachedModel:
 
     use: ask the model for what is missing. replay: never ask. off: always ask, store nothing. A model's refusals and cut-off
     replies are stored too, because asking again changes the messages and so the key. A request that another process asks
-    is waited for. How many are asked at once is the model's to decide, which knows the ranks of those that wait.
+    is waited for. `limit`: of calls that are asked and not yet stored, which go on when the run is stopped; of those that wait
+    for it, the lowest rank goes first, and a stopped run asks none.
     """
 
     def __init__(
@@ -134,9 +136,11 @@ class CachedModel:
         *,
         store: KeyValueStore,
         mode: CacheMode,
+        limit: AdaptiveLimit | None = None,
         place: Place = NOWHERE,
     ) -> None:
         self._model = model
+        self._limit = limit
         self._replies = ReplyCache(store, place=place, replay=mode == "replay")
         self._store = store
         self._mode: CacheMode = mode
@@ -156,7 +160,13 @@ class CachedModel:
                 return stored
             if self._mode == "replay":
                 raise EndpointError(_missing_reply(request.labels))
-            return await self._claim_and_ask(request, key=key)
+            if self._limit is None:
+                return await self._claim_and_ask(request, key=key)
+            await self._limit.acquire(rank=request.labels.rank)
+            try:
+                return await self._claim_and_ask(request, key=key)
+            finally:
+                self._limit.release()
 
     async def _claim_and_ask(self, request: ModelRequest, *, key: str) -> ModelReply:
         pause = FIRST_LOOK

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from assets.llm.async_calls import wait_for_shielded_calls
 from assets.llm.ports import CallLabels, EndpointError, ModelReply, ModelRequest
 from pipelines.resources.cache.reply_cache import CachedModel, CacheMode, open_replies, request_key
+from pipelines.resources.llm.concurrency import AdaptiveLimit
 from pipelines.resources.storage.key_value import KeyValueStore
 from prompts.template import Message
 from tests.pipelines.llm.scripted_server import CLOSED_SCHEMA, a_request
@@ -85,6 +87,23 @@ def test_who_waits_gets_what_a_cancelled_caller_has_asked_for(store: KeyValueSto
 
     assert asyncio.run(live()).text == "reply 1"
     assert len(model.asked) == 1
+
+
+def test_a_stopped_run_keeps_what_is_under_way_and_asks_nothing_that_waited(store: KeyValueStore) -> None:
+    model = CountingModel()
+
+    async def live() -> None:
+        cached = CachedModel(model, store=store, mode="use", limit=AdaptiveLimit(start=1, ceiling=1))
+        callers = [asyncio.create_task(cached.complete(a_request(sample=number))) for number in range(3)]
+        await model.was_asked.wait()
+        for caller in callers:
+            caller.cancel()
+        await asyncio.wait(callers)
+        await wait_for_shielded_calls()
+
+    asyncio.run(live())
+    assert len(model.asked) == 1
+    assert ask(model, store, *model.asked, mode="replay")[0].text == "reply 1"
 
 
 def test_an_error_is_not_kept(store: KeyValueStore) -> None:
