@@ -32,6 +32,7 @@ class SlottedModel(ScriptedModel):
     """A scripted model that answers so many calls at once, and an equal request once, as through the reply cache."""
 
     slots: int = 64
+    context: RunContext | None = None
     replies: dict[str, asyncio.Task[ModelReply]] = field(default_factory=dict[str, "asyncio.Task[ModelReply]"])
 
     def __post_init__(self) -> None:
@@ -46,12 +47,19 @@ class SlottedModel(ScriptedModel):
         async with self.free:
             return await super().complete(request)
 
+    @property
+    def has_spares(self) -> bool:
+        """True while somebody of the reserve is begun."""
+        assert self.context is not None
+        return any(found.begun for found in self.context.in_flight.spares.values())
+
 
 def whole_run(
     folder: Path, model: SlottedModel, *stages: Stage[Any], ahead: bool = True, reserve: int = 3, **recipe: Any
 ) -> tuple[dict[str, SnapshotRef], RunContext]:
     """Pass two users through these stages in one run, which knows at each stage what comes later."""
     context, made = run_context(folder, model), small_recipe(num_reserve=reserve, **recipe)
+    model.context = context
     refs = {"personas": sampled(context, made)}
 
     async def make() -> None:
@@ -135,14 +143,14 @@ def spare_of(model: ScriptedModel, prompt: str) -> bool:
 
 @dataclass
 class SpareFirst(SlottedModel):
-    """A model that answers what is asked again when a spare has been asked about, and about spares last of all."""
+    """A model that answers what is asked again when a spare has been asked about, and about a spare when it was stopped."""
 
     async def _answer(self, request: ModelRequest) -> ModelReply:
         answer = await super()._answer(request)
         if request.labels.attempt:
             await until(lambda: spare_of(self, PROFILE))
         if "Ada Number2" in str(request.messages):
-            await asyncio.sleep(0.2)
+            await until(lambda: not self.has_spares)
         return answer
 
 
@@ -161,9 +169,21 @@ def test_users_who_pass_without_risk_begin_no_spare(tmp_path: Path) -> None:
     assert not spare_of(model, PROFILE)
 
 
+@dataclass
+class WatchingSpares(SlottedModel):
+    """A model that notes of each call whether a spare had been begun by then."""
+
+    begun: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
+
+    async def _answer(self, request: ModelRequest) -> ModelReply:
+        self.begun.append((request.labels.item_id, self.has_spares))
+        return await super()._answer(request)
+
+
 def test_the_spare_of_a_lost_user_begins_before_the_loss(tmp_path: Path) -> None:
-    model = SlottedModel({PROBE: [of_users([0], reads_nothing)]})
+    model = WatchingSpares({PROBE: [of_users([0], reads_nothing)]})
     whole_run(tmp_path, model, *CHAIN)
-    of_lost = [n for n, request in enumerate(model.requests) if request.labels.item_id == persona(0).user_id]
-    of_spare = [n for n, request in enumerate(model.requests) if request.labels.item_id == persona(2).user_id]
-    assert of_spare[0] < of_lost[-1]
+    of_lost = [begun for user, begun in model.begun if user == persona(0).user_id]
+    assert not of_lost[0]
+    assert of_lost[-1]
+    assert any(request.labels.item_id == persona(2).user_id for request in model.requests)
