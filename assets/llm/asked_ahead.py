@@ -18,7 +18,7 @@ class AheadReplies:
         """Ask once; the call goes on when whoever waits for it is cancelled."""
         key = _identity(request)
         if key not in self.calls:
-            task = self.calls[key] = asyncio.create_task(_complete(model, request))
+            task = self.calls[key] = asyncio.create_task(model.complete(request))
             # Retrieves an error that nobody waits for: whoever needs the reply asks again.
             task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
         return await asyncio.shield(self.calls[key])
@@ -58,10 +58,6 @@ class AskingAhead:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         return await self.replies.ask(label_request(request, self.labels), self.model)
-
-
-async def _complete(model: LanguageModel, request: ModelRequest) -> ModelReply:
-    return await model.complete(request)
 
 
 def _identity(request: ModelRequest) -> str:

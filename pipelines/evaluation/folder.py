@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from filelock import AsyncFileLock, Timeout
 from pydantic import ValidationError
 
+from assets.recipe.loading import requirement
 from assets.records.base import Record
 from assets.records.columnar import arrow_schema, from_table
 from assets.records.json_text import parse_json
@@ -224,7 +225,7 @@ def read_file_of_run(folder: Path, name: str, read: Callable[[Path], V]) -> V:
     except ValidationError as error:
         found = error.errors()[0]
         place = ".".join(map(str, found["loc"])) or "the whole"
-        problem = f"is wrong at {place}: {found['msg'].removeprefix('Value error, ')}"
+        problem = f"is wrong at {place}: {requirement(found)}"
     except PathRefused:
         problem = "is a link that leads out of the run"
     except (OSError, TypeError, ValueError, pa.ArrowException) as error:

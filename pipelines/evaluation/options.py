@@ -77,7 +77,8 @@ class EvaluationOptions(RunSettings):
     )
     max_tokens: int | None = Field(
         default=None,
-        description="Tokens of models with a price that each run may spend, over all its starts; at the limit it pauses.",
+        description="Tokens that each run may spend, over all its starts; at the limit it pauses. Calls known to cost nothing "
+        "count none.",
     )
 
     @property

@@ -32,6 +32,7 @@ AskKind = Literal[
 OF_MEMORY: tuple[AskKind, ...] = ("question", "at_budget")  # questions that were answered from the memory
 # Asked once for a release and a reasoner, in a run of their own: they are the same for every memory.
 OF_BASELINES: tuple[AskKind, ...] = ("upper_bound", "options_only")
+BESIDE_MEMORY = ("none", "facts", "everything")  # names of the conditions that are asked beside the memory's own
 OF_CONDITIONS: tuple[AskKind, ...] = ("no_memory", "facts", "everything")
 ITSELF = "itself"  # where a run says which run asked its conditions, and is that run
 # In an episode: as usual there (""), once, before each action, again before a call that writes, or by a tool of the agent.
@@ -180,7 +181,7 @@ class RunSettings(Record):
     reply_tokens: int = Field(default=MAX_REPLY_TOKENS, description="Most tokens of a reply, including a model's reasoning.")
     curve: tuple[int, ...] = Field(default=(), description="Further token budgets at which all questions are asked too.")
     conditions: tuple[str, ...] = Field(
-        default=("none", "facts", "everything"),
+        default=BESIDE_MEMORY,
         description="Conditions of isolated scores in addition to the memory itself, separated by commas; '' for none.",
     )
     arms: tuple[Arm, ...] = Field(
@@ -288,7 +289,7 @@ class RunManifest(RunSettings):
     @classmethod
     def _expect_known_conditions(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
-            if name not in ("none", "facts", "everything"):
+            if name not in BESIDE_MEMORY:
                 raise ValueError(f"there is no condition {name!r}")
         return names
 

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
+from assets.recipe.loading import requirement
 from assets.records.base import Record
 from assets.records.estimate import FEWEST_USERS, Estimate
 from assets.records.json_text import parse_json
@@ -180,7 +181,7 @@ def read_baseline(path: Path) -> Baseline:
         said = str(error)
         if isinstance(error, ValidationError):
             first = error.errors(include_input=False)[0]
-            said = f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg'].removeprefix('Value error, ')}"
+            said = f"{'.'.join(map(str, first['loc'])) or 'it'}: {requirement(first)}"
         raise EvaluationError(f"{path} is no baseline of this program ({said}); make it again with --write.") from error
 
 
