@@ -37,6 +37,7 @@ from pipelines.memories.failures import MemoryFailed
 from pipelines.memories.registry import MODELS, Confinement, embeds, find_memory, is_ours
 from pipelines.opening.models import ModelPorts, OpenModels, embedded_ports, open_models
 from pipelines.planning.forecast import Terms
+from pipelines.resources.llm.batch.settings import OnBatchProgress
 from pipelines.resources.llm.settings import NO_ENDPOINT
 from pipelines.resources.storage.open_stores import open_release_store
 
@@ -65,12 +66,13 @@ class EvaluationRequest:
 class EvaluationProgress:
     """Called with the run and its size before its first call, and twice a second with how far it is.
 
-    `notice` gets sentences on the data set: what it does not say, and what of it is left out.
+    `notice` gets sentences on the data set: what it does not say, and what of it is left out. `show_batch`: that of batch jobs.
     """
 
     begun: Callable[[Run, EvaluationForecast], None] = field(default=lambda run, size: None)
     show: Callable[[StageProgress], None] = field(default=lambda progress: None)
     notice: Callable[[str], None] = field(default=lambda sentence: None)
+    show_batch: OnBatchProgress = field(default=lambda progress: None)
 
 
 @runtime_checkable
@@ -215,7 +217,7 @@ async def open_run(
         recorded = read_run(options.replay, runs=runs_folder(home))
         tasks = tasks.replaying(recorded)
         options = options.model_copy(update={"replay": recorded.manifest.run_id})
-    with open_models(home, mode=options.cache_mode) as models:
+    with open_models(home, mode=options.cache_mode, on_batch_progress=progress.show_batch) as models:
         run = await prepare_run(request, tasks, options, models=models, home=home)
         size = await _forecast(run)
         if options.fresh:
@@ -268,6 +270,8 @@ async def prepare_run(
     for role, name in asked:
         if models.embedded and not options.offline and name != models.embedded:
             raise EvaluationError(f"The embedded model does not know the model {name!r} of the {role}; {NO_ENDPOINT}.")
+    if options.batch and models.embedded:
+        raise EvaluationError(f"The embedded model does not take batch jobs; leave out batch, or {NO_ENDPOINT}.")
     places = {name: await models.place.of(name) for _, name in asked}
     manifest = manifest_of(tasks, spec, options, models=names, places=places)
     # --again: the first attempt that is not finished.
@@ -277,9 +281,10 @@ async def prepare_run(
     run = Run(
         manifest=manifest,
         tasks=tasks,
-        models=models.for_account(RunAccount(variant=manifest.run_id, budget=request.budget)),
+        models=models.for_account(RunAccount.of_run(manifest.run_id, budget=request.budget, batch=options.batch)),
         folder=RunFolder(runs_folder(home) / manifest.run_id),
         items_at_once=options.concurrency,
+        batch=options.batch,
         deadline=options.deadline,
         # The data set may be a file beside the memory's own.
         confinement=Confinement(options.in_process, (home.root, Path(request.dataset), *request.hidden)),
@@ -292,7 +297,7 @@ async def prepare_run(
             raise EvaluationError(str(failed)) from failed
     if not manifest.alone:
         return run
-    account = RunAccount(variant=manifest.alone, budget=request.budget)
+    account = RunAccount.of_run(manifest.alone, budget=request.budget, batch=options.batch)
     return with_alone(run, places=places, models=models.for_account(account))
 
 
@@ -303,7 +308,14 @@ def with_alone(run: Run, *, places: Mapping[str, str], models: ModelPorts) -> Ru
     """
     manifest = alone_manifest(run.manifest, places=places)
     folder = RunFolder(alone_folder(run.folder.path, manifest.run_id))
-    alone = Run(manifest=manifest, tasks=run.tasks, models=models, folder=folder, items_at_once=run.items_at_once)
+    alone = Run(
+        manifest=manifest,
+        tasks=run.tasks,
+        models=models,
+        folder=folder,
+        items_at_once=run.items_at_once,
+        batch=run.batch,
+    )
     return replace(run, alone=alone)
 
 

@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assets.llm.ports import BATCH_SHARE
 from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
 from assets.reporting.plurals import counted
 from assets.text.words import count_tokens
 from pipelines.evaluation.records import OF_BASELINES, RunManifest
+from pipelines.evaluation.timeline.context import BATCHED
 from pipelines.evaluation.timeline.steps import Act, Ask, Converse, Forget, Timeline, Write
 from pipelines.memories.registry import forgetting_calls, writing_calls
 from pipelines.resources.ledger.budget import warn_of_small_budget
@@ -213,7 +215,9 @@ class EvaluationForecast:
         return warn_of_small_budget(budget, tokens=self.tokens, usd=self.usd)
 
 
-def forecast_run(timelines: Iterable[Timeline], manifest: RunManifest, *, prices: Prices) -> EvaluationForecast:
+def forecast_run(
+    timelines: Iterable[Timeline], manifest: RunManifest, *, prices: Prices, batch: bool = False
+) -> EvaluationForecast:
     """Count what the run will ask. The calls of memories that are not ours are not counted."""
     sizes = dict.fromkeys(WORDS, Usage())
     steps = 0
@@ -222,13 +226,20 @@ def forecast_run(timelines: Iterable[Timeline], manifest: RunManifest, *, prices
         steps += item.steps
         for purpose, volume in item.volumes(manifest).items():
             sizes[purpose] += volume
-    total: float | None = 0.0
+    return EvaluationForecast(sizes, steps, price_sizes(sizes, manifest, prices=prices, batch=batch))
+
+
+def price_sizes(sizes: Mapping[str, Usage], manifest: RunManifest, *, prices: Prices, batch: bool) -> float | None:
+    """Return the dollars of calls by purpose; None where one price is unknown. `batch`: as `EvaluationContext` has it."""
+    total = 0.0
     for purpose, size in sizes.items():
-        if size.calls:
-            usd = prices.of(manifest.models[ROLES[purpose]], size).usd
-            # One unknown price makes the sum unknown.
-            total = None if total is None or usd is None else total + usd
-    return EvaluationForecast(sizes, steps, total)
+        if not size.calls:
+            continue
+        usd = prices.of(manifest.models[ROLES[purpose]], size).usd
+        if usd is None:
+            return None
+        total += usd * BATCH_SHARE if batch and purpose in BATCHED else usd
+    return total
 
 
 def _millions(tokens: float) -> str:

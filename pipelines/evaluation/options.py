@@ -63,6 +63,11 @@ class EvaluationOptions(RunSettings):
     )
     again: bool = Field(default=False, description="Evaluate again, even if there is a finished run of this plan.")
     offline: bool = Field(default=False, description="Ask no model; use recorded replies only.")
+    batch: bool = Field(
+        default=False,
+        description="Ask what nothing waits for in batch jobs, at half the price and within a day each: questions, probes and "
+        "what is the same for every memory.",
+    )
     concurrency: int = Field(default=32, ge=1, description="Users, or tasks, evaluated at the same time.")
     deadline: float = Field(
         default=DEADLINE, ge=1, description="Timeout in seconds of one call to a memory that is not built in."

@@ -32,6 +32,12 @@ class RunAccount(Record):
     budget: Budget = Budget()
     models: Models = Models()
 
+    @classmethod
+    def of_run(cls, run_id: str, *, budget: Budget, batch: bool) -> "RunAccount":
+        """Return the account of a run, some of whose calls go in batch jobs if `batch` says so."""
+        transport = {"transport": "batch" if batch else "live"}
+        return cls(variant=run_id, budget=budget, models=Models.model_validate({"judge": transport}))
+
     @property
     def item_fingerprint(self) -> str:
         return self.sha256()[:16]
@@ -169,6 +175,8 @@ def _refuse_options_of_others(options: EvaluationOptions, own: Mapping[str, obje
         raise EvaluationError(f"questions is for AMemGym; {info.name} takes --users, which are {info.noun}s.")
     if options.native_tools and "native_tools" not in own:
         raise EvaluationError(f"native_tools is for dialogues in which an agent acts; {info.name} only asks questions.")
+    if options.batch and "native_tools" in own:
+        raise EvaluationError(f"batch is for questions; the agent of {info.name} waits for each reply before it acts.")
     if options.window and "window" not in own:
         raise EvaluationError(f"window is for tau2, swe and webarena, whose episodes leave it; {info.name} has none that do.")
     if options.settle and whole:

@@ -16,7 +16,7 @@ from assets.llm.usage import Meter, Usage, request_tokens
 from assets.text.words import count_tokens
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
 from pipelines.evaluation.folder import RunFolder
-from pipelines.evaluation.forecast import FOLLOW_UP, REPLY, ROLES, EvaluationForecast, forecast_run
+from pipelines.evaluation.forecast import FOLLOW_UP, REPLY, EvaluationForecast, forecast_run, price_sizes
 from pipelines.evaluation.run import Run, play_items
 from pipelines.evaluation.spending import STAGE
 from pipelines.evaluation.timeline.steps import Act, Ask, Timeline
@@ -35,7 +35,7 @@ async def rehearse_run(run: Run, *, embedded: ModelPorts) -> EvaluationForecast:
     Agents act on what models reply, and memories of others are not to be told what nobody lived. `embedded`: the embedded
     model.
     """
-    counted = forecast_run(run.timelines, run.manifest, prices=run.models.prices)
+    counted = forecast_run(run.timelines, run.manifest, prices=run.models.prices, batch=run.batch)
     by_length = dict[int, list[Timeline]]()
     for timeline in run.timelines:
         by_length.setdefault(timeline.length, []).append(timeline)
@@ -55,11 +55,8 @@ async def rehearse_run(run: Run, *, embedded: ModelPorts) -> EvaluationForecast:
             for purpose, used in played.rows.usage.spending.items():
                 if purpose in sizes:
                     sizes[purpose] += times(used, len(timelines))
-    total: float | None = 0.0
-    for purpose, size in sizes.items():
-        usd = run.models.prices.of(run.manifest.models[ROLES[purpose]], size).usd if size.calls else 0.0
-        total = None if total is None or usd is None else total + usd
-    return replace(counted, sizes=sizes, usd=total, rehearsed=True)
+    usd = price_sizes(sizes, run.manifest, prices=run.models.prices, batch=run.batch)
+    return replace(counted, sizes=sizes, usd=usd, rehearsed=True)
 
 
 def times(used: Usage, count: int) -> Usage:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, PlainSerializer
 
-from assets.llm.ports import LanguageModel, ModelReply, ModelRequest
+from assets.llm.ports import BATCH_SHARE, LanguageModel, ModelReply, ModelRequest, Transport
 from assets.llm.usage import NANO, Usage, usage_of
 from assets.records.base import Record
 from assets.records.public_names import shared_model
@@ -172,7 +172,7 @@ class Checkpoint(Record):
 
 @dataclass
 class UsageCounter:
-    """A running count by purpose. Time is that of chat completions; `untimed`: those that a cache answered unmeasured.
+    """A running count by purpose. Time is that of chat completions; `untimed`: those that a cache or a batch job answered.
 
     `repeated`: calls of every kind that a cache answered.
     """
@@ -192,7 +192,7 @@ class UsageCounter:
         self.repeated += reply.repeated
         if purpose != "embeddings":
             self.seconds += reply.seconds
-            self.untimed += reply.repeated
+            self.untimed += reply.repeated or reply.price_share == BATCH_SHARE
 
     @property
     def usage(self) -> Usage:
@@ -275,7 +275,7 @@ class CountedModel:
     """A model for one purpose, whose calls are counted and priced as if no cache had answered them.
 
     `extra_body`: the fields that the purpose's role adds to each request; `reply_tokens`: those of a reply, where they are not
-    the usual ones.
+    the usual ones. `transport`: how a call is sent, which changes no price here, so that equal runs have equal bytes.
     """
 
     model: LanguageModel
@@ -283,9 +283,11 @@ class CountedModel:
     purpose: Purpose
     extra_body: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     reply_tokens: int = MAX_REPLY_TOKENS
+    transport: Transport = "live"
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Pass the call on, and count its usage."""
+        request = replace(request, labels=replace(request.labels, transport=self.transport))
         if self.extra_body:
             request = replace(request, extra_body={**self.extra_body, **request.extra_body})
         if self.reply_tokens != MAX_REPLY_TOKENS and request.max_output_tokens:

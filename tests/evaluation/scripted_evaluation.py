@@ -190,7 +190,7 @@ def run_of(
     data, options = data or tasks(), EvaluationOptions(seed=7, **changes)
     manifest = manifest_of(data, spec, options, models={role: MODELS[role] for role in data.info.roles})
     models = ModelPorts(chat=model, embeddings=LetterVectors(), prices=PRICES)
-    made = Run(manifest=manifest, tasks=data, models=models, folder=RunFolder(folder / manifest.run_id))
+    made = Run(manifest=manifest, tasks=data, models=models, folder=RunFolder(folder / manifest.run_id), batch=options.batch)
     return with_alone(made, places={}, models=models) if manifest.alone else made
 
 

@@ -128,6 +128,11 @@ def test_recall_at_is_refused_where_nobody_acts(tmp_path: Path) -> None:
         run_of(tmp_path, EmbeddedModel(), data=documents(), spec=MemorySpec(name="bm25", kind="bm25"), recall_at="step")
 
 
+def test_an_agent_that_waits_for_each_reply_takes_no_batch_jobs(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match=r"the agent of small tools 0\.1\.0 waits for each reply before it acts"):
+        run_of(tmp_path, EmbeddedModel(), data=tasks(), batch=True)
+
+
 def test_the_figures_of_episodes_count_steps_by_kind(tmp_path: Path) -> None:
     work = run_of(
         tmp_path, EmbeddedModel(), data=tasks(), spec=MemorySpec(name="full-history", kind="full-history"), recall_at="start"

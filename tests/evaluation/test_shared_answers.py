@@ -1,6 +1,7 @@
 """What makes a run cheaper: shared answers, probes that share calls, samples; and what a run is forecast to take."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,9 @@ def test_a_rehearsal_forecasts_what_the_run_then_takes(tmp_path: Path, spec: Mem
     assert shared.usage.calls == conditions.calls
     assert shared.usage.input_tokens == pytest.approx(conditions.input_tokens, rel=0.15)
     assert "at most" not in (size + shared).sentence
+    batched = run(rehearse_run(replace(work.alone, batch=True), embedded=work.models))
+    assert batched.usd is not None
+    assert 2 * batched.usd == pytest.approx(shared.usd)
 
 
 def test_a_sample_is_balanced_over_users_periods_and_questions() -> None:

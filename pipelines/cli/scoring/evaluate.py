@@ -224,4 +224,5 @@ def _evaluate(request: EvaluationRequest, console: Console, notice: Callable[[st
         def announce(run: Run, size: EvaluationForecast) -> None:
             print_run(run, "" if run.folder.finished else _size(size, request), console=console, notice=notice)
 
-        return run_to_end(run_evaluation(request, home=home(), progress=EvaluationProgress(announce, live.show, notice)))
+        progress = EvaluationProgress(announce, live.show, notice, live.show_batch)
+        return run_to_end(run_evaluation(request, home=home(), progress=progress))

@@ -33,20 +33,23 @@ from pipelines.resources.llm.embeddings import ModelEmbedder
 
 S = TypeVar("S", bound=Checkpoint)
 # A user's next message waits for the last; these would only delay it, and go when no other waits.
-BACKGROUND: tuple[Purpose, ...] = ("interview", "baselines", "recall")
+BATCHED: tuple[Purpose, ...] = ("interview", "baselines")
+BACKGROUND: tuple[Purpose, ...] = (*BATCHED, "recall")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationContext:
     """All that a step works with. `report` is told the key of each step that is done.
 
-    `waits`: seconds before a memory's call is made again that failed for a reason which passes.
+    `waits`: seconds before a memory's call is made again that failed for a reason which passes. `batch`: what nothing waits
+    for is asked in batch jobs.
     """
 
     manifest: RunManifest
     models: ModelPorts
     folder: RunFolder
     items_at_once: int = 32
+    batch: bool = False
     deadline: float = 300.0
     waits: Sequence[float] = WAITS
     confinement: Confinement = CONFINED
@@ -75,7 +78,8 @@ class EvaluationContext:
         labels = CallLabels(stage=f"{STAGE} {purpose}", item_id=item_id, rank=int(purpose in BACKGROUND))
         model = MeteredModel(asked, labels, self.meter)
         extra_body = self.manifest.extra_body.get(ROLE_OF_PURPOSE.get(purpose, ""), {})
-        return CountedModel(model, self.models.prices, purpose, extra_body, self.manifest.reply_tokens)
+        transport = "batch" if self.batch and purpose in BATCHED else "live"
+        return CountedModel(model, self.models.prices, purpose, extra_body, self.manifest.reply_tokens, transport)
 
     def tools(self, item_id: str) -> MemoryTools:
         """Return the models that a memory of the item may use."""
