@@ -5,6 +5,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Generator
 from contextlib import contextmanager
+from math import inf
 from typing import NoReturn
 
 from assets.llm.ports import EndpointError, ModelRequest, RequestFailed
@@ -52,8 +53,8 @@ class StopSignal:
 class EndpointHealth:
     """Decides whether a failure costs one user or ends the run, and ends a run that gets no reply for long.
 
-    While calls wait and no reply comes, it warns after `warn_after` seconds, later where calls take long here, and again each
-    time that the silence has doubled; after `longest_silence` seconds the run ends. `served` is true once a reply has come.
+    While calls wait and no reply comes, it warns once after `warn_after` seconds, later where calls take long here; after
+    `longest_silence` seconds the run ends. `served` is true once a reply has come.
     """
 
     def __init__(self, stop: StopSignal, *, endpoint: str, warn_after: float, longest_silence: float) -> None:
@@ -138,7 +139,7 @@ class EndpointHealth:
             )
             return
         if silent >= self._warn_at:
-            self._warn_at = 2 * silent
+            self._warn_at = inf
             verb = "waits" if self._waiting == 1 else "wait"
             calls = f"{counted(self._waiting, 'call')} {verb}"
             words = "No usable reply from %s for %.0f seconds (it %s); %s, and the run ends after %.0f seconds."
