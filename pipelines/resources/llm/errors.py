@@ -11,7 +11,7 @@ from assets.llm.ports import ModelRequest
 from pipelines.bounded_http import BodyTooLarge, RedirectedElsewhere
 from pipelines.resources.llm.compatibility import SAYS_UNKNOWN, Rejection
 from pipelines.resources.llm.error_body import ErrorBody
-from pipelines.resources.llm.reply_room import room_limit_in
+from pipelines.resources.llm.reply_room import limit_per_call, room_limit_in
 from pipelines.resources.llm.retry import MAX_SECONDS, RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds
 from pipelines.resources.llm.settings import NO_ENDPOINT, EndpointSettings
 
@@ -42,14 +42,21 @@ QUOTA_CODES = {
     "billing_not_active",
     "exceeded_current_quota_error",
     "Arrearage",
+    "budget_exceeded",
 }
 KEY_CODES = {"API_KEY_INVALID", "invalid_api_key"}  # Gemini says 400 of a wrong key
 DAY_QUOTA = re.compile(r"per.?day", re.IGNORECASE)  # in the name of a quota
-# The account's own settings leave no provider: OpenRouter's words.
-ACCOUNT_POLICY = re.compile(r"data policy|privacy settings|guardrail", re.IGNORECASE)
+# The account's own settings are in the way: often a page of theirs is named.
+ACCOUNT_POLICY = re.compile(r"data policy|privacy settings|guardrail|https?://\S+/settings/", re.IGNORECASE)
+# Where the status says that the request is bad, and the code that the model is.
+MODEL_CODE = re.compile(r"model.?(?:not|un)|deployment.?not", re.IGNORECASE)
 # Of a local server that loads another model just now.
 MODEL_AWAY = re.compile(r"\bmodel (?:\w+ )?(?:unloaded|(?:still |being )?loading)\b", re.IGNORECASE)
-QUOTA = re.compile(r"credit balance is too low|insufficient (?:balance|credits?|funds)|out of credits", re.IGNORECASE)
+QUOTA = re.compile(
+    r"(?:insufficient|out of|any|used all|exceeded)\b(?: \w+){0,3} (?:balance|credits?|funds|budget)\b"
+    r"|credit balance is too low|余额不足",
+    re.IGNORECASE,
+)
 # The model's words were no valid reply, and the server refuses to hand them out: another try may bring better ones.
 FAILED_GENERATION_CODES = {"json_validate_failed", "tool_use_failed", "output_parse_failed", "incomplete_generation"}
 FAILED_GENERATION = re.compile(
@@ -59,7 +66,7 @@ FAILED_GENERATION = re.compile(
 )
 # A server's fault by its status, a schema's by its words: it cannot turn this schema into a grammar.
 NO_GRAMMAR = re.compile(
-    r"pars(?:e|ing) grammar|schema conversion|(?:convert|compil)\w* .{0,30}(?:schema|grammar)", re.IGNORECASE
+    r"grammar error|pars(?:e|ing) grammar|schema conversion|(?:convert|compil)\w* .{0,30}(?:schema|grammar)", re.IGNORECASE
 )
 # OpenRouter's, where the model is there and no provider of it takes all fields.
 NO_PROVIDER_TAKES_THE_FIELDS = re.compile(r"no (?:endpoints?|providers?) .{0,40}requested parameters", re.IGNORECASE)
@@ -139,8 +146,9 @@ class ErrorResponse:
         return self.flagged or bool(self.codes & FILTERED_CODES) or FILTERED.search(self.text) is not None
 
     def says_day_is_over(self) -> bool:
-        """Return True when the quota of a whole day is used up, by its name: the pause that is asked for is of no use."""
-        return self.status == 429 and any(map(DAY_QUOTA.search, self.codes))
+        """Return True when the quota of a whole day is used up: by its name, or in words without a pause."""
+        named = any(map(DAY_QUOTA.search, self.codes))
+        return self.status == 429 and (named or (not self.retry_after and DAY_QUOTA.search(self.text) is not None))
 
     def says_no_quota(self) -> bool:
         """Return True when nothing is left to pay with."""
@@ -254,7 +262,7 @@ class FailureClassifier:
         if answer.says_day_is_over():
             remedy = f"wait until the provider's next day, or use another model or key, then {RUN_AGAIN}"
             return CallFailure("fatal", f"has used up the quota of this day{self._quote_answer(answer)}", remedy)
-        if answer.status == 429:
+        if answer.status == 429 and not limit_per_call(answer.text, asked=request.max_output_tokens):
             problem = f"has a rate limit that is used up{self._quote_answer(answer)}"
             remedy = SLOW_DOWN if answer.retry_after <= MAX_SECONDS else f"wait until then, and {RUN_AGAIN}"
             return CallFailure("limited", problem, remedy, retry_after=answer.retry_after)
@@ -295,7 +303,8 @@ class FailureClassifier:
             remedy = f"change these settings of the account at the provider, then {RUN_AGAIN}"
             return CallFailure("fatal", f"serves {request.model!r} to no account with such settings{quoted}", remedy)
         lacks_fields = answer.status == 404 and NO_PROVIDER_TAKES_THE_FIELDS.search(answer.text) is not None
-        if answer.status in (404, 405) and not lacks_fields:
+        names_model = answer.status == 400 and (answer.param == "model" or any(map(MODEL_CODE.search, answer.codes)))
+        if names_model or (answer.status in (404, 405) and not lacks_fields):
             remedy = f"correct the model's name in the recipe, or the address in {address}"
             if self._settings.transport is not None:  # the embedded model, which plays no other
                 remedy = NO_ENDPOINT

@@ -25,7 +25,7 @@ MOST = (
     re.compile(r"max_tokens ?> ?(\d+) must"),
 )
 # A limit per minute that one call exceeds, because the room for its reply is counted as sent.
-PER_CALL = re.compile(r"limit:? (\d+),(?: used:? \d+,)? requested:? (\d+)", re.IGNORECASE)
+PER_CALL = re.compile(r"limit:? (\d+),(?: used:? \d+,)? requested:? ~?(\d+)", re.IGNORECASE)
 EXCLUSIVE = re.compile(r"to (\d+) ?\(exclusive\)")
 # The context, and the prompt's tokens, by the names of the groups.
 SUMS = (
@@ -108,18 +108,23 @@ def sign_of_short_context(request: ModelRequest, reply: ModelReply, *, asked: in
     return ""
 
 
+def limit_per_call(text: str, *, asked: int) -> RoomLimit | None:
+    """Return the limit per minute that a request of so many tokens exceeds by itself; None where waiting helps."""
+    found = PER_CALL.search(THOUSANDS.sub("", text))
+    most, requested = map(int, found.groups()) if found else (0, 0)
+    return RoomLimit(context=most, input=max(requested - asked, 0)) if asked and requested > most else None
+
+
 def room_limit_in(text: str, *, asked: int) -> RoomLimit | None:
     """Return the limit that an error's words name for a request of so many tokens; None where they are of something else."""
     words = THOUSANDS.sub("", text)
-    per_call = PER_CALL.search(words)
-    if asked and per_call:
-        most, requested = map(int, per_call.groups())
-        return RoomLimit(context=most, input=max(requested - asked, 0)) if requested > most else None
-    if not asked or not NAMES_ROOM.search(words):
-        return None
+    if not asked or PER_CALL.search(words):
+        return limit_per_call(text, asked=asked)
+    if not NAMES_ROOM.search(words):
+        return _exceeded_sum(words, asked=asked)
     for pattern in SUMS:
         found = pattern.search(words)
-        if found:
+        if found and int(found["input"]) != asked:
             return RoomLimit(context=int(found["context"]), input=int(found["input"]))
     for pattern in MOST:
         found = pattern.search(words)
@@ -132,6 +137,15 @@ def room_limit_in(text: str, *, asked: int) -> RoomLimit | None:
     if context:
         return RoomLimit(context=context, input=_first_group(INPUT, words))
     return _only_smaller_number(words, asked=asked)
+
+
+def _exceeded_sum(words: str, *, asked: int) -> RoomLimit | None:
+    """Return the smaller of two numbers as the context where the larger one can be what prompt and room come to."""
+    numbers = sorted({int(number) for number in NUMBER.findall(words)})
+    if "token" not in words or len(numbers) != 2:
+        return None
+    context, total = numbers
+    return RoomLimit(context=context, input=total - asked) if 0 < total - asked < context else None
 
 
 def _first_group(pattern: re.Pattern[str], words: str) -> int:

@@ -117,12 +117,18 @@ def test_an_embedding_that_is_no_vector_is_asked_for_again(bad: object) -> None:
     assert (vectors, len(asked)) == ([(1.0,)], 2)
 
 
-def test_a_server_that_refuses_the_encoding_format_is_asked_without_it() -> None:
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        {"detail": [{"loc": ["body", "encoding_format"], "msg": "Extra inputs are not permitted"}]},
+        # https://github.com/HKUDS/DeepTutor/issues/651, where SiliconFlow names no field
+        {"code": 20015, "message": "The parameter is invalid. Please check again.", "data": None},
+    ],
+)
+def test_a_server_that_refuses_the_encoding_format_is_asked_without_it(refusal: object) -> None:
     def answering(body: dict[str, Any], number: int) -> Response:
         if "encoding_format" in body:
-            return JSONResponse(
-                {"detail": [{"loc": ["body", "encoding_format"], "msg": "Extra inputs are not permitted"}]}, 422
-            )
+            return JSONResponse(refusal, 400)
         return JSONResponse({"data": [{"index": 0, "embedding": [1.0]}]})
 
     assert embedded(answering, "a")[0] == [(1.0,)]

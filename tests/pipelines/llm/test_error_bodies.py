@@ -227,14 +227,6 @@ def test_a_prompt_that_leaves_no_room_is_too_long(words: str) -> None:
         ask(ScriptedServer(always=fault(400, words)))
 
 
-def test_an_error_that_counts_the_prompt_in_a_field_of_its_own_is_too_long_at_once() -> None:
-    error = {"code": 400, "message": "the request exceeds the context size", "n_prompt_tokens": 9000, "n_ctx": 8192}
-    server = ScriptedServer(always=Answer(400, {"error": {**error, "type": "exceed_context_size_error"}}))
-    with pytest.raises(RequestFailed, match="too long"):
-        ask(server)
-    assert len(server.asked) == 1
-
-
 def test_an_error_of_something_else_names_no_room() -> None:
     assert room_limit_in("messages: at most 10 items", asked=8192) is None
     assert room_limit_in("temperature must be less than or equal to 1", asked=8192) is None

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from assets.llm.answer_text import read_json
-from assets.llm.ports import EndpointError, ModelReply, ModelRequest, RequestFailed
+from assets.llm.ports import ModelReply, ModelRequest, RequestFailed
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.compatibility import LearnedCompatibility
 from tests.pipelines.llm import imitations
@@ -206,51 +205,6 @@ def test_a_request_that_is_refused_whatever_is_left_out_ends_with_the_endpoints_
     with on_a_port(server) as url, pytest.raises(RequestFailed, match="A parameter is wrong"):
         ask(url, a_request(schema=CLOSED_SCHEMA))
     assert len({json.dumps(body, sort_keys=True) for body in server.asked}) == len(server.asked), "nothing is asked twice"
-
-
-@pytest.mark.parametrize(
-    ("status", "error", "told"),
-    [
-        (
-            400,
-            {"message": "API key not valid.", "details": [{"reason": "API_KEY_INVALID"}]},
-            "does not accept the API key (400)",
-        ),
-        (
-            429,
-            {
-                "message": "Quota exceeded",
-                "details": [{"violations": [{"quotaId": "RequestsPerDayPerModel"}]}, {"retryDelay": "34s"}],
-            },
-            "has used up the quota of this day",
-        ),
-        (404, {"message": "No endpoints found matching your data policy."}, "change these settings of the account"),
-    ],
-)
-def test_a_refusal_of_the_account_ends_the_run_at_the_first_call(status: int, error: dict[str, Any], told: str) -> None:
-    server = Imitation(lambda _: Answer(status, {"error": error}))
-    with on_a_port(server) as url, pytest.raises(EndpointError, match=re.escape(told)):
-        ask(url, a_request())
-    assert len(server.asked) == 1
-
-
-def test_a_model_that_a_local_server_has_put_away_is_asked_again() -> None:
-    answers = [imitations.message(content="{}"), fault(400, "Model unloaded.")]
-    with on_a_port(Imitation(lambda _: answers.pop())) as url:
-        (reply,) = ask(url, a_request())
-    assert reply.text == "{}"
-
-
-def test_a_limit_per_minute_that_counts_the_replys_room_is_kept_by_asking_for_less_room() -> None:
-    def groq(body: Body) -> Answer:
-        requested = 2_000 + body["max_tokens"]
-        words = f"Request too large on tokens per minute (TPM): Limit 8000, Requested {requested}, please reduce it"
-        return fault(413, words, code="rate_limit_exceeded") if requested > 8_000 else imitations.message(content="{}")
-
-    server = Imitation(groq)
-    with on_a_port(server) as url:
-        ask(url, *(replace(a_request(f"Question {number}?"), max_output_tokens=ROOM) for number in range(3)))
-    assert [body["max_tokens"] <= 6_000 for body in server.asked] == [False, True, True, True]
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.02])
