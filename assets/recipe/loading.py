@@ -118,6 +118,13 @@ def nearest_first(wrong: str, names: Iterable[str]) -> str:
     return ", ".join([*near, *(name for name in known if name not in near)]) or "none"
 
 
+def name_meant(wrong: str, names: Iterable[str]) -> str:
+    """Return a sentence on the name that a wrong one most likely stands for, " " before it; "" where none is near."""
+    by_small_letters = {known.lower(): known for known in names}
+    near = difflib.get_close_matches(wrong.lower(), by_small_letters, n=1)
+    return f" Did you mean {by_small_letters[near[0]]!r}?" if near else ""
+
+
 def check_variant(variant: str) -> None:
     """Raise RecipeError if no recipe file has this name, or no release could have it."""
     if variant not in variants():
@@ -134,9 +141,7 @@ def _name_meant(variant: str) -> str:
     name = path.stem if path.suffix in (".yaml", ".yml") else path.name
     if (RECIPES / f"{name}.yml").is_file():
         return f" The file {name}.yml is not read: rename it to {name}.yaml."
-    by_small_letters = {known.lower(): known for known in variants()}
-    near = difflib.get_close_matches(name.lower(), by_small_letters, n=1)
-    return f" Did you mean {by_small_letters[near[0]]!r}?" if near else ""
+    return name_meant(name, variants())
 
 
 def load_recipe(variant: str, overrides: Mapping[str, object] | None = None) -> Recipe:

@@ -43,7 +43,7 @@ class BenchmarkEntry:
     - `stages` names the Benchmark, `rules` its Validation, `release_format` its ReleaseFormat. `prefix` is the Benchmark's.
     - `tasks(folder, record)` reads a verified release for the runner of evaluations, whose items are of the class `item`;
       `asks` begin the names of the prompts that an evaluation asks.
-    - `file_tasks(path, settings)` reads a file of its own form, whose name ends in `files`.
+    - `file_tasks(path, settings)` reads a file of its own form, whose name ends in `files`, and says what any other file is.
     - `writers` are the embedded model's functions by prompt: of prompts in the benchmark's own folder, and of those that begin
       as `shared_prompts` do. `known_world` is what it reads documents of an invented world by.
     - `print_item(console, item, brief=...)` prints a finished item, `print_figures(console, report)` a report's main figures.

@@ -27,7 +27,7 @@ def open_tasks(source: str, *, release_store: ReleaseStore, settings: Mapping[st
     if colon and world in WORLDS:
         return WORLDS[world](source)
     for entry in BENCHMARKS.values():
-        if entry.files and source.endswith(entry.files):
+        if entry.files and (source.endswith(entry.files) or (Path(source).suffix and Path(source).is_file())):
             return resolve_name(entry.file_tasks)(Path(source), settings or {})
     given = ", ".join(settings or ())
     if given:

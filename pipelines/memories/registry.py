@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from assets.entry_points import load_point, points_of, refuse_stale
 from assets.isolation.boundary import available_kind
 from assets.isolation.limits import DEFAULT_LIMITS, ResidentLimits
-from assets.recipe.loading import nearest_first, requirement
+from assets.recipe.loading import name_meant, nearest_first, requirement
 from assets.records.paths import leads_inside
 from pipelines.errors import EvaluationError
 from pipelines.memories.built_in.base import CopiedMemory
@@ -112,7 +112,8 @@ def _without_settings(source: str) -> MemorySpec:
         refuse_stale(GROUP, source)
         known = nearest_first(source, named_memories())
         raise EvaluationError(
-            f"There is no memory {public_address(source)!r}. The memories are: {known}. Or give FILE.py:CLASS or a YAML file."
+            f"There is no memory {public_address(source)!r}.{name_meant(source, named_memories())} The memories are: {known}. "
+            "Or give FILE.py:CLASS or a YAML file."
         )
     return named_memories()[source]
 

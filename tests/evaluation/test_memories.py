@@ -230,6 +230,8 @@ def test_every_named_memory_can_be_made_and_its_code_has_a_digest() -> None:
     assert len(source_digest(code_files("bm25"))) == 16
     with pytest.raises(EvaluationError, match="There is no memory 'elephant'"):
         find_memory("elephant")
+    with pytest.raises(EvaluationError, match=r"Did you mean 'bm25'\?"):
+        find_memory("BM25")
 
 
 def test_the_examples_of_prompts_for_memories_obey_their_rules() -> None:

@@ -1,14 +1,21 @@
 """Episodes as items of the reference's `data.json`, and back. What cannot be stored exactly is refused."""
 
+import csv
+import gzip
+import zlib
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
+
+import pyarrow.parquet as pq
 
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.amemgym.records.state import Session
 from assets.records.base import duplicates
 from assets.records.json_text import JsonError, parse_json
+from assets.records.limits import MB
 from assets.records.paths import expect_file
 from dataset_card.amemgym.reference.read import episode_of
 from dataset_card.amemgym.reference.schema import ItemSchema, SchemaError, errors_at, join
@@ -20,10 +27,14 @@ OTHER_BENCHMARKS: Mapping[str, frozenset[str]] = {
     "LongMemEval": frozenset({"haystack_sessions", "question"}),
     "MemoryAgentBench": frozenset({"context", "questions", "answers"}),
     "PersonaMem": frozenset({"persona_id", "shared_context_id"}),
+    "PersonaMem-v2": frozenset({"persona_id", "user_query"}),
+    "HaluMem": frozenset({"persona_info", "sessions"}),
+    "BEAM": frozenset({"chat", "probing_questions"}),
     "HotpotQA": frozenset({"supporting_facts", "question"}),
     "tau2-bench": frozenset({"user_scenario", "evaluation_criteria"}),
     "SWE-bench": frozenset({"instance_id", "base_commit"}),
 }
+MOST_BYTES = 4_096 * MB  # of an unpacked file: a hundred times the published set
 
 
 class ReferenceError(ValueError):
@@ -155,12 +166,18 @@ def read_data_json(path: Path) -> list[Episode]:
 
 
 def json_items(path: Path) -> list[object]:
-    """Return the array's elements. Raises ReferenceError for a file that is no JSON array, OSError when there is none."""
-    text = expect_file(path).read_bytes()
+    """Return the array's elements. Raises ReferenceError for a file that is no JSON array, OSError when there is none.
+
+    The file may be packed by gzip.
+    """
+    text = _unpacked(expect_file(path))
+    if text.startswith(b"PAR1"):
+        table: Any = pq.ParquetFile(BytesIO(text))  # its annotations are only partly known to type checkers
+        _refuse_other_benchmark(dict.fromkeys(table.schema_arrow.names))
     try:
         content: object = parse_json(text, object_pairs_hook=_object)
     except JsonError as error:
-        _refuse_other_benchmark(_first_line(text))
+        _refuse_other_benchmark(_first_record(text))
         raise ReferenceError(f"It is not readable as JSON ({error}).") from error
     _refuse_other_benchmark(content)
     if not isinstance(content, list):
@@ -168,12 +185,27 @@ def json_items(path: Path) -> list[object]:
     return cast(list[object], content)
 
 
-def _first_line(text: bytes) -> object:
-    """Return the first value of a file of JSON lines; None where there is none."""
+def _unpacked(path: Path) -> bytes:
+    """Return the file's bytes, unpacked where they are gzip's. Raises ReferenceError where they cannot be."""
     try:
-        return parse_json(text.partition(b"\n")[0])
+        with gzip.open(path) as packed:
+            content = packed.read(MOST_BYTES + 1)
+    except gzip.BadGzipFile:
+        return path.read_bytes()
+    except (EOFError, zlib.error) as error:
+        raise ReferenceError("It is packed by gzip, and damaged.") from error
+    if len(content) > MOST_BYTES:
+        raise ReferenceError(f"It unpacks to more than {MOST_BYTES // MB:,} MB.")
+    return content
+
+
+def _first_record(text: bytes) -> object:
+    """Return the first value of a file of JSON lines, or the columns of one with commas."""
+    first = text.partition(b"\n")[0]
+    try:
+        return parse_json(first)
     except JsonError:
-        return None
+        return dict.fromkeys(next(csv.reader([first.decode("utf-8-sig", errors="replace")]), ()))
 
 
 def _refuse_other_benchmark(content: object) -> None:

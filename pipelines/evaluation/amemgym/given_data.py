@@ -34,7 +34,7 @@ def report_on_source(request: QualityRequest, *, home: Home, notice: Callable[[s
 
     Raises EvaluationError, RecipeError, SuiteError, EndpointError, BudgetReached, OSError.
     """
-    bare = request.source.endswith(".json")
+    bare = Path(request.source).is_file()
     settings: dict[str, object] = {}
     others: dict[str, object] = {}
     for name, value in request.overrides.items():
