@@ -47,6 +47,7 @@ PLACES = ("address", "command")  # of services; a spec's location is the whole o
 WRITTEN_IN_FILES = ("address", "headers", "command", "environment")  # of services: checked as a whole, for secrets in them
 NETWORK = "network"  # the setting by which a memory of others declares that it needs the network
 APART = "apart"  # the setting by which each of its memories has a process and a home of its own
+PYTHON = "python"  # the setting that names the interpreter of an environment whose packages it uses in place of ours
 LIMITS = {"max_memory_mb": "memory_mb", "max_processes": "processes", "max_disk_mb": "disk_mb"}  # settings of all of these
 COUNT = re.compile("[1-9][0-9]{0,8}")
 IN_PROCESS = "in-process"
@@ -207,9 +208,14 @@ def host_memory(
     retries = retries or Retries()
     if is_service(spec.kind):
         return _host_service(spec, settings, tools, deadline=deadline, settle=settle, retries=retries)
+    python = "" if is_ours(spec.kind) else str(settings.pop(PYTHON, ""))
+    if python and confinement.in_process:
+        raise EvaluationError(
+            f"Memory {spec.name!r} has packages of its own by its setting python, so that it needs its own process."
+        )
     if is_ours(spec.kind) or confinement.in_process:
         return _host_here(spec, settings, tools, deadline=deadline, settle=settle, retries=retries)
-    code = _foreign_code(spec, settings, hidden=[path.resolve() for path in confinement.hidden])
+    code = _foreign_code(spec, settings, python=python, hidden=[path.resolve() for path in confinement.hidden])
     code = replace(code, network=network, apart=apart, kind=available_kind(), limits=limits)
     processes = MemoryProcesses(code, tools, opened=confinement.opened)
     return MemoryHost(spec.name, processes, deadline, make=processes.make_memory, tools=tools, settle=settle, retries=retries)
@@ -254,12 +260,12 @@ def _host_here(
     )
 
 
-def _foreign_code(spec: MemorySpec, settings: Mapping[str, Setting], *, hidden: Sequence[Path]) -> ForeignCode:
+def _foreign_code(spec: MemorySpec, settings: Mapping[str, Setting], *, python: str, hidden: Sequence[Path]) -> ForeignCode:
     """Return the memory's class as its own process finds it. Raises EvaluationError where there is none."""
     file, _, attribute = spec.code.rpartition(":")
     if file.endswith(".py"):
         place = existing_file(Path(file)).resolve()
-        path = import_path([])
+        path = import_path([], python=python)
         shown = [*shown_of_packages(path, hidden=hidden), *shown_of_file(place, hidden=hidden)]
         return ForeignCode(attribute, place.name, settings, file=str(place), path=tuple(path), shown=tuple(shown))
     own = own_class(spec.kind)
@@ -270,7 +276,7 @@ def _foreign_code(spec: MemorySpec, settings: Mapping[str, Setting], *, hidden: 
         point = entry_point_of(spec.kind)
         modules = [point.module.partition(".")[0]]
         module, attribute = point.module, point.attr
-    path = import_path(modules)
+    path = import_path(modules, python=python)
     shown = shown_of_packages(path, hidden=hidden)
     return ForeignCode(attribute, module, settings, module=module, path=tuple(path), shown=tuple(shown))
 

@@ -1,5 +1,6 @@
 """A memory of others in its own process: what it is given there, what it may ask, and what is left of it."""
 
+import sys
 import threading
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from pipelines.memories.contract import MemoryEvent
 from pipelines.memories.failures import MemoryFailed
 from pipelines.memories.hosting import MemoryHost
 from pipelines.memories.others.process import ForeignCode
-from pipelines.memories.registry import find_memory, host_memory
+from pipelines.memories.registry import Confinement, find_memory, host_memory
 from tests.evaluation.scripted_evaluation import HonestModel
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run
@@ -329,6 +330,19 @@ class Listed(Locked):
 """
 
 
+VERSIONS = """
+import duckdb
+import openai
+
+
+class Versions:
+    def write(self, events): ...
+
+    def recall(self, query, *, tokens):
+        return [openai.__version__, "ours" if duckdb.__version__ else ""]
+"""
+
+
 def test_memories_that_share_a_home_or_a_module_are_told_how_each_gets_its_own(tmp_path: Path) -> None:
     """Case mem0-package-telemetry-store: 'Storage folder is already accessed by another instance', and no more."""
     (tmp_path / "own").mkdir()
@@ -352,6 +366,30 @@ def test_memories_that_share_a_home_or_a_module_are_told_how_each_gets_its_own(t
     [*_, verdict] = run(check_memory(find_memory(f"{path}:Listed"), tools(HonestModel())))
     assert verdict.sentence.endswith("or set apart=true, which gives each a process and a home folder of its own.")
     assert run(recalled_by_another("Locked?apart=true")) == []
+
+
+def test_a_memory_uses_the_packages_of_the_environment_that_it_names(tmp_path: Path) -> None:
+    """Case cognee-changes-our-packages: installed beside ours, it takes openai and others back by major versions."""
+    packages = tmp_path / "venv" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "openai.py").write_text("__version__ = 'theirs'", encoding="utf-8")
+    path = tmp_path / "versions.py"
+    path.write_text(VERSIONS, encoding="utf-8")
+
+    async def versions(settings: str, *, in_process: bool = False) -> list[str]:
+        host = host_memory(
+            find_memory(f"{path}:Versions{settings}"), tools(HonestModel()), confinement=Confinement(in_process=in_process)
+        )
+        try:
+            return await (await host.new_memory()).recall("which", tokens=100)
+        finally:
+            await host.close()
+
+    assert run(versions(f"?python={tmp_path}/venv/bin/python")) == ["theirs", "ours"]
+    with pytest.raises(EvaluationError, match=r"has packages of its own .* needs its own process"):
+        run(versions(f"?python={tmp_path}/venv/bin/python", in_process=True))
+    with pytest.raises(EvaluationError, match=r"site-packages is no folder; give the interpreter of a virtual environment"):
+        run(versions(f"?python={tmp_path}/bin/python"))
 
 
 def test_where_a_memory_lies_beside_this_program_the_program_s_files_are_not_the_memory_s() -> None:

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from assets.records.paths import leads_inside
+from pipelines.errors import EvaluationError
 from pipelines.memories.own_code import imported_files
 from pipelines.memories.private_imports import ROOT
 
@@ -19,19 +20,34 @@ from pipelines.memories.private_imports import ROOT
 OURS = ("assets", "prompts", "pipelines/memories")
 
 
-def import_path(modules: Sequence[str]) -> list[str]:
+def import_path(modules: Sequence[str], *, python: str = "") -> list[str]:
     """Return the folders in which the process finds modules: those of this process that hold packages or these modules.
 
-    Ours is not among them: see `private_imports.py`.
+    Ours is not among them: see `private_imports.py`. Packages of the environment of `python`, where it is given, come before
+    those of this process. Raises EvaluationError for one that cannot be used.
     """
+    library = [folder for folder in sys.path if "site-packages" not in folder and "dist-packages" not in folder]
+    places = [*library, _packages_of(Path(python)), *sys.path] if python else sys.path
     packages = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     found: list[str] = []
-    for place in sys.path:
+    for place in dict.fromkeys(places):
         path = Path(place)
         is_library = place in packages or path.name in ("site-packages", "dist-packages", "lib-dynload")
         if is_library or _holds_one(path, modules):
             found.append(place)
     return found
+
+
+def _packages_of(python: Path) -> str:
+    """Return the packages' folder of a virtual environment, by its interpreter. Nothing of it is run for that."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    folder = Path(os.path.abspath(python)).parents[1] / "lib" / version / "site-packages"  # noqa: PTH100 - no link is followed
+    if not folder.is_dir():
+        raise EvaluationError(
+            f"The setting python of a memory is {str(python)!r}, and {folder} is no folder; give the interpreter of a virtual "
+            f"environment of {version}, as in python: /path/to/venv/bin/python."
+        )
+    return str(folder)
 
 
 def shown_of_packages(path: Sequence[str], *, hidden: Sequence[Path]) -> Iterator[str]:
