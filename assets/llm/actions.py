@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from assets.llm.structured_output import extract_json, schema_of_model
+from assets.llm.answer_text import extract_json
 
 RESULT_OF = "Result of "  # how the message with what a tool gave back begins
 MOST_OF_RESULT = 20_000  # characters of what one call gives back
@@ -31,9 +31,6 @@ class Action(BaseModel):
     def arguments_by_name(self) -> dict[str, str]:
         """The arguments by name."""
         return {argument.name: str(argument.value) for argument in self.arguments}
-
-
-ACTION_SCHEMA = schema_of_model(Action).json_schema
 
 
 def read_action(reply: str) -> Action:

@@ -8,6 +8,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import cast
 
+from assets.records.base import FailureReason
+from assets.records.readable import unreadable_in
+
 # As reasoning models and their chat templates end a thought; those of harmony, Cohere, Kimi, Seed and Gemma among them.
 THOUGHT_ENDS = re.compile(
     r"</(?:think|thinking|thought|thoughts|reasoning|seed:think)>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|end_of_thought\|>"
@@ -32,6 +35,18 @@ JsonObject = dict[str, object]
 
 class NoJson(ValueError):
     """A text without a JSON value."""
+
+
+class UnusableReply(ValueError):
+    """A reply that cannot be used. The message is a sentence for the model, `reason` what a failure would carry.
+
+    `remedy`: what the user can do about it, beside asking again.
+    """
+
+    def __init__(self, reason: FailureReason, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.reason: FailureReason = reason
+        self.remedy = remedy
 
 
 def _without_conflict(pairs: list[tuple[str, object]]) -> JsonObject:
@@ -133,6 +148,23 @@ def read_json(text: str, *, keys: Collection[str] = ()) -> object:
     if whole is None:
         raise NoJson
     return cast(object, whole)
+
+
+def extract_json(text: str, *, keys: Collection[str] = ()) -> object:
+    """Return the last object in a reply with these keys, as `read_json` does.
+
+    Raises UnusableReply without one, and for characters that the last check of a run refuses.
+    """
+    try:
+        value = read_json(text, keys=keys)
+    except NoJson:
+        problem = "The answer is not a JSON object; answer with one JSON object alone."
+        raise UnusableReply("unparsable", problem) from None
+    character = unreadable_in(value)
+    if character:
+        sentence = f"The answer holds the character {character}, which no reader could see; write plain text without it."
+        raise UnusableReply("rule_violated", sentence)
+    return value
 
 
 def has_object(text: str) -> bool:

@@ -5,7 +5,7 @@ reply cannot be sent; where it does not, the objection names what is wrong. Such
 pydantic class for every call, or a JSON schema derived from one, would cost milliseconds, and memory that is never freed.
 """
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Annotated, Any, Generic, TypeVar, cast
@@ -14,14 +14,13 @@ from pydantic import BaseModel, StringConstraints, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from assets.llm.answer_text import NoJson, has_object, read_json
+from assets.llm.answer_text import UnusableReply, extract_json, has_object
 from assets.llm.copied_examples import find_copied_words, without_copied_examples
 from assets.llm.item_watch import warn_of_loss
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, RequestFailed
 from assets.llm.usage import MeteredModel, Usage
 from assets.recipe.model_policy import AskSettings
-from assets.records.base import FailureReason, ItemFailed, Name, Prose, Text
-from assets.records.readable import unreadable_in
+from assets.records.base import ItemFailed, Name, Prose, Text
 from prompts.template import Message, RenderedPrompt
 
 SHOWN_REPLIES = 2  # refused ones that a model is shown; from then on it starts afresh
@@ -158,18 +157,6 @@ def object_of_enums(choices: Mapping[str, Sequence[str]], *, required: bool = Tr
     return SchemaPart(part.core, {"additionalProperties": {"type": "string"}, "type": "object"})
 
 
-class UnusableReply(ValueError):
-    """A reply that cannot be used. The message is a sentence for the model, `reason` what a failure would carry.
-
-    `remedy`: what the user can do about it, beside asking again.
-    """
-
-    def __init__(self, reason: FailureReason, message: str, *, remedy: str = "") -> None:
-        super().__init__(message)
-        self.reason: FailureReason = reason
-        self.remedy = remedy
-
-
 def numbered(items: Iterable[T]) -> dict[str, T]:
     """Return the items under the numbers "1", "2", ..., by which a prompt and its reply name them."""
     return {str(number): item for number, item in enumerate(items, start=1)}
@@ -287,23 +274,6 @@ def _refuse_copied_words(text: str, prompt: RenderedPrompt) -> None:
             f"It repeats the example ({copied!r}), which is about another person and another matter. Leave all of that out, "
             "and write about this person alone.",
         )
-
-
-def extract_json(text: str, *, keys: Collection[str] = ()) -> object:
-    """Return the last object in a reply with these keys, as `read_json` does.
-
-    Raises UnusableReply without one, and for characters that the last check of a run refuses.
-    """
-    try:
-        value = read_json(text, keys=keys)
-    except NoJson:
-        problem = "The answer is not a JSON object; answer with one JSON object alone."
-        raise UnusableReply("unparsable", problem) from None
-    character = unreadable_in(value)
-    if character:
-        sentence = f"The answer holds the character {character}, which no reader could see; write plain text without it."
-        raise UnusableReply("rule_violated", sentence)
-    return value
 
 
 def _without_comments(content: object, schema: ReplySchema[Any]) -> object:

@@ -12,7 +12,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.records.answers import YEAR_FIRST, read_date
 from assets.records.base import Name, Record
 from assets.text.words import folded
-from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, ColumnSpec, Domain
+from assets.tool_dialogue.domain import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, ColumnSpec, Domain
 from assets.worlds.tools import REFUSED, Call, CallRefused, ToolDescription
 
 FIRST_KEY = 100_000

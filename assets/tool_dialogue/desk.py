@@ -8,7 +8,8 @@ from assets.memory_items.facts import DocumentPlan, Statement, Status
 from assets.memory_items.world.relations import PERSON, FactWorld, NameKind, NameMaker, Relation, SlotWords, spoken
 from assets.recipe.document_tasks import Operation
 from assets.tool_dialogue.company import Company, drawn_rows
-from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, WHO, Domain
+from assets.tool_dialogue.domain import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Domain
+from assets.tool_dialogue.domains import WHO, relations_of
 from assets.worlds.tools import Call
 
 SESSION_KINDS = ("phone call", "chat", "letter", "visit to the desk")
@@ -77,7 +78,7 @@ class ServiceDesk(FactWorld):
 
     def __init__(self, domain: Domain, customer: str, matters: Sequence[str] = ()) -> None:
         self.domain = domain
-        self.relations = domain.relations
+        self.relations = relations_of(domain)
         self._customer = customer
         self._matters = matters
 

@@ -1,13 +1,12 @@
 """A task as a dialogue that can be acted in: the customer asks and answers, tools are called, and the end is graded."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from assets.text.words import spells
-from assets.tool_dialogue.company import Company
-from assets.tool_dialogue.domains import Domain, domain_in
-from assets.tool_dialogue.errands import Done, ErrandPlan, MatterMissing, RowMissing
-from assets.tool_dialogue.records import ToolRequest, ToolTask
+from assets.tool_dialogue.company import Company, Row
+from assets.tool_dialogue.domain import Domain, domain_in
 from assets.worlds.tools import REFUSED, Call
 
 # Where sessions disagree. Part of what every agent is told.
@@ -21,11 +20,30 @@ ASKED_AGAIN = "We settled that in an earlier session; please go by what was agre
 THANKS = "Thank you, that is all."
 
 
+class ActedTask(Protocol):
+    """What a dialogue is about: a company as JSON with its rows, the request, and what grades the end."""
+
+    @property
+    def company(self) -> str: ...
+
+    @property
+    def rows(self) -> Sequence[Row]: ...
+
+    @property
+    def question(self) -> str: ...
+
+    @property
+    def calls(self) -> Sequence[Call]: ...
+
+    @property
+    def said(self) -> str: ...
+
+
 @dataclass
 class ToolDialogue:
     """One dialogue about a task. The customer is a program: it says what the request says, and nothing that was settled."""
 
-    task: ToolTask | ToolRequest
+    task: ActedTask
     company: Company = field(init=False)
     said: list[str] = field(default_factory=list[str])
     done: list[tuple[Call, str]] = field(default_factory=list[tuple[Call, str]])
@@ -102,19 +120,3 @@ class ToolDialogue:
 
     def close(self) -> None:
         """Nothing is held open."""
-
-
-def act_by_program(dialogue: ToolDialogue, values: Mapping[str, str]) -> Done:
-    """Let the program that plans errands act with these values of matters, as far as they carry; then it says what it made."""
-    plan = ErrandPlan(dialogue.domain, dialogue.task.errand)
-    while True:
-        try:
-            call = plan.next_call(values, dialogue.done)
-        except (MatterMissing, RowMissing):
-            dialogue.say("I am sorry, I cannot do that yet.")
-            return dialogue.done
-        if call is None:
-            dialogue.say(f"That is done; the reference is {plan.reference(dialogue.done)}.")
-            return dialogue.done
-        if dialogue.call(call.tool, call.arguments).startswith(REFUSED):
-            return dialogue.done

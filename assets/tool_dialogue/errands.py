@@ -13,7 +13,9 @@ from pydantic import Field
 from assets.records.answers import normalize_answer
 from assets.records.base import Name, Record, Text
 from assets.tool_dialogue.company import Company
-from assets.tool_dialogue.domains import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, WHO, Domain, ErrandSpec
+from assets.tool_dialogue.dialogue import ToolDialogue
+from assets.tool_dialogue.domain import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Domain, ErrandSpec
+from assets.tool_dialogue.domains import WHO
 from assets.worlds.tools import REFUSED, Call
 
 Done = Sequence[tuple[Call, str]]  # calls, and what each gave back
@@ -127,3 +129,19 @@ def as_argument(domain: Domain, matter: str, value: str) -> str:
     """Return a matter's value as a call has it: a date in ISO form, anything else as it is spelled, a name too."""
     is_date = matter != WHO.name and domain.matters[matter].value == "date"
     return normalize_answer("date", value) if is_date else value
+
+
+def act_by_program(dialogue: ToolDialogue, errand: Errand, values: Mapping[str, str]) -> Done:
+    """Let the program that plans errands act with these values of matters, as far as they carry; then it says what it made."""
+    plan = ErrandPlan(dialogue.domain, errand)
+    while True:
+        try:
+            call = plan.next_call(values, dialogue.done)
+        except (MatterMissing, RowMissing):
+            dialogue.say("I am sorry, I cannot do that yet.")
+            return dialogue.done
+        if call is None:
+            dialogue.say(f"That is done; the reference is {plan.reference(dialogue.done)}.")
+            return dialogue.done
+        if dialogue.call(call.tool, call.arguments).startswith(REFUSED):
+            return dialogue.done

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from assets.memory_items.facts import DocumentPlan, Hop
 from assets.memory_items.tasks import MemoryTask, TaskQuestion, TaskRecord
 from assets.tool_dialogue.company import Row
-from assets.tool_dialogue.domains import DomainText, domain_in
+from assets.tool_dialogue.domain import DomainText, domain_in
 from assets.tool_dialogue.errands import Errand
 from assets.worlds.tools import Call
 

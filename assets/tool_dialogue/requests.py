@@ -23,7 +23,7 @@ from assets.records.base import ItemFailed, Text
 from assets.reporting.asset_description import AssetDescription
 from assets.text.words import folded, spells
 from assets.tool_dialogue.company import Company
-from assets.tool_dialogue.domains import Domain, domain_in
+from assets.tool_dialogue.domain import Domain, domain_in
 from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, RowMissing, as_argument
 from assets.tool_dialogue.records import ToolRequest, ToolWorld
 from assets.tool_dialogue.sessions import TD_SESSIONS

@@ -5,7 +5,7 @@ from assets.memory_items.benchmark import told_stage
 from assets.memory_items.recovery import RECOVER
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.tool_dialogue.desk import SESSION_KINDS, ServiceDesk
-from assets.tool_dialogue.domains import domain_in
+from assets.tool_dialogue.domain import domain_in
 from assets.tool_dialogue.records import ToolWorld
 from assets.tool_dialogue.worlds import TD_WORLDS
 

@@ -12,7 +12,8 @@ from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.reporting.asset_description import AssetDescription, Row
 from assets.tool_dialogue.company import drawn_rows, owned_rows
 from assets.tool_dialogue.desk import ServiceDesk, staff_and_customers
-from assets.tool_dialogue.domains import NAME, STAFF, Domain, domain_named
+from assets.tool_dialogue.domain import NAME, STAFF, Domain
+from assets.tool_dialogue.domains import domain_named, relations_of
 from assets.tool_dialogue.errands import Errand
 from assets.tool_dialogue.records import ToolWorld
 
@@ -67,7 +68,7 @@ def _domain_at(position: int, recipe: ToolDialogueRecipe) -> Domain:
 
 
 def _stated_value(domain: Domain, matter: str, staff: list[str], rng: SeededRandom) -> str:
-    relation = next(other for other in domain.relations if other.name == matter)
+    relation = next(other for other in relations_of(domain) if other.name == matter)
     return rng.choice(staff) if relation.value == "person" else random_value(relation, rng)
 
 

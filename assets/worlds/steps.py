@@ -1,4 +1,4 @@
-"""The steps of an episode: how an agent is shown them, and how they are kept as text."""
+"""The steps of an episode: how they are taken in a world, how an agent is shown them, and how they are kept as text."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,19 +6,15 @@ from typing import Literal
 
 from pydantic import Field, TypeAdapter
 
-from assets.llm.actions import RESULT_OF
+from assets.llm.actions import RESULT_OF, read_action, result_message
 from assets.records.base import Record
-from prompts.template import Message
+from assets.worlds.tools import REFUSED
+from assets.worlds.world import World
 
 USER_SAYS = "The customer says:\n"
 UNUSABLE = "Your last reply cannot be used. "
-
-
-def named_speaker(message: Message) -> Message:
-    """Return what a user said with a line that says so; results and the agent's own actions have theirs."""
-    if message.role != "user" or message.content.startswith((RESULT_OF, UNUSABLE)):
-        return message
-    return Message("user", f"{USER_SAYS}{message.content}")
+MOST_STEPS = 24  # of an episode
+SAME_CALL = 3  # times in a row, after which an agent goes round in circles
 
 
 def call_with_result(tool: str, arguments: Mapping[str, str], result: str) -> str:
@@ -60,3 +56,31 @@ def written_episode(steps: Sequence[EpisodeStep]) -> str:
 def read_episode(text: str) -> list[EpisodeStep]:
     """Return the steps of an episode that was written as text. Raises ValueError for another text."""
     return STEPS.validate_json(text)
+
+
+def take_step(world: World, reply: str) -> EpisodeStep:
+    """Do in the world what the reply says, and return the step that this was."""
+    try:
+        action = read_action(reply)
+    except ValueError as problem:
+        return EpisodeStep(reply=reply, did="nothing", seen=f"{UNUSABLE}{problem}")
+    if action.action == "finish":
+        return EpisodeStep(reply=reply, did="finished", seen="")
+    if action.action == "say":
+        return EpisodeStep(reply=reply, did="said", seen=world.say(action.text or ""))
+    tool = action.tool or ""
+    result = world.call(tool, action.arguments_by_name)
+    did = "nothing" if result.startswith(REFUSED) else "wrote" if world.writes(tool) else "looked"
+    return EpisodeStep(reply=reply, did=did, seen=result_message(tool, result))
+
+
+def replay_steps(world: World, steps: Sequence[EpisodeStep]) -> None:
+    """Do in a new world what was done in an episode."""
+    for step in steps:
+        take_step(world, step.reply)
+
+
+def goes_round(steps: Sequence[EpisodeStep]) -> bool:
+    """Return True where the last replies are all the same."""
+    last = [step.reply for step in steps[-SAME_CALL:]]
+    return len(last) == SAME_CALL and len(set(last)) == 1

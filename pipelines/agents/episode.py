@@ -8,16 +8,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from assets.llm.actions import RECALL, read_action, result_message
-from assets.llm.structured_output import UnusableReply
+from assets.llm.answer_text import UnusableReply
 from assets.text.words import count_tokens
-from assets.worlds.steps import UNUSABLE, EpisodeStep
-from assets.worlds.tools import REFUSED
+from assets.worlds.steps import MOST_STEPS, UNUSABLE, EpisodeStep, goes_round, take_step
 from assets.worlds.world import World
 from prompts.template import Message
 
-MOST_STEPS = 24
 WINDOW_TOKENS = 8_000  # of the dialogue that stays in sight, beside the instructions
-SAME_CALL = 3  # times in a row, after which an agent goes round in circles
 
 # Asks for the next action, with the messages that are out of sight, and those in sight; the oldest first.
 Ask = Callable[[Sequence[Message], Sequence[Message]], Awaitable[str]]
@@ -45,7 +42,7 @@ async def run_episode(
     messages = [Message("user", world.opening)]
     steps: list[EpisodeStep] = []
     recorded = list(begun_with)
-    while len(steps) < most_steps and not _goes_round(steps):
+    while len(steps) < most_steps and not goes_round(steps):
         seen = in_sight(messages, window)
         try:
             reply = recorded.pop(0) if recorded else await ask(messages[: len(messages) - len(seen)], seen)
@@ -78,28 +75,6 @@ async def _take_model_step(world: World, reply: str, *, hear: Hear | None, recal
     return await asyncio.to_thread(take_step, world, reply)
 
 
-def take_step(world: World, reply: str) -> EpisodeStep:
-    """Do in the world what the reply says, and return the step that this was."""
-    try:
-        action = read_action(reply)
-    except ValueError as problem:
-        return EpisodeStep(reply=reply, did="nothing", seen=f"{UNUSABLE}{problem}")
-    if action.action == "finish":
-        return EpisodeStep(reply=reply, did="finished", seen="")
-    if action.action == "say":
-        return EpisodeStep(reply=reply, did="said", seen=world.say(action.text or ""))
-    tool = action.tool or ""
-    result = world.call(tool, action.arguments_by_name)
-    did = "nothing" if result.startswith(REFUSED) else "wrote" if world.writes(tool) else "looked"
-    return EpisodeStep(reply=reply, did=did, seen=result_message(tool, result))
-
-
-def replay_steps(world: World, steps: Sequence[EpisodeStep]) -> None:
-    """Do in a new world what was done in an episode."""
-    for step in steps:
-        take_step(world, step.reply)
-
-
 def in_sight(messages: Sequence[Message], window: int = WINDOW_TOKENS) -> list[Message]:
     """Return the newest messages that a window of so many tokens holds, the oldest first; the last one always."""
     left = window
@@ -110,9 +85,3 @@ def in_sight(messages: Sequence[Message], window: int = WINDOW_TOKENS) -> list[M
             break
         kept.append(message)
     return kept[::-1]
-
-
-def _goes_round(steps: Sequence[EpisodeStep]) -> bool:
-    """Return True where the last replies are all the same."""
-    last = [step.reply for step in steps[-SAME_CALL:]]
-    return len(last) == SAME_CALL and len(set(last)) == 1

@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import cast
 
-from assets.llm.answer_text import without_thought
-from assets.llm.structured_output import UnusableReply, extract_json
+from assets.llm.answer_text import UnusableReply, extract_json, without_thought
 
 # A number alone, as in 2, **2**, (2), "Option 2" or "Answer: 2.".
 NUMBER_ALONE = re.compile(r"\W*(?:(?:the )?(?:answer|option|choice|number|boxed)(?: is)?\W*)?(\d{1,3})\W*", re.IGNORECASE)

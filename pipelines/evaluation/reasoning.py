@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
+from assets.llm.answer_text import UnusableReply
 from assets.llm.ports import LanguageModel
-from assets.llm.structured_output import UnusableReply, finished_text
+from assets.llm.structured_output import finished_text
 from assets.llm.usage import Usage
 from assets.text.words import count_tokens
 from pipelines.evaluation.records import CALL_FAILED, AnswerRow, AskKind

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from assets.entry_points import EntryPointGroup
 from assets.records.base import Record
 from assets.reporting.plurals import counted
@@ -21,43 +19,19 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import write_table
 from pipelines.evaluation.run import BenchmarkTasks, DatasetInfo
 from pipelines.export.folders import PAGE, check_free
+from pipelines.export.rows import ExportedDocument, ExportedQuestion
 
 FILES = {PAGE, "documents.parquet", "documents.jsonl", "questions.parquet", "questions.jsonl"}
 
 
-class ExportedDocument(Record):
-    """A message of a user, or a document of a task; in order of time by group."""
-
-    id: str = Field(description="unique in the file")
-    user_id: str = Field(description="the group: the user whose message it is, or the task and its length")
-    period: int = Field(description="period in which it was written, or turn in which it arrives, from 0")
-    at: str = Field(description="time in the episode, ISO; empty where it has none")
-    text: str = Field(description="the message, or the document with its title")
-
-
-class ExportedQuestion(Record):
-    """A question after a period, or after the last turn."""
-
-    id: str = Field(description="unique in the file")
-    user_id: str = Field(description="the group: the user who asks, or the task and its length")
-    period: int = Field(description="period or turn after which it is asked; documents of later ones may not be seen")
-    at: str = Field(default="", description="time of the question in the episode, ISO; empty where it has none")
-    category: str = Field(default="", description="period or length, to report scores apart")
-    query: str = Field(description="the question")
-    shown: tuple[str, ...] = Field(default=(), description="what is read with the question and no document, such as code")
-    options: tuple[str, ...] = Field(description="answers to choose from, in the order of the data; none where it is free")
-    gold_option: int | None = Field(description="place of the right one, from 0; none where the answer is free")
-    gold_answer: str = Field(description="the right answer")
-    gold_document_ids: tuple[str, ...] = Field(description="the documents that last told what the answer needs")
-
-
 @dataclass(frozen=True)
 class Export:
-    """Documents and questions of a data set. `lost`: sentences on what harnesses that ingest first do not get."""
+    """Documents of a data set, and questions or acted tasks. `lost`: sentences on what is not in them."""
 
     lost: str
     documents: list[ExportedDocument] = field(default_factory=list[ExportedDocument])
     questions: list[ExportedQuestion] = field(default_factory=list[ExportedQuestion])
+    dialogues: list[Record] = field(default_factory=list[Record])
 
 
 # Of tasks of each benchmark that has documents and questions.
@@ -79,7 +53,7 @@ def export_tasks(tasks: BenchmarkTasks, folder: Path) -> Export:
     export. Raises OSError.
     """
     check_free(folder, FILES)
-    export = exported_view(tasks)
+    export = exported_questions(tasks)
     # Made last, so that nothing is left where an export is refused.
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder, "documents", export.documents, kind=ExportedDocument)
@@ -88,13 +62,22 @@ def export_tasks(tasks: BenchmarkTasks, folder: Path) -> Export:
     return export
 
 
-def exported_view(tasks: BenchmarkTasks) -> Export:
+def exported_questions(tasks: BenchmarkTasks) -> Export:
     """Return the tasks as documents and questions. Raises EvaluationError for a benchmark that is acted."""
+    export = exported_view(tasks)
+    if export.dialogues:
+        raise EvaluationError(
+            f"{tasks.info.name} cannot be exported as questions, because its tasks are acted; "
+            "give --as traces, verifiers or openenv."
+        )
+    return export
+
+
+def exported_view(tasks: BenchmarkTasks) -> Export:
+    """Return the tasks as documents with what is asked or acted on. Raises EvaluationError for a world of others."""
     export = EXPORTED_BENCHMARKS.get(tasks.info.benchmark)
     if export is None:
-        raise EvaluationError(
-            f"{tasks.info.name} cannot be exported as questions, because its tasks are acted; give --as traces."
-        )
+        raise EvaluationError(f"{tasks.info.name} is a world of others, which cannot be exported.")
     return export(tasks)
 
 

@@ -1,17 +1,23 @@
-"""A release as an environment to train or test agents in: a folder with the data and some code, which needs nothing of ours.
+"""A release as an environment to train or test agents in: a folder with the data and copies of the modules that it needs.
 
-The environment plays the user: it says what was said or read, turn by turn, then asks, and rewards the right answer.
+The environment plays the user: it says what was said or read, turn by turn, then asks or requests, and rewards what is right.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
+from assets.records.base import Record
 from assets.reporting.plurals import counted
 from pipelines.evaluation.run import BenchmarkTasks
 from pipelines.export.documents import Export, exported_view
 from pipelines.export.folders import PAGE, write_files
 
 FILES = Path(__file__).with_name("environment_files")
+QUESTIONS = "pipelines.export.environment_files.episodes"
+DIALOGUES = "pipelines.export.environment_files.acted_episodes"
+OWN_IMPORT = re.compile(r"^from ((?:assets|pipelines)[.\w]+) import", re.MULTILINE)
 PACKAGE = "amemgym_memory"
 VERSION = "0.1.0"
 PROJECT = """\
@@ -22,9 +28,9 @@ build-backend = "setuptools.build_meta"
 [project]
 name = "amemgym-memory"
 version = "{version}"
-description = "{name}: questions about what was said or read many turns before"
+description = "{name}: tasks that need what was said or read many turns before"
 requires-python = ">=3.11"
-dependencies = [{needs}]
+dependencies = [{needs}, "pydantic>=2", "python-dateutil>=2.9"]
 {scripts}
 [tool.setuptools]
 packages = [{packages}]
@@ -50,7 +56,12 @@ validation:
 """
 EPISODE = (
     "An episode is one question. The environment says what was said or read before it, a turn at a time, and then asks. "
-    "The reply to that earns 1 where its last line `ANSWER: ...` is right, and 0 otherwise; `episodes.py` grades it. {lost}"
+    "The reply to that earns 1 where its one line `ANSWER: ...` is right, and 0 otherwise. {lost}"
+)
+ACTED_EPISODE = (
+    "An episode is one request. The environment says the sessions before it, a turn at a time, then the request with the "
+    "company's rules and tools. From then on each reply is one action as JSON, met with what came of it, until the agent "
+    "finishes. The end earns 1 where the company's rows and what the customer was told are right, and 0 otherwise. {lost}"
 )
 VERIFIERS_PAGE = """\
 # {name} for verifiers
@@ -70,7 +81,7 @@ OPENENV_PAGE = """\
     pip install .
     server --port 8000
 
-`reset(index=N)` begins question N, `reset(seed=S)` one by chance.
+`reset(index=N)` begins episode N, `reset(seed=S)` one by chance.
 
 Tried with openenv 0.10.0. Digest of the data set: `{digest}`.
 """
@@ -117,18 +128,42 @@ def _project(tasks: BenchmarkTasks, *, needs: str, packages: Mapping[str, str], 
 
 def _write_tasks(tasks: BenchmarkTasks, export: Export, folder: Path, files: Mapping[str, bytes]) -> list[str]:
     write_files(folder, files)
-    questions = counted(len(export.questions), "question")
-    return [f"{questions} of {tasks.info.name} in {folder}; {PAGE} says how to run them.", export.lost]
+    episodes = counted(len(export.questions or export.dialogues), "episode")
+    return [f"{episodes} of {tasks.info.name} in {folder}; {PAGE} says how to run them.", export.lost]
 
 
 def _data(export: Export, place: str) -> dict[str, bytes]:
-    """Return the data, and the module that reads it."""
-    files = {f"{place}/episodes.py": (FILES / "episodes.py").read_bytes()}
-    for name, rows in (("documents", export.documents), ("questions", export.questions)):
-        files[f"{place}/{name}.jsonl"] = "".join(f"{row.model_dump_json()}\n" for row in rows).encode()
+    """Return the data, and the modules that read it and grade."""
+    files = {f"{place}/documents.jsonl": _lines(export.documents)}
+    if export.dialogues:
+        files[f"{place}/dialogues.jsonl"] = _lines(export.dialogues)
+    else:
+        files[f"{place}/questions.jsonl"] = _lines(export.questions)
+    for module, source in copied_modules(DIALOGUES if export.dialogues else QUESTIONS).items():
+        name = "episodes" if module in (QUESTIONS, DIALOGUES) else module.rpartition(".")[2]
+        files[f"{place}/{name}.py"] = source.encode()
     return files
 
 
+def copied_modules(first: str) -> dict[str, str]:
+    """Return the source of this module and of all of ours that it needs, by name; they import each other from one folder."""
+    sources: dict[str, str] = {}
+    waiting = [first]
+    while waiting:
+        module = waiting.pop()
+        spec = find_spec(module)
+        if module in sources or spec is None or spec.origin is None:
+            continue
+        source = Path(spec.origin).read_text(encoding="utf-8")
+        waiting += OWN_IMPORT.findall(source)
+        sources[module] = OWN_IMPORT.sub(lambda found: f"from .{found[1].rpartition('.')[2]} import", source)
+    return sources
+
+
+def _lines(rows: Iterable[Record]) -> bytes:
+    return "".join(f"{row.model_dump_json()}\n" for row in rows).encode()
+
+
 def _page(template: str, tasks: BenchmarkTasks, export: Export) -> bytes:
-    episode = EPISODE.format(lost=export.lost)
+    episode = (ACTED_EPISODE if export.dialogues else EPISODE).format(lost=export.lost)
     return template.format(name=tasks.info.name, episode=episode, digest=tasks.info.digest).encode()

@@ -21,17 +21,19 @@ from inspect_ai.model import (
     Model,
     get_model,
 )
-from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, choice, scorer, stderr
-from inspect_ai.solver import Generate, Solver, TaskState, generate, multiple_choice, solver
+from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, scorer, stderr
+from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from inspect_ai.tool import ToolInfo
 
 from assets.llm.ports import Embedder, FinishReason, ModelReply, ModelRequest, Vector
-from assets.text.words import count_tokens, spells
+from assets.text.words import count_tokens
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import MEMORY_CHECK
 from pipelines.evaluation.reasoning import NOTHING_RECALLED
 from pipelines.evaluation.sources import open_tasks
-from pipelines.export.documents import ExportedDocument, ExportedQuestion, exported_view
+from pipelines.export.documents import exported_questions
+from pipelines.export.environment_files.episodes import grade_reply, question_text
+from pipelines.export.rows import ExportedDocument, ExportedQuestion
 from pipelines.home import home
 from pipelines.memories.contract import MemoryEvent
 from pipelines.memories.hosting import HostedMemory, MemoryHost
@@ -41,6 +43,7 @@ from pipelines.opening.models import open_models
 from pipelines.resources.llm.embeddings import ModelEmbedder
 from pipelines.resources.storage.open_stores import open_release_store
 
+QUESTION = "question"  # as it is exported, in a sample's metadata
 RECALLED = "What a memory gives back of the conversation before:\n\n"
 
 
@@ -55,14 +58,13 @@ def questions(
 ) -> Task:
     """Ask every question of a release, with what a memory gives back in `tokens`, and the last `window` tokens in sight."""
     tasks = open_tasks(release, release_store=open_release_store(home())).first(users)
-    view = exported_view(tasks)
+    view = exported_questions(tasks)
     samples = [_sample(question, view.documents) for question in view.questions]
-    chosen = all(question.options for question in view.questions)
     remembering = remember(memory, tokens=tokens, window=window, embedding_model=embedding_model)
     return Task(
         dataset=MemoryDataset(samples, name=tasks.info.name),
-        solver=[remembering, multiple_choice() if chosen else generate()],
-        scorer=choice() if chosen else spelled(),
+        solver=[remembering, generate()],
+        scorer=graded(),
         version=tasks.info.digest,
     )
 
@@ -73,15 +75,12 @@ def _sample(question: ExportedQuestion, documents: Sequence[ExportedDocument]) -
     for document in documents:
         if document.user_id == question.user_id and document.period <= question.period:
             messages.append(ChatMessageUser(content=f"[{document.at}] {document.text}" if document.at else document.text))
-    time = f"Time of the question: {question.at}\n" if question.at else ""
-    messages.append(ChatMessageUser(content=time + "\n".join([*question.shown, question.query])))
-    right = question.gold_answer if question.gold_option is None else chr(ord("A") + question.gold_option)
+    messages.append(ChatMessageUser(content=question_text(question)))
     return Sample(
         id=question.id,
         input=messages,
-        choices=list(question.options) or None,
-        target=right,
-        metadata={"group": question.user_id, "category": question.category},
+        target=question.gold_answer,
+        metadata={"group": question.user_id, "category": question.category, QUESTION: question.model_dump_json()},
     )
 
 
@@ -101,12 +100,13 @@ def remember(memory: str, *, tokens: int, window: int, embedding_model: str = ""
 
 
 @scorer(metrics=[accuracy(), stderr()])
-def spelled() -> Scorer:
-    """Score an answer as right where it has the target's words in one piece."""
+def graded() -> Scorer:
+    """Score an answer as every export does, by the graders of `amemgym evaluate`."""
 
     async def score(state: TaskState, target: Target) -> Score:
         answer = state.output.completion
-        return Score(value=CORRECT if spells(answer, target.text) else INCORRECT, answer=answer)
+        right = grade_reply(ExportedQuestion.model_validate_json(state.metadata[QUESTION]), answer)
+        return Score(value=CORRECT if right else INCORRECT, answer=answer)
 
     return score
 

@@ -2,7 +2,8 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,46 +13,71 @@ from openenv.core import GenericEnvClient
 
 from pipelines.export.formats import release_writer
 from tests.evaluation.scripted_evaluation import tasks
+from tests.evaluation.test_acted_tasks import tasks as tool_tasks
+from tests.experiments.test_exported_grades import honest_replies
 from tests.pipelines.llm.scripted_server import on_a_port
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An export of one user's questions."""
-    made = tmp_path_factory.mktemp("openenv") / "amemgym_memory"
-    release_writer("openenv")(tasks("ada"), made)
-    return made
+def made_folder(data: Any, place: Path) -> Path:
+    folder = place / "amemgym_memory"
+    release_writer("openenv")(data, folder)
+    return folder
 
 
-@pytest.fixture(scope="module")
-def server(folder: Path) -> Iterator[str]:
-    """The address of the environment, found where `openenv.yaml` says."""
+@contextmanager
+def served(folder: Path) -> Iterator[Any]:
+    """A client of the environment, found where `openenv.yaml` says."""
     sys.path.insert(0, str(folder))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "server"]:
+        del sys.modules[name]
     try:
-        with on_a_port(import_module("server.app").app) as url:
-            yield url.removesuffix("/v1")
+        app = import_module("server.app").app
+        with on_a_port(app) as url, GenericEnvClient(base_url=url.removesuffix("/v1")).sync() as client:
+            yield client
     finally:
         sys.path.remove(str(folder))
 
 
-def test_an_episode_is_stepped_to_its_reward(server: str, folder: Path) -> None:
-    episodes = import_module("server.episodes").read_episodes()
-    assert len(episodes) == 6
-    right = episodes[-1]
-    for letter, reward in ((right.right, 1.0), ("Z", 0.0)):
-        with GenericEnvClient(base_url=server).sync() as client:
-            result: Any = client.reset(index=5)
-            seen = [result.observation["message"]]
-            while not result.observation["asks"]:
-                result = client.step({"message": "I see."})
-                seen.append(result.observation["message"])
-            assert seen == list(right.messages)
-            assert client.state()["step_count"] == len(right.turns)
-            result = client.step({"message": f"ANSWER: {letter}"})
+def play(client: Any, index: int, replies: Sequence[str]) -> tuple[list[str], Any]:
+    """All messages of an episode whose turns are heard and whose question or request is met with these replies."""
+    result = client.reset(index=index)
+    seen = [result.observation["message"]]
+    while not result.observation["asks"]:
+        result = client.step({"message": "I see."})
+        seen.append(result.observation["message"])
+    for reply in replies:
+        result = client.step({"message": reply})
+    return seen, result
+
+
+def test_an_episode_is_stepped_to_its_reward(tmp_path: Path) -> None:
+    folder = made_folder(tasks("ada"), tmp_path)
+    with served(folder) as client:
+        episodes = import_module("server.episodes").read_episodes(folder / "server")
+        assert len(episodes) == 6
+        last = episodes[-1]
+        for number, reward in ((last.question.gold_option + 1, 1.0), (99, 0.0)):
+            seen, result = play(client, 5, [f"ANSWER: {number}"])
+            assert seen == [*last.turns, last.opening]
+            assert client.state()["step_count"] == len(seen)
             assert (result.done, result.reward) == (True, reward)
 
 
-def test_the_validator_of_openenv_finds_nothing_wrong_with_the_folder(folder: Path) -> None:
+def test_a_tool_dialogue_is_stepped_call_by_call_to_the_grade_of_its_end(tmp_path: Path) -> None:
+    folder = made_folder(tool_tasks(), tmp_path)
+    with served(folder) as client:
+        [episode] = import_module("server.episodes").read_episodes(folder / "server")
+        replies = honest_replies(episode.task)
+        _, result = play(client, 0, replies[:1])
+        assert (result.done, result.observation["message"].startswith("Result of find_customers:")) == (False, True)
+        for chosen, reward in ((replies, 1.0), (replies[-1:], 0.0)):
+            _, result = play(client, 0, chosen)
+            assert (result.done, result.reward) == (True, reward)
+
+
+@pytest.mark.parametrize("data", [tasks("ada"), tool_tasks()])
+def test_the_validator_of_openenv_finds_nothing_wrong_with_the_folder(data: Any, tmp_path: Path) -> None:
+    folder = made_folder(data, tmp_path)
     command = [sys.executable, "-m", "openenv.cli", "validate", str(folder), "--level", "static", "--skip-build"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

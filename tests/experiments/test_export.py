@@ -11,10 +11,12 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks
 from pipelines.evaluation.answered.fact_tasks import told_events
 from pipelines.evaluation.folder import read_table
-from pipelines.export.documents import ExportedDocument, ExportedQuestion, export_tasks
+from pipelines.export.documents import export_tasks
+from pipelines.export.rows import ExportedDocument, ExportedQuestion
 from pipelines.export.session_traces import write_release_traces
 from pipelines.recorded_sessions.sessions import read_sessions
 from tests.evaluation.scripted_evaluation import tasks
+from tests.evaluation.test_acted_tasks import tasks as tool_tasks
 from tests.evaluation.test_document_tasks import INFO, documents
 from tests.evaluation.test_fact_tasks import tasks as fact_tasks
 from tests.support.code_questions import made_question
@@ -97,9 +99,11 @@ def said_by(user: FactUser) -> list[tuple[datetime | None, str]]:
     return [(session.at, event.text) for session in user.sessions for event in told_events(session)]
 
 
-def test_a_world_of_others_is_refused_with_a_sentence(tmp_path: Path) -> None:
+def test_what_cannot_be_exported_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match=r"because its tasks are acted; give --as traces, verifiers or openenv\.$"):
+        export_tasks(tool_tasks(), tmp_path / "export")
     world = DocumentTasks(replace(INFO, benchmark="tau2", name="tau2 mock"), ())
-    with pytest.raises(EvaluationError, match="tau2 mock cannot be exported as questions"):
+    with pytest.raises(EvaluationError, match="tau2 mock is a world of others, which cannot be exported"):
         export_tasks(world, tmp_path / "export")
     with pytest.raises(EvaluationError, match="tau2 mock has no sessions"):
         write_release_traces(world, tmp_path / "traces")

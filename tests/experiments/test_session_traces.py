@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from assets.worlds.tools import Call
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.tool_dialogues import ToolItem
 from pipelines.export.formats import RunExport, release_writer, run_writer
@@ -61,16 +62,24 @@ def test_documents_come_before_their_question_and_its_answer_last(tmp_path: Path
     assert (asked.text, answered.text, answered.kind) == (item.task.question, item.task.answer.value, "assistant")
 
 
-def test_a_tool_dialogue_ends_with_its_right_calls_and_what_they_gave_back(tmp_path: Path) -> None:
+def test_a_tool_dialogue_has_the_calls_of_its_sessions_and_ends_with_its_right_calls(tmp_path: Path) -> None:
     data = tool_tasks()
     release_writer("traces")(data, tmp_path)
     [session] = read(tmp_path)
     [item] = data.documents
     assert isinstance(item, ToolItem)
     calls = [step for step in session.steps if step.kind == "call"]
-    assert [step.tool for step in calls] == [call.tool for call in item.task.calls]
+    right = len(item.task.calls)
+    assert [step.tool for step in calls[-right:]] == [call.tool for call in item.task.calls]
     assert all(step.text for step in calls)
     assert session.outcome == 1.0, "the grade of the calls, not a claim"
+    told = "\n".join(event.text for event in item.events)
+    earlier = calls[:-right]
+    assert len(earlier) == told.count("\nfind_") + told.count("\nfile_terms(") > 2 * len(item.events)
+    for step in earlier:
+        call = Call(tool=step.tool, arguments=json.loads(step.arguments))
+        assert f"{call.text}\n{step.text}" in told
+    assert not any("file_terms(" in step.text for step in session.steps), "no call is left among the words"
 
 
 def test_a_run_gives_its_dialogues_and_each_answer_with_what_was_recalled(tmp_path: Path) -> None:

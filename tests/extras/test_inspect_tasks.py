@@ -23,7 +23,6 @@ from pipelines.memories.contract import chat_request
 from prompts.template import Message
 
 CALLS: list[tuple[str, StopReason]] = [("Noted.", "stop"), ("Not", "max_tokens")]
-LETTER = re.compile(r"^([A-Z])\) ", re.MULTILINE)
 
 
 class Words:
@@ -51,24 +50,30 @@ def evaluated(task: Task, act: Callable[..., ModelOutput], *, logs: Path) -> Eva
     return log
 
 
-def first_letter(messages: list[ChatMessage], *_: object) -> ModelOutput:
+def first_option(messages: list[ChatMessage], *_: object) -> ModelOutput:
     """The mock's answer: always the first option."""
-    return ModelOutput.from_content("mockllm/model", "ANSWER: A")
+    return ModelOutput.from_content("mockllm/model", "ANSWER: 1")
+
+
+def all_options(messages: list[ChatMessage], *_: object) -> ModelOutput:
+    return ModelOutput.from_content("mockllm/model", "ANSWER: 1, 2, 3, 4")
 
 
 @pytest.mark.usefixtures("own_home")
 @pytest.mark.parametrize("memory", ["bm25", "rag-2-4-30"])
 def test_every_question_is_asked_with_what_a_memory_recalls(data: Path, tmp_path: Path, memory: str) -> None:
     asked = questions(str(data), memory=memory, tokens=300, window=50, users=1, embedding_model=model_name())
-    log = evaluated(asked, first_letter, logs=tmp_path)
+    log = evaluated(asked, first_option, logs=tmp_path)
     assert log.samples
     assert log.results
-    right = sum(sample.target == "A" for sample in log.samples)
+    right = sum(f"\n1. {sample.target}\n" in sample.messages[-2].text for sample in log.samples)
     assert log.results.scores[0].metrics["accuracy"].value == pytest.approx(right / len(log.samples))
+    listing = evaluated(asked, all_options, logs=tmp_path / "listing")
+    assert listing.results
+    assert listing.results.scores[0].metrics["accuracy"].value == 0
     for sample in log.samples:
         [recalled] = [message.text for message in sample.messages if message.text.startswith(RECALLED)]
         assert "[20" in recalled, "messages of the user, with their times"
-        assert LETTER.findall(sample.messages[-2].text)[0] == "A"
         assert len(sample.messages) < len(sample.input), "what left the window is not sent"
 
 

@@ -9,7 +9,6 @@ from itertools import chain
 
 # Their worked example is a task of deep research.
 ABOUT_DOCUMENTS = (
-    "tests/environments/test_verifiers.py",
     "tests/evaluation/test_acted_tasks.py",
     "tests/evaluation/test_code_tasks.py",
     "tests/evaluation/test_document_tasks.py",
@@ -20,7 +19,12 @@ ABOUT_DOCUMENTS = (
     "tests/extras/test_inspect.py",
 )
 # They read releases of every benchmark.
-ABOUT_ALL = ("tests/support/hostile_releases.py", "tests/pipelines/test_hostile_releases.py")
+ABOUT_ALL = (
+    "tests/environments",
+    "tests/experiments/test_exported_grades.py",
+    "tests/pipelines/test_hostile_releases.py",
+    "tests/support/hostile_releases.py",
+)
 TRACKS: Mapping[str, tuple[str, ...]] = {
     "deep research": (
         "*/deep_research",
@@ -72,6 +76,7 @@ TRACKS: Mapping[str, tuple[str, ...]] = {
         "*/tool_dialogue.py",
         "pipelines/evaluation/acted/tool_dialogues.py",
         "pipelines/recipes/tools-*.yaml",
+        "pipelines/export/environment_files/acted_episodes.py",
         "pipelines/export/views/episodes.py",
         "tests/dataset_card/test_tool_dialogue.py",
         "tests/evaluation/test_acted_tasks.py",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.text.words import spells
 from assets.tool_dialogue.company import Company
-from assets.tool_dialogue.domains import domain_in
+from assets.tool_dialogue.domain import domain_in
 from assets.tool_dialogue.errands import ErrandPlan
 from assets.tool_dialogue.records import ToolRequest
 from assets.tool_dialogue.requests import arguments_of, settled_values

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.tool_dialogue.company import owned_rows
-from assets.tool_dialogue.domains import domain_in
+from assets.tool_dialogue.domain import domain_in
 from assets.tool_dialogue.records import ToolWorld
 from validation.rules import OneRowPerItem, Rule, SetRule, expect
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from assets.tool_dialogue.domains import WHO, Domain, all_domains
+from assets.tool_dialogue.domain import Domain
+from assets.tool_dialogue.domains import WHO, all_domains
 from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, RowMissing, as_argument
 from assets.worlds.steps import USER_SAYS
 from pipelines.embedded.memory_items.calls import calls_made, recall_once, recalled_texts

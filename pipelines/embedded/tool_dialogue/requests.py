@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assets.tool_dialogue.domains import Domain, all_domains
+from assets.tool_dialogue.domain import Domain
+from assets.tool_dialogue.domains import all_domains
 from assets.tool_dialogue.errands import Errand
 from assets.tool_dialogue.requests import FOR_WHOM
 from pipelines.embedded.task import PromptTask

@@ -7,7 +7,7 @@ from assets.memory_items.facts import RANK
 from assets.records.answers import read_date
 from assets.text.words import folded
 from assets.tool_dialogue.desk import AS_OF, FILED
-from assets.tool_dialogue.domains import WHO, WHO_CLAUSES, all_domains
+from assets.tool_dialogue.domains import WHO, WHO_CLAUSES, all_domains, relations_of
 from pipelines.embedded.memory_items.known_world import KnownWorld, ReadFact, all_frames
 from pipelines.embedded.tool_dialogue.sentences import FRAMES
 
@@ -27,7 +27,7 @@ def read_filed(text: str) -> Iterator[ReadFact]:
 
 
 KNOWN = KnownWorld(
-    [WHO, *(relation for domain in all_domains().values() for relation in domain.relations if relation is not WHO)],
+    [WHO, *(relation for domain in all_domains().values() for relation in relations_of(domain) if relation is not WHO)],
     {WHO.name: WHO_CLAUSES, **{name: matter.clauses for name, matter in MATTERS.items()}},
     all_frames(FRAMES),
     AS_OF,

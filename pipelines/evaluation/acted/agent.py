@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from assets.llm.actions import ACTION_SCHEMA, RECALL, read_action
+from assets.llm.actions import RECALL, RESULT_OF, Action, read_action
+from assets.llm.structured_output import schema_of_model
 from assets.text.words import count_tokens
-from assets.worlds.steps import EpisodeStep, GivenByMemory, named_speaker, written_episode
+from assets.worlds.steps import MOST_STEPS, UNUSABLE, USER_SAYS, EpisodeStep, GivenByMemory, written_episode
 from assets.worlds.world import World
-from pipelines.agents.episode import MOST_STEPS, NOTHING, WINDOW_TOKENS, Hear, run_episode
+from pipelines.agents.episode import NOTHING, WINDOW_TOKENS, Hear, run_episode
 from pipelines.evaluation.isolated import ReasonerWithMemory
 from pipelines.evaluation.reasoning import joined_text
 from pipelines.evaluation.records import RunManifest
@@ -19,6 +20,7 @@ from prompts.template import Message
 
 ACT = "evaluation/act"
 ACT_NATIVELY = "evaluation/act_natively"
+ACTION_SCHEMA = schema_of_model(Action).json_schema
 RECALL_TOOL: dict[str, Any] = {
     "name": RECALL,
     "does": "Searches your memory of earlier dialogue and sessions; changes nothing.",
@@ -141,3 +143,10 @@ class Agent:
         except ValueError:
             return False
         return action.action == "call" and self.world.writes(action.tool or "")
+
+
+def named_speaker(message: Message) -> Message:
+    """Return what a user said with a line that says so; results and the agent's own actions have theirs."""
+    if message.role != "user" or message.content.startswith((RESULT_OF, UNUSABLE)):
+        return message
+    return Message("user", f"{USER_SAYS}{message.content}")

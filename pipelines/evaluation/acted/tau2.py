@@ -12,9 +12,8 @@ from pathlib import Path
 from assets.llm.actions import Action
 from assets.llm.structured_output import ask_structured
 from assets.reporting.plurals import counted
-from assets.worlds.steps import EpisodeStep
+from assets.worlds.steps import EpisodeStep, take_step
 from dataset_card.release.digests import canonical_digest
-from pipelines.agents.episode import take_step
 from pipelines.agents.tau2_world import (
     DOMAINS,
     MOST_USER_CALLS,

@@ -11,8 +11,7 @@ from pathlib import Path
 from assets.llm.actions import RECALL, RESULT_OF
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolTask
-from assets.worlds.steps import read_episode
-from pipelines.agents.episode import replay_steps
+from assets.worlds.steps import read_episode, replay_steps
 from pipelines.evaluation.acted.agent import ACT, Agent
 from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks, release_items
 from pipelines.evaluation.isolated import ReasonerWithMemory, Recalling

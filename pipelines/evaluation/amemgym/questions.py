@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from assets.amemgym.records.episode import EpisodeQuestion
 from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
-from assets.llm.structured_output import ReplySchema, extract_json, object_of_enums
+from assets.llm.answer_text import extract_json
+from assets.llm.structured_output import ReplySchema, object_of_enums
 from pipelines.evaluation.choices import choice_schema, fold_option, read_option
 from pipelines.evaluation.reasoning import ReadableTask, joined_text
 from pipelines.memories.contract import RecallQuery, Task, Wording

@@ -8,7 +8,8 @@ from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
-from assets.llm.structured_output import extract_json, schema_of_model
+from assets.llm.answer_text import extract_json
+from assets.llm.structured_output import schema_of_model
 from assets.memory_items.ablation import ReaderReply
 from assets.memory_items.documents import ItemDocument, SizedItem, Turn
 from assets.memory_items.final_ablation import SENTENCE_END, stating_document

@@ -1,82 +1,72 @@
-"""Episodes over this folder's documents and questions: what is said or read turn by turn, then the question, and its grade.
+"""Questions as episodes: what is said or read turn by turn, then the question, and the grade of its reply.
 
-Needs nothing but Python. A turn is a message of the user, or the documents that arrive together.
+An exported folder holds a copy of this module, and of those that it needs: the graders of `amemgym evaluate`.
 """
 
-import json
 import re
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Sequence
 from pathlib import Path
-from string import ascii_uppercase
 
-HERE = Path(__file__).parent
-GIVEN = re.compile(r"ANSWER:\s*(.+)", re.IGNORECASE)
-WORD = re.compile(r"[^\W_]+")
-LETTER = re.compile(r"\(?([A-Za-z])\b")
+from assets.llm.answer_text import without_thought
+from assets.records.answers import TypedAnswer, is_right
+from assets.records.base import Record
+from pipelines.evaluation.choices import read_option
+from pipelines.export.rows import ExportedDocument, ExportedQuestion, read_rows, turns_of
+
+ANSWER_LINE = re.compile(r"^\W*ANSWER:(.*)$", re.IGNORECASE | re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class MemoryEpisode:
-    """One question with all that comes before it. `right`: its letter, or the answer's words where it is free."""
+class Episode(Record):
+    """One question with all that comes before it."""
 
     name: str
     turns: tuple[str, ...]
-    question: str
-    right: str
-    chosen: bool
+    question: ExportedQuestion
 
     @property
-    def messages(self) -> tuple[str, ...]:
-        """All that the environment says, the question last."""
-        return (*self.turns, self.question)
+    def opening(self) -> str:
+        """What the environment says after the turns."""
+        return question_text(self.question)
 
-    def grade(self, reply: str) -> float:
-        """Return 1 where the reply's last line with ANSWER: is right, else 0."""
-        found = GIVEN.findall(reply)
-        if not found:
-            return 0.0
-        given = str(found[-1]).strip()
-        if not self.chosen:
-            return float(_words(self.right) in _words(given))
-        letter = LETTER.match(given)
-        return float(letter is not None and letter[1].upper() == self.right)
+    def respond(self, replies: Sequence[str]) -> str | None:
+        """Return None: the reply to the question is the last."""
+        return None
+
+    def grade(self, replies: Sequence[str]) -> float:
+        """Return 1 where the reply to the question is right, else 0. `replies`: all since the opening."""
+        return float(bool(replies) and grade_reply(self.question, replies[-1]))
 
 
-def _words(text: str) -> str:
-    """Return the words in lower case between single spaces, so that one is found as a whole."""
-    return f" {' '.join(WORD.findall(text.casefold()))} "
+def question_text(question: ExportedQuestion) -> str:
+    """Return the question with its options, and the form of its answer."""
+    lines = [f"Time of the question: {question.at}"] if question.at else []
+    lines += [*question.shown, question.query]
+    lines += [f"{number}. {text}" for number, text in enumerate(question.options, start=1)]
+    form = "the number of the option that fits what was said" if question.options else "the answer alone"
+    return "\n".join([*lines, f"End with one line: ANSWER: and {form}."])
 
 
-def _rows(name: str) -> list[dict]:
-    return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+def grade_reply(question: ExportedQuestion, reply: str) -> bool:
+    """Return True for a reply with exactly one line ANSWER: that `amemgym evaluate` would count as right."""
+    lines = ANSWER_LINE.findall(without_thought(reply))
+    if len(lines) != 1:
+        return False
+    given = str(lines[0]).strip().removeprefix("**").removesuffix("**").strip()
+    if not question.options:
+        return is_right(TypedAnswer(kind=question.answer_kind, value=question.gold_answer), given)
+    try:
+        return read_option(given, question.options) - 1 == question.gold_option
+    except ValueError:
+        return False
 
 
-def _turns(documents: list[dict]) -> tuple[str, ...]:
-    """Return messages with a time as a turn each, and documents of one period as one turn."""
-    turns = []
-    for _, together in groupby(documents, key=lambda document: document["at"] or document["period"]):
-        texts = [f"[{event['at']}] {event['text']}" if event["at"] else event["text"] for event in together]
-        turns.append("\n\n".join(texts))
-    return tuple(turns)
-
-
-def _question_text(record: dict) -> str:
-    lines = [f"Time of the question: {record['at']}"] if record["at"] else []
-    lines += [*record["shown"], record["query"]]
-    lines += [f"({letter}) {text}" for letter, text in zip(ascii_uppercase, record["options"], strict=False)]
-    form = "the letter of the option that fits what was said" if record["options"] else "the answer alone"
-    return "\n".join([*lines, f"End with a line: ANSWER: and {form}."])
-
-
-def read_episodes() -> list[MemoryEpisode]:
-    """Return an episode for each question, in the order of the file."""
-    documents: dict[str, list[dict]] = {}
-    for row in _rows("documents.jsonl"):
-        documents.setdefault(row["user_id"], []).append(row)
-    episodes = []
-    for row in _rows("questions.jsonl"):
-        before = [told for told in documents.get(row["user_id"], []) if told["period"] <= row["period"]]
-        right = ascii_uppercase[row["gold_option"]] if row["options"] else row["gold_answer"]
-        episodes.append(MemoryEpisode(row["id"], _turns(before), _question_text(row), right, bool(row["options"])))
+def read_episodes(folder: Path) -> list[Episode]:
+    """Return an episode for each question of an exported folder, in the order of the file."""
+    documents: dict[str, list[ExportedDocument]] = {}
+    for document in read_rows(folder / "documents.jsonl", kind=ExportedDocument):
+        documents.setdefault(document.user_id, []).append(document)
+    episodes: list[Episode] = []
+    for question in read_rows(folder / "questions.jsonl", kind=ExportedQuestion):
+        before = [told for told in documents.get(question.user_id, []) if told.period <= question.period]
+        episodes.append(Episode(name=question.id, turns=turns_of(before), question=question))
     return episodes

@@ -1,7 +1,8 @@
-"""A release's questions as an environment of OpenEnv: each observation is what the user says next, the last one asks."""
+"""A release as an environment of OpenEnv: each observation is what is said next, until the question or request is met."""
 
 import argparse
 import random
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -11,33 +12,34 @@ from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
 from pydantic import Field
 
-from .episodes import MemoryEpisode, read_episodes
+from .episodes import Episode, read_episodes
 
-EPISODES = read_episodes()
+EPISODES = read_episodes(Path(__file__).parent)
 NAME = "amemgym_memory"
 
 
 class Reply(Action):
     """What the agent says."""
 
-    message: str = Field(description="what the agent says; to the question, with a last line ANSWER: ...")
+    message: str = Field(description="what the agent says; to a question one line ANSWER: ..., to a request an action")
 
 
 class Said(Observation):
-    """What the user says. `asks`: it is the question, whose reply is rewarded."""
+    """What is said next. `asks`: it is the question or request, or what came of an action; from here on replies count."""
 
-    message: str = Field(default="", description="what the user says; empty at the end")
-    asks: bool = Field(default=False, description="whether this is the question")
+    message: str = Field(default="", description="what is said; empty at the end")
+    asks: bool = Field(default=False, description="whether the reply counts")
 
 
 class MemoryEnvironment(Environment[Reply, Said, State]):
-    """One question with all that comes before it. `reset(index=...)` chooses it, else the seed."""
+    """One question or request with all that comes before it. `reset(index=...)` chooses it, else the seed."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
     def __init__(self) -> None:
         super().__init__()
-        self._episode: MemoryEpisode = EPISODES[0]
+        self._episode: Episode = EPISODES[0]
+        self._replies: list[str] = []
         self._state = State(episode_id=str(uuid4()), step_count=0)
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> Said:
@@ -45,22 +47,26 @@ class MemoryEnvironment(Environment[Reply, Said, State]):
         if index is None:
             index = random.Random(seed).randrange(len(EPISODES))  # noqa: S311 - no secret hangs on it
         self._episode = EPISODES[int(index) % len(EPISODES)]
+        self._replies = []
         self._state = State(episode_id=episode_id or str(uuid4()), step_count=0)
-        return self._next_message()
+        return self._next_turn()
 
     def step(self, action: Reply, timeout_s: float | None = None, **options: Any) -> Said:
-        asked = self._state.step_count >= len(self._episode.turns)
         self._state.step_count += 1
-        if asked:
-            return Said(done=True, reward=self._episode.grade(action.message))
-        return self._next_message()
+        if self._state.step_count <= len(self._episode.turns):
+            return self._next_turn()
+        self._replies.append(action.message)
+        said = self._episode.respond(self._replies)
+        if said is None:
+            return Said(done=True, reward=self._episode.grade(self._replies))
+        return Said(message=said, asks=True, reward=0.0)
 
     @property
     def state(self) -> State:
         return self._state
 
     def get_metadata(self) -> EnvironmentMetadata:
-        description = f"{len(EPISODES)} questions about what was said or read many turns before"
+        description = f"{len(EPISODES)} questions or requests that need what was said or read many turns before"
         return EnvironmentMetadata(name=NAME, description=description)
 
     def list_splits(self) -> list[str]:
@@ -75,9 +81,11 @@ class MemoryEnvironment(Environment[Reply, Said, State]):
     def list_tasks(self, split: str) -> list[dict[str, Any]]:
         return [self.get_task(split, index) for index in range(len(EPISODES))]
 
-    def _next_message(self) -> Said:
+    def _next_turn(self) -> Said:
         place = self._state.step_count
-        return Said(message=self._episode.messages[place], asks=place == len(self._episode.turns), reward=0.0)
+        asks = place == len(self._episode.turns)
+        message = self._episode.opening if asks else self._episode.turns[place]
+        return Said(message=message, asks=asks, reward=0.0)
 
 
 app = create_app(MemoryEnvironment, Reply, Said, env_name=NAME, max_concurrent_envs=64)

@@ -1,49 +1,37 @@
-"""A release's questions as an environment of verifiers: it plays the user turn by turn, asks, and rewards the right answer."""
+"""A release as an environment of verifiers: it plays the user turn by turn, asks or requests, and rewards what is right."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import verifiers.v1 as vf
 
-from .episodes import MemoryEpisode, read_episodes
+from .episodes import Episode, read_episodes
 
 __all__ = ["MemoryEnv", "MemoryTaskset"]
+REPLIES = "replies"
 
 
 class MemoryData(vf.TaskData):
     """An episode; the environment says all of it, so that there is no prompt."""
 
-    turns: list[str]
-    question: str
-    right: str
-    chosen: bool
-
-    def episode(self) -> MemoryEpisode:
-        return MemoryEpisode(self.name or "", tuple(self.turns), self.question, self.right, self.chosen)
+    episode: Episode
 
 
-class QuestionTask(vf.Task[MemoryData]):
-    """A question after all that was said or read before it."""
+class MemoryTask(vf.Task[MemoryData]):
+    """A question or a request after all that was said or read before it."""
 
     @vf.reward
     async def right(self, trace: vf.Trace) -> float:
-        """Return 1 for the right answer."""
-        return self.data.episode().grade(trace.last_reply)
+        """Return 1 for the right answer, or the right end."""
+        return self.data.episode.grade(trace.info.get(REPLIES, []))
 
 
-class MemoryTaskset(vf.Taskset[QuestionTask, vf.TasksetConfig]):
-    """All questions of the release."""
+class MemoryTaskset(vf.Taskset[MemoryTask, vf.TasksetConfig]):
+    """All questions or requests of the release."""
 
-    def load(self) -> Iterator[QuestionTask]:
-        for episode in read_episodes():
-            data = MemoryData(
-                id=episode.name,
-                name=episode.name,
-                turns=list(episode.turns),
-                question=episode.question,
-                right=episode.right,
-                chosen=episode.chosen,
-            )
-            yield QuestionTask(data, self.config.task)
+    def load(self) -> Iterator[MemoryTask]:
+        for episode in read_episodes(Path(__file__).parent):
+            yield MemoryTask(MemoryData(id=episode.name, name=episode.name, episode=episode), self.config.task)
 
 
 class MemoryEnvConfig(vf.EnvConfig):
@@ -53,11 +41,21 @@ class MemoryEnvConfig(vf.EnvConfig):
 
 
 class MemoryEnv(vf.Env[MemoryEnvConfig]):
-    """The simulated user's side: a message for each turn, then the question."""
+    """The simulated user's side: a message for each turn, then the question or request, and what comes of each reply."""
 
-    async def run(self, task: QuestionTask, agents: vf.Agents) -> None:
+    async def run(self, task: MemoryTask, agents: vf.Agents) -> None:
+        episode = task.data.episode
         async with agents.player.interaction(task) as interaction:
-            for message in task.data.episode().messages:
-                segment = await interaction.turn(message)
+            for turn in episode.turns:
+                segment = await interaction.turn(turn)
                 if segment.terminated:
-                    break
+                    return
+            replies: list[str] = []
+            interaction.trace.info[REPLIES] = replies
+            said: str | None = episode.opening
+            while said is not None:
+                segment = await interaction.turn(said)
+                if segment.terminated:
+                    return
+                replies.append(segment.last_reply)
+                said = episode.respond(replies)

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from assets.amemgym.records.episode import Episode
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
-from pipelines.export.documents import Export, ExportedDocument, ExportedQuestion, export_id
+from pipelines.export.documents import Export, export_id
+from pipelines.export.rows import ExportedDocument, ExportedQuestion
 from pipelines.export.session_traces import Trace, TraceMessage
 
 LOST_OF_DIALOGUES = (

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks
-from pipelines.export.documents import Export, ExportedDocument, ExportedQuestion, export_id
+from pipelines.export.documents import Export, export_id
+from pipelines.export.rows import ExportedDocument, ExportedQuestion
 from pipelines.export.session_traces import Trace, TraceMessage
 
 LOST_OF_DOCUMENTS = (
     "This is the view of a harness that ingests first. Lost are the turns as they leave the window, so that a memory no longer "
-    "has to choose before it knows more, the grading of typed answers by program, and the certificates. Scores are not those "
-    "of `amemgym evaluate`."
+    "has to choose before it knows more, and the certificates. Scores are not those of `amemgym evaluate`."
 )
 
 
@@ -22,6 +22,12 @@ def export_documents(tasks: DocumentTasks) -> Export:
 
 
 def _add_item(export: Export, item: DocumentItem) -> None:
+    ids = add_documents(export, item)
+    export.questions.append(_exported_question(item, ids))
+
+
+def add_documents(export: Export, item: DocumentItem) -> dict[str, str]:
+    """Add the documents of a task at one length, as a memory receives them, and return the id that each has in the export."""
     ids = dict[str, str]()
     for period, turn in enumerate(item.sized.turns):
         for number, document in enumerate(turn.documents):
@@ -31,7 +37,7 @@ def _add_item(export: Export, item: DocumentItem) -> None:
                 id=document_id, user_id=item.item_id, period=period, at="", text=document.text_with_title
             )
             export.documents.append(exported)
-    export.questions.append(_exported_question(item, ids))
+    return ids
 
 
 def _exported_question(item: DocumentItem, ids: Mapping[str, str]) -> ExportedQuestion:
@@ -50,6 +56,7 @@ def _exported_question(item: DocumentItem, ids: Mapping[str, str]) -> ExportedQu
         options=options,
         gold_option=options.index(task.answer.value) if options else None,
         gold_answer=task.answer.value,
+        answer_kind=task.answer.kind,
         gold_document_ids=gold,
     )
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from pipelines.evaluation.answered.fact_tasks import FactTasks, told_events
-from pipelines.export.documents import Export, ExportedDocument, ExportedQuestion, export_id
+from pipelines.export.documents import Export, export_id
+from pipelines.export.rows import ExportedDocument, ExportedQuestion
 from pipelines.export.session_traces import Trace, TraceMessage
 
 LOST_OF_FACTS = (

@@ -8,9 +8,9 @@ from assets.memory_items.final_ablation import uncertified_lengths
 from assets.recipe.loading import RecipeError
 from assets.records.base import ItemFailed
 from assets.tool_dialogue.company import Company
-from assets.tool_dialogue.dialogue import ToolDialogue, act_by_program
-from assets.tool_dialogue.domains import domain_in
-from assets.tool_dialogue.errands import ErrandPlan, MatterMissing
+from assets.tool_dialogue.dialogue import ToolDialogue
+from assets.tool_dialogue.domain import domain_in
+from assets.tool_dialogue.errands import ErrandPlan, MatterMissing, act_by_program
 from assets.tool_dialogue.pipeline import TOOL_DIALOGUE, with_digest_of_companies
 from assets.tool_dialogue.requests import arguments_of, ask_for_errand
 from tests.support.coroutines import run
@@ -112,7 +112,7 @@ def test_an_end_counts_only_with_the_reference_said() -> None:
 def test_one_write_too_many_fails() -> None:
     task = made_dialogue().instance
     dialogue = ToolDialogue(task)
-    act_by_program(dialogue, arguments_of(task.errand, task.hops, dialogue.domain))
+    act_by_program(dialogue, task.errand, arguments_of(task.errand, task.hops, dialogue.domain))
     assert dialogue.failed_by == ""
     dialogue.call(task.calls[-1].tool, task.calls[-1].arguments)
     assert dialogue.failed_by == "the rows in the end are others"

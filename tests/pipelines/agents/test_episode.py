@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from assets.llm.actions import MOST_OF_RESULT, RESULT_OF, read_action
-from assets.llm.structured_output import UnusableReply
-from assets.worlds.steps import UNUSABLE, named_speaker, read_episode, written_episode
-from pipelines.agents.episode import MOST_STEPS, WINDOW_TOKENS, in_sight, replay_steps, run_episode
+from assets.llm.answer_text import UnusableReply
+from assets.worlds.steps import MOST_STEPS, UNUSABLE, read_episode, replay_steps, written_episode
+from pipelines.agents.episode import WINDOW_TOKENS, in_sight, run_episode
+from pipelines.evaluation.acted.agent import named_speaker
 from prompts.template import Message
 from tests.support.coroutines import run
 
