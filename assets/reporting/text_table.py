@@ -18,7 +18,8 @@ NUMBER = re.compile(r"[-+~$]?[\d.,]*\d[\d.,]*(-[\d.,]+)?( ?%|[KM])?( \[.*\]\S*)?
 def print_table(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
     """Print a table without cutting any cell. Numbers are aligned to the right.
 
-    On a narrow terminal, cells with sentences are wrapped; if that is not enough, each row is printed as a block of lines.
+    On a narrow terminal, cells with sentences are wrapped. If that is not enough, many columns are printed as several tables,
+    and otherwise each row as a block of lines.
     """
     if title:
         console.print(Text(title, style="italic"), soft_wrap=True)
@@ -41,8 +42,42 @@ def print_table(console: Console, head: Sequence[str], rows: Sequence[Sequence[s
         table.add_row(*map(Text, row))
     if console.measure(table, options=console.options.update(width=UNBROKEN)).minimum <= console.width:
         console.print(table)
-    else:
+        return
+    parts = _narrow_parts(head, rows, width=console.width)
+    for number, part in enumerate(parts):
+        if number:
+            console.print()
+        print_table(console, [head[place] for place in part], [[row[place] for place in part] for row in rows])
+    if not parts:
         _print_blocks(console, head, rows)
+
+
+def _narrow_parts(head: Sequence[str], rows: Sequence[Sequence[str]], *, width: int) -> list[list[int]]:
+    """Return the places of columns for tables of this width, each with those that name the rows.
+
+    None where a column is too wide, or has sentences.
+    """
+    widths: list[int] = []
+    naming: list[int] = []
+    for place, name in enumerate(head):
+        cells = [row[place] for row in rows]
+        widths.append(max(map(cell_len, [name, *cells])) + 2)
+        if not naming and len({*cells}) == len(cells):
+            naming = [*range(place + 1)]
+    room = width - sum(widths[place] for place in naming)
+    others = [*range(len(naming), len(head))]
+    sentences = any(_is_prose(row[place]) for row in rows for place in others)
+    if sentences or not others or max(widths[place] for place in others) > room:
+        return []
+    parts = [[*naming]]
+    taken = 0
+    for place in others:
+        if taken + widths[place] > room:
+            parts.append([*naming])
+            taken = 0
+        parts[-1].append(place)
+        taken += widths[place]
+    return parts
 
 
 def _is_prose(cell: str) -> bool:

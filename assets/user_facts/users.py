@@ -10,6 +10,7 @@ from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.base import ItemFailed
 from assets.records.flat_tables import preview_rows
 from assets.reporting.asset_description import AssetDescription
+from assets.reporting.plurals import counted
 from assets.user_facts.lives import FACTS_LIVES
 from assets.user_facts.matters import FACTS_MATTERS
 from assets.user_facts.questions import FACTS_QUESTIONS, Reader, choice_of, dated_sessions
@@ -49,7 +50,7 @@ async def accept_user(
         if outcome.reader == EVERYTHING and outcome.right < outcome.questions:
             wrong = outcome.questions - outcome.right
             raise ItemFailed(
-                "rule_violated", f"A reader of everything is wrong on {wrong} questions of the kind {outcome.group}."
+                "rule_violated", f"A reader of everything is wrong on {counted(wrong, 'question')} of the kind {outcome.group}."
             )
     return FactUser(
         user_id=life.user_id,

@@ -55,6 +55,7 @@ from pipelines.resources.hub.settings import HubSettings
 from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.resources.storage.open_stores import open_release_store
 
+NOT_CHECKED = "What no row holds, such as the replies themselves, is not checked: the run's page lists it as not verified."
 EXAMPLES = 100  # rows of each table: all of a small change, but the page still opens fast
 NO_REPO = "No repository is named (--repo OWNER/NAME), so its content and the right to add this release were not checked."
 WHERE = "A folder, URL, VARIANT, VARIANT@VERSION, or OWNER/NAME@TAG."
@@ -155,7 +156,7 @@ def _verify_run(path: Path, *, data: str, again: float, as_json: bool) -> None:
             print_notice(verdict.asked_again)
         for sentence in verdict.unverified:
             print_notice(f"Left open: {sentence.rstrip('.')}.")
-        print_notice(f"Not checked, as the run says it: {'; '.join(verdict.taken_as_told)}.")
+        print_notice(NOT_CHECKED)
         print_notice(f"A repetition {verdict.repeatable}.")
     if verdict.problems:
         raise Problem(f"{manifest.run_id} was changed after it was made, so no board shows it: see above.")
@@ -172,7 +173,7 @@ def _verify_board(page: Path, *, as_json: bool) -> None:
         print(*(problems or (same,)), sep="\n")
         for sentence in board_news(shown):
             print_notice(sentence)
-        print_notice(f"Not checked, as the run says it: {'; '.join(TAKEN_AS_TOLD)}.")
+        print_notice(NOT_CHECKED)
     if problems:
         raise Problem(f"{page} differs from its runs: see above.")
 

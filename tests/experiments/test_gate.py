@@ -44,7 +44,7 @@ def keeps_all(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
 def test_a_memory_as_good_as_its_baseline_is_no_worse_by_the_margin(keeps_all: FinishedRun) -> None:
     result = gate(keeps_all, baseline_of(keeps_all), margin=0.1)
     assert result.problem == ""
-    assert result.sentence.startswith("The memory is no worse than its baseline by 0.1 or more (.000 [")
+    assert result.sentence.startswith("The memory is no worse than its baseline: it has not lost 0.1 or more (.000 [")
     assert [check.verdict for check in result.checks] == ["no worse", "no worse", "worse"]
     assert [check.name for check in result.checks] == ["the memory", "the needed facts alone", "no memory"]
 

@@ -137,7 +137,7 @@ class NoPositionIsFavoured:
     def violations(self) -> Iterator[Violation]:
         for number, position in sorted(self._positions.items()):
             if position.right - position.expected > FAVOUR_LIMIT * math.sqrt(position.variance):
-                times = f"in {position.right} of {position.shown} questions, {position.expected:.1f} were expected"
+                times = f"in {position.right} of {counted(position.shown, 'question')}, {position.expected:.1f} were expected"
                 yield Violation(position.first, f"option {number + 1} is right at first {times}")
 
 

@@ -7,6 +7,7 @@ from assets.amemgym.audits.judgements import GUESSES, share_read_again
 from assets.amemgym.records.audit import Probe, UserAudit
 from assets.amemgym.records.question import AnswerSet
 from assets.recipe.amemgym import AMemGymRecipe
+from assets.reporting.plurals import counted
 from validation.rules import Rule, expect
 
 
@@ -48,7 +49,8 @@ def perfect_memory_scores(record: UserAudit, recipe: AMemGymRecipe) -> Iterator[
         return
     score = sum(map(share_read_again, pairs.values())) / len(pairs)
     if score < recipe.audit.min_ceiling:
-        yield f"perfect memory scores {score:.2f} on {len(pairs)} questions, the recipe wants {recipe.audit.min_ceiling}"
+        asked = counted(len(pairs), "question")
+        yield f"perfect memory scores {score:.2f} on {asked}, the recipe wants {recipe.audit.min_ceiling}"
 
 
 RULES = (

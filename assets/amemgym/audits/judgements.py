@@ -33,6 +33,7 @@ from assets.llm.async_calls import gather_all
 from assets.llm.gate import ReadingTask, VoteContext, independent_groups
 from assets.llm.structured_output import ask_structured, numbered
 from assets.records.base import GateRecord, ItemFailed
+from assets.reporting.plurals import counted
 from prompts.catalogue import load_prompt
 
 GUESSES: tuple[Guess, ...] = ("options_only", "question_only", "profile_only")
@@ -177,7 +178,7 @@ def _check_ceiling(user: AuditedUser, pairs: Sequence[DrawnPair], chosen: Readin
     worst = pairs[shares.index(min(shares))]
     raise ItemFailed(
         "ambiguous",
-        f"Perfect memory would score {fmean(shares):.2f} on {len(pairs)} questions drawn, and audit.min_ceiling "
+        f"Perfect memory would score {fmean(shares):.2f} on {counted(len(pairs), 'question')} drawn, and audit.min_ceiling "
         f"is {least}; the worst is {worst.question_id} for {worst.assignment}.",
         last_reply=worst.choice.answer,
         gate_records=[judged.record(user) for judged in readings],

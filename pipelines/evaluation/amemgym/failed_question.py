@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from assets.amemgym.records.episode import Episode
+from assets.reporting.plurals import counted
 from pipelines.evaluation.amemgym.interview import tellings
 from pipelines.evaluation.metrics.evidence import plain_text
 from pipelines.evaluation.records import AnswerRow
@@ -47,7 +48,8 @@ def show_failure(episode: Episode, row: AnswerRow) -> list[str]:
 
 def _recalled_lines(row: AnswerRow, values: list[str], *, room: int) -> Iterator[str]:
     """Yield what came back, in order, so many lines between two: values of needed variables; texts where none tells any."""
-    yield f"recalled  {len(row.memories):,} texts{', with these values from above to below (> needed):' if values else ''}"
+    order = ", with these values from above to below (> needed):" if values else ""
+    yield f"recalled  {counted(len(row.memories), 'text')}{order}"
     shown = values or [" ".join(text.split()) for text in row.memories]
     for line in shown[:room]:
         yield f"          {line}"

@@ -116,7 +116,7 @@ class GateResult:
         if self.memory.verdict == "worse":
             return f"The memory is worse than its baseline: it lost {-(difference.value or 0.0):.3f} ({shown})."
         if self.memory.verdict == "no worse":
-            return f"The memory is no worse than its baseline by {self.margin:g} or more ({shown})."
+            return f"The memory is no worse than its baseline: it has not lost {self.margin:g} or more ({shown})."
         lost = -(difference.low or 0.0)
         return f"Not shown: the memory may have lost {lost:.3f} or nothing, and the margin is {self.margin:g} ({shown})."
 

@@ -30,7 +30,8 @@ from pipelines.memories.registry import IN_PROCESS
 Facts = Callable[[RunManifest], Mapping[str, str]]
 COSTS = ("memory $", "reasoner $", "memory s", "reasoner s")
 COSTS_NOTE = (
-    "$: list price of 1,000 answers; s: seconds of one. The memory's are all that it caused, the reasoner's stand apart."
+    "$: list price of 1,000 answers; s: seconds of one. The memory's are all that it caused, the reasoner's stand apart. A "
+    "price is unknown where the memory may ask models by itself; seconds are cached where the reply cache had most calls."
 )
 NO_GROUP = 0.1  # the share of unscored answers beyond which a run is in no group
 MARK = " (unverified)"  # behind the name of a run of which somebody may want to know more
@@ -193,8 +194,8 @@ def cost_cells(run: FinishedRun) -> list[str]:
     for name in ("memory_usd_per_1000_answers", "reasoner_usd_per_1000_answers"):
         cells.append(format_estimate(results.costs[name], digits=4, missing="unknown"))
     seconds = run.latency.memory_mean
-    cells.append("unknown" if seconds is None else format_number(seconds, digits=2))
-    return [*cells, format_estimate(run.latency.mean, digits=2, missing="unknown")]
+    cells.append("cached" if seconds is None else format_number(seconds, digits=2))
+    return [*cells, format_estimate(run.latency.mean, digits=2, missing="cached")]
 
 
 def cost_table(runs: Sequence[FinishedRun]) -> str:

@@ -86,7 +86,7 @@ def test_a_pair_that_the_first_judge_misses_is_read_again() -> None:
 
 
 def test_an_ambiguous_pair_gives_the_user_up_with_its_answer() -> None:
-    with pytest.raises(ItemFailed, match=r"Perfect memory would score 0\.00 on 1 questions drawn") as failed:
+    with pytest.raises(ItemFailed, match=r"Perfect memory would score 0\.00 on 1 question drawn") as failed:
         audited({CHOOSE: [missing(3)]}, decoys=0, pairs=1)
     assert failed.value.reason == "ambiguous"
     assert {(vote.gate, vote.accepted) for vote in failed.value.gate_records} == {

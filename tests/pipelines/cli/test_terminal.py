@@ -157,6 +157,16 @@ def test_a_table_that_is_too_wide_breaks_sentences_and_then_is_a_block_for_each_
     assert table_at(30)[1:4] == ["1", "  memory: full-history", "  overall: .812 [.750, .871]"]
 
 
+def test_a_table_of_many_columns_is_printed_as_several_that_name_their_rows() -> None:
+    written = io.StringIO()
+    head = ["group", "memory", *(f"metric {number}" for number in range(9))]
+    rows = [["A", name, *(".5" for _ in range(9))] for name in ("bm25", "full-history")]
+    print_table(Console(file=written, width=60), head, rows)
+    lines = [line.split() for line in written.getvalue().splitlines()]
+    assert [line[:2] for line in lines if line and line[0] == "A"] == [["A", "bm25"], ["A", "full-history"]] * 3
+    assert max(map(len, written.getvalue().splitlines())) <= 60
+
+
 def test_in_a_pipe_no_line_is_broken_or_coloured_unless_columns_are_given(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
