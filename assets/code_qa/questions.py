@@ -8,7 +8,7 @@ from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeDecisions, CodeQuestion
 from assets.code_qa.records.sources import CodeSources, CodeSymbol
 from assets.code_qa.sources import CODE_SOURCES
-from assets.code_qa.team.relations import EDIT, EXECUTED, OUTCOME, SHOWN, WRONG_RESULT
+from assets.code_qa.team.relations import EDIT, EXECUTED, OUTCOME, WRONG_RESULT
 from assets.code_qa.team.world import keep_tellable, patches_of
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
@@ -25,9 +25,11 @@ from assets.text.words import count_tokens
 
 WORD = "code_questions/word"
 CHECK = "code_questions/check"
-# Part of every question: notes may disagree.
-RULE = "Where notes disagree, what was signed off counts, then what is more than a proposal, and then the latest date."
-OUTCOME_RULE = "The result or outcome of a call is the value that it returns, or the name of the error that it raises."
+# Told before every question.
+INTRODUCTION = (
+    "Where notes disagree, what was signed off counts, then what is more than a proposal, and then the latest date. "
+    "What a call gives is the value that it returns, or the name of the error that it raises."
+)
 
 
 async def ask_code_question(
@@ -51,7 +53,7 @@ async def ask_code_question(
         chain,
         _with_mutants(chain.typed_answer(seed=recipe.world_seed), hops[-1], behaviours),
         stage="code_questions",
-        rules=[OUTCOME_RULE, RULE] if hops[-1].relation in SHOWN else [RULE],
+        introduction=INTRODUCTION,
         conditions=conditions,
         recipe=recipe,
         model=model,
@@ -148,7 +150,7 @@ CODE_QUESTIONS = Stage(
     name="code_questions",
     record=CodeQuestion,
     make=ask_code_question,
-    version=3,
+    version=4,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_DECISIONS, CODE_DOCUMENTS),
     prompts=(WORD, CHECK, READ),
     description=AssetDescription(

@@ -1,6 +1,5 @@
 """Stage `dr_questions`: one question for each task, which takes all of its facts and is answered by nothing less."""
 
-from collections.abc import Mapping
 from typing import get_args
 
 from assets.deep_research.facts import DR_FACTS
@@ -18,19 +17,19 @@ from assets.memory_items.operations import planned_facts
 from assets.memory_items.questions import TaskChain, answer_elsewhere, ask_chain, chain_question_rows
 from assets.memory_items.tasks import TaskQuestion
 from assets.recipe.deep_research import DeepResearchRecipe
-from assets.recipe.document_tasks import AskedOperation, Operation
+from assets.recipe.document_tasks import AskedOperation
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription
 
 WORD = "dr_questions/word"
 CHECK = "dr_questions/check"
-# Part of every question whose documents may disagree.
-RULE = "Where documents disagree, what is certified counts, then what is not called unconfirmed, and then the latest date."
-# How the answer is to be given, where a question could leave that open.
-ANSWER_RULES: Mapping[Operation, str] = {
-    "order": "Give the names alone, in this order, with commas between them.",
-    "count": "Count those that the documents tell of.",
-}
+# Of questions on documents that may disagree. How things are worked out is told here, and not in each question.
+INTRODUCTION = (
+    "Where documents disagree, what is certified counts, then what is not called unconfirmed, and then the latest date. "
+    "Count what the documents tell of. Give an order as names alone, the least or earliest first, with commas between. "
+    "Give what lies between dates in days. How far off an unconfirmed figure is: the difference between the latest "
+    "unconfirmed one and the one that counts, without a sign."
+)
 CHAINS_TRIED = 12  # of each number of hops, in real documents
 
 
@@ -44,14 +43,11 @@ async def ask_research_question(
         hops = _chain_of_real_documents(world, sources, facts, recipe=recipe)
     chain = TaskChain(world.task_id, hops, facts.facts, sources.documents, world.operation, get_args(AskedOperation))
     chain.expect_one_answer()
-    rules = [RULE] if world.chain else []
-    if world.operation in ANSWER_RULES:
-        rules.append(ANSWER_RULES[world.operation])
     return await ask_chain(
         chain,
         chain.typed_answer(seed=recipe.world_seed),
         stage="dr_questions",
-        rules=rules,
+        introduction=INTRODUCTION if world.chain else "",
         conditions=[condition_with("question alone", (), "wrong"), chain.last_hop_alone()],
         recipe=recipe,
         model=model,
@@ -81,7 +77,7 @@ DR_QUESTIONS = Stage(
     name="dr_questions",
     record=TaskQuestion,
     make=ask_research_question,
-    version=3,
+    version=4,
     needs=(DR_WORLDS, DR_SOURCES, DR_FACTS),
     prompts=(WORD, CHECK, READ),
     calls={

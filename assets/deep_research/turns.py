@@ -37,7 +37,7 @@ async def arrange_turns(
         path=(recipe.world_seed, question.task_id, "turns"),
     )
     read = await ablate(
-        question.question,
+        question.full_question,
         question.answer,
         [condition_with("last turn alone", documents_in_view(turns, recipe.eviction), "wrong")],
         policy=recipe.ablation,

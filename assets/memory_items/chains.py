@@ -26,14 +26,6 @@ def _answer_of(fact: Fact) -> str:
     return normalize_answer(fact.kind, fact.value)
 
 
-def nested_phrase(hops: Sequence[Fact]) -> str:
-    """Return the end of the chain as a noun phrase about its start."""
-    phrase = hops[0].subject
-    for fact in hops:
-        phrase = fact.phrase.replace("{x}", phrase)
-    return phrase
-
-
 def follow_relations(
     start: str,
     relations: Sequence[str],

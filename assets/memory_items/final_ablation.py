@@ -46,7 +46,7 @@ async def certify_lengths(
     # One length after the other: most readings are of the same documents at each, and the reply cache has them then.
     for sized in lengths.lengths:
         read = await ablate(
-            asked.question,
+            asked.full_question,
             asked.answer,
             final_conditions(sized, asked, eviction=recipe.eviction, most=policy.max_reading_tokens),
             policy=policy,
@@ -72,7 +72,7 @@ async def certify_lengths(
 def certified_digest(asked: TaskQuestion | MemoryTask, sized: SizedItem) -> str:
     """Return the digest of all that this length's certificate covers."""
     return sized.digest(
-        question=asked.question, answer=asked.answer, shown=asked.shown_with_question, also=asked.also_certified
+        question=asked.full_question, answer=asked.answer, shown=asked.shown_with_question, also=asked.also_certified
     )
 
 
@@ -162,6 +162,7 @@ def certified_task(
     """Return the accepted task; `own`: the record's own fields. Raises ItemFailed where bytes changed after a certificate."""
     fields = {
         "task_id": asked.task_id,
+        "introduction": asked.introduction,
         "question": asked.question,
         "answer": asked.answer,
         "operation": asked.operation,

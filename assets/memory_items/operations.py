@@ -7,11 +7,11 @@ worked out from these values. Every fact is needed: without it the answer is mis
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from assets.memory_items.chains import (
     by_subject,
     follow_relations,
-    nested_phrase,
     path_problems,
     planned_chain,
     settle_facts,
@@ -28,6 +28,13 @@ ENDS_IN_A_FACT = (*FOLLOWED, "most", "failed_path")  # operations whose answer s
 ABOUT_ONE_SUBJECT = ("act", "failed_path", "still_so")  # operations with several facts about one subject
 YES_OR_NO = ("yes", "no")
 Settle = Callable[[Sequence[Fact]], Fact | None]
+
+
+class PartSteps(NamedTuple):
+    """A part of a question: the name that it begins with, and the phrases of its steps."""
+
+    name: str
+    steps: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -149,30 +156,18 @@ class AskedFacts:
                     if found not in (None, "0"):
                         yield found
 
-    def phrase(self) -> str:
-        """Return what is asked for, for the writer of the question: a noun phrase, with what it is worked out from."""
-        last = self.hops[-1]
-        phrases = "; ".join(map(nested_phrase, self.parts))
-        apart = "the difference in days" if last.kind == "date" else "the difference"
-        if self.operation == "sum":
-            return f"the sum of these: {phrases}"
-        if self.operation == "difference":
-            return f"{apart}, without a sign, between these: {phrases}"
-        if self.operation == "weigh":
-            return (
-                f"{apart}, without a sign, between the value that counts and that of the latest unconfirmed source: {phrases}"
-            )
-        if self.operation == "count":
-            counted = nested_phrase(self._leading_facts) if self._leading_facts else last.value
-            return f"the number of all {{x}} for which {last.phrase} is {counted}"
-        compared = "; ".join(map(_subject_phrase, self.parts))
-        by = self.parts[0][-1].phrase
-        if self.operation == "order":
-            return f"the order, least or earliest first, by {by}, of these: {compared}"
-        if self.operation == "most":
-            greatest = f"the one with the greatest or latest value, by {by}, of these: {compared}"
-            return last.phrase.replace("{x}", f"({greatest})")
-        return phrases
+    @property
+    def steps(self) -> list[PartSteps]:
+        """The name and the steps of each part, for the writer of the question and for who reads it back."""
+        steps: list[PartSteps] = []
+        for start, part in zip(self.starts, self.parts, strict=True):
+            steps.append(PartSteps(start, [fact.phrase for fact in part]))
+        return steps
+
+    @property
+    def then(self) -> list[str]:
+        """What is asked about the one of the parts with the most."""
+        return [self.hops[-1].phrase] if self.operation == "most" else []
 
     @property
     def _leading_facts(self) -> Sequence[Fact]:
@@ -243,11 +238,6 @@ class AskedFacts:
             return None
         counts = normalize_answer(asked.kind, asked.value) == normalize_answer(counting.kind, counting.value)
         return YES_OR_NO[0] if counts else YES_OR_NO[1]
-
-
-def _subject_phrase(part: Sequence[Fact]) -> str:
-    """Return the subject of the part's last fact as a noun phrase about the part's start."""
-    return nested_phrase(part[:-1]) if len(part) > 1 else part[0].subject
 
 
 def _relations(hops: Sequence[Fact]) -> list[str]:

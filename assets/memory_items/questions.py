@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -22,7 +22,7 @@ from assets.llm.structured_output import (
 )
 from assets.memory_items.ablation import AblationCondition, ablate, condition_with, expect_passed
 from assets.memory_items.facts import Fact, SourceDocument
-from assets.memory_items.operations import ENDS_IN_A_FACT, AskedFacts
+from assets.memory_items.operations import ENDS_IN_A_FACT, AskedFacts, PartSteps
 from assets.memory_items.tasks import TaskQuestion
 from assets.memory_items.turns import as_item_document, facts_by_document
 from assets.recipe.document_tasks import DocumentTaskRecipe, Operation
@@ -35,6 +35,7 @@ from prompts.catalogue import load_prompt
 MOST_NEAR_MISSES = 6
 MOST_LAST_HOP_DOCUMENTS = 12  # a reader who gets all documents of one relation would read most of a long task
 MOST_PROBLEMS = 3  # in the sentence of an item that fails
+MOST_WORDS = 25  # of a question without its options: what is longer is read twice
 
 
 class QuestionReply(BaseModel):
@@ -122,34 +123,51 @@ def answer_elsewhere(hops: Sequence[Fact], documents: Sequence[SourceDocument]) 
             yield f"{document.document_id} has the answer {spelled!r} too"
 
 
+def num_words(question: str, options: Sequence[str]) -> int:
+    """Return how many words the question has beside these options."""
+    for option in options:
+        question = question.replace(option, "")
+    return sum(any(map(str.isalnum, word)) for word in question.split())
+
+
 async def ask_chain(
     chain: TaskChain,
     answer: TypedAnswer,
     *,
     stage: str,
-    rules: Sequence[str],
+    introduction: str,
     conditions: Sequence[AblationCondition],
     recipe: DocumentTaskRecipe,
     model: LanguageModel,
 ) -> TaskQuestion:
-    """Return the chain's question, followed by its rules. The prompts `stage`/word and `stage`/check word it and read it back.
+    """Return the chain's question. The prompts `stage`/word and `stage`/check word it and read it back.
 
-    Raises ItemFailed where they do not, or where readers come to the answer by one of the conditions.
+    `introduction`: what is told before the question. Raises ItemFailed where they do not, or where readers come to the answer
+    by one of the conditions.
     """
     phrases = sorted({fact.phrase for fact in chain.facts})
     attempt = await _Wording(chain, answer, stage, phrases, recipe, model).write_until_accepted()
-    question = " ".join((attempt.text, *rules))
-    read = await ablate(question, answer, conditions, policy=recipe.ablation, item_id=chain.task_id, recipe=recipe, model=model)
-    expect_passed(read, before=attempt.records)
-    return TaskQuestion(
+    question = TaskQuestion(
         task_id=chain.task_id,
         operation=chain.operation,
         hops=tuple(chain.hops),
         starts=chain.asked_facts.starts,
-        question=question,
+        introduction=introduction,
+        question=attempt.text,
         answer=answer,
-        gate_records=(*attempt.records, *read.gate_records),
+        gate_records=(),
     )
+    read = await ablate(
+        question.full_question,
+        answer,
+        conditions,
+        policy=recipe.ablation,
+        item_id=chain.task_id,
+        recipe=recipe,
+        model=model,
+    )
+    expect_passed(read, before=attempt.records)
+    return question.model_copy(update={"gate_records": (*attempt.records, *read.gate_records)})
 
 
 @dataclass(frozen=True)
@@ -173,15 +191,14 @@ class _Wording:
     def _target(self) -> dict[str, str]:
         """Return what judges must read: the operation, and each part's name and steps."""
         asked = self.chain.asked_facts
-        parts: list[PartSteps] = []
-        for start, part in zip(asked.starts, asked.parts, strict=True):
-            parts.append(PartSteps(start, [fact.phrase for fact in part]))
-        then = [self.chain.hops[-1].phrase] if self.chain.operation == "most" else []
-        return _reading(self.chain.operation, parts, then)
+        return _reading(asked.operation, asked.steps, asked.then)
 
     async def _word(self, sample: int, reading: dict[str, str] | None = None) -> str:
+        asked = self.chain.asked_facts
+        parts = [part._asdict() for part in asked.steps]
         prompt = load_prompt(f"{self.stage}/word").render(
-            wanted=self.chain.asked_facts.phrase(),
+            wanted={"operation": asked.operation, "parts": parts, "then": asked.then},
+            most_words=MOST_WORDS,
             options=list(self.answer.options),
             reading=reading or {},
             language=self.recipe.language_name,
@@ -199,7 +216,7 @@ class _Wording:
         return await self._word(sample + 1, reading)
 
     def _check_reply(self, reply: QuestionReply) -> str:
-        """Return the question. Raises ValueError where it lacks a start or an option, or tells a step."""
+        """Return the question. Raises ValueError where it lacks a start or an option, tells a step, or is long."""
         for start in self.chain.asked_facts.starts:
             if start not in reply.question:
                 raise ValueError(f"The question must have the name {start!r}.")
@@ -209,6 +226,9 @@ class _Wording:
         for option in self.answer.options:
             if not spells(reply.question, option):
                 raise ValueError(f"The question lacks the option {option!r}.")
+        words = num_words(reply.question, self.answer.options)
+        if words > MOST_WORDS:
+            raise ValueError(f"The question has {words} words before its options; write {MOST_WORDS} at most.")
         return reply.question
 
     def _names_between(self) -> set[str]:
@@ -258,13 +278,6 @@ class _Wording:
         for part in case["parts"]:
             parts.append(PartSteps(str(part["name"]), name_options(part["steps"])))
         return _reading(str(case["operation"]), parts, name_options(case["then"]))
-
-
-class PartSteps(NamedTuple):
-    """A part of a question: the name that it begins with, and the phrases of its steps."""
-
-    name: str
-    steps: Sequence[str]
 
 
 def _reading(operation: str, parts: Sequence[PartSteps], then: Sequence[str]) -> dict[str, str]:

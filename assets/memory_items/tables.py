@@ -19,7 +19,7 @@ SCORED: Mapping[str, Table] = {
             MemoryTask,
             "",
             "One task: the question that comes after all turns, and its answer.",
-            "task_id question answer=answer.value answer_kind=answer.kind",
+            "task_id introduction question answer=answer.value answer_kind=answer.kind",
             "options=answer.options near_misses=answer.near_misses",
             TableColumn("hops", int, "how many facts the answer takes", lambda place: len(place.record.hops)),
             "operation",

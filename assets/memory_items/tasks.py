@@ -63,6 +63,16 @@ class TaskDocuments(TaskRecord):
 class AskedTask(TaskRecord):
     """A task with its question."""
 
+    introduction: str = Field(
+        default="", description="what is told before the question: what counts where texts disagree, how to answer"
+    )
+    question: Text = Field(description="what is asked after the last turn")
+
+    @property
+    def full_question(self) -> str:
+        """The introduction and the question, as who answers reads them."""
+        return f"{self.introduction}\n\n{self.question}" if self.introduction else self.question
+
     @property
     def shown_with_question(self) -> tuple[ItemDocument, ...]:
         """Documents in sight together with the question, which no memory receives; mostly none."""
@@ -80,7 +90,6 @@ class TaskQuestion(AskedTask):
     operation: Operation = Field(default="follow", description="what is done with the facts")
     hops: tuple[Fact, ...] = Field(description="the facts that the answer takes, in order")
     starts: tuple[Text, ...] = Field(description="the names in the question")
-    question: Text = Field(description="the question, with the rule that settles contradictions")
     answer: TypedAnswer = Field(description="the right answer, its kind, and wrong ones of siblings")
     gate_records: tuple[GateRecord, ...] = Field(description="votes of judges and readings of parts")
 
@@ -111,7 +120,6 @@ class MemoryTask(AskedTask):
     `hops` are the facts that the answer takes, in the order in which they are needed.
     """
 
-    question: Text = Field(description="what is asked after the last turn")
     operation: Operation = Field(default="follow", description="what is done with the facts")
     answer: TypedAnswer = Field(description="the right answer, its kind, and wrong ones of siblings")
     hops: tuple[Fact, ...] = Field(description="the facts that the answer takes, in order")

@@ -59,7 +59,7 @@ def test_documents_come_before_their_question_and_its_answer_last(tmp_path: Path
     [item] = data.documents
     *told, asked, answered = session.steps
     assert [step.text for step in told] == [event.text for event in item.events]
-    assert (asked.text, answered.text, answered.kind) == (item.task.question, item.task.answer.value, "assistant")
+    assert (asked.text, answered.text, answered.kind) == (item.task.full_question, item.task.answer.value, "assistant")
 
 
 def test_a_tool_dialogue_has_the_calls_of_its_sessions_and_ends_with_its_right_calls(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ SHARED = {
     "whole": True,
     "cast": True,
     "count": 4,
+    "most_words": 25,
 }
 
 

@@ -117,7 +117,7 @@ def test_a_superseded_decision_as_key_is_caught() -> None:
 def test_an_answer_in_the_question_or_in_the_code_that_is_shown_is_caught() -> None:
     made = made_question()
     hop = made.question.hops[-1]
-    leaking = made.question.model_copy(update={"question": f"{made.question.question} It is not {hop.value}."})
+    leaking = made.question.model_copy(update={"question": f"Is it {hop.value}, {made.question.starts[0]}?"})
     assert broken("code_questions", questions=leaking) == {"tells_start_alone"}
     service = made.question.starts[0]
     code = made.question.code[0].model_copy(update={"text": f"# {made.question.hops[0].value} is what {service} calls"})

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from assets.memory_items.facts import Fact, Hop, StatedFacts
 from assets.memory_items.operations import AskedFacts
+from assets.memory_items.questions import MOST_WORDS, num_words
 from assets.memory_items.tasks import TaskQuestion
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.answers import is_right, normalize_answer
@@ -29,6 +30,11 @@ def broken_links(hops: Sequence[Hop | Fact]) -> Iterator[str]:
     for before, after in pairwise(hops):
         if folded(before.value) != folded(after.subject):
             yield f"{after.subject!r} is asked about, and the hop before leads to {before.value!r}"
+
+
+def question_is_short(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
+    words = num_words(question.question, question.answer.options)
+    yield from expect(words <= MOST_WORDS, f"the question has {words} words before its options")
 
 
 def question_tells_its_starts_alone(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
@@ -71,5 +77,6 @@ def question_rules(*, facts: str) -> tuple[Rule, ...]:
             "The question names its starts, and nothing that is to be found out.",
             question_tells_its_starts_alone,
         ),
+        Rule("short", f"The question has at most {MOST_WORDS} words before its options.", question_is_short),
         Rule("answer_follows", "The answer is what the hops come to, and no near miss is.", answer_follows_from_the_hops),
     )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from assets.code_qa.questions import RULE
+from assets.code_qa.questions import INTRODUCTION
 from assets.code_qa.records.questions import CodeDecisions
 from assets.code_qa.records.sources import CodeSources
 from assets.engine.seeded_random import SeededRandom
@@ -17,7 +17,7 @@ from assets.memory_items.world.relations import spoken
 from assets.recipe.code_qa import SessionQuestionsRecipe
 from assets.records.base import ItemFailed
 
-AS_WRITTEN = "Give the assertion as it is written there."
+AS_WRITTEN = f"{INTRODUCTION} Give an assertion as it is written there."
 FAILED_PATH = "Sessions name two assertions as what {ticket} settles. Which of the two does not count?"
 STILL_SO = "A session says, as of {day}, what {ticket} settles. Is that what counts, yes or no?"
 FAILED_PATH_ASKED = re.compile(re.escape(FAILED_PATH).replace(r"\{ticket\}", r"(?P<ticket>\S+)"))
@@ -55,13 +55,13 @@ async def ask_about_sessions(
     chain = TaskChain(sources.task_id, hops, sessions.facts, sessions.documents, sources.operation)
     chain.expect_one_answer()
     answer = chain.typed_answer(seed=recipe.world_seed)
-    rules = f"{RULE} {AS_WRITTEN}" if answer.kind == "code" else RULE
     return TaskQuestion(
         task_id=sources.task_id,
         operation=sources.operation,
         hops=tuple(hops),
         starts=chain.asked_facts.starts,
-        question=f"{_question_about(hops, chain)} {rules}",
+        introduction=AS_WRITTEN,
+        question=_question_about(hops, chain),
         answer=answer,
         gate_records=(),
     )

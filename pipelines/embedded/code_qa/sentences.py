@@ -1,5 +1,9 @@
 """How this model states facts of a software team, and how it words questions."""
 
+from collections.abc import Mapping
+
+from pipelines.embedded.memory_items.known_world import AskWords
+
 # How each kind of note states something; {clause} has subject and value.
 FRAMES: dict[str, tuple[str, ...]] = {
     "bug report": (
@@ -96,17 +100,36 @@ CLAUSES: dict[str, tuple[str, ...]] = {
     "ruling": ("the assertion `{value}` is what {subject} settles", "with {subject} we settled on `{value}`"),
     "restriction": ("{value} is why we restrict `{subject}`", "our restriction of `{subject}` goes back to {value}"),
 }
-WHO_FRAMES = ("Who is {wanted}?", "I have to ask somebody: who is {wanted}?", "Before I merge this, who is {wanted}?")
-QUESTION_FRAMES = (
-    "What is {wanted}?",
-    "Going by our notes, what is {wanted}?",
-    "I am writing the post-mortem and need one thing: what is {wanted}?",
-    "Before I touch this code, what is {wanted}?",
-    "For the test that I am writing, what is {wanted}?",
-    "I could not find it in the code: what is {wanted}?",
-)
-OPTIONS_FRAMES = (
-    "Which of these is {wanted}: {options}?",
-    "What is {wanted}: {options}?",
-    "For the release notes, which of these is {wanted}: {options}?",
-)
+ASK_WORDS: Mapping[str, AskWords] = {
+    "entry": AskWords("Which function does {x} call?", "{x} calls one function of the package", "entry function"),
+    "hot_call": AskWords("Which call does {x} make per record?", "{x} makes one call per record", "call per record"),
+    "blocker": AskWords("Which ticket holds up {x}?", "{x} waits for a ticket", "blocking ticket"),
+    "deployed": AskWords("Which patch runs in {x}?", "{x} runs with a patch", "deployed patch"),
+    "on_call": AskWords("Who is on call for {x}?"),
+    "batch": AskWords("How many records may {x} hand over at once?"),
+    "bad_input": AskWords("What happens to bad input of {x}?"),
+    "freeze": AskWords("Until when is {x} frozen?"),
+    "repro": AskWords("Which call reproduces {x}?", "{x} is reproduced by one call", "reproducing call"),
+    "fault": AskWords("Which function is at fault in {x}?", "{x} comes from a fault in one function", "faulty function"),
+    "cause": AskWords("Which patch caused {x}?", "{x} was caused by a patch", "culprit patch"),
+    "duplicate": AskWords("Which ticket does {x} duplicate?", "{x} duplicates another ticket", "original ticket"),
+    "hit": AskWords("Which service saw {x} first?", "{x} was first seen in a service", "first service"),
+    "assignee": AskWords("Who works on {x}?"),
+    "verdict": AskWords("What did we decide to do with {x}?"),
+    "due": AskWords("By when must {x} be settled?"),
+    "edit": AskWords("What exactly did {x} change in the code?"),
+    "breaks": AskWords("Which call does {x} break?", "{x} breaks one call", "broken call"),
+    "wrong_result": AskWords("What does the broken call give with {x}?"),
+    "approver": AskWords("Who approved {x}?"),
+    "motive": AskWords("Why did we make {x}?"),
+    "drop": AskWords("By when will {x} be dropped?"),
+    "owner": AskWords("Who decides about our use of {x}?"),
+    "tracker": AskWords("Which ticket tracks our use of {x}?", "our use of {x} is tracked in a ticket", "tracking ticket"),
+    "input_limit": AskWords("How many characters of input may {x} get?"),
+    "wrapper": AskWords("What do we call our wrapper around {x}?"),
+    "removal": AskWords("By when must our calls of {x} be gone?"),
+    "exempt": AskWords("Which service may still use {x}?", "one service alone may still use {x}", "exempt service"),
+    "successor": AskWords("What does new code use instead of {x}?", "new code replaces {x} by another function", "successor"),
+    "restriction": AskWords("Why do we restrict {x}?"),
+    "outcome": AskWords("What does {x} give?"),
+}

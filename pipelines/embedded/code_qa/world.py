@@ -22,7 +22,7 @@ KNOWN = KnownWorld(
     sentences.CLAUSES,
     all_frames(sentences.FRAMES),
     AS_OF,
-    question_frames=(*sentences.QUESTION_FRAMES, *sentences.WHO_FRAMES),
-    options_frames=sentences.OPTIONS_FRAMES,
+    ask_words=sentences.ASK_WORDS,
+    steps_apart=True,
     shown_facts=read_transcripts,
 )

@@ -1,21 +1,21 @@
 """The function that answers each prompt of code questions. Notes are made of wordings that argue about any function."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from assets.code_qa.team.relations import RELATIONS, RULING
 from assets.code_qa.team.world import TeamWorld
-from pipelines.embedded.code_qa import sentences
 from pipelines.embedded.code_qa.sentences import CLAUSES, FRAMES
-from pipelines.embedded.memory_items import questions
+from pipelines.embedded.code_qa.world import KNOWN
 from pipelines.embedded.memory_items.documents import (
     DocumentWordings,
     clauses_by_meaning,
     document_writers,
     read_wordings,
 )
+from pipelines.embedded.memory_items.questions import check_questions, word_in_world
 from pipelines.embedded.task import PromptTask
 
 
@@ -23,15 +23,6 @@ from pipelines.embedded.task import PromptTask
 def note_wordings() -> Mapping[str, DocumentWordings]:
     """Return the wordings by kind of note."""
     return read_wordings(Path(__file__).with_name("notes.yaml"))
-
-
-def word_about_code(task: PromptTask) -> dict[str, Any]:
-    """Word a developer's question for what or who is wanted."""
-    frames = sentences.QUESTION_FRAMES
-    wanted = task.text("wanted")
-    if wanted.startswith("the person "):
-        frames = sentences.WHO_FRAMES
-    return questions.word_question(task, wanted, frames, sentences.OPTIONS_FRAMES)
 
 
 WRITERS: dict[str, Callable[[PromptTask], Any]] = {
@@ -42,6 +33,6 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
         frames=FRAMES.__getitem__,
         clauses=clauses_by_meaning((*RELATIONS, RULING), CLAUSES),
     ),
-    "code_questions/word": word_about_code,
-    "code_questions/check": questions.check_questions,
+    "code_questions/word": partial(word_in_world, KNOWN),
+    "code_questions/check": partial(check_questions, follow_alone=True),
 }

@@ -1,87 +1,97 @@
-"""Replies to the prompts that word and check questions of deep research."""
+"""The words in which this model asks about the invented world."""
 
-import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
 
-from assets.deep_research.fiction import RELATIONS
-from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.world.relations import Relation
 from assets.recipe.document_tasks import Operation
-from pipelines.embedded.deep_research import sentences
-from pipelines.embedded.memory_items.known_world import Step
-from pipelines.embedded.memory_items.questions import numbers_of, step_numbers, word_question
-from pipelines.embedded.memory_items.reading import read_question
-from pipelines.embedded.task import PromptTask
+from pipelines.embedded.memory_items.known_world import AskWords
 
-# What is wanted, as the task tells it, where something is worked out.
-WANTED_PATTERNS: dict[Operation, re.Pattern[str]] = {
-    "sum": re.compile(r"the sum of these: (?P<parts>.+)"),
-    "difference": re.compile(r"the difference(?: in days)?, without a sign, between these: (?P<parts>.+)"),
-    "weigh": re.compile(
-        r"the difference(?: in days)?, without a sign, between the value that counts and that of the latest unconfirmed "
-        r"source: (?P<parts>.+)"
-    ),
-    "count": re.compile(r"the number of all \{x\} for which (?P<by>.+ \{x\}) is (?P<parts>.+)"),
-    "order": re.compile(r"the order, least or earliest first, by (?P<by>.+ \{x\}), of these: (?P<parts>.+)"),
+NOUNS = {"place": "town"}
+ASK_WORDS: Mapping[str, AskWords] = {
+    "maker": AskWords("Which firm makes {x}?", "{x} is made by a firm", "maker"),
+    "designer": AskWords("Who designed {x}?", "{x} was designed by somebody", "designer"),
+    "proof": AskWords("In which study was {x} tried out?", "{x} was tried out in a study", "trial"),
+    "weight": AskWords("How many grams does {x} weigh?"),
+    "housing": AskWords("What is {x} housed in?"),
+    "launch": AskWords("When was {x} launched?"),
+    "seat": AskWords("Where does {x} have its seat?", "{x} has its seat in a town", "seat"),
+    "director": AskWords("Who directs {x}?", "{x} is directed by somebody", "director"),
+    "supplier": AskWords("Which firm mainly supplies {x}?", "{x} gets most parts from another firm", "supplier"),
+    "staff": AskWords("How many people does {x} employ?"),
+    "registration": AskWords("When was {x} registered?"),
+    "hometown": AskWords("Where did {x} grow up?", "{x} grew up in a town", "hometown"),
+    "teacher": AskWords("Who taught {x}?", "{x} was taught by somebody", "teacher"),
+    "employer": AskWords("Which firm does {x} work for?", "{x} works for a firm", "employer"),
+    "birth": AskWords("When was {x} born?"),
+    "members": AskWords("How many participants did {x} have?"),
+    "lead": AskWords("Who led {x}?", "{x} was led by somebody", "leader"),
+    "site": AskWords("Where was {x} carried out?", "{x} was carried out in a town", "site"),
+    "instrument": AskWords("With which device did {x} measure?", "{x} measured with a device", "instrument"),
+    "end": AskWords("When was {x} completed?"),
+    "mayor": AskWords("Who is the mayor of {x}?", "{x} has a mayor", "mayor"),
+    "twin": AskWords("Which town is {x} twinned with?", "{x} is twinned with another town", "twin town"),
+    "trade": AskWords("Which firm employs most people in {x}?", "most people in {x} work for one firm", "main employer"),
+    "height": AskWords("How high is {x}, in metres?"),
+    "emblem": AskWords("What is the emblem of {x}?"),
 }
-GREATEST_WANTED = re.compile(r"\(the one with the greatest or latest value, by (?P<by>.+ \{x\}), of these: (?P<parts>.+)\)")
-
-
-def word_research(task: PromptTask) -> dict[str, Any]:
-    """Word a researcher's question for what or who is wanted, or for what is worked out."""
-    wanted = task.text("wanted")
-    for operation, pattern in WANTED_PATTERNS.items():
-        match = pattern.fullmatch(wanted)
-        if match:
-            return {"question": _worked_out(operation, match, task.rng("question"))}
-    wanted = GREATEST_WANTED.sub(_greatest, wanted)
-    frames = sentences.QUESTION_FRAMES
-    if wanted.startswith(sentences.PERSON):
-        frames = sentences.WHO_FRAMES
-    return word_question(task, wanted, frames, sentences.OPTIONS_FRAMES)
-
-
-def _worked_out(operation: Operation, match: re.Match[str], rng: SeededRandom) -> str:
-    """Return a question for what is worked out from the phrases of a match."""
-    found = match.groupdict()
-    parts = found["parts"].split("; ")
-    if "by" in found:
-        relation = _relation_of(found["by"])
-    else:
-        relation = _relation_of(parts[0])
-        before = relation.phrase.removesuffix("{x}")
-        parts = [part.removeprefix(before) for part in parts]
-    frame = rng.choice(sentences.OPERATION_FRAMES[operation][relation.name])
-    return frame.format(parts=_list_parts(parts))
-
-
-def _greatest(match: re.Match[str]) -> str:
-    words = sentences.GREATEST[_relation_of(match["by"]).name]
-    return words.format(parts=_list_parts(match["parts"].split("; ")))
-
-
-def _relation_of(phrase: str) -> Relation:
-    """Return the relation whose noun phrase this is, whatever it is of. Raises LookupError."""
-    for relation in RELATIONS:
-        if phrase.startswith(relation.phrase.removesuffix("{x}")):
-            return relation
-    raise LookupError(f"a relation of the invented world for {phrase!r}")
-
-
-def _list_parts(parts: Sequence[str]) -> str:
-    *first, last = parts
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def check_research(task: PromptTask) -> dict[str, Any]:
-    """Read what each case's question asks, and the names and the steps of its parts."""
-    readings: dict[str, Any] = {}
-    for number, case in task.data("cases").items():
-        numbers = step_numbers(case)
-        read = read_question(str(case["question"]), [Step("", phrase) for phrase in numbers])
-        readings[number] = {"operation": "follow", "parts": [], "then": []}
-        if read is not None:
-            parts = [{"name": part.name, "steps": numbers_of(part.steps, numbers)} for part in read.parts]
-            readings[number] = {"operation": read.operation, "parts": parts, "then": numbers_of(read.then, numbers)}
-    return readings
+# Questions that work something out, by operation and by what is compared; {parts} are subjects, or lead to them.
+OPERATION_FRAMES: Mapping[Operation, Mapping[str, str]] = {
+    "sum": {
+        "staff": "How many people do {parts} employ together?",
+        "weight": "How many grams do {parts} weigh together?",
+        "members": "How many participants did {parts} have together?",
+    },
+    "difference": {
+        "staff": "By how many people do the staffs of {parts} differ?",
+        "weight": "By how many grams do the weights of {parts} differ?",
+        "members": "By how many participants do {parts} differ?",
+        "height": "By how many metres do {parts} differ in height?",
+        "launch": "How many days lie between the launches of {parts}?",
+        "registration": "How many days lie between the registrations of {parts}?",
+        "birth": "How many days lie between the births of {parts}?",
+        "end": "How many days lie between the last days of {parts}?",
+    },
+    "order": {
+        "staff": "In which order do {parts} come by staff?",
+        "weight": "In which order do {parts} come by weight?",
+        "members": "In which order do {parts} come by participants?",
+        "height": "In which order do {parts} come by height?",
+        "launch": "In which order were {parts} launched?",
+        "registration": "In which order were {parts} registered?",
+        "birth": "In which order were {parts} born?",
+        "end": "In which order were {parts} completed?",
+    },
+    "count": {
+        "maker": "How many devices does {parts} make?",
+        "designer": "How many devices did {parts} design?",
+        "proof": "How many devices were tried out in {parts}?",
+        "seat": "How many firms have their seat in {parts}?",
+        "director": "How many firms does {parts} direct?",
+        "supplier": "How many firms does {parts} mainly supply?",
+        "hometown": "How many people grew up in {parts}?",
+        "teacher": "How many people were taught by {parts}?",
+        "lead": "How many studies were led by {parts}?",
+        "site": "How many studies were carried out in {parts}?",
+        "instrument": "How many studies measured with {parts}?",
+    },
+    "weigh": {
+        "staff": "How far off is the unconfirmed staff of {parts}?",
+        "weight": "How far off is the unconfirmed weight of {parts}?",
+        "members": "How far off is the unconfirmed number of participants of {parts}?",
+        "height": "How far off is the unconfirmed height of {parts}?",
+        "launch": "How far off is the unconfirmed launch date of {parts}?",
+        "registration": "How far off is the unconfirmed registration date of {parts}?",
+        "birth": "How far off is the unconfirmed birth date of {parts}?",
+        "end": "How far off is the unconfirmed completion date of {parts}?",
+    },
+}
+# The sentence that takes the one among several about which something else is asked.
+GREATEST: Mapping[str, str] = {
+    "staff": "Take whichever of {parts} employs the most people",
+    "weight": "Take whichever of {parts} weighs the most",
+    "members": "Take whichever of {parts} had the most participants",
+    "height": "Take whichever of {parts} lies highest above the sea",
+    "launch": "Take whichever of {parts} was launched last",
+    "registration": "Take whichever of {parts} was registered last",
+    "birth": "Take whichever of {parts} was born last",
+    "end": "Take whichever of {parts} was completed last",
+}

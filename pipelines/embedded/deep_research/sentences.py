@@ -1,6 +1,4 @@
-"""How this model states facts of the invented world, and how it words questions."""
-
-from assets.recipe.document_tasks import Operation
+"""How this model states facts of the invented world."""
 
 # How each form of document states something, beside tables; {clause} has subject and value.
 FRAMES: dict[str, tuple[str, ...]] = {
@@ -192,87 +190,4 @@ CLAUSES: dict[str, tuple[str, ...]] = {
         "the arms of {subject} show a {value}",
         "{subject} carries a {value} in its arms",
     ),
-}
-QUESTION_FRAMES = (
-    "What is {wanted}?",
-    "Can you find out what {wanted} is?",
-    "I am looking for {wanted}; what is it?",
-    "Going by the documents, what is {wanted}?",
-)
-# Of a person, by how the noun phrase begins.
-PERSON = ("the person ", "the mayor ")
-WHO_FRAMES = (
-    "Who is {wanted}?",
-    "Can you find out who {wanted} is?",
-    "I am looking for {wanted}; who is it?",
-    "Going by the documents, who is {wanted}?",
-)
-OPTIONS_FRAMES = ("Which of these is {wanted}: {options}?", "What is {wanted}: {options}?")
-# Questions that work something out, by operation and by what is compared; {parts} are subjects, or lead to them.
-OPERATION_FRAMES: dict[Operation, dict[str, tuple[str, ...]]] = {
-    "sum": {
-        "staff": ("How many people do {parts} employ together?", "What do the staffs of {parts} come to in all?"),
-        "weight": ("How many grams do {parts} weigh together?", "What do {parts} weigh in all, in grams?"),
-        "members": ("How many participants did {parts} have together?", "What do the participants of {parts} come to in all?"),
-    },
-    "difference": {
-        "staff": ("By how many people do the staffs of {parts} differ?",),
-        "weight": ("By how many grams do the weights of {parts} differ?",),
-        "members": ("By how many participants do {parts} differ?",),
-        "height": ("By how many metres do {parts} differ in their height above the sea?",),
-        "launch": ("How many days lie between the launches of {parts}?",),
-        "registration": ("How many days lie between the registrations of {parts}?",),
-        "birth": ("How many days lie between the births of {parts}?",),
-        "end": ("How many days lie between the last days of {parts}?",),
-    },
-    "order": {
-        "staff": ("In which order do {parts} come by the size of their staff, the smallest first?",),
-        "weight": ("In which order do {parts} come by their weight, the lightest first?",),
-        "members": ("In which order do {parts} come by their participants, the fewest first?",),
-        "height": ("In which order do {parts} come by their height above the sea, the lowest first?",),
-        "launch": ("In which order were {parts} launched?",),
-        "registration": ("In which order were {parts} registered?",),
-        "birth": ("In which order were {parts} born?",),
-        "end": ("In which order were {parts} completed?",),
-    },
-    "count": {
-        "maker": ("How many devices are made by {parts}?",),
-        "designer": ("How many devices were designed by {parts}?",),
-        "proof": ("How many devices were tried out in {parts}?",),
-        "seat": ("How many firms have their seat in {parts}?",),
-        "director": ("How many firms are directed by {parts}?",),
-        "supplier": ("How many firms buy most of their parts from {parts}?",),
-        "hometown": ("How many people grew up in {parts}?",),
-        "teacher": ("How many people were taught by {parts}?",),
-        "lead": ("How many studies were led by {parts}?",),
-        "site": ("How many studies were carried out in {parts}?",),
-        "instrument": ("How many studies measured with {parts}?",),
-    },
-    "weigh": {
-        "staff": (
-            "By how many people does the latest unconfirmed figure for the staff of {parts} differ from the one that counts?",
-        ),
-        "weight": ("By how many grams does the latest unconfirmed weight of {parts} differ from the one that counts?",),
-        "members": (
-            "By how many participants does the latest unconfirmed figure for {parts} differ from the one that counts?",
-        ),
-        "height": ("By how many metres does the latest unconfirmed height of {parts} differ from the one that counts?",),
-        "launch": ("By how many days does the latest unconfirmed launch date of {parts} differ from the one that counts?",),
-        "registration": (
-            "By how many days does the latest unconfirmed registration date of {parts} differ from the one that counts?",
-        ),
-        "birth": ("By how many days does the latest unconfirmed birth date of {parts} differ from the one that counts?",),
-        "end": ("By how many days does the latest unconfirmed completion date of {parts} differ from the one that counts?",),
-    },
-}
-# The one among several about which something else is asked.
-GREATEST: dict[str, str] = {
-    "staff": "whichever of {parts} employs the most people",
-    "weight": "whichever of {parts} weighs the most",
-    "members": "whichever of {parts} had the most participants",
-    "height": "whichever of {parts} lies highest above the sea",
-    "launch": "whichever of {parts} was launched last",
-    "registration": "whichever of {parts} was registered last",
-    "birth": "whichever of {parts} was born last",
-    "end": "whichever of {parts} was completed last",
 }

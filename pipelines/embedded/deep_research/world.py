@@ -6,7 +6,7 @@ from datetime import date
 from assets.deep_research.fiction import AS_OF, RELATIONS
 from assets.memory_items.facts import RANK
 from assets.text.words import folded
-from pipelines.embedded.deep_research import sentences
+from pipelines.embedded.deep_research import questions, sentences
 from pipelines.embedded.deep_research.manuals import manual_facts
 from pipelines.embedded.memory_items.known_world import KnownWorld, ReadFact, Step, all_frames
 
@@ -23,9 +23,9 @@ KNOWN = KnownWorld(
     sentences.CLAUSES,
     all_frames(sentences.FRAMES),
     AS_OF,
-    question_frames=(*sentences.QUESTION_FRAMES, *sentences.WHO_FRAMES),
-    options_frames=sentences.OPTIONS_FRAMES,
-    operation_frames=sentences.OPERATION_FRAMES,
-    greatest=sentences.GREATEST,
+    ask_words=questions.ASK_WORDS,
+    nouns=questions.NOUNS,
+    operation_frames=questions.OPERATION_FRAMES,
+    greatest=questions.GREATEST,
     named_facts=read_manual,
 )

@@ -1,20 +1,21 @@
 """The function that answers each prompt of deep research; documents are written from hand-written wordings."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from assets.deep_research.fiction import DOCUMENTS_ABOUT, RELATIONS, WORLD, form_of, kind_of_document
 from pipelines.embedded.bank import DOCUMENTS
 from pipelines.embedded.deep_research import manuals
-from pipelines.embedded.deep_research.questions import check_research, word_research
 from pipelines.embedded.deep_research.sentences import CLAUSES, FRAMES
+from pipelines.embedded.deep_research.world import KNOWN
 from pipelines.embedded.memory_items.documents import (
     DocumentWordings,
     clauses_by_meaning,
     document_writers,
     read_wordings,
 )
+from pipelines.embedded.memory_items.questions import check_questions, word_in_world
 from pipelines.embedded.task import PromptTask
 
 
@@ -42,6 +43,6 @@ WRITERS: dict[str, Callable[[PromptTask], Any]] = {
         clauses=clauses_by_meaning(RELATIONS, CLAUSES),
     ),
     "dr_facts/extract": manuals.extract_manual_facts,
-    "dr_questions/word": word_research,
-    "dr_questions/check": check_research,
+    "dr_questions/word": partial(word_in_world, KNOWN),
+    "dr_questions/check": check_questions,
 }

@@ -1,7 +1,7 @@
 """An invented world as the embedded model tells it: the wordings by which its facts and its questions are read again."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -13,6 +13,12 @@ from assets.recipe.document_tasks import Operation
 from pipelines.embedded.memory_items.transcripts import DAY
 
 SLOTS = {"subject": r"(?P<subject>.+?)", "value": r"(?P<value>.+?)"}
+ASK_SLOTS = {
+    "x": r"(?P<x>(?:(?!\. ).)+?)",
+    "parts": r"(?P<parts>(?:(?!\. ).)+)",
+    "options": r"(?:: [\w ,-]+)?",
+    "rest": "(?P<rest>.+)",
+}
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,21 @@ class Step:
 
     relation: str
     phrase: str
+
+
+@dataclass(frozen=True)
+class AskWords:
+    """Words of a relation: a question about {x}, a sentence that leads on from {x}, and what the value is to {x}."""
+
+    ask: str
+    event: str = ""
+    role: str = ""
+
+    @property
+    def events(self) -> Sequence[str]:
+        """The sentences that lead on, the shorter one last."""
+        article = "an" if self.role.startswith(("a", "e", "i", "o", "u")) else "a"
+        return (self.event, f"{{x}} has {article} {self.role}") if self.role else ()
 
 
 class Settles(Protocol):
@@ -63,8 +84,10 @@ def _no_own_question(_: str) -> AnswerOwn | None:
 class KnownWorld:
     """An invented world as this model tells it: relations, their wordings by name, frames around them, words for their day.
 
-    `as_of`: by status the words that say from which {day} a statement is. `operation_frames`: by operation and relation the
-    questions that work something out, `greatest` by relation the phrase for the one with the most. `shown_facts` are facts that
+    `as_of`: by status the words that say from which {day} a statement is. `ask_words`: by relation those of questions, and
+    `nouns` what values of a kind are called, where not as the kind; `steps_apart`: where there is room, each step of a question
+    has a sentence of its own. `operation_frames`: by operation and relation the question
+    that works something out, `greatest` by relation the sentence that takes the one with the most. `shown_facts` are facts that
     a document shows in other forms than sentences, `named_facts` those of relations of its own, each with its step.
     `own_question` gives what answers a question of a form of its own; None for any other question.
     """
@@ -73,11 +96,10 @@ class KnownWorld:
     clauses: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     frames: Sequence[str] = ()
     as_of: Mapping[Status, Sequence[str]] = field(default_factory=dict[Status, Sequence[str]])
-    question_frames: Sequence[str] = ()
-    options_frames: Sequence[str] = ()
-    operation_frames: Mapping[Operation, Mapping[str, Sequence[str]]] = field(
-        default_factory=dict[Operation, Mapping[str, Sequence[str]]]
-    )
+    ask_words: Mapping[str, AskWords] = field(default_factory=dict[str, AskWords])
+    nouns: Mapping[str, str] = field(default_factory=dict[str, str])
+    steps_apart: bool = False
+    operation_frames: Mapping[Operation, Mapping[str, str]] = field(default_factory=dict[Operation, Mapping[str, str]])
     greatest: Mapping[str, str] = field(default_factory=dict[str, str])
     shown_facts: Callable[[str], Iterable[ReadFact]] = _no_facts
     named_facts: Callable[[str], Iterable[tuple[Step, ReadFact]]] = _no_named_facts
@@ -109,49 +131,53 @@ class KnownWorld:
         return [Step(relation.name, relation.phrase) for relation in self.relations]
 
     @cached_property
-    def options_patterns(self) -> Sequence[re.Pattern[str]]:
-        """The patterns of questions with options."""
-        return list(map(_question_pattern, self.options_frames))
+    def ask_patterns(self) -> Sequence[tuple[Step, re.Pattern[str]]]:
+        """The pattern of each relation's question, with its options where it has some."""
+        patterns: list[tuple[Step, re.Pattern[str]]] = []
+        for name, words in self.ask_words.items():
+            options = "{options}" if self.relation(name).options else ""
+            patterns.append((self.step(name), _pattern(f"{words.ask.removesuffix('?')}{options}?", ASK_SLOTS)))
+        return patterns
 
     @cached_property
-    def question_patterns(self) -> Sequence[re.Pattern[str]]:
-        """The patterns of questions without options."""
-        return list(map(_question_pattern, self.question_frames))
+    def event_patterns(self) -> Sequence[tuple[Step, re.Pattern[str]]]:
+        """The patterns of each relation's sentences that lead on, with what follows."""
+        patterns: list[tuple[Step, re.Pattern[str]]] = []
+        for name, words in self.ask_words.items():
+            for event in words.events:
+                patterns.append((self.step(name), _pattern(f"{event}. {{rest}}", ASK_SLOTS, re.IGNORECASE)))
+        return patterns
 
     @cached_property
     def operation_patterns(self) -> Sequence[tuple[Operation, Step, re.Pattern[str]]]:
         """The pattern of every question that works something out, with its operation and the step of its parts."""
-        return list(self._operation_patterns())
+        patterns: list[tuple[Operation, Step, re.Pattern[str]]] = []
+        for operation, frames in self.operation_frames.items():
+            for name, frame in frames.items():
+                patterns.append((operation, self.step(name), _pattern(frame, ASK_SLOTS)))
+        return patterns
 
     @cached_property
     def greatest_patterns(self) -> Sequence[tuple[Step, re.Pattern[str]]]:
-        """The pattern of every phrase for the one with the most, with the step that is compared."""
-        return [(self._step(relation), _parts_pattern(words)) for relation, words in self.greatest.items()]
+        """The pattern of every sentence that takes the one with the most, with the step that is compared and what follows."""
+        return [(self.step(name), _pattern(f"{words}. {{rest}}", ASK_SLOTS)) for name, words in self.greatest.items()]
 
-    def _operation_patterns(self) -> Iterator[tuple[Operation, Step, re.Pattern[str]]]:
-        for operation, by_relation in self.operation_frames.items():
-            for relation, frames in by_relation.items():
-                for frame in frames:
-                    yield operation, self._step(relation), _parts_pattern(frame)
+    def relation(self, name: str) -> Relation:
+        """Return the relation of this name."""
+        return next(relation for relation in self.relations if relation.name == name)
 
-    def _step(self, relation: str) -> Step:
-        return next(step for step in self.steps if step.relation == relation)
+    def step(self, name: str) -> Step:
+        return Step(name, self.relation(name).phrase)
+
+    def noun(self, kind: str) -> str:
+        """Return what something of this kind is called, once it was spoken of."""
+        return f"that {self.nouns.get(kind, kind)}"
 
 
 def _pattern(frame: str, slots: Mapping[str, str], flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
     """Return the pattern of a frame: its words as they are, and for {name} the pattern of the slot of that name."""
     parts = re.split(r"\{(\w+)\}", frame)
     return re.compile("".join(slots.get(part, re.escape(part)) for part in parts), flags)
-
-
-def _question_pattern(frame: str) -> re.Pattern[str]:
-    # What is wanted may be of a call with a colon in it, but where options follow one.
-    wanted = "[^:]+" if "{options}" in frame else ".+"
-    return _pattern(frame, {"wanted": f"(?P<wanted>{wanted})", "options": r"[\w ,-]+"})
-
-
-def _parts_pattern(frame: str) -> re.Pattern[str]:
-    return _pattern(frame, {"parts": "(?P<parts>.+)"})
 
 
 def all_frames(by_kind: Mapping[str, Sequence[str]]) -> list[str]:

@@ -3,38 +3,33 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pipelines.embedded.memory_items.known_world import Step
-from pipelines.embedded.memory_items.reading import answer_by_reading, read_steps
+from pipelines.embedded.memory_items.asking import ReadQuestion, read_question, word_question
+from pipelines.embedded.memory_items.known_world import KnownWorld, Step
+from pipelines.embedded.memory_items.reading import answer_by_reading, known_worlds
 from pipelines.embedded.task import PromptTask
 
 
-def word_question(task: PromptTask, wanted: str, frames: Sequence[str], options_frames: Sequence[str]) -> dict[str, Any]:
-    """Word the question in one of these frames, with its options where there are some."""
-    rng = task.rng("question")
-    if "options" not in task.blocks:
-        return {"question": rng.choice(frames).format(wanted=wanted)}
-    options = ", ".join(task.data("options"))
-    return {"question": rng.choice(options_frames).format(wanted=wanted, options=options)}
+def word_in_world(world: KnownWorld, task: PromptTask) -> dict[str, Any]:
+    """Word the question that the task wants, with its options where there are some."""
+    options: list[str] = task.data("options") if "options" in task.blocks else []
+    return {"question": word_question(world, task.data("wanted"), options)}
 
 
-def check_questions(task: PromptTask) -> dict[str, Any]:
-    """Read the name and the steps of each case's question."""
-    steps: dict[str, Any] = {}
+def check_questions(task: PromptTask, *, follow_alone: bool = False) -> dict[str, Any]:
+    """Read what each case's question asks, and the names and the steps of its parts; of a chain its one part."""
+    readings: dict[str, Any] = {}
     for number, case in task.data("cases").items():
-        numbers = step_numbers(case)
-        read = read_steps(str(case["question"]), [Step("", phrase) for phrase in numbers])
-        steps[number] = {"name": "none", "steps": []}
-        if read is not None:
-            steps[number] = {"name": read.name, "steps": numbers_of(read.steps, numbers)}
-    return steps
+        numbers = {phrase: int(step) for step, phrase in case["steps"].items()}
+        read = read_question(str(case["question"]), known_worlds(), [Step("", phrase) for phrase in numbers])
+        read = read or ReadQuestion("follow", [])
+        parts = [{"name": part.name, "steps": _numbers_of(part.steps, numbers)} for part in read.parts]
+        readings[number] = {"operation": read.operation, "parts": parts, "then": _numbers_of(read.then, numbers)}
+        if follow_alone:
+            readings[number] = parts[0] if parts else {"name": "none", "steps": []}
+    return readings
 
 
-def step_numbers(case: dict[str, Any]) -> dict[str, int]:
-    """Return the number of each phrase of a case's steps."""
-    return {phrase: int(number) for number, phrase in case["steps"].items()}
-
-
-def numbers_of(steps: Sequence[Step], numbers: Mapping[str, int]) -> list[int]:
+def _numbers_of(steps: Sequence[Step], numbers: Mapping[str, int]) -> list[int]:
     """Return the numbers of these steps, of those that have one."""
     return [numbers[step.phrase] for step in steps if step.phrase in numbers]
 

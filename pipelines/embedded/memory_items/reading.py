@@ -12,17 +12,16 @@ from pkgutil import resolve_name
 
 from assets.memory_items.facts import RANK
 from assets.memory_items.world.relations import comparable
-from assets.recipe.document_tasks import Operation
 from assets.records.answers import read_date
 from assets.text.words import folded
 from pipelines.benchmarks import BENCHMARKS
+from pipelines.embedded.memory_items.asking import ReadPart, ReadQuestion, read_question
 from pipelines.embedded.memory_items.known_world import KnownWorld, ReadFact, Step
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 HEADING = re.compile(r"[A-Z][^:.!?]*: (?=[A-Z])")
 # A row begins with its line, or where the row before it ended: tried at every letter, a long text takes its length squared.
 ROW = re.compile(r"(?:(?<![^|\n])|(?<=\| ))([^|\n]+) \| ([^|\n]+) \| (?=([^|\n]+))")
-BETWEEN_PARTS = re.compile(r", | and ")
 
 
 @cache
@@ -93,83 +92,6 @@ def _row_fact(phrase: str, value: str, world: KnownWorld, *, weight: tuple[int, 
     return None
 
 
-@dataclass(frozen=True)
-class ReadPart:
-    """A part of a question as it was understood: the name that it starts from, and its steps in order."""
-
-    name: str
-    steps: Sequence[Step]
-
-
-@dataclass(frozen=True)
-class ReadQuestion:
-    """A question as it was understood: what it does with its parts, and the step that asks about the one with the most."""
-
-    operation: Operation
-    parts: Sequence[ReadPart]
-    then: Sequence[Step] = ()
-
-
-def read_question(question: str, steps: Sequence[Step]) -> ReadQuestion | None:
-    """Return what a question asks; None where its words do not say."""
-    asked = _without_rules(question)
-    for world in known_worlds():
-        for operation, step, pattern in world.operation_patterns:
-            match = pattern.fullmatch(asked)
-            if match:
-                return ReadQuestion(operation, _parts(match["parts"], step, steps))
-    part = read_steps(question, steps)
-    if part is None:
-        return None
-    for world in known_worlds():
-        for step, pattern in world.greatest_patterns:
-            match = pattern.fullmatch(part.name)
-            if match:
-                return ReadQuestion("most", _parts(match["parts"], step, steps), part.steps)
-    return ReadQuestion("follow", [part])
-
-
-def _without_rules(question: str) -> str:
-    """Return the question alone: what follows the question mark is no part of it."""
-    return question.partition("? ")[0].removesuffix("?") + "?"
-
-
-def _parts(listed: str, step: Step, steps: Sequence[Step]) -> list[ReadPart]:
-    """Return the parts that a list of names and noun phrases tells, each of which ends in the same step."""
-    parts: list[ReadPart] = []
-    for phrase in BETWEEN_PARTS.split(listed):
-        inner = _peel_step(phrase, steps) or ReadPart(phrase, [])
-        parts.append(ReadPart(inner.name, [*inner.steps, step]))
-    return parts
-
-
-def read_steps(question: str, steps: Sequence[Step]) -> ReadPart | None:
-    """Return the name that a question starts from and its steps in order; None where its words do not say."""
-    asked = _without_rules(question)
-    patterns = [pattern for world in known_worlds() for pattern in world.options_patterns]
-    patterns += [pattern for world in known_worlds() for pattern in world.question_patterns]
-    for pattern in patterns:
-        match = pattern.fullmatch(asked)
-        if match:
-            read = _peel_step(match["wanted"], steps)
-            if read is not None:
-                return read
-    return None
-
-
-def _peel_step(phrase: str, steps: Sequence[Step]) -> ReadPart | None:
-    """Peel the outermost step off, as long as there is one."""
-    for step in steps:
-        before, after = step.phrase.split("{x}")
-        if phrase.startswith(before) and phrase.endswith(after) and len(phrase) > len(before) + len(after):
-            inner = phrase[len(before) : len(phrase) - len(after)]
-            read = _peel_step(inner, steps) or ReadPart(inner, [])
-            # Without a step of its own, what is left must be a name, and no noun phrase of another relation.
-            if read.steps or read.name[:1].isupper() or not read.name.startswith("the "):
-                return ReadPart(read.name, [*read.steps, step])
-    return None
-
-
 def answer_by_reading(documents: Sequence[str], question: str) -> str | None:
     """Return the answer that these texts settle; None where they leave the question open."""
     facts: list[ReadFact] = []
@@ -181,10 +103,10 @@ def answer_by_reading(documents: Sequence[str], question: str) -> str | None:
                 steps.append(step)
                 facts.append(fact)
     for world in known_worlds():
-        answer_own = world.own_question(question)
+        answer_own = world.own_question(question.rpartition("\n\n")[2])
         if answer_own is not None:
             return answer_own(FactsRead(facts))
-    read = read_question(question, list(dict.fromkeys(steps)))
+    read = read_question(question, known_worlds(), list(dict.fromkeys(steps)))
     if read is None:
         return None
     return FactsRead(facts).answer(read)

@@ -67,7 +67,7 @@ class DocumentItem(AskedQuestion):
 
     @property
     def tokens(self) -> int:
-        return count_tokens(self.task.question)
+        return count_tokens(self.task.full_question)
 
     @property
     def facts(self) -> list[str]:
@@ -95,7 +95,7 @@ class DocumentItem(AskedQuestion):
 
     def render(self) -> ReadableTask[str]:
         """The question with what is in sight; read as "" where the reasoner says that nothing tells."""
-        prompt = load_prompt(ASK).render(question=self.task.question, language=self.language)
+        prompt = load_prompt(ASK).render(question=self.task.full_question, language=self.language)
         window = list[Message]()
         # Not [-n:], which would be all turns where none is visible.
         for turn in self.sized.turns[len(self.sized.turns) - self.task.eviction.visible_turns :]:

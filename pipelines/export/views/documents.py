@@ -51,7 +51,7 @@ def _exported_question(item: DocumentItem, ids: Mapping[str, str]) -> ExportedQu
         user_id=item.item_id,
         period=len(item.sized.turns) - 1,
         category=f"{item.sized.target_tokens} tokens",
-        query=task.question,
+        query=task.full_question,
         shown=tuple(document.text_with_title for document in task.shown_with_question),
         options=options,
         gold_option=options.index(task.answer.value) if options else None,
@@ -67,6 +67,6 @@ def trace_documents(tasks: DocumentTasks) -> Iterator[Trace]:
         messages = [TraceMessage("user", event.text) for event in item.events]
         for document in item.task.shown_with_question:
             messages.append(TraceMessage("user", document.text_with_title))
-        messages.append(TraceMessage("user", item.task.question))
+        messages.append(TraceMessage("user", item.task.full_question))
         messages.append(TraceMessage("assistant", item.task.answer.value))
-        yield Trace(item.item_id, item.task.question, messages, outcome=1.0)
+        yield Trace(item.item_id, item.task.full_question, messages, outcome=1.0)

@@ -21,8 +21,9 @@ from assets.records.answers import TypedAnswer, is_right
 from assets.records.base import ItemFailed
 from pipelines.embedded.code_qa.sentences import FRAMES
 from pipelines.embedded.code_qa.writers import note_wordings
+from pipelines.embedded.memory_items.asking import read_question
 from pipelines.embedded.memory_items.known_world import Step
-from pipelines.embedded.memory_items.reading import read_steps, read_world_facts
+from pipelines.embedded.memory_items.reading import read_world_facts
 from tests.support.code_questions import code_recipe, made_question
 from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel
@@ -131,9 +132,9 @@ def test_a_heading_whose_line_was_joined_with_a_rule_hides_no_rule() -> None:
 
 def test_a_colon_within_a_call_begins_no_options() -> None:
     call = "a.b({'hl': '1 2'}, 'x')"
-    read = read_steps(f"What is the outcome of {call}?", [Step(OUTCOME, "the outcome of {x}")])
+    read = read_question(f"What is the outcome of {call}?", [], [Step(OUTCOME, "the outcome of {x}")])
     assert read is not None
-    assert (read.name, [step.relation for step in read.steps]) == (call, [OUTCOME])
+    assert [(part.name, [step.relation for step in part.steps]) for part in read.parts] == [(call, [OUTCOME])]
 
 
 def test_what_a_patch_breaks_was_executed_and_is_shown_with_the_patch() -> None:
