@@ -86,7 +86,8 @@ def load_point(point: EntryPoint) -> Any:
 
 def refuse_stale(group: str, name: str) -> None:
     """Raise EntryPointError where pyproject.toml has the name and the metadata of the installation is older."""
-    if PROJECT.is_file():
+    installed = {point.name for point in points_of(group)}
+    if PROJECT.is_file() and name not in installed:
         project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
         if name in project.get("entry-points", {}).get(group, {}):
             raise EntryPointError(f"pyproject.toml enters {name!r}, but was installed before that; install again: {INSTALL}")

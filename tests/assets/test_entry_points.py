@@ -45,6 +45,8 @@ def test_a_name_that_was_added_since_the_installation_says_what_to_do(
     monkeypatch.setattr(entry_points, "PROJECT", project)
     with pytest.raises(EntryPointError, match=r"^pyproject.toml enters 'green', but was installed before that; .*make setup"):
         colours["green"]
+    project.write_text('[project.entry-points.colours]\nred = "paint_shop:RED"\n')
+    entry_points.refuse_stale("colours", "red")
 
 
 def test_a_group_without_its_first_entry_is_not_installed(colours: EntryPointGroup[str]) -> None:
