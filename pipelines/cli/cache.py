@@ -18,7 +18,7 @@ from pipelines.cli.options import command_group, file_errors, json_option
 from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home, obstacles
-from pipelines.opening.doctor import Finding, examine
+from pipelines.opening.doctor import Finding, disk_sizes, examine
 from pipelines.resources.cache.export import ModelShare, NotReplies, delete_replies, read_replies, shares, write_copy
 from pipelines.resources.cache.reply_cache import open_replies
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
@@ -127,11 +127,15 @@ def _open_cache(*, new: bool = False, reading: bool = False) -> Generator[KeyVal
 
 def doctor(
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Delete runs of Dagster's history that made nothing which is still the newest.")
+    ] = False,
     as_json: Annotated[bool, json_option("folder", "obstacles", "packages", "damages")] = False,
 ) -> None:
     """Check every file of the data folder, and print what is damaged and what can be made again. --repair repairs it.
 
-    Print also which folders cannot be written, whether the disk is nearly full, and how the code of packages is isolated.
+    Print also which folders cannot be written, what takes room on the disk and whether it is nearly full, and how the code of
+    packages is isolated.
     """
     data = home()
     console = TextConsole(quiet=as_json)
@@ -163,6 +167,22 @@ def doctor(
     was = "was" if len(damages) == 1 else "were"
     mended = f"{counted(len(damages), 'damage')} {was} repaired" if damages else "nothing is damaged"
     print_plain(console, f"{data.root}: {mended}, everything can be written, {free}.")
+    if purge:
+        _purge_history(console)
+    sizes = ", ".join(f"{name} {size / MEGABYTE:,.1f} MB" for name, size in disk_sizes(data))
+    if sizes:
+        print_plain(console, f"What takes most room: {sizes}. --purge deletes old runs in dagster, cache prune old replies.")
+
+
+def _purge_history(console: Console) -> None:
+    """Delete runs of Dagster's history that nothing needs. No rows, replies or releases are in it."""
+    # Imported late: a check of the folder needs no Dagster.
+    from pipelines.cli.generate import dagster_instance
+    from pipelines.opening.dagster_history import purge_runs
+
+    with dagster_instance() as instance:
+        deleted = purge_runs(instance, folder=home().dagster)
+    print_plain(console, f"Deleted {counted(deleted, 'run')} of Dagster's history that made nothing which is still the newest.")
 
 
 def _tell(console: Console, findings: list[Finding], *, repair: bool) -> list[Finding]:

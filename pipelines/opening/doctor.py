@@ -28,6 +28,7 @@ from pipelines.resources.storage.open_stores import snapshot_files, value_files
 from pipelines.resources.storage.snapshots import MARKER, ParquetSnapshots, load_ref, problems_of
 from pipelines.resources.storage.sqlite import connect_to_read, damage_of, obstacle
 
+SHOWN_BYTES = 1_000_000
 FREE = "It is made again from cached replies, without a call"
 DAMAGED = ".damaged-"  # in the name of a file that was set aside; no command reads it
 SALVAGED = "--repair sets it aside, and copies the rows that can be read into a new file."
@@ -57,6 +58,17 @@ def examine(home: Home) -> list[Finding]:
     findings = [*_version(home), *_databases(home), *dagster_findings(home)]
     findings += [*_snapshots(snapshot_files(home)), *_values(value_files(home), snapshot_files(home)), *_releases(home)]
     return findings
+
+
+def disk_sizes(home: Home) -> Iterator[tuple[str, int]]:
+    """Yield each file and folder of the data folder that takes a megabyte and more, the largest first."""
+    sizes: dict[str, int] = {}
+    for path in home.root.iterdir():
+        files = path.rglob("*") if path.is_dir() else [path]
+        sizes[path.name] = sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink())
+    for name in sorted(sizes, key=lambda name: -sizes[name]):
+        if sizes[name] >= SHOWN_BYTES:
+            yield name, sizes[name]
 
 
 def _version(home: Home) -> Iterator[Finding]:

@@ -6,9 +6,12 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import dagster as dg
+
 from dataset_card.release.manifest import read_manifest
 from dataset_card.release_store.folder import write_release
 from pipelines.home import Home
+from pipelines.opening.dagster_history import purge_runs
 from pipelines.opening.doctor import examine
 from pipelines.resources.storage.io_manager import with_digest
 from tests.support.commands import amemgym_here
@@ -48,7 +51,8 @@ def damage(home: Path) -> list[str]:
 def test_every_damage_is_named_and_repaired_and_the_same_data_are_made_again(demo_home: Path) -> None:
     before = data_digest(demo_home)
     status, output = amemgym_here(demo_home, "doctor")
-    first, last = output.splitlines()
+    first, last, *sizes = output.splitlines()
+    assert [line.partition(":")[0] for line in sizes] == ["What takes most room"]
     assert first.startswith("Code of packages ")
     assert (status, last.rpartition(", ")[0]) == (0, f"{demo_home}: nothing is damaged, everything can be written")
     wanted = damage(demo_home)
@@ -137,3 +141,17 @@ def test_what_this_version_does_not_read_can_be_deleted(tmp_path: Path) -> None:
     assert len(found) == 2
     assert all(finding.mend() for finding in found)
     assert examine(Home(tmp_path)) == []
+
+
+def test_a_purge_keeps_the_runs_that_made_what_is_still_the_newest(tmp_path: Path) -> None:
+    @dg.asset(partitions_def=dg.StaticPartitionsDefinition(["demo", "base"]))
+    def answers() -> None: ...
+
+    with dg.instance_for_test(temp_dir=str(tmp_path)) as instance:
+        runs: list[str] = []
+        for variant in ("demo", "base", "demo"):
+            runs.append(dg.materialize([answers], partition_key=variant, instance=instance).run_id)
+        assert purge_runs(instance, folder=tmp_path) == 1
+        assert [instance.has_run(run) for run in runs] == [False, True, True]
+        assert instance.get_materialized_partitions(answers.key) == {"demo", "base"}
+        assert not list(tmp_path.rglob(f"{runs[0]}.db*"))
