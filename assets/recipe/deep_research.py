@@ -15,7 +15,9 @@ class SourceSpec(Record):
     """The source of documents: an invented world, or files of real ones, whose names are replaced by invented ones."""
 
     kind: Literal["world", "documents"] = Field(default="world", description="world: invented; documents: real ones from paths")
-    paths: tuple[OwnPath, ...] = Field(default=(), description="folders, HTML, Markdown, text or Parquet files")
+    paths: tuple[OwnPath, ...] = Field(
+        default=(), description="folders, HTML, Markdown, text or Parquet files, or package:NAME==VERSION"
+    )
     license: str = Field(default="", description="the documents' license, where they do not bring their own")
     attribution: str = Field(default="", description="the documents' source, as the card names it")
     rename: bool = Field(default=True, description="whether names of real documents are replaced by invented ones")

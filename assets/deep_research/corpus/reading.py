@@ -1,10 +1,11 @@
-"""Real documents read from folders and files: HTML, Markdown, plain text and Parquet, as lines of text with headings."""
+"""Real documents as lines of text with headings: from HTML, Markdown, plain text, Parquet, and installed packages."""
 
 import hashlib
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from html.parser import HTMLParser
+from importlib.metadata import PackageNotFoundError, distribution
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,10 @@ SUFFIXES = (".html", ".htm", *MARKDOWN, ".txt", PARQUET)
 BLOCKS = frozenset("p li dt dd pre tr div br table section article blockquote h1 h2 h3 h4 h5 h6".split())  # noqa: SIM905
 HEADINGS = frozenset(("h1", "h2", "h3", "h4"))
 LEFT_OUT = frozenset(("script", "style", "nav", "footer", "header", "form", "svg"))
+PACKAGE = "package:"  # before the name and version of an installed package, in place of a path
+# What a package says of itself before its description; names of people and addresses are left out.
+HEADERS = ("Name", "Version", "Summary", "License-Expression", "Requires-Python", "Requires-Dist")
+PACKAGE_NAME = re.compile(r"[\w.-]+")
 _tables: Any = pq  # typed in part only
 SPACE = re.compile(r"[ \t\r\f\v\u00a0]+")
 HTML_START = re.compile(r"\s*<(?:!doctype|html|body|\?xml)", re.IGNORECASE)
@@ -48,7 +53,10 @@ def read_documents(paths: tuple[str, ...], license_name: str) -> tuple[RealDocum
     """Return all documents in order of their ids. Raises RecipeError where there is none, or a license is not known."""
     documents: list[RealDocument] = []
     for path in paths:
-        documents += [document for document in _read(Path(path), license_name) if document.lines]
+        if path.startswith(PACKAGE):
+            documents.append(_read_package(path.removeprefix(PACKAGE), license_name))
+        else:
+            documents += [document for document in _read(Path(path), license_name) if document.lines]
     documents.sort(key=lambda document: document.document_id)
     if not documents:
         raise RecipeError(f"source.paths has no HTML, Markdown, text or Parquet document: {', '.join(paths)}.")
@@ -110,6 +118,37 @@ def _read_parquet(file: Path, license_name: str) -> Iterator[RealDocument]:
     for row in rows:
         _, lines = text_lines(str(row["text"]))
         yield RealDocument(str(row["id"]), str(row["title"]), lines, str(row.get("license") or license_name))
+
+
+def _read_package(requirement: str, license_name: str) -> RealDocument:
+    """Return what an installed package says of itself. Raises RecipeError for one of another version, or none."""
+    name, _, version = requirement.partition("==")
+    try:
+        package = distribution(name)
+    except PackageNotFoundError as error:
+        raise RecipeError(
+            f"source.paths names the package {name}, which is not installed; take it out, or install it."
+        ) from error
+    if package.version != version:
+        raise RecipeError(f"source.paths names {requirement}, but {package.version} is installed; write the installed version.")
+    told = package.metadata
+    lines: list[Line] = []
+    for header in HEADERS:
+        for value in told.get_all(header) or ():
+            # Names of packages are spelled in several ways.
+            spelled = PACKAGE_NAME.sub(_one_spelling, value, count=1) if header in ("Name", "Requires-Dist") else value
+            lines.append(Line(f"{header}: {spelled}", False))
+    _, described = text_lines(
+        str(told.json.get("description", "")), markdown="markdown" in str(told.json.get("description_content_type", ""))
+    )
+    licenses = [*(told.get_all("License-Expression") or ())]
+    licenses += [name for name in told.get_all("Classifier") or () if name.startswith("License :: ")]
+    own_license = licenses[0].rpartition(":: ")[2] if licenses else license_name
+    return RealDocument(requirement, _one_spelling(name), (*lines, *described), own_license)
+
+
+def _one_spelling(name: str | re.Match[str]) -> str:
+    return (name if isinstance(name, str) else name[0]).lower().replace("_", "-")
 
 
 def text_lines(text: str, *, markdown: bool = False) -> tuple[str, tuple[Line, ...]]:

@@ -17,6 +17,7 @@ from assets.recipe.deep_research import DeepResearchRecipe
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A word is a name where it is joined to others, called, or capitalized within a sentence.
 USED_AS_NAME = re.compile(r"(?<=\w\.)[A-Za-z_]\w*|[A-Za-z_]\w*(?=\.\w|\()|(?<=[a-z,] )[A-Z][a-z]\w+")
+DECLARED = re.compile(r"^(?:Name|Requires-Dist): ([A-Za-z]\w*)", re.MULTILINE)  # names of packages, whatever their form
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|_+")
 # Parts of names that say what something is, which its text says as well.
 KEPT_PARTS = frozenset(("error", "warning", "exception", "is", "to", "on", "in", "of", "at", "by", "max", "min"))
@@ -49,16 +50,18 @@ def name_registry(sections: Iterable[Section], *, seed: int) -> dict[str, str]:
     """Return every name in these sections with its invented one, no two alike."""
     words = Counter[str]()
     names = Counter[str]()
+    declared: set[str] = set()
     for section in sections:
         text = f"{section.title}\n{section.text}"
         words.update(WORD.findall(text))
         names.update(USED_AS_NAME.findall(text))
+        declared.update(DECLARED.findall(text))
     registry: dict[str, str] = {}
     taken = set(words)
     for word in sorted(words):
         invented = invented_name(word, seed=seed)
         # A name of parts that are kept alone stays as it is.
-        if invented == word or not _is_name(word, words, names):
+        if invented == word or not (word in declared or _is_name(word, words, names)):
             continue
         again = 0
         while invented in taken:

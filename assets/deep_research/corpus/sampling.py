@@ -17,7 +17,9 @@ from assets.recipe.deep_research import DeepResearchRecipe
 from assets.recipe.loading import RecipeError, Unit
 from assets.text.words import count_tokens
 
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z0-9]+)+|[A-Z][a-z]+[A-Z]\w+|[A-Z][A-Za-z]{4,}")
+NAME = re.compile(
+    r"[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z0-9]+)+|[A-Z][a-z]+[A-Z]\w+|[A-Z][A-Za-z]{4,}|(?:Name|Requires-Dist): [\w-]+"
+)
 MOST_SECTIONS_OF_A_NAME = 12  # a name that is in more says little about what belongs together
 
 
@@ -64,7 +66,8 @@ def read_corpus(paths: tuple[str, ...], license_name: str) -> Corpus:
     places_by_name: defaultdict[str, list[int]] = defaultdict(list)
     for place, section in enumerate(sections):
         for name in sorted(set(NAME.findall(section.text))):
-            places_by_name[name].append(place)
+            # A package is linked with those that need it.
+            places_by_name[name.rpartition(": ")[2]].append(place)
     linked: defaultdict[int, dict[int, None]] = defaultdict(dict)
     for places in places_by_name.values():
         if len(places) <= MOST_SECTIONS_OF_A_NAME:

@@ -13,6 +13,8 @@ NAME = r"[A-Za-z_][\w.]*\w"
 SIGNATURE = re.compile(
     rf"^(?:class |exception |function )?(?P<name>{NAME})(?:\(.*\)| \((?:integer|boolean|string|enum|floating point)\))?$"
 )
+# The line that begins what a package says of itself.
+PACKAGE = re.compile(r"^Name: (?P<name>\S+)$")
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,20 @@ PATTERNS = (
         "name",
         re.compile(r"[Tt]he default (?:value |setting )?is (?!None|True|False)(?P<value>\w[\w.-]*\w)[. ,]"),
     ),
+    Pattern(
+        "needs", "the one package that {x} always needs", "name", re.compile(r"^Requires-Dist: (?P<value>\w[\w.-]*\w)[^;]*$")
+    ),
+    Pattern(
+        "needs_since",
+        "the oldest version that {x} takes of what it needs",
+        "name",
+        re.compile(r"^Requires-Dist: [\w.-]+>=(?P<value>\d[\w.]*)$"),
+    ),
+    Pattern("release", "the version of {x}", "name", re.compile(r"^Version: (?P<value>\S+)$")),
+    Pattern("license", "the license of {x}", "name", re.compile(r"^License-Expression: (?P<value>.+)$")),
+    Pattern(
+        "oldest_python", "the oldest Python that {x} runs on", "name", re.compile(r"^Requires-Python: .*>= ?(?P<value>[\d.]+)")
+    ),
     Pattern("limit", "the setting by which {x} is limited", "name", re.compile(rf"limited by (?P<value>{NAME})\b")),
 )
 
@@ -96,7 +112,7 @@ def manual_facts(text: str) -> tuple[ManualFact, ...]:
     facts: list[ManualFact] = []
     subject = ""
     for line in text.split("\n"):
-        signature = SIGNATURE.match(line)
+        signature = SIGNATURE.match(line) or PACKAGE.match(line)
         if signature:
             subject = signature["name"]
         elif subject:

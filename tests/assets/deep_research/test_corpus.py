@@ -1,5 +1,6 @@
 """Real documents: read in four forms, cut, renamed in one pass, and refused in one sentence where they cannot be used."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
@@ -122,6 +123,28 @@ def test_a_task_over_real_documents_is_made_and_certified(corpus: Path) -> None:
     read_documents.cache_clear()
     with pytest.raises(RecipeError, match="have changed since"):
         worlds(recipe)
+
+
+def test_an_installed_package_is_read_in_its_version_alone_without_its_authors() -> None:
+    (document,) = read_documents((f"package:humanfriendly=={version('humanfriendly')}",), "")
+    text = "\n".join(line.text for line in document.lines)
+    assert (document.title, document.license) == ("humanfriendly", "MIT License")
+    assert ("humanfriendly", "release", version("humanfriendly")) in [
+        (fact.subject, fact.relation, fact.value) for fact in manual_facts(text)
+    ]
+    assert not [line for line in document.lines if line.text.startswith(("Author", "Maintainer", "Project-URL"))]
+    with pytest.raises(RecipeError, match="is installed; write the installed version"):
+        read_documents(("package:humanfriendly==0.1",), "")
+    with pytest.raises(RecipeError, match="names the package nobody-has-this, which is not installed"):
+        read_documents(("package:nobody-has-this==1",), "")
+
+
+def test_names_that_packages_declare_are_replaced_whatever_their_form() -> None:
+    declared = Section(
+        document_id="a", title="idna", text="Name: idna\nRequires-Dist: click>=8\nA click on idna.", source="a", license="MIT"
+    )
+    registry = name_registry([declared], seed=42)
+    assert set(registry) == {"idna", "click"}
 
 
 def test_set_phrases_of_manuals_are_read() -> None:
