@@ -42,11 +42,12 @@ def draw_sources(recipe: PackageRecipe, unit: Unit) -> Iterator[tuple[int, CodeS
     """Yield the unit's questions by position, over all packages in equal numbers; each follows from seed and position alone."""
     for position in unit.positions:
         block, place = divmod(position, len(recipe.packages))
-        spec = SeededRandom(recipe.world_seed, "packages", block).shuffled(recipe.packages)[place]
+        spec = _packages_in(block, recipe)[place]
         parsed = _parse_package(spec.model_dump_json())
         if not parsed.callable_ids:
             raise RecipeError(f"The package {spec.name} has no public function that literals can be given to; leave it out.")
-        rng = SeededRandom(recipe.world_seed, "code sources", position)
+        # The same for all questions on a package, so that they share a world, and its documents as filler.
+        rng = SeededRandom(recipe.world_seed, "code sources", spec.name)
         targets = sorted(rng.sample(parsed.callable_ids, recipe.behaviours.num_targets))
         modules = modules_of(targets)
         found = read_package(spec)
@@ -61,6 +62,17 @@ def draw_sources(recipe: PackageRecipe, unit: Unit) -> Iterator[tuple[int, CodeS
             rival_first=rival_first_at(position, recipe),
         )
         yield position, sources
+
+
+def _packages_in(block: int, recipe: PackageRecipe) -> Sequence[PackageSpec]:
+    """Return all packages in the order of this block of positions."""
+    return SeededRandom(recipe.world_seed, "packages", block).shuffled(recipe.packages)
+
+
+def position_in_package(number: int, package: str, recipe: PackageRecipe) -> int:
+    """Return the position of the question of this number on the package."""
+    names = [spec.name for spec in _packages_in(number, recipe)]
+    return number * len(names) + names.index(package)
 
 
 def modules_of(symbol_ids: Iterable[str]) -> list[str]:
@@ -119,7 +131,7 @@ CODE_SOURCES = Stage(
     name="code_sources",
     record=CodeSources,
     draw=draw_sources,
-    version=4,
+    version=5,
     description=AssetDescription(
         group="code",
         description="The package that each question is about: one of those that the recipe pins, with its license, files and "

@@ -14,7 +14,7 @@ from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
 from assets.memory_items.facts import Fact, SourceDocument
-from assets.memory_items.world.tellings import placed_facts
+from assets.memory_items.world.writing import placed_facts
 from assets.recipe.deep_research import DeepResearchRecipe
 from assets.records.answers import normalize_answer
 from assets.records.base import Text

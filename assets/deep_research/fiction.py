@@ -2,22 +2,18 @@
 
 from collections.abc import Mapping, Sequence, Set
 from datetime import timedelta
-from itertools import cycle
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Status
 from assets.memory_items.world.relations import (
-    MONTHS,
     PERSON,
-    FactWorld,
     NameKind,
     NameMaker,
     Relation,
-    SlotWords,
-    StatementForm,
     name_stem,
     spoken,
 )
+from assets.memory_items.world.writing import WrittenWorld
 from assets.recipe.document_tasks import Operation
 
 PLACE_ENDS = ("borough", "bridge", "dal", "fell", "ford", "gate", "haven", "holm", "mere", "mouth", "stead", "wold")
@@ -115,7 +111,7 @@ ADDED = ("weight", "staff", "members")
 COMPARED = (*ADDED, "height", "launch", "registration", "birth", "end")
 COUNTED = ("maker", "designer", "proof", "seat", "director", "supplier", "hometown", "teacher", "lead", "site", "instrument")
 MOST_LEADING = 2  # facts that lead to what is counted
-# What is written about each kind of subject; each kind of document has a prompt of its own.
+# What is written about each kind of subject.
 DOCUMENTS_ABOUT: Mapping[str, tuple[str, ...]] = {
     "person": ("letter", "news", "table", "report"),
     "place": ("minutes", "report", "news", "letter"),
@@ -123,34 +119,8 @@ DOCUMENTS_ABOUT: Mapping[str, tuple[str, ...]] = {
     "device": ("review", "table", "report", "letter"),
     "study": ("report", "minutes", "news", "review"),
 }
-TABLE = "table"
-ROW = StatementForm(("{phrase} | {value} | {as_of}",), between="\n")
-# Words for slots of documents. Numbers have two digits at most, and the values of relations three or more.
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
-FEW = ("three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")
 STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
-AS_OF: Mapping[Status, tuple[str, ...]] = {
-    "plain": ("as of {day}", "by the records of {day}", "going by the file of {day}"),
-    "certified": (
-        "according to the certified register of {day}",
-        "as was certified on {day}",
-        "by the certified copy of {day}",
-    ),
-    "unconfirmed": (
-        "according to an unconfirmed note of {day}",
-        "as was said without confirmation on {day}",
-        "by an unconfirmed report of {day}",
-    ),
-}
-
-
-def kind_of_document(form: str, about: str) -> str:
-    """Return the kind of document of this form about such a subject, such as `minutes on a firm`."""
-    return f"{form} on a {about}"
-
-
-def form_of(document_kind: str) -> str:
-    return document_kind.partition(" ")[0]
+STANDINGS: Mapping[Status, str] = {"plain": "settled", "certified": "certified", "unconfirmed": "said without confirmation"}
 
 
 def _lengths_of_parts(hops: int, operation: Operation, rng: SeededRandom) -> list[int]:
@@ -177,18 +147,16 @@ def _relations_backwards(kind: str, length: int, *, other_than: Sequence[Relatio
     return path
 
 
-class FictionalWorld(FactWorld):
+class FictionalWorld(WrittenWorld):
     """People, places, firms, devices and studies that exist nowhere."""
 
-    tell_prompts = tuple(f"dr_sources/{form}" for form in ("minutes", "report", "letter", TABLE, "news", "review"))
-    phrase_prompt = "dr_sources/phrase"
+    write_prompt = "dr_sources/write"
+    standings = STANDINGS
     relations = RELATIONS
-    document_kinds = tuple(kind_of_document(form, about) for about, forms in DOCUMENTS_ABOUT.items() for form in forms)
+    document_kinds = ("letter", "minutes", "news", "report", "review", "table")
     statuses = STATUSES
-    title_slots = ("subject",)
-    text_slots = frozenset(("subject", "author", "colleague", "place", "date", "month", "weekday", "count", "few", "percent"))
-    needed_slots = frozenset()
     days_apart = 120
+    tells_replaced = True
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
         return NameMaker(SeededRandom(*path), NAME_KINDS, taken)
@@ -241,37 +209,16 @@ class FictionalWorld(FactWorld):
             paths.append([*_relations_backwards(amount.subject, length - 1, other_than=[amount], rng=rng), amount])
         return paths
 
-    def source_words(self, relation: str, status: Status) -> Sequence[str]:
-        return AS_OF[status]
-
     def document_kinds_about(self, subject_kind: str) -> Sequence[str]:
-        return [kind_of_document(form, subject_kind) for form in DOCUMENTS_ABOUT[subject_kind]]
+        return DOCUMENTS_ABOUT[subject_kind]
 
-    def tell_prompt_of(self, document_kind: str) -> str:
-        return f"dr_sources/{form_of(document_kind)}"
-
-    def fixed_form(self, document_kind: str) -> StatementForm | None:
-        return ROW if form_of(document_kind) == TABLE else None
-
-    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, SlotWords]:
-        """A document is written within a few weeks of the latest day that it speaks of.
-
-        Names, towns and numbers of slots are of the text alone; no statement has them.
-        """
-        names = NameMaker(SeededRandom(*path, plan.document_id, "names"), NAME_KINDS)
+    def material(self, plan: DocumentPlan) -> Mapping[str, str]:
+        """A document is written within a few weeks of the latest day that it speaks of; two people and a town are its own."""
+        rng = SeededRandom(plan.document_id, "material")
+        names = NameMaker(rng, NAME_KINDS)
         written = max(statement.as_of for statement in plan.statements) + timedelta(days=1 + rng.integer_below(40))
-        return {
-            "subject": plan.subject,
-            "author": names.new("person"),
-            "colleague": names.new("person"),
-            "place": names.new("place"),
-            "date": spoken(written),
-            "month": cycle(rng.shuffled(MONTHS)),
-            "weekday": rng.choice(WEEKDAYS),
-            "count": cycle(map(str, rng.shuffled(range(12, 92)))),
-            "few": cycle(rng.shuffled(FEW)),
-            "percent": cycle(map(str, rng.shuffled(range(2, 40)))),
-        }
+        people = {"writer": names.new("person"), "colleague": names.new("person")}
+        return {**people, "town": names.new("place"), "written_on": spoken(written)}
 
 
 WORLD = FictionalWorld()

@@ -86,7 +86,7 @@ def _facts_in(hops: Sequence[Fact], documents: Iterable[ItemDocument]) -> list[F
     by_id = {document.document_id: document for document in documents}
     for hop in hops:
         document = by_id.get(hop.document_id)
-        if document is not None and hop.fact_id in document.facts and document.text[hop.start : hop.end].strip():
+        if document is not None and hop.fact_id in document.facts and hop.stands_in(document.text):
             found.append(hop)
     return found
 

@@ -14,7 +14,7 @@ from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.ablation import READ
 from assets.memory_items.acting import certify_by_acting
-from assets.memory_items.facts import DocumentPlan, Fact, Hop
+from assets.memory_items.facts import Fact
 from assets.memory_items.final_ablation import accepted_rows, certificate_rows, certified_task, certify_lengths
 from assets.memory_items.lengths import at_each_length, length_rows, usable_filler
 from assets.memory_items.recovery import RECOVER, recovered_facts
@@ -22,8 +22,7 @@ from assets.memory_items.report import MemoryItemsReport
 from assets.memory_items.tables import document_tables
 from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskDocuments, TaskLengths, TaskQuestion
 from assets.memory_items.turns import as_item_document, as_needed, in_turns, rivals_of
-from assets.memory_items.world.relations import FactWorld
-from assets.memory_items.world.tellings import ask_tellings, placed_facts, told_filler
+from assets.memory_items.world.writing import ToldDocuments, placed_facts
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.recipe.recipe import Recipe
 from assets.records.base import ItemFailed
@@ -31,16 +30,6 @@ from assets.records.flat_tables import Table, preview_rows
 from assets.reporting.asset_description import AssetDescription
 
 Calls = Mapping[str, PromptCalls]
-
-
-class PlannedDocuments(Protocol):
-    """A record with the facts that an answer takes, and the documents that have to be told."""
-
-    @property
-    def chain(self) -> tuple[Hop, ...]: ...
-
-    @property
-    def plans(self) -> tuple[DocumentPlan, ...]: ...
 
 
 class DrawnItem(Protocol):
@@ -52,50 +41,47 @@ class DrawnItem(Protocol):
 
 def told_stage(
     name: str,
-    world_of: Callable[..., FactWorld],
+    tell: Callable[..., Awaitable[ToldDocuments]],
     *,
     needs: tuple[Stage[Any], ...],
     prompts: tuple[str, ...],
     description: str,
     calls: Calls | None = None,
     group: str = "documents",
+    version: int = 1,
 ) -> Stage[TaskDocuments]:
     """Return the stage in which a writer tells the documents of a world, and a reader finds again what each states.
 
-    `world_of`: the world of an item, from its records of `needs` and the recipe. The last of `needs` plans the documents.
+    `tell`: returns them, from an item's records of `needs`, recipe and model. The last of `needs` plans the documents.
     """
 
-    async def tell(*records: Any, recipe: DocumentTaskRecipe, model: LanguageModel) -> TaskDocuments:
-        world = world_of(*records, recipe)
-        return await tell_documents(world, records[-1], task_id=records[-1].task_id, recipe=recipe, model=model)
+    async def tell_and_read(*records: Any, recipe: DocumentTaskRecipe, model: LanguageModel) -> TaskDocuments:
+        """Raises ItemFailed where the writer tells them otherwise than planned, or for facts that no reader finds."""
+        try:
+            told = await tell(*records, recipe=recipe, model=model)
+        except LookupError as error:
+            raise ItemFailed("rule_violated", f"The world has not {error.args[0]} for filler.") from error
+        facts = [placed_facts(document, told.world) for document in told.documents]
+        votes = await recovered_facts(told.documents, facts, recipe=recipe, model=model)
+        return TaskDocuments(
+            task_id=records[-1].task_id,
+            documents=told.documents,
+            filler=told.filler,
+            facts=tuple(chain.from_iterable(facts)),
+            gate_records=votes,
+        )
 
     return Stage(
         name=name,
         record=TaskDocuments,
-        make=tell,
+        make=tell_and_read,
+        version=version,
         needs=needs,
         prompts=(*prompts, RECOVER),
         calls=calls or {},
         description=AssetDescription(
             group=group, description=description, rows=preview_rows("documents", "role title text"), paper="MemGym"
         ),
-    )
-
-
-async def tell_documents(
-    world: FactWorld, planned: PlannedDocuments, *, task_id: str, recipe: DocumentTaskRecipe, model: LanguageModel
-) -> TaskDocuments:
-    """Return the task's documents and filler, told. Raises ItemFailed for unusable templates, or facts that no reader finds."""
-    tellings = await ask_tellings(world, task_id=task_id, recipe=recipe, model=model)
-    documents = tellings.own_documents(planned.plans, seed=recipe.world_seed, task_id=task_id)
-    facts = [placed_facts(document, world) for document in documents]
-    votes = await recovered_facts(documents, facts, recipe=recipe, model=model)
-    try:
-        filler = tuple(told_filler(tellings, chain=planned.chain, task_id=task_id, recipe=recipe))
-    except LookupError as error:
-        raise ItemFailed("rule_violated", f"The world has not {error.args[0]} for filler.") from error
-    return TaskDocuments(
-        task_id=task_id, documents=documents, filler=filler, facts=tuple(chain.from_iterable(facts)), gate_records=votes
     )
 
 
@@ -223,6 +209,7 @@ def document_benchmark(
         name=prefix + certify.name,
         record=TaskAblation,
         make=certify.make,
+        version=2,
         needs=(*told, ask, lengths) if certify.of_documents else (ask, lengths),
         prompts=certify.prompts,
         calls=certify.calls,

@@ -24,6 +24,24 @@ LABEL_WORDS = frozenset(
 )
 
 
+PARAGRAPHS = "\n\n"  # between two paragraphs of a text
+PROMPT = ">>> "  # of an interpreter, before what is typed
+
+
+def told_around(text: str, place: int) -> str:
+    """Return the paragraph at this place; of a session with an interpreter, also the paragraph that leads up to it."""
+    start = _start_of_paragraph(text, place)
+    if text.startswith(PROMPT, start):
+        start = _start_of_paragraph(text, start - len(PARAGRAPHS))
+    end = text.find(PARAGRAPHS, place)
+    return text[start : end if end >= 0 else len(text)].strip()
+
+
+def _start_of_paragraph(text: str, place: int) -> int:
+    before = text.rfind(PARAGRAPHS, 0, max(0, place))
+    return before + len(PARAGRAPHS) if before >= 0 else 0
+
+
 class ItemDocument(Record):
     """One document. A memory receives `perceived` and nothing else; `role` and `facts` are labels for evaluation.
 

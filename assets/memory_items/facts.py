@@ -1,4 +1,4 @@
-"""Statements, the documents that are planned and told to hold them, and the facts that stand in the told documents."""
+"""Statements, the documents that are planned around them and written, and the facts that stand in the written documents."""
 
 from datetime import date
 from typing import Literal, Protocol, runtime_checkable
@@ -6,7 +6,7 @@ from typing import Literal, Protocol, runtime_checkable
 from pydantic import Field
 
 from assets.memory_items.documents import Role
-from assets.records.answers import AnswerKind
+from assets.records.answers import AnswerKind, normalize_answer
 from assets.records.base import Name, Record, Text
 from assets.text.words import count_tokens
 
@@ -23,6 +23,7 @@ class Statement(Record):
     value: Text = Field(description="the subject's value of the relation")
     as_of: date = Field(description="the day as of which it holds")
     status: Status = Field(description="how sure the document is of it")
+    replaces: date | None = Field(default=None, description="the day of what another document says, which it replaces")
 
 
 class DocumentPlan(Record):
@@ -44,7 +45,7 @@ class Hop(Record):
 
 
 class PlacedStatement(Record):
-    """A planned statement and the place of its value in the text, from character `start` to before `end`."""
+    """A planned statement and the place where its value was found in the text, from character `start` to before `end`."""
 
     statement: Statement = Field(description="what was planned")
     start: int = Field(description="the first character of its value")
@@ -88,6 +89,10 @@ class Fact(Record):
     end: int = Field(description="the character after the value")
     as_of: date | None = Field(default=None, description="the day as of which it holds, if the document says")
     status: Status = Field(default="plain", description="how sure the document is of it")
+
+    def stands_in(self, text: str) -> bool:
+        """Return True where the text has the fact's value at the fact's place, however it is spelled."""
+        return normalize_answer(self.kind, text[self.start : self.end]) == normalize_answer(self.kind, self.value)
 
     @property
     def full_phrase(self) -> str:

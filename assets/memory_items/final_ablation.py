@@ -1,6 +1,5 @@
 """The last ablation: readers read each length as it will be released, with something left out, and it gets its certificate."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -15,7 +14,7 @@ from assets.memory_items.ablation import (
     expect_passed,
     in_parts,
 )
-from assets.memory_items.documents import TOKENIZER, ItemDocument, SizedItem
+from assets.memory_items.documents import TOKENIZER, ItemDocument, SizedItem, told_around
 from assets.memory_items.facts import Fact
 from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskLengths, TaskQuestion
 from assets.memory_items.turns import documents_in_view
@@ -24,8 +23,6 @@ from assets.records.base import GateRecord, ItemFailed
 from assets.reporting.asset_description import Row
 from prompts.catalogue import load_prompt
 
-SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
-PROMPT = ">>> "  # of an interpreter, before what is typed
 # The conditions of a certificate, beside one for each hop.
 NONE = "none"
 FACTS = "facts"
@@ -113,39 +110,14 @@ def required_conditions(asked: TaskQuestion | MemoryTask) -> list[str]:
 
 
 def stating_document(fact: Fact, documents: Sequence[ItemDocument]) -> ItemDocument:
-    """Return the fact's document with the sentence around its value alone. Raises ItemFailed where nothing states it."""
-    for document in documents:
-        if fact.fact_id in document.facts:
-            sentence = _sentence_around(fact, document.text)
-            if sentence:
-                return document.model_copy(update={"text": sentence})
-            break
-    raise ItemFailed("rule_violated", f"The final bytes do not hold the fact {fact.relation} of {fact.subject!r}.")
+    """Return the fact's document with the paragraph of its value alone. Raises ItemFailed where the value is not there.
 
-
-def _sentence_around(fact: Fact, text: str) -> str:
-    """Return the sentence of the value; from the line that names the subject on, where the sentence does not.
-
-    Of a transcript the whole of it, with the line before that says when it was made.
+    Of a session with an interpreter it has the paragraph before as well, which says when that was.
     """
-    paragraph = _start_of_paragraph(text, fact.start)
-    if text.startswith(PROMPT, paragraph):
-        end = text.find("\n\n", fact.end)
-        return text[_start_of_paragraph(text, paragraph - 2) : end if end >= 0 else len(text)].strip()
-    start = 0
-    for found in SENTENCE_END.finditer(text, 0, fact.start):
-        start = found.end()
-    following = SENTENCE_END.search(text, fact.end)
-    end = following.end() if following else len(text)
-    named = text.rfind(fact.subject, 0, fact.start)
-    if fact.subject not in text[start:end] and named >= 0:
-        start = text.rfind("\n", 0, named) + 1
-    return text[start:end].strip()
-
-
-def _start_of_paragraph(text: str, place: int) -> int:
-    before = text.rfind("\n\n", 0, max(0, place))
-    return before + 2 if before >= 0 else 0
+    for document in documents:
+        if fact.fact_id in document.facts and fact.stands_in(document.text):
+            return document.model_copy(update={"text": told_around(document.text, fact.start)})
+    raise ItemFailed("rule_violated", f"The final bytes do not hold the fact {fact.relation} of {fact.subject!r}.")
 
 
 def uncertified_lengths(task: MemoryTask) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Fields that recipes of benchmarks of documents share: counts of tasks, chains, lengths, turns, tellings, ablation."""
+"""Fields that recipes of benchmarks of documents share: counts of tasks, chains, lengths, turns, ablation."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
@@ -88,8 +88,6 @@ class DocumentTaskRecipe(Recipe):
     lengths: tuple[int, ...] = Field(default=(10_000, 50_000), description="what a memory receives of a task, at each length")
     length_tolerance: float = Field(default=0.05, gt=0, le=0.2, description="share by which a length may differ")
     num_quiet_turns: int = quantity(2, "turns", ge=1, le=20, description="turns without a fact of the chain")
-    num_styles: int = quantity(4, "sets", ge=1, le=1000, description="sets of tellings; tasks of one set share them")
-    num_tellings: int = quantity(5, "tellings", ge=1, le=20, description="ways to tell each kind of document, in a set")
     eviction: Eviction = Eviction()
     ablation: AblationPolicy = AblationPolicy()
     max_auroc: float = Field(
@@ -141,3 +139,10 @@ class DocumentTaskRecipe(Recipe):
     @property
     def items_per_unit(self) -> int | None:
         return self.tasks_per_unit
+
+
+class TemplateRecipe(DocumentTaskRecipe):
+    """The parameters of a benchmark whose documents are told in templates."""
+
+    num_styles: int = quantity(4, "sets", ge=1, le=1000, description="sets of tellings; tasks of one set share them")
+    num_tellings: int = quantity(5, "tellings", ge=1, le=20, description="ways to tell each kind of document, in a set")

@@ -4,13 +4,13 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from assets.recipe.document_tasks import DocumentTaskRecipe, Operation
+from assets.recipe.document_tasks import Operation, TemplateRecipe
 from assets.records.base import Name, duplicates, quantity
 
 MOST_SETTLED = 4
 
 
-class ToolDialogueRecipe(DocumentTaskRecipe):
+class ToolDialogueRecipe(TemplateRecipe):
     """All parameters of a variant of tool dialogues."""
 
     benchmark: Literal["tool_dialogue"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence, Set
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Statement, Status
-from assets.memory_items.world.relations import PERSON, FactWorld, NameKind, NameMaker, Relation, SlotWords, spoken
+from assets.memory_items.world.relations import PERSON, NameKind, NameMaker, Relation, spoken
+from assets.memory_items.world.tellings import SlotWords, ToldWorld
 from assets.recipe.document_tasks import Operation
 from assets.tool_dialogue.company import Company, drawn_rows
 from assets.tool_dialogue.domain import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Domain
@@ -56,7 +57,7 @@ FEW = ("two", "three", "four", "five", "six")
 OTHER_STAFF = 4  # whom no session names
 
 
-class ServiceDesk(FactWorld):
+class ServiceDesk(ToldWorld):
     """The sessions of one customer with a company, each about one of her people.
 
     `matters`: those that an errand takes; without any it is any errand's. What is certified was in every second case done: a
@@ -101,7 +102,7 @@ class ServiceDesk(FactWorld):
         return AS_OF[status]
 
     def is_shown(self, statement: Statement) -> bool:
-        shown = SeededRandom("filed by a call", statement.model_dump_json()).bernoulli(0.5)
+        shown = SeededRandom("filed by a call", statement.model_dump_json(exclude_none=True)).bernoulli(0.5)
         return statement.status == "certified" and statement.relation != WHO.name and shown
 
     def transcript(self, statement: Statement, as_of: str) -> tuple[str, str]:

@@ -1,8 +1,11 @@
 """Stage `td_sessions`: earlier sessions with customers, told by a writer; a reader finds again what each settled."""
 
 from assets.engine.stage import PromptCalls
+from assets.llm.ports import LanguageModel
 from assets.memory_items.benchmark import told_stage
 from assets.memory_items.recovery import RECOVER
+from assets.memory_items.world.tellings import tell_documents
+from assets.memory_items.world.writing import ToldDocuments
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.tool_dialogue.desk import SESSION_KINDS, ServiceDesk
 from assets.tool_dialogue.domain import domain_in
@@ -13,9 +16,10 @@ MATTERS = 8  # of a company, about
 SESSIONS = 26  # of a task's own, about
 
 
-def desk_of(world: ToolWorld, _: ToolDialogueRecipe) -> ServiceDesk:
-    """Return the desk whose sessions are told."""
-    return ServiceDesk(domain_in(world.company), world.errand.customer)
+async def tell_sessions(world: ToolWorld, *, recipe: ToolDialogueRecipe, model: LanguageModel) -> ToldDocuments:
+    """Return the customer's sessions. Templates tell them: they name one customer, so that no other task could share them."""
+    desk = ServiceDesk(domain_in(world.company), world.errand.customer)
+    return await tell_documents(desk, world, recipe=recipe, model=model)
 
 
 def _share_of_sets(recipe: ToolDialogueRecipe) -> float:
@@ -41,7 +45,7 @@ def _phrased_tokens(recipe: ToolDialogueRecipe) -> float:
 
 TD_SESSIONS = told_stage(
     "td_sessions",
-    desk_of,
+    tell_sessions,
     needs=(TD_WORLDS,),
     prompts=(ServiceDesk.tell_prompt, ServiceDesk.phrase_prompt),
     calls={

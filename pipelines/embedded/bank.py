@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 
 FOLDER = Path(__file__).parent / "bank"
 PLAUSIBILITY = Path(__file__).parent / "amemgym" / "plausibility.yaml"  # what excludes what; part of the model's identity
-DOCUMENTS = Path(__file__).parent / "deep_research" / "documents"  # wordings of documents; part of the model's identity too
-CODE_VERSION = "12"  # raise it when the program answers the same request in other words
+GRAMMAR = Path(__file__).parent / "deep_research" / "grammar.yaml"  # of documents; part of the model's identity too
+CODE_VERSION = "13"  # raise it when the program answers the same request in other words
 MODEL_FAMILY = "amemgym-embedded"
 EMBEDDED_URL = "http://embedded.model/v1"  # no request leaves this process: the transport answers
 # Questions on any topic, by its title. They go with every period of a life, whatever has happened by then.
@@ -203,7 +203,7 @@ def load_bank() -> Bank:
         topics.append(Topic.model_validate(yaml.load(text, Loader=yaml.CSafeLoader)))
     # White space at the end of a file changes no reply, so it does not change the model's name.
     hashed = [CODE_VERSION, *map(str.rstrip, texts)]
-    for path in (PLAUSIBILITY, *sorted(DOCUMENTS.glob("*.yaml"))):
+    for path in (PLAUSIBILITY, GRAMMAR):
         hashed.append(path.read_text(encoding="utf-8").rstrip())
     digest = hashlib.sha256("\x1f".join(hashed).encode()).hexdigest()
     return Bank(tuple(topics), digest)

@@ -33,7 +33,6 @@ def code_recipe(num_tasks: int = 12) -> CodeQaRecipe:
         "min_hops": 2,
         "max_hops": 3,
         "lengths": (8000,),
-        "num_tellings": 2,
         "packages": [{"name": "humanfriendly", "version": version("humanfriendly"), "modules": ["humanfriendly.text"]}],
         "behaviours": {"min_behaviours": 8},
     }

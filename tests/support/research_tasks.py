@@ -21,7 +21,7 @@ from validation.rules import RecordsByStage
 def small_recipe(**fields: Any) -> DeepResearchRecipe:
     """A chain of two hops at one length, unless the fields say otherwise."""
     given: dict[str, Any] = {"num_tasks": 1, "num_reserve": 0, "min_hops": 2, "max_hops": 2, "lengths": (4000,)}
-    given |= {"num_tellings": 2, "operations": ("follow",)}
+    given |= {"operations": ("follow",)}
     return DeepResearchRecipe.model_validate({"variant": "small", **given, **fields})
 
 

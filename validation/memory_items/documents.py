@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from assets.memory_items.documents import LABEL_WORDS
-from assets.memory_items.facts import Fact, SourceDocument, StatedFacts, WrittenDocuments
+from assets.memory_items.facts import SourceDocument, StatedFacts, WrittenDocuments
 from assets.recipe.document_tasks import DocumentTaskRecipe
-from assets.records.answers import normalize_answer
 from assets.records.base import duplicates
 from assets.text.words import words_of
 from validation.rules import Rule
@@ -56,17 +55,12 @@ def spans_hold_values(facts: StatedFacts, sources: WrittenDocuments, _: Document
     for fact in facts.facts:
         document = documents.get(fact.document_id)
         text = document.text if document else ""  # so a fact of no document has no value there
-        if not span_holds(fact, text):
+        if not fact.stands_in(text):
             yield f"{fact.fact_id} has {text[fact.start : fact.end]!r} for {fact.value!r}"
 
 
 def _by_id(sources: WrittenDocuments) -> dict[str, SourceDocument]:
     return {document.document_id: document for document in sources.documents}
-
-
-def span_holds(fact: Fact, text: str) -> bool:
-    """Return True when the text has the fact's value at the fact's span, however it is spelled."""
-    return normalize_answer(fact.kind, text[fact.start : fact.end]) == normalize_answer(fact.kind, fact.value)
 
 
 def subjects_are_named(facts: StatedFacts, sources: WrittenDocuments, _: DocumentTaskRecipe) -> Iterator[str]:

@@ -10,7 +10,6 @@ from assets.memory_items.turns import documents_in_view
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.reporting.plurals import counted
 from assets.text.words import spells
-from validation.memory_items.documents import span_holds
 from validation.rules import Rule, expect
 
 
@@ -74,7 +73,7 @@ def facts_are_in_the_text(task: TaskLengths, question: TaskQuestion, _: Document
         known = documents_by_id(sized)
         for hop in question.hops:
             document = known.get(hop.document_id)
-            if document is None or hop.fact_id not in document.facts or not span_holds(hop, document.text):
+            if document is None or hop.fact_id not in document.facts or not hop.stands_in(document.text):
                 yield f"at {sized.target_tokens} tokens no document holds {hop.relation} of {hop.subject!r}"
 
 

@@ -138,7 +138,7 @@ RELATIONS: tuple[Relation, ...] = (
 )
 # The rule that a ticket settled, as an assertion of one call. Session questions ask for it, and code questions do not.
 RULING = Relation("ruling", "ticket", "code", "{subject} settles that `{value}` holds", "the assertion that {x} settles")
-# The kinds of notes that are written about each kind of subject; each has a prompt of its own.
+# The kinds of notes that are written about each kind of subject.
 NOTES_ABOUT: Mapping[str, tuple[str, ...]] = {
     "service": ("incident note", "ticket", "design note", "code review"),
     "ticket": ("bug report", "ticket", "code review", "commit message", "incident note"),
@@ -149,9 +149,4 @@ NOTES_ABOUT: Mapping[str, tuple[str, ...]] = {
 NOTE_KINDS = ("bug report", "code review", "ticket", "incident note", "commit message", "design note")
 # Of what is asked for there is no mere proposal; proposals are among what does not count, and among what is said beside.
 STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified")
-AS_OF: Mapping[Status, tuple[str, ...]] = {
-    "plain": ("as agreed on {day}", "since the triage of {day}", "as noted on {day}"),
-    "certified": ("with the sign-off of {day}", "as signed off on {day}"),
-    "unconfirmed": ("going by a proposal of {day}", "as proposed on {day}"),
-}
-RUN_ON = ("in a run of {day}", "as run on {day}")
+STANDINGS: Mapping[Status, str] = {"plain": "agreed", "certified": "signed off", "unconfirmed": "only proposed"}

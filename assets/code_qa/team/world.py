@@ -9,7 +9,6 @@ from assets.code_qa.packages.vocabulary import CodeVocabulary, code_vocabulary
 from assets.code_qa.records.behaviours import Behaviour, CallResult, CodeBehaviours, NearMiss
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.team.relations import (
-    AS_OF,
     BREAKS,
     EDIT,
     ENDS,
@@ -19,15 +18,17 @@ from assets.code_qa.team.relations import (
     NUMBERS,
     OUTCOME,
     RELATIONS,
-    RUN_ON,
     SHOWN,
+    STANDINGS,
     STATUSES,
     WRONG_RESULT,
 )
 from assets.code_qa.team.source_lines import SourceWords, source_words
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
-from assets.memory_items.world.relations import FactWorld, NameKind, NameMaker, Relation, spoken
+from assets.memory_items.documents import PROMPT
+from assets.memory_items.facts import DocumentPlan, Hop, Statement
+from assets.memory_items.world.relations import NameKind, NameMaker, Relation, spoken
+from assets.memory_items.world.writing import WrittenWorld
 from assets.recipe.code_qa import PackageRecipe
 from assets.text.words import folded, words_of
 from prompts.fence import neutralize_brackets
@@ -67,8 +68,6 @@ SERVICE_ENDS = (
 REGIONS = ("", "-eu", "-us", "-apac", "-latam", "-north", "-beta")
 WRAPPER_ENDS = ("call", "guard", "step", "shim", "gate", "pass")
 WRAPPED = ("text", "input", "record", "row", "batch", "field")
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
-FEW = ("two", "three", "four", "five", "six", "seven")
 # From so many letters on a result is hardly in a text by chance.
 FEWEST_LETTERS = 5
 FEWEST_LETTERS_OF_SEVERAL_WORDS = 4
@@ -281,18 +280,17 @@ def _first(pool: Sequence[T], kind: str) -> T:
     return pool[0]
 
 
-class TeamWorld(FactWorld):
+class TeamWorld(WrittenWorld):
     """A team's notes on a package. `behaviours` are those that notes may tell."""
 
-    tell_prompts = tuple(f"code_documents/{kind.replace(' ', '_')}" for kind in NOTE_KINDS)
-    phrase_prompt = "code_documents/phrase"
+    write_prompt = "code_documents/write"
+    standings = STANDINGS
+    dated_titles = True
+    spare_clusters = 3.0
+    tells_replaced = True
     relations = RELATIONS
     document_kinds = NOTE_KINDS
     statuses = STATUSES
-    title_slots = ("date",)
-    text_slots = frozenset(("author", "colleague", "date", "weekday", "few", "function", "signature", "line", "doc"))
-    needed_slots = frozenset(("author",))
-    asides_elsewhere = 1
     days_apart = 45
     shown_relations = SHOWN
 
@@ -341,6 +339,11 @@ class TeamWorld(FactWorld):
         function = self._function_of(hop.subject) or self._function_of(hop.value)
         return self.relation(OUTCOME), names.similar_name("call", function)
 
+    def belongs_with(self, relation: Relation, hop: Hop) -> bool:
+        """Return False for what names another function than the one that the note is about, if it is about one."""
+        about_function = self._function_of(hop.subject) or self._function_of(hop.value)
+        return not about_function or relation.value not in CODE_KINDS or relation.name in EXECUTED
+
     def _function_of(self, name: str) -> str:
         """Return the function that a function, a call or a patch is about; empty for another name."""
         if name in self.patches:
@@ -348,48 +351,35 @@ class TeamWorld(FactWorld):
         function = name.partition("(")[0]
         return function if function in self.functions else ""
 
-    def source_words(self, relation: str, status: Status) -> Sequence[str]:
-        return RUN_ON if relation in SHOWN else AS_OF[status]
-
     def document_kinds_about(self, subject_kind: str) -> Sequence[str]:
         return NOTES_ABOUT[subject_kind]
 
-    def tell_prompt_of(self, document_kind: str) -> str:
-        return f"code_documents/{document_kind.replace(' ', '_')}"
-
-    def transcript(self, statement: Statement, as_of: str) -> tuple[str, str]:
-        """Return what an interpreter shows before and after the value: the call as it is typed, the traceback around it."""
+    def session(self, statement: Statement) -> str:
+        """Return the call as it is typed, and its result, or the traceback whose last line begins with the error's name."""
         call = self._calls.get(statement.subject)
-        lead = f"{as_of[:1].upper()}{as_of[1:]}"
         if call is None:
-            patch = self.patches[statement.subject]
-            return f"\n\n{lead}, with {patch.name} applied:\n\n>>> {patch.behaviour.call}\n", "\n\n"
-        before = f"\n\n{lead}:\n\n>>> {call.call}\n"
+            return f"{PROMPT}{self.patches[statement.subject].behaviour.call}\n{statement.value}"
         frames, _, last = call.result.traceback.rpartition("\n")
         if not last or is_awkward(last):
-            return before, "\n\n"
-        return f"{before}{frames}\n", f"{last.removeprefix(statement.value)}\n\n"
+            return f"{PROMPT}{call.call}\n{statement.value}"
+        return f"{PROMPT}{call.call}\n{frames}\n{last}"
 
-    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, str]:
+    def runs_with(self, statement: Statement) -> Mapping[str, str]:
+        return {"applied": statement.subject} if statement.subject in self.patches else {}
+
+    def material(self, plan: DocumentPlan) -> Mapping[str, str]:
         """A note is signed, dated with the latest day that it speaks of, and argues about one function."""
-        names = NameMaker(SeededRandom(*path, plan.document_id, "names"), name_kinds(self.package))
+        rng = SeededRandom(plan.document_id, "material")
+        names = NameMaker(rng, name_kinds(self.package))
         words = self._words_of_function(plan, rng)
-        return {
-            "author": names.new("person"),
-            "colleague": names.new("person"),
-            "date": spoken(max(statement.as_of for statement in plan.statements)),
-            "weekday": rng.choice(WEEKDAYS),
-            "few": rng.choice(FEW),
-            "function": words.name,
-            "signature": words.signature,
-            "line": rng.choice(words.lines),
-            "doc": words.doc,
-        }
+        people = {"author": names.new("person"), "colleague": names.new("person")}
+        code = {"function": words.name, "signature": words.signature, "docstring": words.doc, "line": rng.choice(words.lines)}
+        return {**people, "written_on": spoken(max(statement.as_of for statement in plan.statements)), **code}
 
     def _words_of_function(self, plan: DocumentPlan, rng: SeededRandom) -> SourceWords:
-        """Return words of the function whose call the note shows; else of one that it names, else of any one."""
-        shown = [statement for statement in plan.statements if statement.relation in SHOWN]
-        for statement in (*shown, *plan.statements):
+        """Return words of the function that the note's facts are about; where they are about none, of one that it runs."""
+        about = [statement for statement in plan.statements if statement.relation not in SHOWN]
+        for statement in (*about, *plan.statements):
             function = self._function_of(statement.subject) or self._function_of(statement.value)
             if function:
                 return source_words(self._sources, function)

@@ -21,6 +21,8 @@ PARALLEL_CHAINS = 2
 COUNTED_BESIDE = (0, 1, -1)
 COMPARING = ("order", "most")
 MOST_RIVALS_TRIED = 50
+# Hops and parallel chains of small clusters, by which a task comes near its length without cutting one of them.
+SMALL_CLUSTERS = ((1, 0), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (4, 0))
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,16 @@ def make_cluster(
     Raises LookupError where a world has not enough entities for it.
     """
     return _ClusterMaker(world, hops, path, taken, parallel_chains, operation).cluster()
+
+
+def small_clusters(world: FactWorld, *, path: Sequence[object], max_hops: int) -> list[FactCluster]:
+    """Return small clusters of this seeded path; fewer where the world has not enough entities."""
+    found: list[FactCluster] = []
+    for number, (hops, parallel_chains) in enumerate(SMALL_CLUSTERS):
+        if hops <= max_hops:
+            with suppress(LookupError):
+                found.append(make_cluster(world, hops, path=(*path, "small", number), parallel_chains=parallel_chains))
+    return found
 
 
 def _ranks(chain: Sequence[Hop], operation: Operation) -> list[str]:
@@ -257,7 +269,7 @@ class _ClusterMaker:
             self._plan(loses, wrong, day=later, status="plain")
         elif self._rng.bernoulli(0.5):
             status = self._rng.choice(self._world.statuses)
-            self._plan(counts, hop, day=later, status=status)
+            self._plan(counts, hop, day=later, status=status, replaces=earlier if self._world.tells_replaced else None)
             self._plan(loses, wrong, day=earlier, status=status)
         else:
             stronger: Status = "certified" if self._rng.bernoulli(0.5) else "plain"
@@ -273,8 +285,8 @@ class _ClusterMaker:
     def _plan_undisputed(self, role: Role, hop: Hop) -> None:
         self._plan(role, hop, day=random_date(self._rng), status=self._rng.choice(self._world.statuses))
 
-    def _plan(self, role: Role, hop: Hop, *, day: date, status: Status) -> None:
-        said = [Statement(subject=hop.subject, relation=hop.relation, value=hop.value, as_of=day, status=status)]
+    def _plan(self, role: Role, hop: Hop, *, day: date, status: Status, replaces: date | None = None) -> None:
+        said = [Statement(**dict(hop), as_of=day, status=status, replaces=replaces)]
         relation = self._world.relation(hop.relation)
         # What says who is meant is about that person.
         about = hop.subject if relation is not self._world.found_by else hop.value
@@ -299,7 +311,7 @@ class _ClusterMaker:
         for relation in self._world.relations:
             if relation in self._relations or relation is self._world.found_by:
                 continue
-            if relation.subject == kind and relation.name not in known:
+            if relation.subject == kind and relation.name not in known and self._world.belongs_with(relation, hop):
                 about_subject.append(relation)
             if relation.disputed:
                 about_others.append(relation)

@@ -1,13 +1,13 @@
 """Invented worlds: relations of subjects to values, and the names, numbers and dates that stand for both."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import get_args
 
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
+from assets.memory_items.facts import Hop, Statement, Status
 from assets.recipe.document_tasks import Operation
 from assets.records.answers import AnswerKind, read_date
 
@@ -168,40 +168,21 @@ class NameMaker:
         return name
 
 
-SlotWords = str | Iterator[str]
-
-
-@dataclass(frozen=True)
-class StatementForm:
-    """How a kind of document states something: in one of its `frames`, with `between` two statements.
-
-    A frame has {as_of} and {clause}, or in its place {value} and {phrase}, the relation's phrase about the subject.
-    """
-
-    frames: Sequence[str]
-    between: str = " "
-
-
 class FactWorld(ABC):
-    """An invented world: its relations, its kinds of documents, and the prompts that ask a writer for words.
+    """An invented world: its relations, and its kinds of documents.
 
-    `title_slots` are what titles have to have, `text_slots` what texts may have, and `needed_slots` those of them that they
-    must. `statuses` are those of facts and of what says the same of others, each as often as it is
-    listed, and `aside_statuses` those of what is said beside. `asides_elsewhere`: statements about others, at most, in each
-    document; `days_apart`: how long before its main statement the others are of, at most, where 0 is any time.
-    `shown_relations` are shown and not said. `shares_values`: whether a value of one subject may be said of another.
-    `settles_with_several`: whether the subjects beside the one that is asked about have as many documents as that one.
-    `found_by`: the relation whose value is such a subject, where a question names what the subject is, and not its name.
-    `written_counts`: whether in a third of conflicts an earlier certified value counts against a later plain one.
+    `statuses` are those of facts and of what says the same of others, each as often as it is listed, and `aside_statuses`
+    those of what is said beside. `asides_elsewhere`: statements about others, at most, in each document; `days_apart`: how long
+    before its main statement the others are of, at most, where 0 is any time. `shown_relations` are shown and not said.
+    `shares_values`: whether a value of one subject may be said of another. `settles_with_several`: whether the subjects beside
+    the one that is asked about have as many documents as that one. `found_by`: the relation whose value is such a subject,
+    where a question names what the subject is, and not its name. `tells_replaced`: whether a document says of which day the
+    other is that it replaces. `written_counts`: whether in a third of conflicts an earlier certified value counts against a
+    later plain one.
     """
 
-    tell_prompt: str
-    phrase_prompt: str
     relations: Sequence[Relation]
     document_kinds: Sequence[str]
-    title_slots: Sequence[str]
-    text_slots: frozenset[str]
-    needed_slots: frozenset[str]
     statuses: Sequence[Status]
     aside_statuses: Sequence[Status] = ("plain", "plain", "plain", "certified", "unconfirmed")
     asides_elsewhere: int = 0
@@ -210,6 +191,7 @@ class FactWorld(ABC):
     shares_values: bool = True
     settles_with_several: bool = False
     found_by: Relation | None = None
+    tells_replaced: bool = False
     written_counts: bool = False
 
     def num_disputed(self, facts: int) -> int:
@@ -236,33 +218,13 @@ class FactWorld(ABC):
         """
         return [self.path(rng, hops)]
 
-    @abstractmethod
-    def source_words(self, relation: str, status: Status) -> Sequence[str]:
-        """Return words that say from which day a statement is, with {day}, and how sure it is."""
-
-    @abstractmethod
-    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, SlotWords]:
-        """Return the words for the slots of a document's template: one text, or another at each place of the slot."""
-
     def document_kinds_about(self, subject_kind: str) -> Sequence[str]:
         """Return the kinds of documents that are written about a subject of this kind."""
         return self.document_kinds
 
-    def tell_prompt_of(self, document_kind: str) -> str:
-        """Return the prompt that asks for documents of this kind."""
-        return self.tell_prompt
-
-    def fixed_form(self, document_kind: str) -> StatementForm | None:
-        """Return how a document of this kind states something; None where its writer gives frames for that."""
-        return None
-
-    def statement_form(self, document_kind: str, frames: Sequence[str]) -> StatementForm:
-        """Return how a document of this kind states something; `frames` are those that its writer gave."""
-        return self.fixed_form(document_kind) or StatementForm(frames or ("{clause}",))
-
-    def transcript(self, statement: Statement, as_of: str) -> tuple[str, str]:
-        """Return the words before and after the value of a statement that is shown. Raises LookupError for any other."""
-        raise LookupError(f"a transcript of {statement.relation}")
+    def belongs_with(self, relation: Relation, hop: Hop) -> bool:
+        """Return True where a document of such a hop may state this relation of its subject as well."""
+        return True
 
     def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str] | None:
         """Return a relation and a subject that every document of such a hop states beside, if there is one.

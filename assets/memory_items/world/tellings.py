@@ -1,6 +1,7 @@
 """Documents told: a writer's templates for documents and statements, filled in by program, which knows where values stand."""
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,12 +24,12 @@ from assets.llm.structured_output import (
     schema_of_model,
 )
 from assets.memory_items.documents import LABEL_WORDS, Role
-from assets.memory_items.facts import DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement
+from assets.memory_items.facts import DocumentPlan, Hop, PlacedStatement, SourceDocument, Statement, Status
 from assets.memory_items.lengths import tokens_to_draw
-from assets.memory_items.world.clusters import PARALLEL_CHAINS, make_cluster
-from assets.memory_items.world.relations import FactWorld, Relation, SlotWords, spoken
-from assets.recipe.document_tasks import DocumentTaskRecipe, Operation
-from assets.records.answers import read_date
+from assets.memory_items.world.clusters import PARALLEL_CHAINS, SMALL_CLUSTERS, make_cluster
+from assets.memory_items.world.relations import FactWorld, Relation, spoken
+from assets.memory_items.world.writing import PlannedDocuments, ToldDocuments
+from assets.recipe.document_tasks import Operation, TemplateRecipe
 from assets.text.words import count_tokens, words_of
 from prompts.catalogue import load_prompt
 
@@ -43,8 +44,6 @@ FRAMES = (3, 6)  # of a template, at least and at most
 MOST_PARTS = 3  # of a template; statements come between them
 CLAUSE_SLOTS = ("subject", "value")  # of a wording of a statement; a frame makes a sentence of it, and says as of when
 MOST_UNMADE = 20  # clusters of filler, beside one of two
-# Hops and parallel chains of small clusters, by which a task comes near its length without cutting one of them.
-SMALL_CLUSTERS = ((1, 0), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (4, 0))
 # Of a document's text without its statements.
 FEWEST_TOKENS = 50
 MOST_TOKENS = 500
@@ -58,11 +57,40 @@ class Telling(BaseModel):
     frames: tuple[str, ...] = ()
 
 
+SlotWords = str | Iterator[str]
+
+
+class ToldWorld(FactWorld):
+    """A world whose documents are told in templates.
+
+    `title_slots` are what titles have to have, `text_slots` what texts may have, and `needed_slots` those of them that they
+    must.
+    """
+
+    tell_prompt: str
+    phrase_prompt: str
+    title_slots: Sequence[str]
+    text_slots: frozenset[str]
+    needed_slots: frozenset[str]
+
+    @abstractmethod
+    def source_words(self, relation: str, status: Status) -> Sequence[str]:
+        """Return words that say from which day a statement is, with {day}, and how sure it is."""
+
+    @abstractmethod
+    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, SlotWords]:
+        """Return the words for the slots of a document's template: one text, or another at each place of the slot."""
+
+    @abstractmethod
+    def transcript(self, statement: Statement, as_of: str) -> tuple[str, str]:
+        """Return the words before and after the value of a statement that is shown."""
+
+
 @dataclass(frozen=True)
 class Tellings:
     """Ways to tell documents of each kind, and statements of each relation."""
 
-    world: FactWorld
+    world: ToldWorld
     documents: Mapping[str, Sequence[Telling]]
     sentences: Mapping[str, Sequence[str]]
 
@@ -71,16 +99,15 @@ class Tellings:
         rng = SeededRandom(*path, plan.document_id)
         telling = rng.choice(self.documents[plan.kind])
         slots = self.world.slots(plan, rng=rng, path=path)
-        form = self.world.statement_form(plan.kind, telling.frames)
         # Each frame once, before one comes again.
-        frames = cycle(rng.shuffled(form.frames))
+        frames = cycle(rng.shuffled(telling.frames))
         first, *others = telling.parts
         text = _with_slots(first, slots).lstrip()
         placed: list[PlacedStatement] = []
         for stated, following in zip(self._in_places(plan.statements, len(others)), others, strict=True):
             for statement in stated:
                 stated_as, start = self._state_in_frame(statement, frames, rng)
-                text = _append_text(text, form.between, stated_as)
+                text = _append_text(text, " ", stated_as)
                 value = len(text) - len(stated_as) + start
                 placed.append(PlacedStatement(statement=statement, start=value, end=value + len(statement.value)))
             text = _append_text(text, "\n\n", _with_slots(following, slots))
@@ -116,8 +143,7 @@ class Tellings:
             before, after = self.world.transcript(statement, as_of)
             return f"{before}{statement.value}{after}", len(before)
         template = next(frames).replace("{clause}", rng.choice(self.sentences[statement.relation]))
-        phrase = self.world.relation(statement.relation).phrase.replace("{x}", statement.subject)
-        slots = {"subject": statement.subject, "as_of": as_of, "phrase": phrase}
+        slots = {"subject": statement.subject, "as_of": as_of}
         before, after = template.split("{value}")
         before = _with_slots(before, slots)
         sentence = f"{before}{statement.value}{_with_slots(after, slots)}"
@@ -144,7 +170,17 @@ def _with_slots(template: str, slots: Mapping[str, SlotWords]) -> str:
     return SLOT.sub(words, template)
 
 
-async def ask_tellings(world: FactWorld, *, task_id: str, recipe: DocumentTaskRecipe, model: LanguageModel) -> Tellings:
+async def tell_documents(
+    world: ToldWorld, planned: PlannedDocuments, *, recipe: TemplateRecipe, model: LanguageModel
+) -> ToldDocuments:
+    """Return a task's documents and filler. Raises ItemFailed for unusable templates."""
+    tellings = await ask_tellings(world, task_id=planned.task_id, recipe=recipe, model=model)
+    documents = tellings.own_documents(planned.plans, seed=recipe.world_seed, task_id=planned.task_id)
+    filler = told_filler(tellings, chain=planned.chain, task_id=planned.task_id, recipe=recipe)
+    return ToldDocuments(world, documents, tuple(filler))
+
+
+async def ask_tellings(world: ToldWorld, *, task_id: str, recipe: TemplateRecipe, model: LanguageModel) -> Tellings:
     """Ask the writer for a set of tellings; tasks of one style ask for the same, which is paid once."""
     style = SeededRandom(recipe.world_seed, task_id, "style").integer_below(recipe.num_styles)
     writer = _Writer(world, recipe, style, model)
@@ -159,14 +195,14 @@ async def ask_tellings(world: FactWorld, *, task_id: str, recipe: DocumentTaskRe
 
 @dataclass(frozen=True)
 class _Writer:
-    world: FactWorld
-    recipe: DocumentTaskRecipe
+    world: ToldWorld
+    recipe: TemplateRecipe
     style: int
     model: LanguageModel
 
     async def documents(self, kind: str) -> list[Telling]:
-        problems = partial(telling_problems, world=self.world, kind=kind)
-        return await self._ask(self.world.tell_prompt_of(kind), _telling_schema(self.world, kind), problems, kind=kind)
+        problems = partial(telling_problems, world=self.world)
+        return await self._ask(self.world.tell_prompt, _telling_schema(self.world), problems, kind=kind)
 
     async def sentences(self, relation: Relation) -> list[str]:
         meaning = relation.meaning
@@ -203,15 +239,14 @@ def _usable(items: Sequence[T], problems: Callable[[T], Iterable[str]]) -> list[
     return usable
 
 
-def _telling_schema(world: FactWorld, kind: str) -> SchemaPart:
-    """Return the schema of a template of a document of this kind; servers that enforce it forget no slot."""
+def _telling_schema(world: ToldWorld) -> SchemaPart:
+    """Return the schema of a template of a document; servers that enforce it forget no slot."""
     fields = {
         "title": _line_with(world.title_slots, between=f"({PLAIN}|{ANY_SLOT})"),
         "parts": list_of(TEXT, min_items=2, max_items=MOST_PARTS),
     }
-    if world.fixed_form(kind) is None:
-        fewest, most = FRAMES
-        fields["frames"] = list_of(_line_with(("clause", "as_of"), end="."), min_items=fewest, max_items=most)
+    fewest, most = FRAMES
+    fields["frames"] = list_of(_line_with(("clause", "as_of"), end="."), min_items=fewest, max_items=most)
     return SchemaPart(schema_of_model(Telling).root.core, object_of(fields).json_schema)
 
 
@@ -223,8 +258,8 @@ def _line_with(slots: Sequence[str], *, between: str = PLAIN, end: str = "") -> 
     return SchemaPart(TEXT.core, {**TEXT.json_schema, "pattern": f"^({'|'.join(orders)}){re.escape(end)}$"})
 
 
-def telling_problems(telling: Telling, world: FactWorld, *, kind: str) -> Iterator[str]:
-    """Yield a sentence for each reason why a template of a document of this kind cannot be used."""
+def telling_problems(telling: Telling, world: ToldWorld) -> Iterator[str]:
+    """Yield a sentence for each reason why a template of a document cannot be used."""
     title_slots = set(SLOT.findall(telling.title))
     if not set(world.title_slots) <= title_slots <= world.text_slots:
         yield f"the title must have {_slot_names(world.title_slots, ' and ')}, and may have other slots of the text."
@@ -243,10 +278,8 @@ def telling_problems(telling: Telling, world: FactWorld, *, kind: str) -> Iterat
     tokens = count_tokens(plain)
     if not FEWEST_TOKENS <= tokens <= MOST_TOKENS:
         yield f"the parts have {tokens} tokens together; {FEWEST_TOKENS} to {MOST_TOKENS} are wanted."
-    clause = _slot_names(CLAUSE_SLOTS, " ")
-    for frame in world.statement_form(kind, telling.frames).frames:
-        slots = sorted(SLOT.findall(frame.replace("{clause}", clause).replace("{phrase}", "{subject}")))
-        if slots != ["as_of", "subject", "value"]:
+    for frame in telling.frames:
+        if sorted(SLOT.findall(frame)) != ["as_of", "clause"]:
             yield f"the frame {frame!r} must have {{clause}} and {{as_of}}, and no other slot."
     yield from _label_problems(" ".join((telling.title, text, *telling.frames)))
 
@@ -273,37 +306,7 @@ def _label_problems(template: str) -> Iterator[str]:
         yield f"the word {word!r} would tell what the document is there for; write without it."
 
 
-def placed_facts(document: SourceDocument, world: FactWorld) -> list[Fact]:
-    """Return the statements of an invented document as facts; dates in ISO form."""
-    facts: list[Fact] = []
-    for number, placed in enumerate(document.statements):
-        statement = placed.statement
-        relation = world.relation(statement.relation)
-        value = statement.value
-        day = read_date(value) if relation.answer_kind == "date" else None
-        if day is not None:
-            value = day.isoformat()
-        fact = Fact(
-            fact_id=f"{document.document_id}-{number}",
-            document_id=document.document_id,
-            subject=statement.subject,
-            relation=statement.relation,
-            value=value,
-            phrase=relation.phrase,
-            kind=relation.answer_kind,
-            options=relation.options,
-            start=placed.start,
-            end=placed.end,
-            as_of=statement.as_of,
-            status=statement.status,
-        )
-        facts.append(fact)
-    return facts
-
-
-def told_filler(
-    tellings: Tellings, *, chain: Iterable[Hop], task_id: str, recipe: DocumentTaskRecipe
-) -> Iterator[SourceDocument]:
+def told_filler(tellings: Tellings, *, chain: Iterable[Hop], task_id: str, recipe: TemplateRecipe) -> Iterator[SourceDocument]:
     """Yield documents of other clusters, told like a task's own, until they suffice for its longest length.
 
     Small clusters come last. Raises LookupError where a world has not enough entities for most clusters.

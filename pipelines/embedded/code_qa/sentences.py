@@ -4,51 +4,6 @@ from collections.abc import Mapping
 
 from pipelines.embedded.memory_items.known_world import AskWords
 
-# How each kind of note states something; {clause} has subject and value.
-FRAMES: dict[str, tuple[str, ...]] = {
-    "bug report": (
-        "{as_of}, {clause}.",
-        "Known, {as_of}: {clause}.",
-        "It may help to know that {clause}, {as_of}.",
-        "{clause}, {as_of}.",
-        "I was told, {as_of}, that {clause}.",
-    ),
-    "code review": (
-        "Mind that {clause}, {as_of}.",
-        "{as_of}, {clause}.",
-        "We settled that {clause}, {as_of}.",
-        "To be kept: {clause}, {as_of}.",
-        "Nobody disputes, {as_of}, that {clause}.",
-    ),
-    "ticket": (
-        "{clause}, {as_of}.",
-        "On record, {as_of}: {clause}.",
-        "{as_of}, {clause}.",
-        "Update, {as_of}: {clause}.",
-        "For whoever joins late, {as_of}: {clause}.",
-    ),
-    "incident note": (
-        "It was established that {clause}, {as_of}.",
-        "{as_of}, {clause}.",
-        "The log of decisions has it, {as_of}, that {clause}.",
-        "At the time {clause}, {as_of}.",
-        "On file, {as_of}: {clause}.",
-    ),
-    "commit message": (
-        "{as_of}, {clause}.",
-        "Note that {clause}, {as_of}.",
-        "See also, {as_of}: {clause}.",
-        "This takes for granted that {clause}, {as_of}.",
-        "{clause}, {as_of}.",
-    ),
-    "design note": (
-        "Given, {as_of}: {clause}.",
-        "{as_of}, {clause}.",
-        "We start from this, {as_of}: {clause}.",
-        "Fixed, {as_of}: {clause}.",
-        "It holds that {clause}, {as_of}.",
-    ),
-}
 # Other wordings of a relation's meaning, which is its name's plain clause.
 CLAUSES: dict[str, tuple[str, ...]] = {
     "entry": (

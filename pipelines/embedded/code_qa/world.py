@@ -1,12 +1,14 @@
 """A software team and its code, as this model reads their notes."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from assets.code_qa.team.relations import AS_OF, OUTCOME, RELATIONS, RULING, WRONG_RESULT
+from assets.code_qa.team.relations import OUTCOME, RELATIONS, RULING, STANDINGS, WRONG_RESULT
 from assets.memory_items.facts import RANK
 from assets.text.words import folded
 from pipelines.embedded.code_qa import sentences
-from pipelines.embedded.memory_items.known_world import KnownWorld, ReadFact, all_frames
+from pipelines.embedded.memory_items.composing import Speech, read_grammar, sources_of
+from pipelines.embedded.memory_items.known_world import PERSON, KnownWorld, ReadFact
 from pipelines.embedded.memory_items.transcripts import shown_calls_of
 
 
@@ -17,11 +19,22 @@ def read_transcripts(text: str) -> Iterator[ReadFact]:
         yield ReadFact(folded(shown.patch or shown.call), relation, shown.result, (RANK["plain"], shown.day))
 
 
+RULES = read_grammar(Path(__file__).with_name("grammar.yaml"))
+SPEECH = Speech((*RELATIONS, RULING), sentences.CLAUSES, STANDINGS, RULES)
 KNOWN = KnownWorld(
     (*RELATIONS, RULING),
     sentences.CLAUSES,
-    all_frames(sentences.FRAMES),
-    AS_OF,
+    {
+        "person": PERSON,
+        "service": r"[a-z]+-[a-z]+(?:-[a-z]+)?",
+        "ticket": r"[A-Z]+-\d+",
+        "patch": r"patch-\d+",
+        "function": r"[\w.]+",
+        "wrapper": r"\w+",
+        "call": "[^`]+",
+        "code": "[^`]+",
+    },
+    sources_of(RULES),
     ask_words=sentences.ASK_WORDS,
     steps_apart=True,
     shown_facts=read_transcripts,

@@ -1,43 +1,5 @@
 """How this model states facts of the invented world."""
 
-# How each form of document states something, beside tables; {clause} has subject and value.
-FRAMES: dict[str, tuple[str, ...]] = {
-    "minutes": (
-        "It was read into the record that {clause}, {as_of}.",
-        "The entry runs: {clause}, {as_of}.",
-        "The meeting was told that {clause}, {as_of}.",
-        "The secretary noted that {clause}, {as_of}.",
-        "In answer to a question it was stated that {clause}, {as_of}.",
-    ),
-    "report": (
-        "{as_of}, {clause}.",
-        "{clause}, {as_of}.",
-        "The file shows that {clause}, {as_of}.",
-        "It is on file that {clause}, {as_of}.",
-        "The papers show, {as_of}, that {clause}.",
-    ),
-    "letter": (
-        "I can tell you that {clause}, {as_of}.",
-        "You will want to know that {clause}, {as_of}.",
-        "As far as I can see, {clause}, {as_of}.",
-        "From the papers I learned, {as_of}, that {clause}.",
-        "By the way, {clause}, {as_of}.",
-    ),
-    "news": (
-        "{as_of}, {clause}.",
-        "Papers seen by this newspaper say that {clause}, {as_of}.",
-        "In our archive it says that {clause}, {as_of}.",
-        "Documents on file state that {clause}, {as_of}.",
-        "Readers may recall that {clause}, {as_of}.",
-    ),
-    "review": (
-        "For the record: {clause}, {as_of}.",
-        "We found in the papers that {clause}, {as_of}.",
-        "{as_of}, {clause}.",
-        "On paper, {clause}, {as_of}.",
-        "The papers have it that {clause}, {as_of}.",
-    ),
-}
 # Other wordings of a relation's meaning, which is its name's plain clause.
 CLAUSES: dict[str, tuple[str, ...]] = {
     "maker": (

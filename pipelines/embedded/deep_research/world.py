@@ -3,12 +3,22 @@
 from collections.abc import Iterator
 from datetime import date
 
-from assets.deep_research.fiction import AS_OF, RELATIONS
+from assets.deep_research.fiction import FIRM_ENDS, RELATIONS, STANDINGS, STUDY_STARTS
 from assets.memory_items.facts import RANK
 from assets.text.words import folded
+from pipelines.embedded.bank import GRAMMAR
 from pipelines.embedded.deep_research import questions, sentences
 from pipelines.embedded.deep_research.manuals import manual_facts
-from pipelines.embedded.memory_items.known_world import KnownWorld, ReadFact, Step, all_frames
+from pipelines.embedded.memory_items.composing import Speech, read_grammar, sources_of
+from pipelines.embedded.memory_items.known_world import PERSON, KnownWorld, ReadFact, Step
+
+NAMES = {
+    "person": PERSON,
+    "place": r"[A-Z]\w+",
+    "firm": rf"[A-Z]\w+ (?:{'|'.join(FIRM_ENDS)})",
+    "device": r"[A-Z]\w+ \d\d",
+    "study": rf"(?:{'|'.join(STUDY_STARTS)}) [A-Z]\w+",
+}
 
 
 def read_manual(text: str) -> Iterator[tuple[Step, ReadFact]]:
@@ -18,11 +28,13 @@ def read_manual(text: str) -> Iterator[tuple[Step, ReadFact]]:
         yield Step(found.relation, found.phrase), fact
 
 
+RULES = read_grammar(GRAMMAR)
+SPEECH = Speech(RELATIONS, sentences.CLAUSES, STANDINGS, RULES)
 KNOWN = KnownWorld(
     RELATIONS,
     sentences.CLAUSES,
-    all_frames(sentences.FRAMES),
-    AS_OF,
+    NAMES,
+    sources_of(RULES),
     ask_words=questions.ASK_WORDS,
     nouns=questions.NOUNS,
     operation_frames=questions.OPERATION_FRAMES,

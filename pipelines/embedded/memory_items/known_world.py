@@ -12,13 +12,37 @@ from assets.memory_items.world.relations import Relation
 from assets.recipe.document_tasks import Operation
 from pipelines.embedded.memory_items.transcripts import DAY
 
-SLOTS = {"subject": r"(?P<subject>.+?)", "value": r"(?P<value>.+?)"}
 ASK_SLOTS = {
     "x": r"(?P<x>(?:(?!\. ).)+?)",
     "parts": r"(?P<parts>(?:(?!\. ).)+)",
     "options": r"(?:: [\w ,-]+)?",
     "rest": "(?P<rest>.+)",
 }
+PERSON = r"[A-Z]\w+ [A-Z]\w+"
+NUMBER = r"\d+(?:,\d{3})*"
+
+
+@dataclass(frozen=True)
+class ReadClause:
+    """What a sentence says, without its day and how sure it is."""
+
+    subject: str
+    relation: str
+    value: str
+
+
+@dataclass(frozen=True)
+class ClausePattern:
+    """A wording of a relation: its pattern, and words without which it is not there, which are looked for first."""
+
+    relation: str
+    words: str
+    pattern: re.Pattern[str]
+
+    def read_clause(self, sentence: str, lowered: str) -> ReadClause | None:
+        """Return what the sentence says in this wording, if anything."""
+        match = self.pattern.search(sentence) if self.words in lowered else None
+        return ReadClause(match["subject"], self.relation, match["value"]) if match else None
 
 
 @dataclass(frozen=True)
@@ -82,19 +106,20 @@ def _no_own_question(_: str) -> AnswerOwn | None:
 
 @dataclass(frozen=True)
 class KnownWorld:
-    """An invented world as this model tells it: relations, their wordings by name, frames around them, words for their day.
+    """An invented world as this model tells it: relations, their wordings by name, patterns of names, words for a day.
 
-    `as_of`: by status the words that say from which {day} a statement is. `ask_words`: by relation those of questions, and
-    `nouns` what values of a kind are called, where not as the kind; `steps_apart`: where there is room, each step of a question
-    has a sentence of its own. `operation_frames`: by operation and relation the question
-    that works something out, `greatest` by relation the sentence that takes the one with the most. `shown_facts` are facts that
+    `names`: by kind of entity the pattern of its names. `as_of`: by status the words that say from which {day} a statement is,
+    a closed list, by which they are read again. `ask_words`: by relation those of questions, and `nouns` what values of a kind
+    are called, where not as the kind; `steps_apart`: where there is room, each step of a question has a sentence of its own.
+    `operation_frames`: by operation and relation the question that works something out, `greatest` by relation the sentence
+    that takes the one with the most. `shown_facts` are facts that
     a document shows in other forms than sentences, `named_facts` those of relations of its own, each with its step.
     `own_question` gives what answers a question of a form of its own; None for any other question.
     """
 
     relations: Sequence[Relation] = ()
     clauses: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    frames: Sequence[str] = ()
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
     as_of: Mapping[Status, Sequence[str]] = field(default_factory=dict[Status, Sequence[str]])
     ask_words: Mapping[str, AskWords] = field(default_factory=dict[str, AskWords])
     nouns: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -116,14 +141,25 @@ class KnownWorld:
         return patterns
 
     @cached_property
-    def patterns(self) -> Sequence[tuple[str, re.Pattern[str]]]:
-        """The pattern of every wording with its relation, the longest first: a plain wording may be a part of another."""
-        wordings: list[tuple[str, str]] = []
+    def patterns(self) -> Sequence[ClausePattern]:
+        """The pattern of every wording, the longest first: a plain wording may be a part of another."""
+        wordings: list[tuple[Relation, str]] = []
         for relation in self.relations:
             for clause in (relation.meaning, *self.clauses.get(relation.name, ())):
-                wordings.append((relation.name, clause))
+                wordings.append((relation, clause))
         wordings.sort(key=lambda wording: -len(wording[1]))
-        return [(name, _pattern(clause, SLOTS, re.IGNORECASE)) for name, clause in wordings]
+        return [self._clause_pattern(relation, clause) for relation, clause in wordings]
+
+    def _clause_pattern(self, relation: Relation, clause: str) -> ClausePattern:
+        plain = {"number": NUMBER, "date": DAY, "option": "|".join(sorted(map(re.escape, relation.options), reverse=True))}
+        slots = {
+            "subject": f"(?P<subject>{self.names[relation.subject]})",
+            "value": f"(?P<value>{plain.get(relation.value) or self.names[relation.value]})",
+        }
+        parts = re.split(r"\{(\w+)\}", clause)
+        words = max(parts[::2], key=len).lower()
+        whole = "".join(slots.get(part) or f"(?i:{re.escape(part)})" for part in parts)
+        return ClausePattern(relation.name, words, re.compile(rf"(?<!\w){whole}(?!\w)"))
 
     @cached_property
     def steps(self) -> Sequence[Step]:
@@ -178,11 +214,3 @@ def _pattern(frame: str, slots: Mapping[str, str], flags: re.RegexFlag = re.NOFL
     """Return the pattern of a frame: its words as they are, and for {name} the pattern of the slot of that name."""
     parts = re.split(r"\{(\w+)\}", frame)
     return re.compile("".join(slots.get(part, re.escape(part)) for part in parts), flags)
-
-
-def all_frames(by_kind: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the frames of all kinds of documents."""
-    frames: list[str] = []
-    for of_kind in by_kind.values():
-        frames += of_kind
-    return frames

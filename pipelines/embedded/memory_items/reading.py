@@ -10,18 +10,19 @@ from datetime import date
 from functools import cache, lru_cache
 from pkgutil import resolve_name
 
+from assets.memory_items.documents import PARAGRAPHS
 from assets.memory_items.facts import RANK
 from assets.memory_items.world.relations import comparable
 from assets.records.answers import read_date
 from assets.text.words import folded
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.embedded.memory_items.asking import ReadPart, ReadQuestion, read_question
-from pipelines.embedded.memory_items.known_world import KnownWorld, ReadFact, Step
+from pipelines.embedded.memory_items.known_world import KnownWorld, ReadClause, ReadFact, Step
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-HEADING = re.compile(r"[A-Z][^:.!?]*: (?=[A-Z])")
 # A row begins with its line, or where the row before it ended: tried at every letter, a long text takes its length squared.
 ROW = re.compile(r"(?:(?<![^|\n])|(?<=\| ))([^|\n]+) \| ([^|\n]+) \| (?=([^|\n]+))")
+Weight = tuple[int, date]
 
 
 @cache
@@ -32,40 +33,42 @@ def known_worlds() -> tuple[KnownWorld, ...]:
 
 
 def read_world_facts(text: str) -> Iterator[ReadFact]:
-    """Yield the facts that the sentences of a document of an invented world state, and those that it shows otherwise."""
+    """Yield the facts that the sentences of a document of an invented world state, and those that it shows otherwise.
+
+    A sentence that does not say from which day it is has the day of the one before it in its paragraph.
+    """
     for world in known_worlds():
         yield from world.shown_facts(text)
     yield from _rows(text)
-    for sentence in SENTENCE.split(text):
-        # Where lines were joined, the heading of a list stands before its first sentence, and would be read as a part of it.
-        heading = HEADING.match(sentence)
-        fact = (_fact_of(sentence[heading.end() :]) if heading else None) or _fact_of(sentence)
-        if fact is not None:
-            yield fact
+    for paragraph in text.split(PARAGRAPHS):
+        weight: Weight | None = None
+        for sentence in SENTENCE.split(paragraph):
+            said, own_weight = _read_sentence(sentence)
+            weight = own_weight or weight
+            if said is not None and weight is not None and " | " not in sentence:
+                yield ReadFact(folded(said.subject), said.relation, said.value, weight)
 
 
 @lru_cache(maxsize=50_000)
-def _fact_of(sentence: str) -> ReadFact | None:
+def _read_sentence(sentence: str) -> tuple[ReadClause | None, Weight | None]:
+    """Return what a sentence says, and from which day and how sure it is."""
+    lowered = sentence.lower()
+    said: ReadClause | None = None
+    weight: Weight | None = None
     for world in known_worlds():
-        for pattern, status in world.source_patterns:
-            match = pattern.search(sentence)
-            day = read_date(match[1]) if match else None
-            fact = _read_statement(sentence, world, words=match[0], weight=(RANK[status], day)) if match and day else None
-            if fact is not None:
-                return fact
-    return None
+        weight = weight or _weight_of(sentence, world)
+        for clause in world.patterns:
+            said = said or clause.read_clause(sentence, lowered)
+    return said, weight
 
 
-def _read_statement(sentence: str, world: KnownWorld, *, words: str, weight: tuple[int, date]) -> ReadFact | None:
-    """Read what is left of a sentence without its frame by the world's wordings."""
-    for frame in sorted(world.frames, key=len, reverse=True):
-        before, after = frame.replace("{as_of}", words).split("{clause}")
-        if sentence.lower().startswith(before.lower()) and sentence.endswith(after):
-            clause = sentence[len(before) : len(sentence) - len(after)]
-            for relation, pattern in world.patterns:
-                match = pattern.fullmatch(clause)
-                if match:
-                    return ReadFact(folded(match["subject"]), relation, match["value"], weight)
+def _weight_of(text: str, world: KnownWorld) -> Weight | None:
+    """Return what words for a day say of how much a statement weighs."""
+    for pattern, status in world.source_patterns:
+        match = pattern.search(text)
+        day = read_date(match[1]) if match else None
+        if day is not None:
+            return RANK[status], day
     return None
 
 
@@ -74,16 +77,13 @@ def _rows(text: str) -> Iterator[ReadFact]:
     for world in known_worlds():
         for row in ROW.finditer(text):
             phrase, value, source = row.groups()
-            for pattern, status in world.source_patterns:
-                match = pattern.match(source)
-                day = read_date(match[1]) if match else None
-                if day is not None:
-                    fact = _row_fact(phrase, value, world, weight=(RANK[status], day))
-                    if fact is not None:
-                        yield fact
+            weight = _weight_of(source, world)
+            fact = _row_fact(phrase, value, world, weight=weight) if weight else None
+            if fact is not None:
+                yield fact
 
 
-def _row_fact(phrase: str, value: str, world: KnownWorld, *, weight: tuple[int, date]) -> ReadFact | None:
+def _row_fact(phrase: str, value: str, world: KnownWorld, *, weight: Weight) -> ReadFact | None:
     """Read a row's first cell, before which the end of the line above may stand."""
     for relation in world.relations:
         _, found, subject = phrase.lower().rpartition(relation.phrase.removesuffix("{x}"))

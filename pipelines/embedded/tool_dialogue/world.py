@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from assets.memory_items.facts import RANK
 from assets.records.answers import read_date
 from assets.text.words import folded
-from assets.tool_dialogue.desk import AS_OF, FILED
+from assets.tool_dialogue.desk import AS_OF, FILED, PARTS, PLACES
 from assets.tool_dialogue.domains import WHO, WHO_CLAUSES, all_domains, relations_of
-from pipelines.embedded.memory_items.known_world import KnownWorld, ReadFact, all_frames
-from pipelines.embedded.tool_dialogue.sentences import FRAMES
+from pipelines.embedded.memory_items.known_world import PERSON, KnownWorld, ReadFact
 
 MATTERS = {name: matter for domain in all_domains().values() for name, matter in domain.matters.items()}
 BY_LABEL = {matter.label: name for name, matter in MATTERS.items()}
@@ -29,7 +28,7 @@ def read_filed(text: str) -> Iterator[ReadFact]:
 KNOWN = KnownWorld(
     [WHO, *(relation for domain in all_domains().values() for relation in relations_of(domain) if relation is not WHO)],
     {WHO.name: WHO_CLAUSES, **{name: matter.clauses for name, matter in MATTERS.items()}},
-    all_frames(FRAMES),
+    {"customer": PERSON, "person": PERSON, WHO.subject: f"(?:{'|'.join(PARTS)}) (?:{'|'.join(PLACES)})"},
     AS_OF,
     shown_facts=read_filed,
 )

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from assets.llm.answer_text import extract_json
 from assets.llm.structured_output import schema_of_model
 from assets.memory_items.ablation import ReaderReply
-from assets.memory_items.documents import ItemDocument, SizedItem, Turn
-from assets.memory_items.final_ablation import SENTENCE_END, stating_document
+from assets.memory_items.documents import PARAGRAPHS, ItemDocument, SizedItem, Turn
+from assets.memory_items.final_ablation import stating_document
 from assets.memory_items.tasks import MemoryTask
 from assets.records.answers import TypedAnswer, is_right
 from assets.reporting.plurals import counted
@@ -77,15 +77,15 @@ class DocumentItem(AskedQuestion):
 
     @cached_property
     def evidence(self) -> Evidence:
-        """The sentences that state these facts, among those of all documents."""
-        sentences = dict[str, list[str]]()
+        """The paragraphs that state these facts, among those of all documents."""
+        paragraphs = dict[str, list[str]]()
         for document in self.sized.documents:
-            sentences[document.text_with_title] = SENTENCE_END.split(document.text)
+            paragraphs[document.text_with_title] = document.text.split(PARAGRAPHS)
         documents = list(self.sized.documents)
         needed = dict[str, list[str]]()
         for fact in self.task.hops:
             needed.setdefault(fact.document_id, []).append(stating_document(fact, documents).text)
-        return Evidence(PerceivedTexts.of(self.events, parts=sentences), list(needed.values()))
+        return Evidence(PerceivedTexts.of(self.events, parts=paragraphs), list(needed.values()))
 
     @property
     def values(self) -> list[str]:

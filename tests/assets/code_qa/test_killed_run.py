@@ -85,7 +85,7 @@ class Deadly(EmbeddedModel):
 
 def recipe_of(folder: Path) -> SessionQuestionsRecipe:
     package = {"name": "labels", "version": "1.0", "license": "MIT", "path": str(folder)}
-    return session_recipe(packages=[package], num_tasks=2, num_reserve=6, lengths=(3500,), num_tellings=1, salt="killed")
+    return session_recipe(packages=[package], num_tasks=2, num_reserve=6, lengths=(3500,), salt="killed")
 
 
 def make(home: Path, recipe: SessionQuestionsRecipe, *, model: EmbeddedModel, at_once: int) -> Mapping[str, bytes]:

@@ -1,6 +1,6 @@
 """Notes of a team: facts that a reader finds again, names that no code has, results that were run."""
 
-import re
+import json
 from dataclasses import dataclass
 
 import pytest
@@ -13,17 +13,19 @@ from assets.code_qa.team.relations import ENDS, EXECUTED, NOTE_KINDS, OUTCOME, R
 from assets.code_qa.team.world import TeamWorld, is_telling, keep_tellable, patches_of
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelReply, ModelRequest
+from assets.memory_items.documents import PARAGRAPHS
 from assets.memory_items.facts import DocumentPlan, Statement
 from assets.memory_items.final_ablation import certify_lengths, final_conditions, without_hop
-from assets.memory_items.world.tellings import Telling, Tellings, telling_problems
+from assets.memory_items.world.writing import FEWEST_TOKENS, MOST_TOKENS, DocumentWriter, WrittenText
 from assets.recipe.document_tasks import Eviction
 from assets.records.answers import TypedAnswer, is_right
 from assets.records.base import ItemFailed
-from pipelines.embedded.code_qa.sentences import FRAMES
-from pipelines.embedded.code_qa.writers import note_wordings
+from assets.text.words import count_tokens
 from pipelines.embedded.memory_items.asking import read_question
 from pipelines.embedded.memory_items.known_world import Step
 from pipelines.embedded.memory_items.reading import read_world_facts
+from pipelines.embedded.task import BLOCK
+from prompts.catalogue import load_prompt
 from tests.support.code_questions import code_recipe, made_question
 from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel
@@ -66,39 +68,53 @@ def made_world() -> TeamWorld:
 
 
 @pytest.mark.parametrize("kind", NOTE_KINDS)
-def test_every_kind_of_note_is_written_in_many_ways_that_can_be_used(kind: str) -> None:
-    wordings = note_wordings()[kind]
+def test_every_kind_of_note_is_composed_in_many_ways(kind: str) -> None:
+    facts = made_question().documents.facts
+    day = next(fact.as_of for fact in facts if fact.as_of)
     texts = set[str]()
-    for number in range(40):
-        telling = Telling(
-            title=wordings.titles[0], parts=tuple(wordings.parts(SeededRandom(kind, number))), frames=FRAMES[kind]
-        )
-        assert list(telling_problems(telling, made_world(), kind=kind)) == []
-        texts.add(" ".join(telling.parts))
-    assert len(texts) > 30
+    for number in range(12):
+        statement = Statement(subject=f"HUM-{2345 + number}", relation="assignee", value="Ada Toth", as_of=day, status="plain")
+        texts.add(told(statement, made_world(), kind=kind).replace(statement.subject, ""))
+    assert len(texts) == 12
 
 
-def test_a_note_shows_a_call_of_the_function_that_it_argues_about() -> None:
+def test_a_note_argues_about_the_function_that_its_facts_are_about() -> None:
     world = made_world()
-    telling = Telling(title="Note, {date}", parts=("About {function}.", "Signed {author}."), frames=("{clause}, {as_of}.",))
-    clauses = dict.fromkeys([relation.name for relation in RELATIONS], ("{value} belongs to {subject}",))
-    told = 0
+    named = 0
     for plan in made_question().decisions.plans:
-        text = Tellings(world, {plan.kind: [telling]}, clauses).document(plan, role=plan.role, path=(1,)).text
-        (argued,) = re.findall(r"\AAbout `?(\w+)`?\.", text)
-        calls = [one.subject for one in plan.statements if one.relation == OUTCOME]
-        assert all(f">>> {call}\n" in text for call in calls)
-        if len(calls) == 1:
-            assert calls[0].partition("(")[0].rpartition(".")[2] == argued
-            told += 1
-    assert told
+        about = [one for one in plan.statements if one.relation not in SHOWN]
+        functions = {name for one in about for name in (one.subject, one.value) if name in world.functions}
+        argued = world.material(plan)["function"].strip("`")
+        if functions:
+            assert argued in {function.rpartition(".")[2] for function in functions}
+            named += 1
+    assert named
 
 
-def told(statement: Statement, world: TeamWorld) -> str:
-    """A bug report of this statement alone."""
-    plan = DocumentPlan(document_id="d", kind="bug report", subject="HUM-2345", role="support", statements=(statement,))
-    telling = Telling(title="Bug report, {date}", parts=("Here:", "Signed {author}."), frames=FRAMES["bug report"])
-    return Tellings(world, {"bug report": [telling]}, {}).document(plan, role="support", path=(1,)).text
+def told(statement: Statement, world: TeamWorld, *, kind: str = "bug report") -> str:
+    """A note of this statement alone."""
+    plan = DocumentPlan(document_id="d", kind=kind, subject="HUM-2345", role="support", statements=(statement,))
+    writer = DocumentWriter(world, code_recipe(), EmbeddedModel())
+    return run(writer.write(plan, others=(plan,), role="support")).text
+
+
+def test_the_examples_of_the_prompt_obey_its_rules() -> None:
+    """Their names are of no package, so that only what any text has to keep is looked at."""
+    examples = load_prompt(TeamWorld.write_prompt).parts[1:-1]
+    for request, answer in zip(examples[::2], examples[1::2], strict=True):
+        given = {match["tag"]: match["body"] for match in BLOCK.finditer(request.text)}
+        text = WrittenText.model_validate_json(answer.text)
+        assert FEWEST_TOKENS <= count_tokens(text.text) <= MOST_TOKENS
+        paragraphs = text.text.split(PARAGRAPHS)
+        for fact in json.loads(given["facts"]):
+            if "session" in fact:
+                before = paragraphs[paragraphs.index(fact["session"]) - 1]
+                assert before.endswith(f"{fact['run_on']}:")
+                continue
+            wanted = (fact["name"], fact["value"], fact["day"])
+            assert any(all(word in paragraph for word in wanted) for paragraph in paragraphs)
+        assert json.loads(given["material"])["written_on"] in text.title
+        assert given["subject"] not in text.title
 
 
 def test_a_call_that_raises_is_shown_with_its_traceback_and_read_again() -> None:
@@ -115,7 +131,7 @@ def test_a_call_that_raises_is_shown_with_its_traceback_and_read_again() -> None
     assert day is not None
     statement = Statement(subject=raised.call, relation=OUTCOME, value="Oddity", as_of=day, status="plain")
     text = told(statement, world)
-    assert f">>> {raised.call}\n{traceback}\n\nSigned" in text
+    assert f">>> {raised.call}\n{traceback}\n\n" in text
     in_one_line = " ".join(text.split())  # as a memory may keep it
     for kept in (text, in_one_line):
         (fact,) = read_world_facts(kept)

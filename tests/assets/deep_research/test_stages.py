@@ -8,7 +8,7 @@ import pytest
 from assets.deep_research.lengths import fill_lengths
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.chains import follow_relations, settle_facts
-from assets.memory_items.documents import SizedItem
+from assets.memory_items.documents import ItemDocument, SizedItem, Turn
 from assets.memory_items.final_ablation import certify_lengths
 from assets.recipe.document_tasks import Eviction
 from assets.records.base import ItemFailed
@@ -69,6 +69,25 @@ def test_a_fact_that_stands_in_filler_too_is_found_by_a_reader() -> None:
     leaked = task.lengths.model_copy(update={"lengths": (SizedItem(target_tokens=4000, tokens=4000, turns=turns),)})
     with pytest.raises(ItemFailed, match="filler only: 2 of 2 readings right"):
         run(certify_lengths(task.question, leaked, recipe=small_recipe(), model=EmbeddedModel()))
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_value_that_is_written_over_is_not_certified(number: int) -> None:
+    task = made_task()
+    hop = task.question.hops[number]
+    (sized,) = task.lengths.lengths
+    turns: list[Turn] = []
+    for turn in sized.turns:
+        documents: list[ItemDocument] = []
+        for document in turn.documents:
+            text = document.text
+            if hop.fact_id in document.facts:
+                text = f"{text[: hop.start]}ZZZZ{text[hop.end :]}"
+            documents.append(document.model_copy(update={"text": text}))
+        turns.append(turn.model_copy(update={"documents": tuple(documents)}))
+    changed = task.lengths.model_copy(update={"lengths": (sized.model_copy(update={"turns": tuple(turns)}),)})
+    with pytest.raises(ItemFailed, match="The final bytes do not hold the fact"):
+        run(certify_lengths(task.question, changed, recipe=small_recipe(), model=EmbeddedModel()))
 
 
 def test_lengths_differ_in_filler_alone_and_a_window_holds_no_fact() -> None:

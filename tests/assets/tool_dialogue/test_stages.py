@@ -4,6 +4,7 @@ import pytest
 
 from assets.memory_items.ablation import was_right
 from assets.memory_items.acting import IDLE, SUPERSEDED
+from assets.memory_items.documents import Turn
 from assets.memory_items.final_ablation import uncertified_lengths
 from assets.recipe.loading import RecipeError
 from assets.records.base import ItemFailed
@@ -132,14 +133,21 @@ def test_a_certificate_is_void_where_a_row_was_changed_after_it() -> None:
     assert list(uncertified_lengths(task.model_copy(update={"rows": (changed, *task.rows[1:])})))
 
 
-def test_bytes_in_which_a_settled_value_no_longer_stands_get_no_certificate() -> None:
+@pytest.mark.parametrize("left", [False, True])
+def test_bytes_in_which_a_settled_value_no_longer_stands_get_no_certificate(left: bool) -> None:
+    """The value's document is away, or has other letters in the value's place."""
     made = made_dialogue()
     (sized,) = made.lengths.lengths
     hop = made.request.hops[0]
-    turns = [
-        turn.model_copy(update={"documents": tuple(one for one in turn.documents if hop.fact_id not in one.facts)})
-        for turn in sized.turns
-    ]
+    turns: list[Turn] = []
+    for turn in sized.turns:
+        documents = list(turn.documents)
+        for document in turn.documents:
+            if hop.fact_id in document.facts:
+                documents.remove(document)
+                written_over = f"{document.text[: hop.start]}ZZZZ{document.text[hop.end :]}"
+                documents += [document.model_copy(update={"text": written_over})] if left else []
+        turns.append(turn.model_copy(update={"documents": tuple(documents)}))
     lengths = made.lengths.model_copy(update={"lengths": (sized.model_copy(update={"turns": tuple(turns)}),)})
     with pytest.raises(ItemFailed, match="facts: 0 of 2 readings right"):
         run(

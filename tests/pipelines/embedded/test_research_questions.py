@@ -82,9 +82,9 @@ def test_words_of_options_do_not_count() -> None:
 
 
 ROWS = (
-    "Entry | Content | Source\nThe firm that makes Kume 34 | Quillon Works | as of 4 May 2033\n"
-    "The number of people employed by Quillon Works | 412 | by an unconfirmed report of 1 June 2034\n"
-    "The number of people employed by Quillon Works | 512 | as was certified on 2 June 2033\nFee notes: paid."
+    "Entry | Content | Source\nThe firm that makes Kume 34 | Quillon Works | the file of 4 May 2033\n"
+    "The number of people employed by Quillon Works | 412 | an unconfirmed report of 1 June 2034\n"
+    "The number of people employed by Quillon Works | 512 | a page certified on 2 June 2033\nFee notes: paid."
 )
 
 

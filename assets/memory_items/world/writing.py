@@ -1,0 +1,289 @@
+"""Documents written around their facts: a writer tells each in its own words, and a program finds every value in the text."""
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from pydantic import BaseModel
+
+from assets.llm.async_calls import gather_all
+from assets.llm.ports import LanguageModel
+from assets.llm.structured_output import ask_structured
+from assets.memory_items.documents import LABEL_WORDS, Role, told_around
+from assets.memory_items.facts import DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement, Status
+from assets.memory_items.world.relations import FactWorld, Relation, spoken
+from assets.recipe.document_tasks import DocumentTaskRecipe
+from assets.records.answers import read_date
+from assets.records.base import Text
+from assets.text.words import count_tokens, spells, words_of
+from prompts.catalogue import load_prompt
+
+# Of a document's text, without its title.
+FEWEST_TOKENS = 90
+MOST_TOKENS = 480
+MOST_TITLE_TOKENS = 30
+NUMBER = re.compile(r"\d{3,}")  # a shorter one is no value of a relation
+# Days in the forms that `read_date` reads.
+DATE = re.compile(
+    r"\b(?:\d{4}-\d{2}-\d{2}|\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Z][a-z]+,? \d{4}|[A-Z][a-z]+ \d{1,2}(?:st|nd|rd|th)?,? \d{4})\b"
+)
+
+
+class WrittenText(BaseModel):
+    """The reply of a writer."""
+
+    title: Text
+    text: Text
+
+
+class PlannedDocuments(Protocol):
+    """A record with the facts that an answer takes, and the documents that have to be told."""
+
+    @property
+    def task_id(self) -> str: ...
+
+    @property
+    def chain(self) -> tuple[Hop, ...]: ...
+
+    @property
+    def plans(self) -> tuple[DocumentPlan, ...]: ...
+
+
+class ToldDocuments(NamedTuple):
+    """A task's own documents, and filler, in their words."""
+
+    world: FactWorld
+    documents: tuple[SourceDocument, ...]
+    filler: tuple[SourceDocument, ...]
+
+
+class WrittenWorld(FactWorld):
+    """A world whose documents are written by a model, one call each.
+
+    `standings` are the words by which a writer is told how sure a document is of a fact. `dated_titles`: whether a title has
+    the day of the document, and no name or value. `spare_clusters`: times as many clusters as are needed for filler, as some
+    have a name of the task's own chain.
+    """
+
+    write_prompt: str
+    standings: Mapping[Status, str]
+    dated_titles: bool = False
+    spare_clusters: float = 1.3
+
+    @abstractmethod
+    def material(self, plan: DocumentPlan) -> Mapping[str, str]:
+        """Return what a document may name beside its facts, such as who wrote it and when."""
+
+    def session(self, statement: Statement) -> str:
+        """Return what an interpreter shows of a statement that is shown, and not said; its last line begins with the value."""
+        raise LookupError(f"a session that shows {statement.relation}")
+
+    def runs_with(self, statement: Statement) -> Mapping[str, str]:
+        """Return what has to be named where the session of a statement stands, by what it is."""
+        return {}
+
+
+@dataclass(frozen=True)
+class DocumentWriter:
+    """Has documents written. The same plan asks for the same, so that the reply cache pays each document once."""
+
+    world: WrittenWorld
+    recipe: DocumentTaskRecipe
+    model: LanguageModel
+
+    async def write(
+        self, plan: DocumentPlan, *, others: Sequence[DocumentPlan], role: Role, cluster: str = ""
+    ) -> SourceDocument:
+        """Return the planned document. Raises ItemFailed where no reply tells its facts and nothing of `others`."""
+        told = PlannedText(self.world, plan, others)
+        text = await ask_structured(
+            self.model,
+            prompt=load_prompt(self.world.write_prompt).render(**told.variables, language=self.recipe.language_name),
+            reply=WrittenText,
+            convert=told.expect_usable,
+            settings=self.recipe.asking,
+        )
+        return SourceDocument(
+            document_id=plan.document_id,
+            title=text.title,
+            text=text.text,
+            role=role,
+            statements=tuple(told.place_statements(text)),
+            cluster=cluster,
+        )
+
+    async def write_all(
+        self, plans: Sequence[DocumentPlan], *, role: Role | None = None, cluster: str = ""
+    ) -> list[SourceDocument]:
+        """Return all documents of a cluster, in the order of the plans. `role`: another one than they have there."""
+        calls = [self.write(plan, others=plans, role=role or plan.role, cluster=cluster) for plan in plans]
+        return await gather_all(*calls)
+
+
+@dataclass(frozen=True)
+class PlannedText:
+    """What a writer is told of a planned document, and what its text has to hold. `others`: all documents of its cluster."""
+
+    world: WrittenWorld
+    plan: DocumentPlan
+    others: Sequence[DocumentPlan]
+
+    @property
+    def variables(self) -> Mapping[str, object]:
+        """The variables of the prompt."""
+        return {
+            "kind": self.plan.kind,
+            "subject": self.plan.subject,
+            "facts": list(map(self._fact, self.plan.statements)),
+            "material": dict(self.world.material(self.plan)),
+        }
+
+    def _fact(self, statement: Statement) -> dict[str, str]:
+        day = spoken(statement.as_of)
+        if self.world.is_shown(statement):
+            return {"session": self.world.session(statement), "run_on": day, **self.world.runs_with(statement)}
+        said = said_plainly(self.world.relation(statement.relation), statement)
+        fact = {"fact": said, "name": statement.subject, "value": statement.value, "day": day}
+        fact["standing"] = self.world.standings[statement.status]
+        if statement.replaces:
+            fact["replaces"] = spoken(statement.replaces)
+        return fact
+
+    def expect_usable(self, text: WrittenText) -> WrittenText:
+        """Return the text. Raises ValueError with a sentence for each reason why it cannot be used."""
+        problems = list(self.problems(text))
+        if problems:
+            raise ValueError(" ".join(problems))
+        return text
+
+    def problems(self, text: WrittenText) -> Iterator[str]:
+        """Yield a sentence for each reason why a text cannot be used."""
+        tokens = count_tokens(text.text)
+        if not FEWEST_TOKENS <= tokens <= MOST_TOKENS:
+            yield f"The text has {tokens} tokens; {FEWEST_TOKENS} to {MOST_TOKENS} are wanted."
+        if count_tokens(text.title) > MOST_TITLE_TOKENS:
+            yield "The title is too long."
+        found = self._places(text)
+        for statement in self.plan.statements:
+            if statement not in found:
+                yield self._lacking(statement)
+        whole = f"{text.title}\n{text.text}"
+        for word in sorted(LABEL_WORDS & set(words_of(whole))):
+            yield f"Write without the word {word!r}."
+        yield from self._title_problems(text.title)
+        given = "\n".join(self._texts_given())
+        for number in dict.fromkeys(NUMBER.findall(whole)):
+            if number not in given:
+                yield f"The number {number} is none of those that you were given; leave it out."
+        for value in self._values_of_others(given):
+            if spells(whole, value):
+                yield f"Another document tells of {value}; leave it out."
+
+    def _lacking(self, statement: Statement) -> str:
+        if self.world.is_shown(statement):
+            named = " and ".join([spoken(statement.as_of), *self.world.runs_with(statement).values()])
+            session = self.world.session(statement)
+            return f"Copy this session letter by letter, as a paragraph behind one that has {named}:\n{session}"
+        wanted = f"{statement.subject}, {statement.value} and {spoken(statement.as_of)}"
+        return f"One paragraph must have {wanted}, letter by letter; the title may have the name or the day in its place."
+
+    def _title_problems(self, title: str) -> Iterator[str]:
+        if not self.world.dated_titles:
+            return
+        day = spoken(max(statement.as_of for statement in self.plan.statements))
+        if day not in title:
+            yield f"The title must have the day {day}."
+        for statement in self.plan.statements:
+            if statement.subject in title or statement.value in title.replace(day, ""):
+                yield "The title names what the document is about; give it the kind of document and the day."
+
+    def _texts_given(self) -> Iterator[str]:
+        yield self.plan.subject
+        for fact in map(self._fact, self.plan.statements):
+            yield from fact.values()
+        yield from self.world.material(self.plan).values()
+
+    def _values_of_others(self, given: str) -> Iterator[str]:
+        """Yield what only other documents of the cluster say; options are in many documents, and tell nothing."""
+        for plan in self.others:
+            # Its own are given, and need not be looked for.
+            statements = plan.statements if plan != self.plan else ()
+            for statement in statements:
+                if not self.world.relation(statement.relation).options and not spells(given, statement.value):
+                    yield statement.value
+
+    def place_statements(self, text: WrittenText) -> Iterator[PlacedStatement]:
+        """Yield the statements of a usable text with the places of their values."""
+        found = self._places(text)
+        for statement in self.plan.statements:
+            start, end = found[statement]
+            yield PlacedStatement(statement=statement, start=start, end=end)
+
+    def _places(self, text: WrittenText) -> dict[Statement, tuple[int, int]]:
+        """Return the place of each statement's value in the text, no place twice; without those that it does not tell."""
+        found: dict[Statement, tuple[int, int]] = {}
+        for statement in self.plan.statements:
+            for start, end in self._values_in(text.text, statement):
+                around = f"{text.title}\n{told_around(text.text, start)}"
+                if (start, end) not in found.values() and self._is_told(statement, around):
+                    found[statement] = (start, end)
+                    break
+        return found
+
+    def _values_in(self, text: str, statement: Statement) -> Iterator[tuple[int, int]]:
+        """Yield the places where the value stands: whole, and of what is shown in its session alone."""
+        if self.world.is_shown(statement):
+            session = self.world.session(statement)
+            at = text.find(session)
+            if at >= 0:
+                start = at + session.index(statement.value, session.rfind("\n") + 1)
+                yield start, start + len(statement.value)
+            return
+        day = read_date(statement.value) if self.world.relation(statement.relation).value == "date" else None
+        if day:
+            for match in DATE.finditer(text):
+                if read_date(match[0]) == day:
+                    yield match.span()
+            return
+        for match in re.finditer(rf"(?<!\w){re.escape(statement.value)}(?!\w)", text):
+            yield match.span()
+
+    def _is_told(self, statement: Statement, around: str) -> bool:
+        """Return True where the words around a value have the subject and the day as well."""
+        named = statement.subject in around
+        return named and any(read_date(day) == statement.as_of for day in DATE.findall(around))
+
+
+def said_plainly(relation: Relation, statement: Statement) -> str:
+    """Return the relation's meaning with the statement's subject and value in it."""
+    return relation.meaning.replace("{subject}", statement.subject).replace("{value}", statement.value)
+
+
+def placed_facts(document: SourceDocument, world: FactWorld) -> list[Fact]:
+    """Return the statements of an invented document as facts; dates in ISO form."""
+    facts: list[Fact] = []
+    for number, placed in enumerate(document.statements):
+        statement = placed.statement
+        relation = world.relation(statement.relation)
+        value = statement.value
+        day = read_date(value) if relation.answer_kind == "date" else None
+        if day is not None:
+            value = day.isoformat()
+        fact = Fact(
+            fact_id=f"{document.document_id}-{number}",
+            document_id=document.document_id,
+            subject=statement.subject,
+            relation=statement.relation,
+            value=value,
+            phrase=relation.phrase,
+            kind=relation.answer_kind,
+            options=relation.options,
+            start=placed.start,
+            end=placed.end,
+            as_of=statement.as_of,
+            status=statement.status,
+        )
+        facts.append(fact)
+    return facts

@@ -1,0 +1,153 @@
+"""Documents are written around their facts: a text that does not tell them is sent back, and its values are found in it."""
+
+import json
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any
+
+import pytest
+
+from assets.deep_research.fiction import RELATIONS, WORLD
+from assets.deep_research.sources import write_sources
+from assets.llm.ports import ModelReply, ModelRequest
+from assets.memory_items.facts import DocumentPlan, Statement
+from assets.memory_items.world.writing import DocumentWriter, PlannedText, WrittenText, said_plainly
+from assets.records.answers import read_date
+from pipelines.embedded.task import BLOCK
+from prompts.catalogue import load_prompt
+from tests.support.coroutines import run
+from tests.support.document_texts import most_frequent, recurring_share, share_in_pattern, share_related
+from tests.support.embedded_model import EmbeddedModel
+from tests.support.research_tasks import made_task, make, small_recipe, worlds
+from tests.support.scripted_model import ScriptedModel
+
+FACT = Statement(subject="Kume 34", relation="maker", value="Quillon Works", as_of=date(2033, 5, 4), status="plain")
+BORN = Statement(subject="Kume 34", relation="launch", value="2 June 2021", as_of=date(2033, 5, 4), status="certified")
+PLAN = DocumentPlan(document_id="d", kind="letter", subject="Kume 34", role="support", statements=(FACT,))
+RIVAL = PLAN.model_copy(update={"document_id": "r", "statements": (FACT.model_copy(update={"value": "Brask Mills"}),)})
+REST = "The strap is worn and nobody here wants to part with it. " * 9
+TOLD = f"Quillon Works makes Kume 34, says the list of 4 May 2033.\n\n{REST}"
+
+
+def problems(text: str, *, title: str = "A letter", plan: DocumentPlan = PLAN) -> str:
+    return " ".join(PlannedText(WORLD, plan, (plan, RIVAL)).problems(WrittenText(title=title, text=text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (TOLD, ""),
+        (TOLD.replace("4 May 2033", "May 4th, 2033"), ""),
+        (TOLD.replace("Quillon", "Quilon"), "One paragraph must have"),
+        (TOLD.replace("4 May", "5 May"), "One paragraph must have"),
+        (TOLD.replace("Kume 34", "it"), "One paragraph must have"),
+        (TOLD.replace(", says", "\n\nSo says"), "One paragraph must have"),
+        (TOLD + "It cost 512 crowns.", "The number 512"),
+        (TOLD + "All else is irrelevant.", "the word 'irrelevant'"),
+        (TOLD + "It is not from Brask Mills.", "Another document tells of Brask Mills"),
+        ("Quillon Works makes Kume 34, says the list of 4 May 2033.", "tokens"),
+        (TOLD + REST * 8, "tokens"),
+    ],
+)
+def test_a_text_has_every_fact_in_one_paragraph_and_nothing_of_other_documents(text: str, problem: str) -> None:
+    assert problem in problems(text)
+    assert bool(problems(text)) == bool(problem)
+
+
+def test_the_title_may_have_the_name_or_the_day_of_a_fact() -> None:
+    text = TOLD.replace("Kume 34", "this").replace("4 May 2033", "that day")
+    assert problems(text)
+    assert problems(text, title="Kume 34 on 4 May 2033") == ""
+
+
+def test_a_value_that_is_a_date_is_found_however_it_is_spelled() -> None:
+    plan = PLAN.model_copy(update={"statements": (BORN,)})
+    text = WrittenText(title="Kume 34", text=f"As certified on 4 May 2033 it came out on 2021-06-02.\n\n{REST}")
+    (placed,) = PlannedText(WORLD, plan, (plan,)).place_statements(text)
+    assert text.text[placed.start : placed.end] == "2021-06-02"
+
+
+def test_a_text_that_lacks_a_fact_is_sent_back_and_the_mended_one_is_taken() -> None:
+    lacking = {"title": "A letter", "text": REST}
+    model = ScriptedModel({WORLD.write_prompt: [lacking, {**lacking, "text": TOLD}]})
+    document = run(DocumentWriter(WORLD, small_recipe(), model).write(PLAN, others=(PLAN,), role="filler"))
+    assert document.text == TOLD.strip()
+    (objection,) = model.objections(WORLD.write_prompt)
+    assert "Kume 34, Quillon Works and 4 May 2033" in objection
+
+
+def test_the_examples_of_the_prompt_obey_its_rules() -> None:
+    examples = load_prompt(WORLD.write_prompt).parts[1:-1]
+    assert len(examples) == 4
+    for request, reply in zip(examples[::2], examples[1::2], strict=True):
+        given: dict[str, Any] = {match["tag"]: match["body"] for match in BLOCK.finditer(request.text)}
+        statements = [statement_of(fact) for fact in json.loads(given["facts"])]
+        plan = DocumentPlan(
+            document_id="example", kind=given["kind"], subject=given["subject"], role="filler", statements=tuple(statements)
+        )
+        told = PlannedText(WORLD, plan, (plan,))
+        assert told.variables["facts"] == json.loads(given["facts"])
+        # The dates of the example's own material are no facts of the plan.
+        text = reply.text.replace(json.loads(given["material"])["written_on"], "that day")
+        assert list(told.problems(WrittenText.model_validate_json(text))) == []
+
+
+def statement_of(fact: dict[str, str]) -> Statement:
+    """The statement that a prompt's fact tells."""
+    statuses = {words: status for status, words in WORLD.standings.items()}
+    rest: dict[str, Any] = {"status": statuses[fact["standing"]], "as_of": day_of(fact["day"])}
+    if "replaces" in fact:
+        rest["replaces"] = day_of(fact["replaces"])
+    for relation in RELATIONS:
+        statement = Statement(subject=fact["name"], relation=relation.name, value=fact["value"], **rest)
+        if said_plainly(relation, statement) == fact["fact"]:
+            return statement
+    raise LookupError(fact["fact"])
+
+
+def day_of(spelled: str) -> date:
+    found = read_date(spelled)
+    assert found is not None
+    return found
+
+
+def test_documents_hold_their_statements_where_they_say() -> None:
+    sources = made_task().sources
+    for document in (*sources.documents, *sources.filler):
+        assert document.statements
+        for placed in document.statements:
+            assert document.text[placed.start : placed.end] == placed.statement.value
+
+
+@dataclass
+class Counting(EmbeddedModel):
+    """The embedded model, and all requests for documents."""
+
+    requests: list[ModelRequest] = field(default_factory=list[ModelRequest])
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        if request.labels.prompt == WORLD.write_prompt:
+            self.requests.append(replace(request, labels=replace(request.labels, attempt=0)))
+        return await super().complete(request)
+
+
+def test_tasks_share_their_filler_so_that_each_document_is_paid_once() -> None:
+    recipe = small_recipe(num_tasks=6)
+    first, second, *_ = worlds(recipe)
+    model = Counting()
+    made = [run(write_sources(world, recipe=recipe, model=model)) for world in (first, second)]
+    distinct = {request.messages for request in model.requests}
+    assert len(distinct) < 0.7 * len(model.requests)
+    own = {document.document_id for document in made[0].documents}
+    assert own & {document.document_id for document in made[1].filler}
+    assert not own & {document.document_id for document in made[0].filler}
+
+
+def test_the_embedded_model_tells_facts_in_many_ways_in_documents_that_are_about_them() -> None:
+    recipe = small_recipe(num_tasks=3, max_hops=3, lengths=(10_000,), operations=("follow", "sum", "most"))
+    tasks = [run(make(world, recipe=recipe, model=EmbeddedModel())).instance for world in worlds(recipe)]
+    for task in tasks:
+        assert recurring_share(task.lengths[0]) <= 0.1
+        assert most_frequent(task.lengths[0]) <= 2
+    assert share_in_pattern(tasks) <= 0.6
+    assert share_related(tasks) >= 0.9
