@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Iterator
 
 import dagster as dg
 
@@ -9,7 +10,7 @@ from assets.engine.recipe_asset import observe_recipe_files
 from assets.recipe.partitions import PARTITION_TAG
 from assets.reporting.plurals import counted
 from pipelines.benchmarks import BENCHMARKS
-from pipelines.jobs import GENERATE_AND_RELEASE
+from pipelines.jobs import GENERATE_AND_RELEASE, benchmark_jobs, next_phases
 from validation.checks import keep_last_results
 
 WILL_RETRY = "dagster/will_retry"
@@ -21,8 +22,8 @@ CANARY = "demo"
 release_when_the_report_passes = dg.AutomationConditionSensorDefinition(
     "release_when_the_report_passes",
     target=dg.AssetSelection.assets(
-        *(entry.benchmark.key("dataset_card") for entry in BENCHMARKS.values()),
-        *(entry.benchmark.key("release") for entry in BENCHMARKS.values()),
+        *(entry.benchmark.asset_key("dataset_card") for entry in BENCHMARKS.values()),
+        *(entry.benchmark.asset_key("release") for entry in BENCHMARKS.values()),
     ),
     default_status=dg.DefaultSensorStatus.STOPPED,
     description="Releases a variant as soon as its quality report is made and no blocking check of it failed.",
@@ -116,5 +117,25 @@ def recipe_files_changed(context: dg.SensorEvaluationContext) -> dg.SkipReason:
     return dg.SkipReason(f"Changed: {', '.join(changed)}." if changed else "No recipe file has changed.")
 
 
-SENSORS = (recipe_files_changed, checks_keep_their_results, release_when_the_report_passes, alert_on_failure)
+def _sensors() -> list[dg.SensorDefinition]:
+    sensors = [recipe_files_changed, checks_keep_their_results, release_when_the_report_passes, alert_on_failure]
+    split = [entry for entry in BENCHMARKS.values() if entry.benchmark.partitions.is_sharded]
+    if not split:
+        return sensors
+
+    @dg.run_status_sensor(  # pyright: ignore[reportUnknownMemberType]
+        run_status=dg.DagsterRunStatus.SUCCESS,
+        name="units_then_release",
+        request_jobs=[job for entry in split for job in benchmark_jobs(entry)],
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Goes on with a variant that was begun in several work units: launches all units, then report and release.",
+    )
+    def units_then_release(context: dg.RunStatusSensorContext) -> Iterator[dg.RunRequest]:
+        for entry in split:
+            yield from next_phases(entry, context.dagster_run, context.instance)
+
+    return [*sensors, units_then_release]
+
+
+SENSORS = _sensors()
 SCHEDULES = (demo_every_monday,)

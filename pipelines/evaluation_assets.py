@@ -62,9 +62,10 @@ def evaluation_asset(benchmark: Benchmark, *, asks: tuple[str, ...] = ()) -> dg.
 
     @dg.asset(
         name=benchmark.key("evaluation"),
+        key_prefix=benchmark.name,
         partitions_def=benchmark.partitions.by_variant,
-        group_name=benchmark.group("evaluation"),
-        deps=[benchmark.key("release")],
+        group_name=benchmark.group("release"),
+        deps=[benchmark.asset_key("release")],
         output_required=False,
         pool=MODEL_POOL,
         owners=OWNERS,
@@ -178,7 +179,7 @@ def _result(runs: "Sequence[FinishedRun]") -> dg.MaterializeResult[Any]:
 
 def evaluation_check(benchmark: Benchmark) -> dg.AssetChecksDefinition:
     """The check of the benchmark's evaluation."""
-    asset = benchmark.key("evaluation")
+    asset = dg.AssetKey(benchmark.asset_key("evaluation"))
 
     @dg.asset_check(
         asset=asset,

@@ -2,16 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import dagster as dg
 
 from assets.engine.benchmark import Benchmark
-from assets.recipe.config_schema import launchpad_fields
-from assets.recipe.partitions import MODEL_POOL
+from assets.recipe.partitions import PARTITION_TAG
 from pipelines.benchmarks import BenchmarkEntry
 
 GENERATE_AND_RELEASE = "generate_and_release"
+# Made of all of a variant's items.
+RELEASE_ASSETS = ("quality_report", "dataset_card", "release")
+# Of a run that a sensor launched after another one: the id of the run that began the variant.
+BEGAN_WITH = "amemgym/began_with"
 
 
 @dataclass(frozen=True)
@@ -28,132 +32,75 @@ def phases(benchmark: Benchmark, variant: str, *, units: Sequence[str], config: 
     """Yield the runs that make, report on and release a variant, in order.
 
     One, or, where it is split into work units, one for the recipe, one for each unit, and one for report and release.
-    `config`: as a run has it.
+    `config`: as a run has it, by the names of ops.
     """
     key = benchmark.key
     if not benchmark.partitions.is_sharded:
         yield Phase(key(GENERATE_AND_RELEASE), variant, config)
         return
     rest = dict(config)
-    root: dict[str, Any] = {}
-    if key("recipe") in rest:
-        root[key("recipe")] = rest.pop(key("recipe"))
+    recipe = benchmark.op("recipe")
+    root = {recipe: rest.pop(recipe)} if recipe in rest else {}
     yield Phase(key("resolve_recipe"), variant, root)
     for unit in units:
         yield Phase(key("generate_unit"), unit)
     yield release_phase(benchmark, variant, config=rest)
 
 
-def _job(name: str, assets: tuple[str, ...], partitions: dg.StaticPartitionsDefinition, *, description: str) -> Any:
-    return dg.define_asset_job(name, selection=list(assets), partitions_def=partitions, description=description)  # pyright: ignore[reportUnknownMemberType]
+def _job(benchmark: Benchmark, name: str, assets: Sequence[str], *, description: str) -> Any:
+    selection = dg.AssetSelection.assets(*map(benchmark.asset_key, assets))
+    return dg.define_asset_job(benchmark.key(name), selection=selection, description=description)  # pyright: ignore[reportUnknownMemberType]
 
 
+@cache
 def benchmark_jobs(entry: BenchmarkEntry) -> list[Any]:
     """Return a benchmark's jobs: generate and release, publish, evaluate. Their names begin as those of its assets do.
 
     Where a recipe is split into work units, the phases of a variant are jobs as well.
     """
     benchmark = entry.benchmark
-    key = benchmark.key
     items = f"{benchmark.noun}s"
-    by_variant = benchmark.partitions.by_variant
+    is_sharded = benchmark.partitions.is_sharded
+    made_at_once = ("recipe",) if is_sharded else ("recipe", *benchmark.stage_names, *RELEASE_ASSETS)
+    further = " One run resolves the recipe; a sensor launches those of the work units, then that of the release."
+    whole = f"Make a variant's {items}, report on them and release them.{further if is_sharded else ''}"
     jobs = [
-        _whole_job(entry, description=f"Make a variant's {items}, report on them and release them."),
-        _job(
-            key("publish"),
-            (key("hub_release"),),
-            by_variant,
-            description="Bring a variant's release from the disk to the Hub.",
-        ),
-        _job(
-            key("evaluate"),
-            (key("evaluation"),),
-            by_variant,
-            description="Evaluate memories on the release of a variant.",
-        ),
+        _job(benchmark, GENERATE_AND_RELEASE, made_at_once, description=whole),
+        _job(benchmark, "publish", ("hub_release",), description="Bring a variant's release from the disk to the Hub."),
+        _job(benchmark, "evaluate", ("evaluation",), description="Evaluate memories on the release of a variant."),
     ]
-    if benchmark.partitions.is_sharded:
-        jobs += _phase_jobs(benchmark)
+    if is_sharded:
+        unit = f"Make one work unit's {items}, from {benchmark.source.name} to {benchmark.final.name}."
+        release = "Report on a finished variant and freeze it into a release."
+        jobs += [
+            _job(benchmark, "resolve_recipe", ("recipe",), description="Resolve a variant's recipe."),
+            _job(benchmark, "generate_unit", benchmark.stage_names, description=unit),
+            _job(benchmark, "make_release", RELEASE_ASSETS, description=release),
+        ]
     return jobs
-
-
-def _phase_jobs(benchmark: Benchmark) -> list[Any]:
-    key = benchmark.key
-    by_variant = benchmark.partitions.by_variant
-    return [
-        _job(key("resolve_recipe"), (key("recipe"),), by_variant, description="Resolve a variant's recipe."),
-        _job(
-            key("generate_unit"),
-            benchmark.stage_names,
-            benchmark.partitions.by_unit,
-            description=f"Make one work unit's {benchmark.noun}s, from {benchmark.source.name} to {benchmark.final.name}.",
-        ),
-        _job(
-            key("make_release"),
-            _release_assets(benchmark),
-            by_variant,
-            description="Report on a finished variant and freeze it into a release.",
-        ),
-    ]
-
-
-def _release_assets(benchmark: Benchmark) -> tuple[str, ...]:
-    """Return the assets that are made of all of a variant's items."""
-    return tuple(map(benchmark.key, ("quality_report", "dataset_card", "release")))
 
 
 def release_phase(benchmark: Benchmark, variant: str, *, config: Mapping[str, Any]) -> Phase:
     """Return the run that reports on the finished items of a variant and releases them."""
     job = "make_release" if benchmark.partitions.is_sharded else GENERATE_AND_RELEASE
-    return Phase(benchmark.key(job), variant, config, _release_assets(benchmark))
+    return Phase(benchmark.key(job), variant, config, RELEASE_ASSETS)
 
 
-def phases_op(job: str) -> str:
-    """The name of the op that a job consists of where recipes are split into work units."""
-    return f"{job}_by_phases"
-
-
-def _whole_job(entry: BenchmarkEntry, *, description: str) -> Any:
-    """A job over all of a variant: one run, or, as one job takes assets of one kind of partitions alone, a run of runs."""
-    partitions = entry.benchmark.partitions
-    key = entry.benchmark.key
-    name = key(GENERATE_AND_RELEASE)
-    if not partitions.is_sharded:
-        assets = (key("recipe"), *entry.benchmark.stage_names, *_release_assets(entry.benchmark))
-        return _job(name, assets, partitions.by_variant, description=description)
-
-    @dg.op(
-        name=phases_op(name),
-        config_schema={
-            key("recipe"): dg.Field(
-                launchpad_fields(entry.benchmark.recipe, asking_stages=entry.benchmark.asking_stages), is_required=False
-            )
-        },
-        pool=MODEL_POOL,
-    )
-    def by_phases(context: dg.OpExecutionContext) -> None:
-        """Run the phases here, unit by unit. Raises dg.Failure that names the run that failed."""
-        variant = context.partition_key
-        root = {name: {"config": fields} for name, fields in context.op_config.items()}
-        for phase in phases(entry.benchmark, variant, units=partitions.units[variant], config=root):
-            _run(context, phase)
-
-    @dg.job(  # pyright: ignore[reportUnknownMemberType]
-        name=name, partitions_def=partitions.by_variant, description=f"{description} One run for each phase and work unit."
-    )
-    def whole() -> None:
-        by_phases()
-
-    return whole
-
-
-def _run(context: dg.OpExecutionContext, phase: Phase) -> None:
-    result = context.repository_def.get_job(phase.job).execute_in_process(
-        {"ops": phase.config},
-        instance=context.instance,
-        partition_key=phase.partition,
-        asset_selection=[dg.AssetKey(name) for name in phase.assets] or None,
-        raise_on_error=False,
-    )
-    if not result.success:
-        raise dg.Failure(f"{phase.job} of {phase.partition} did not succeed; see its run {result.run_id}.", allow_retries=False)
+def next_phases(entry: BenchmarkEntry, run: dg.DagsterRun, instance: dg.DagsterInstance) -> Iterator[dg.RunRequest]:
+    """Yield the runs that follow a successful one of a variant in work units: those of all units, then that of its release."""
+    benchmark = entry.benchmark
+    partitions = benchmark.partitions
+    unit_job = benchmark.key("generate_unit")
+    partition = run.tags.get(PARTITION_TAG, "")
+    began_with = run.tags.get(BEGAN_WITH, run.run_id)
+    tags = {BEGAN_WITH: began_with}
+    if run.job_name == benchmark.key(GENERATE_AND_RELEASE):
+        for unit in partitions.units[partition]:
+            yield dg.RunRequest(f"{began_with} {unit}", job_name=unit_job, partition_key=unit, tags=tags)
+    elif run.job_name == unit_job and BEGAN_WITH in run.tags:
+        variant = partitions.variant_by_unit[partition]
+        made = dg.RunsFilter(job_name=unit_job, tags=tags, statuses=[dg.DagsterRunStatus.SUCCESS])
+        finished = {record.tags[PARTITION_TAG] for record in instance.get_runs(made)}
+        if finished >= set(partitions.units[variant]):
+            job = benchmark.key("make_release")
+            yield dg.RunRequest(f"{began_with} {job}", job_name=job, partition_key=variant, tags=tags)

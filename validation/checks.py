@@ -50,7 +50,7 @@ def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDef
     for name, together in rules_by_check.items():
         spec = dg.AssetCheckSpec(
             name,
-            asset=stage.name,
+            asset=benchmark.asset_key(stage.name),
             description=" ".join([rule.truth for rule in together]),
             blocking=any(rule.blocking for rule in together),
             partitions_def=benchmark.partitions.by_unit,
@@ -59,15 +59,15 @@ def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDef
     others = [one for one in benchmark.stages if one.name in read_by_rules]
 
     @dg.multi_asset_check(
-        name=f"{stage.name}_checks",
+        name=benchmark.op(f"{stage.name}_checks"),
         specs=specs,
-        ins={"provenance": dg.AssetIn(stage.name)},
-        required_resource_keys={"run_context"},
+        ins={"provenance": dg.AssetIn(benchmark.asset_key(stage.name))},
     )
-    def checks(context: dg.AssetCheckExecutionContext, provenance: Provenance) -> Iterator[dg.AssetCheckResult]:
+    def checks(
+        context: dg.AssetCheckExecutionContext, run_context: dg.ResourceParam[RunContext], provenance: Provenance
+    ) -> Iterator[dg.AssetCheckResult]:
         refs = provenance.snapshots[context.partition_key]
         own = refs[stage.name]
-        run_context: RunContext = context.resources.run_context
         snapshots = run_context.snapshots
         run = RuleRun(rules, recipe=provenance.recipe, validated=True)
         with explain_disk_errors():
@@ -105,7 +105,6 @@ def rules_check_result(check: str, outcomes: Sequence[RuleOutcome], *, asset: st
         metadata["rules"] = dg.MetadataValue.md(markdown_table(rows))
     blocks = any(outcome.rule.blocking for outcome in broken or outcomes)
     return dg.AssetCheckResult(
-        asset_key=asset,
         check_name=check,
         passed=not broken,
         severity=dg.AssetCheckSeverity.ERROR if blocks else dg.AssetCheckSeverity.WARN,

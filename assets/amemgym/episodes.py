@@ -119,7 +119,7 @@ EPISODES = Stage(
     make=join_episode,
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, SESSION_QUERIES, ANSWERS, AUDITS),
     description=AssetDescription(
-        group="release",
+        group="texts",
         description="Everything about one user in one record, one row of the dataset (paper section 3.1). References "
         "resolve, states follow from updates, and exactly one option of each question is right in each period.",
         rows=_rows,

@@ -328,7 +328,7 @@ EVENTS = Stage(
     },
     version=5,
     description=AssetDescription(
-        group="trajectory",
+        group="texts",
         description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "
         "update belongs to exactly one event, which judges read back, and no event touches an unchanged state.",
         rows=preview_rows("periods.events", "period=index day states event=text"),

@@ -260,7 +260,7 @@ QUESTIONS = Stage(
     calls={"questions/draft": PromptCalls(), "questions/redraft": PromptCalls(always=False)},
     version=3,
     description=AssetDescription(
-        group="schema",
+        group="states",
         description="Questions the user may ask at any time, each with the information types its answer depends on and their "
         "choices (paper section 3.1, App. C.3). Each user has exactly num_questions of them.",
         rows=_rows,

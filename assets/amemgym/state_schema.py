@@ -322,7 +322,7 @@ STATE_SCHEMA = Stage(
     },
     version=5,
     description=AssetDescription(
-        group="schema",
+        group="states",
         description="Unambiguous state variables: overlapping types merged, questions rewritten onto them (paper "
         "section 3.1, App. C.3). Judges name choices that fail, states that exclude others, and questions left undecided, "
         "which are drafted anew.",

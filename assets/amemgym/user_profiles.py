@@ -209,7 +209,7 @@ USER_PROFILES = Stage(
     calls={"user_profiles/complete": PromptCalls()},
     version=2,
     description=AssetDescription(
-        group="sampling",
+        group="states",
         description="Personas made ready for role-play: name, basic facts and a condensed paragraph (paper section 3.1, App. "
         "C.3), and the people, animals and setting of the life. Every later prompt reads all of it.",
         rows=preview_rows("", "name age occupation about=complementary_info cast=cast.lines"),

@@ -124,7 +124,7 @@ def decisions_stage(
         version=3,
         needs=needs,
         description=AssetDescription(
-            group="questions", description=description, rows=preview_rows("chain", "subject relation value"), paper="MemGym"
+            group="tasks", description=description, rows=preview_rows("chain", "subject relation value"), paper="MemGym"
         ),
     )
 

@@ -48,7 +48,6 @@ def team_stage(name: str, world: type[TeamWorld], *, needs: tuple[Stage[Any], ..
         needs=needs,
         prompts=(world.write_prompt,),
         calls=calls,
-        group="questions",
         description=description,
         version=2,
     )

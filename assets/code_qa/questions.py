@@ -154,7 +154,7 @@ CODE_QUESTIONS = Stage(
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_DECISIONS, CODE_DOCUMENTS),
     prompts=(WORD, CHECK, READ),
     description=AssetDescription(
-        group="questions",
+        group="tasks",
         description="One question on behaviours, reasons or decisions that takes several facts, graded by program. Wrong "
         "answers beside it are what was agreed before, what holds of others, and what a changed function returns.",
         rows=chain_question_rows,

@@ -116,7 +116,7 @@ DR_FACTS = Stage(
     prompts=(EXTRACT,),
     calls={EXTRACT: PromptCalls(_extractions)},
     description=AssetDescription(
-        group="questions",
+        group="tasks",
         description="The facts that stand in each task's documents: subject, relation, value and where the value "
         "stands. Those of real documents are read by a model and checked against the text by program.",
         rows=preview_rows("facts", "subject relation value as_of status"),

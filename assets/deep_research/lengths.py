@@ -44,7 +44,7 @@ DR_LENGTHS = Stage(
     version=2,
     needs=(DR_SOURCES, DR_FACTS, DR_QUESTIONS, DR_TURNS),
     description=AssetDescription(
-        group="items",
+        group="tasks",
         description="Each task at every length, counted by what a memory receives. Filler holds nothing of the chain, and the "
         "same filler is at the same place at every length.",
         rows=length_rows,

@@ -86,7 +86,7 @@ DR_QUESTIONS = Stage(
         READ: read_times(2),
     },
     description=AssetDescription(
-        group="questions",
+        group="tasks",
         description="One question for each task, with a typed answer that a chain of facts leads to, or that is worked out "
         "from several. Judges read back what it asks; neither the question nor one fact alone may give the answer.",
         rows=chain_question_rows,

@@ -94,7 +94,7 @@ DR_TURNS = Stage(
     prompts=(READ,),
     calls={READ: read_times(1)},
     description=AssetDescription(
-        group="items",
+        group="tasks",
         description="The turns in which a task's documents arrive: those of the chain, siblings, near misses and superseded "
         "ones. No fact of the chain is in view when the question comes.",
         rows=_rows,

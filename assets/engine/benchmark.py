@@ -110,8 +110,16 @@ class Benchmark:
         raise LookupError(f"{self.name} has no stage {name!r}; there are {', '.join(self.stage_names)}.")
 
     def key(self, name: str) -> str:
-        """The key of an asset, or the name of a job, that every benchmark has."""
+        """The name of an asset, or of a job, that every benchmark has."""
         return self.prefix + name
+
+    def asset_key(self, name: str) -> list[str]:
+        """Return the key in Dagster of a stage's asset, or of one that every benchmark has. It begins with this name."""
+        return [self.name, self.key(name) if name in COMMON_ASSETS else name]
+
+    def op(self, name: str) -> str:
+        """Return what Dagster calls an asset in a run's config and among its steps."""
+        return "__".join(self.asset_key(name))
 
     def has_asset(self, name: str) -> bool:
         """Return whether a stage or an asset that every benchmark has is called so."""
@@ -121,7 +129,7 @@ class Benchmark:
     def group_names(self) -> tuple[str, ...]:
         """The groups of its assets, in the order in which data passes them."""
         groups = [stage.description.group for stage in self.stages]
-        return tuple(dict.fromkeys([*groups, "release", "evaluation"]))
+        return tuple(dict.fromkeys([*groups, "release"]))
 
     def group(self, name: str) -> str:
         """The group's name in Dagster, which sorts groups by name: numbered in the order in which data passes them."""

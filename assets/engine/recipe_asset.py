@@ -197,7 +197,7 @@ def _plain_value(value: object) -> object:
 def recipe_file(benchmark: Benchmark) -> dg.AssetSpec:
     """The recipe files as an asset that is made by hand: an edited one shows the recipe of its variant as out of date."""
     return dg.AssetSpec(
-        benchmark.key("recipe_file"),
+        benchmark.asset_key("recipe_file"),
         partitions_def=benchmark.partitions.by_variant,
         group_name=benchmark.group(benchmark.source.description.group),
         kinds={"yaml"},
@@ -210,7 +210,7 @@ def recipe_file(benchmark: Benchmark) -> dg.AssetSpec:
 
 def observe_recipe_files(instance: dg.DagsterInstance, benchmark: Benchmark) -> list[str]:
     """Tell Dagster which recipe files say something else than when they were last looked at; return their variants."""
-    key = dg.AssetKey(benchmark.key("recipe_file"))
+    key = dg.AssetKey(benchmark.asset_key("recipe_file"))
     changed: list[str] = []
     for variant in benchmark.partitions.units:
         try:
@@ -238,8 +238,8 @@ def recipe_asset(benchmark: Benchmark) -> dg.AssetsDefinition:
 
     @dg.asset(
         name=name,
+        key_prefix=benchmark.name,
         partitions_def=benchmark.partitions.by_variant,
-        required_resource_keys={"run_context", VALUES},
         io_manager_key=VALUES,
         config_schema=launchpad_fields(benchmark.recipe, asking_stages=benchmark.asking_stages),
         deps=[recipe_file(benchmark)],
@@ -251,15 +251,17 @@ def recipe_asset(benchmark: Benchmark) -> dg.AssetsDefinition:
         description="Every count, date, seed, model and policy that decides the rows. Launchpad values override the YAML and "
         f"stay until they are overridden again, or until `{RESET}` is set. Everything below carries its recipe with it.",
     )
-    def recipe(context: dg.AssetExecutionContext) -> dg.MaterializeResult[ResolvedRecipe]:
+    def recipe(
+        context: dg.AssetExecutionContext,
+        run_context: dg.ResourceParam[RunContext],
+        asset_values: dg.ResourceParam[AssetValues],
+    ) -> dg.MaterializeResult[ResolvedRecipe]:
         """Read the YAML, lay the overrides over it, resolve. Raises dg.Failure with one sentence on a bad value."""
         if not context.has_partition_key:
             raise dg.Failure(description=missing_partition_message(name), allow_retries=False)
-        run_context: RunContext = context.resources.run_context
-        values: AssetValues = context.resources.asset_values
         given: dict[str, object] = context.op_execution_context.op_config or {}
         try:
-            overrides = lay_overrides(values, name, context.partition_key, given=given)
+            overrides = lay_overrides(asset_values, name, context.partition_key, given=given)
         except OSError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
         try:
@@ -290,7 +292,7 @@ def recipe_in_force(context: AnyContext, benchmark: Benchmark, variant: str) -> 
     own = {context.run.run_id, context.run.root_run_id, context.run.parent_run_id}
     root = context.instance.get_run_record_by_id(context.run.root_run_id or context.run.run_id)
     launched = root.create_timestamp.timestamp() if root else float("inf")
-    wanted = dg.AssetRecordsFilter(dg.AssetKey(benchmark.key("recipe")), asset_partitions=[variant])
+    wanted = dg.AssetRecordsFilter(dg.AssetKey(benchmark.asset_key("recipe")), asset_partitions=[variant])
     for record in context.instance.fetch_materializations(wanted, limit=LOOK_BACK).records:
         if record.event_log_entry.run_id in own or record.timestamp < launched:
             tags = record.asset_materialization.tags if record.asset_materialization else None
@@ -298,13 +300,12 @@ def recipe_in_force(context: AnyContext, benchmark: Benchmark, variant: str) -> 
     return None
 
 
-def current_recipe(context: AnyContext, benchmark: Benchmark, made_under: Recipe) -> Recipe:
+def current_recipe(context: AnyContext, benchmark: Benchmark, made_under: Recipe, *, values: AssetValues) -> Recipe:
     """The recipe to go on under: what the inputs were made under, with the present budget and ways of making calls.
 
     Raises dg.Failure when the variant had another recipe when this run was launched, or got one from this run, and when
     its recipe cannot be read.
     """
-    values: AssetValues = context.resources.asset_values
     try:
         latest = values.find(benchmark.key("recipe"), made_under.variant)
     except OSError as error:

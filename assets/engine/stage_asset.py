@@ -13,7 +13,7 @@ import dagster as dg
 from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import stop_with_run
 from assets.engine.materialization import first_records, stage_metadata
-from assets.engine.ports import VALUES, RunContext, SnapshotRef, StageProgress
+from assets.engine.ports import VALUES, AssetValues, RunContext, SnapshotRef, StageProgress
 from assets.engine.progress import ProgressLog, heartbeat, progress_line
 from assets.engine.provenance import PROVENANCE, MixedProvenance, Provenance, combine_parts
 from assets.engine.recipe_asset import current_recipe
@@ -40,13 +40,13 @@ def stage_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDefi
     if stage.draw is not None:
         return _source_asset(stage, benchmark)
     description = stage.description
-    ins = {need.name: dg.AssetIn(dagster_type=PROVENANCE) for need in stage.direct_needs}
+    ins = {need.name: dg.AssetIn(key_prefix=benchmark.name, dagster_type=PROVENANCE) for need in stage.direct_needs}
 
     @dg.asset(
         name=stage.name,
+        key_prefix=benchmark.name,
         ins=ins,
         partitions_def=benchmark.partitions.by_unit,
-        required_resource_keys={"run_context", VALUES},
         io_manager_key=VALUES,
         group_name=benchmark.group(description.group),
         description=description.description,
@@ -58,12 +58,18 @@ def stage_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDefi
         metadata=stage_definition(stage),
         dagster_type=PROVENANCE,
     )
-    async def materialize(context: dg.AssetExecutionContext, **values: Any) -> AsyncIterator[dg.MaterializeResult[Any]]:
+    async def materialize(
+        context: dg.AssetExecutionContext,
+        run_context: dg.ResourceParam[RunContext],
+        asset_values: dg.ResourceParam[AssetValues],
+        **values: Any,
+    ) -> AsyncIterator[dg.MaterializeResult[Any]]:
         # A generator, because Dagster makes it before it runs it, and Python warns of a coroutine that a signal leaves behind.
         made_from = made_from_one_recipe(cast(dict[str, Provenance], values))
-        recipe = current_recipe(context, benchmark, made_from.recipe)
-        snapshots = context.resources.run_context.snapshots
-        runner, log = _runner_with_log(stage, benchmark, context, recipe, made_from.snapshots[context.partition_key])
+        recipe = current_recipe(context, benchmark, made_from.recipe, values=asset_values)
+        snapshots = run_context.snapshots
+        upstream = made_from.snapshots[context.partition_key]
+        runner, log = _runner_with_log(stage, benchmark, context, run_context, recipe=recipe, snapshots=upstream)
         with heartbeat(context.log.info, log.line):
             async with stop_with_run():
                 result = await run_or_explain(
@@ -92,9 +98,9 @@ def _source_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDe
 
     @dg.asset(
         name=stage.name,
-        ins={"recipe": dg.AssetIn(benchmark.key("recipe"), partition_mapping=benchmark.partitions.variant_to_units)},
+        key_prefix=benchmark.name,
+        ins={"recipe": dg.AssetIn(benchmark.asset_key("recipe"), partition_mapping=benchmark.partitions.variant_to_units)},
         partitions_def=benchmark.partitions.by_unit,
-        required_resource_keys={"run_context", VALUES},
         io_manager_key=VALUES,
         group_name=benchmark.group(description.group),
         description=description.description,
@@ -104,9 +110,10 @@ def _source_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDe
         tags={"asks_a_model": "no", "paper": description.paper},
         metadata=stage_definition(stage),
     )
-    def materialize(context: dg.AssetExecutionContext, recipe: Recipe) -> dg.MaterializeResult[Any]:
+    def materialize(
+        context: dg.AssetExecutionContext, run_context: dg.ResourceParam[RunContext], recipe: Recipe
+    ) -> dg.MaterializeResult[Any]:
         """Draw the unit's items. Raises dg.Failure with one sentence when there are too few."""
-        run_context: RunContext = context.resources.run_context
         unit = benchmark.partitions.unit(context.partition_key, among=units(recipe))
         wanted = len(unit.positions)
         began = time.monotonic()
@@ -160,11 +167,12 @@ def _runner_with_log(
     stage: Stage[ItemRecord],
     benchmark: Benchmark,
     context: dg.AssetExecutionContext,
+    run_context: RunContext,
+    *,
     recipe: Recipe,
     snapshots: Mapping[str, SnapshotRef],
 ) -> tuple[StageRunner, ProgressLog]:
     """The runner of the asset's partition, and the log of its progress, which reports to the run context as well."""
-    run_context: RunContext = context.resources.run_context
     unit = benchmark.partitions.unit(context.partition_key, among=units(recipe))
     meter = Meter()
     first_line = f"{stage.name} of {unit.key}: reading what it needs"
@@ -177,7 +185,7 @@ def _runner_with_log(
 
     in_unit = replace(run_context, report=report, stage_names=benchmark.stage_names).for_unit(unit.key, recipe=recipe)
     # The stages whose assets the same run materializes after this one.
-    steps = steps_of_run(context)
+    steps = assets_of_run(context)
     after = benchmark.stages[benchmark.stage_names.index(stage.name) + 1 :]
     later = [other for other in after if other.name in steps]
     upstream = {read.name: snapshots[read.name] for read in (benchmark.source, *stage.needs)}
@@ -211,13 +219,14 @@ def _unfinished_stages(stage: Stage[ItemRecord], benchmark: Benchmark, context: 
     """The other stages that this run has still to materialize."""
     found = context.instance.get_records_for_run(context.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
     done = {stage.name, *(record.asset_key.path[-1] for record in found.records if record.asset_key)}
-    steps = steps_of_run(context) - done
+    steps = assets_of_run(context) - done
     return [name for name in benchmark.stage_names if name in steps]
 
 
-def steps_of_run(context: dg.AssetExecutionContext) -> set[str]:
-    """The steps that the run executes: those it names, or all of its job, as where it was launched from the page."""
-    return set(context.run.step_keys_to_execute or (node.name for node in context.job_def.nodes))
+def assets_of_run(context: dg.AssetExecutionContext) -> set[str]:
+    """The assets that the run makes: those of the steps it names, or all of its job, as where it was launched from the page."""
+    steps = context.run.step_keys_to_execute or [node.name for node in context.job_def.nodes]
+    return {step.rpartition("__")[2] for step in steps}
 
 
 async def run_or_explain(

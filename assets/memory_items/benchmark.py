@@ -47,7 +47,6 @@ def told_stage(
     prompts: tuple[str, ...],
     description: str,
     calls: Calls | None = None,
-    group: str = "documents",
     version: int = 1,
 ) -> Stage[TaskDocuments]:
     """Return the stage in which a writer tells the documents of a world, and a reader finds again what each states.
@@ -80,7 +79,7 @@ def told_stage(
         prompts=(*prompts, RECOVER),
         calls=calls or {},
         description=AssetDescription(
-            group=group, description=description, rows=preview_rows("documents", "role title text"), paper="MemGym"
+            group="tasks", description=description, rows=preview_rows("documents", "role title text"), paper="MemGym"
         ),
     )
 
@@ -198,7 +197,7 @@ def document_benchmark(
         make=arrange_documents,
         needs=(first, *told, ask),
         description=AssetDescription(
-            group="items",
+            group="tasks",
             description="Each task's documents in turns, at every length, counted by what a memory receives. Filler is "
             "documents of the same world that hold nothing of the chain.",
             rows=length_rows,
@@ -213,7 +212,7 @@ def document_benchmark(
         needs=(*told, ask, lengths) if certify.of_documents else (ask, lengths),
         prompts=certify.prompts,
         calls=certify.calls,
-        description=AssetDescription(group="items", description=certify.description, rows=certificate_rows, paper="MemGym"),
+        description=AssetDescription(group="tasks", description=certify.description, rows=certificate_rows, paper="MemGym"),
     )
     instances = Stage(
         name=f"{prefix}instances",
@@ -221,7 +220,7 @@ def document_benchmark(
         make=accept.accept,
         needs=(ask, lengths, certificates, *accept.needs),
         description=AssetDescription(
-            group="items",
+            group="tasks",
             description="The accepted tasks: question, typed answer, facts, and the documents at each length with its "
             "certificate. They are the rows of a release.",
             rows=accepted_rows,

@@ -166,7 +166,7 @@ TD_REQUESTS = Stage(
     prompts=(WORD, CHECK),
     calls={WORD: PromptCalls(reading=320, writing=60), CHECK: PromptCalls(2, reading=260, writing=40)},
     description=AssetDescription(
-        group="requests",
+        group="tasks",
         description="The customer's request for one of her people, who is not named. It states some matters and says nothing "
         "of those that sessions settled. The right calls are planned on the company's rows. Judges read back what it says.",
         rows=chain_question_rows,

@@ -298,7 +298,7 @@ FACTS_QUESTIONS = Stage(
     make=ask_about_life,
     needs=(FACTS_LIVES, FACTS_SESSIONS),
     description=AssetDescription(
-        group="questions",
+        group="lives",
         description="Questions of eight kinds about each user's facts. A choice is right, stale, invented, leaked, or says "
         "that it is not known. Which sessions a question needs is found by leaving each out.",
         rows=preview_rows("questions", "kind question=text right=right.text age changes"),

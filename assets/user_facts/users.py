@@ -116,7 +116,7 @@ FACTS_USERS = Stage(
     make=accept_user,
     needs=(FACTS_MATTERS, FACTS_LIVES, FACTS_SESSIONS, FACTS_QUESTIONS),
     description=AssetDescription(
-        group="users",
+        group="lives",
         description="The accepted users: sessions, questions, and answers of programs that read everything, the last "
         "session or nothing, or believe the latest or the first mention. They are the rows of a release.",
         rows=preview_rows("outcomes", "user=name reader kind=group right questions"),

@@ -27,6 +27,7 @@ from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.loadable import header_problems, read_configurations
 from dataset_card.release.manifest import CARD, ManifestError, ReleaseError, read_manifest
 from dataset_card.release.verify import verify_release
+from dataset_card.release_store.folder import ReleaseWriter
 from dataset_card.release_store.store import ReleaseStore, find_release
 
 NEWEST = "newest"
@@ -69,28 +70,31 @@ def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
     A run that does not name a repository, such as one of all assets, ends without a materialization and without a failure.
     """
     benchmark = form.benchmark
-    release = benchmark.key("release")
 
     @dg.asset(
         name=benchmark.key("hub_release"),
+        key_prefix=benchmark.name,
         partitions_def=benchmark.partitions.by_variant,
         group_name=benchmark.group("release"),
-        deps=[release],
+        deps=[benchmark.asset_key("release")],
         output_required=False,
         owners=OWNERS,
         kinds={"huggingface"},
-        required_resource_keys={"publisher", "releases"},
         tags={"asks_a_model": "no"},
         description=DESCRIPTION,
         metadata=definition(benchmark.final.record, Publisher.publish),
     )
-    def hub_release(context: dg.AssetExecutionContext, config: HubReleaseConfig) -> Iterator[dg.MaterializeResult[Any]]:
-        publisher: Publisher = context.resources.publisher
+    def hub_release(
+        context: dg.AssetExecutionContext,
+        config: HubReleaseConfig,
+        publisher: dg.ResourceParam[Publisher],
+        releases: dg.ResourceParam[ReleaseWriter],
+    ) -> Iterator[dg.MaterializeResult[Any]]:
         if not config.repo:
             yield from say_unasked(context, NO_REPO)
             return
         try:
-            folder = _folder(context.resources.releases, context.partition_key, config.version)
+            folder = _folder(releases, context.partition_key, config.version)
             visibility = None if config.openness is Openness.UNCHANGED else config.openness.value
             request = PublishRequest(folder, config.repo, visibility, config.pull_request, config.embedded)
             with heartbeat(context.log.info, Steps(f"Publishing {folder.name} of {folder.parent.name} in {config.repo}").line):
@@ -132,20 +136,19 @@ def _metadata(done: Published, endpoint: str) -> dict[str, dg.MetadataValue[Any]
 
 def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
     """Return the checks of a benchmark's card, release and copy on the Hub."""
-    card = benchmark.key("dataset_card")
-    release = benchmark.key("release")
-    hub_release = benchmark.key("hub_release")
+    card, release, hub_release = [dg.AssetKey(benchmark.asset_key(name)) for name in ("dataset_card", "release", "hub_release")]
 
     @dg.asset_check(
         asset=release,
         name="files_match_manifest",
         blocking=True,
         partitions_def=benchmark.partitions.by_variant,
-        required_resource_keys={"releases"},
         description="Every file of the release has the bytes and rows that its manifest says, and there is no other file.",
     )
-    def files_match_manifest(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
-        folder = _released_folder(context, release)
+    def files_match_manifest(
+        context: dg.AssetCheckExecutionContext, releases: dg.ResourceParam[ReleaseWriter]
+    ) -> dg.AssetCheckResult:
+        folder = _released_folder(context, release, releases)
         with heartbeat(context.log.info, Steps(f"Reading {folder} again").line):
             problems = verify_release(folder)
         files = [path for path in folder.rglob("*") if path.is_file()]
@@ -157,12 +160,13 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
         name="links_and_configurations_resolve",
         blocking=True,
         partitions_def=benchmark.partitions.by_variant,
-        required_resource_keys={"releases"},
         description="Every configuration of the card's header finds its files, and every relative link of the card leads to "
         "one.",
     )
-    def links_and_configurations_resolve(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
-        folder = _released_folder(context, card)
+    def links_and_configurations_resolve(
+        context: dg.AssetCheckExecutionContext, releases: dg.ResourceParam[ReleaseWriter]
+    ) -> dg.AssetCheckResult:
+        folder = _released_folder(context, card, releases)
         problems = list(card_problems(folder))
         # A card that cannot be read is a problem already.
         links = [] if problems else card_links((folder / CARD).read_text(encoding="utf-8"))
@@ -172,11 +176,10 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
         asset=hub_release,
         name="tag_reads_back",
         partitions_def=benchmark.partitions.by_variant,
-        required_resource_keys={"publisher"},
         description="The Hub, asked anew, has the tag at the commit that was published.",
     )
-    def tag_reads_back(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
-        return _tag_result(context.resources.publisher, last_materialized(context, hub_release))
+    def tag_reads_back(context: dg.AssetCheckExecutionContext, publisher: dg.ResourceParam[Publisher]) -> dg.AssetCheckResult:
+        return _tag_result(publisher, last_materialized(context, hub_release))
 
     return [links_and_configurations_resolve, files_match_manifest, tag_reads_back]
 
@@ -221,26 +224,25 @@ def card_links(text: str) -> list[str]:
     return list(dict.fromkeys(LINK.findall(split_card(text, source=CARD)[1])))
 
 
-def _released_folder(context: dg.AssetCheckExecutionContext, asset: str) -> Path:
+def _released_folder(context: dg.AssetCheckExecutionContext, asset: dg.AssetKey, releases: ReleaseStore) -> Path:
     """Return the release that the asset's last materialization made, as the release store has it now."""
-    release_store: ReleaseStore = context.resources.releases
     metadata = last_materialized(context, asset)
-    return release_store.folder(context.op_execution_context.partition_key, str(metadata.get("version", "")), fresh=True)
+    return releases.folder(context.op_execution_context.partition_key, str(metadata.get("version", "")), fresh=True)
 
 
-def last_materialized(context: dg.AssetCheckExecutionContext, asset: str) -> Mapping[str, Any]:
+def last_materialized(context: dg.AssetCheckExecutionContext, asset: dg.AssetKey) -> Mapping[str, Any]:
     """Return metadata of the asset's last materialization in this partition.
 
     Raises dg.Failure without one, or without a partition.
     """
     if not context.op_execution_context.has_partition_key:
-        raise dg.Failure(description=missing_partition_message(asset), allow_retries=False)
+        raise dg.Failure(description=missing_partition_message(asset.path[-1]), allow_retries=False)
     partition = context.op_execution_context.partition_key
-    latest = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[partition])
+    latest = dg.AssetRecordsFilter(asset, asset_partitions=[partition])
     records = context.instance.fetch_materializations(latest, limit=1).records
     materialization = records[0].asset_materialization if records else None
     if materialization is None:
-        raise dg.Failure(description=f"{asset} of {partition!r} is not materialized yet.", allow_retries=False)
+        raise dg.Failure(description=f"{asset.path[-1]} of {partition!r} is not materialized yet.", allow_retries=False)
     return {name: value.value for name, value in materialization.metadata.items()}
 
 

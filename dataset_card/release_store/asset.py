@@ -8,7 +8,7 @@ import dagster as dg
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.materialization import page_link, with_details
-from assets.engine.ports import VALUES, RunContext
+from assets.engine.ports import VALUES, AssetValues, RunContext
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.provenance import MANY, REPORT_VALUE, ReportValue
 from assets.engine.recipe_asset import current_recipe
@@ -60,7 +60,7 @@ def release_content(
     )
 
 
-def when_report_passes(report: str) -> dg.AutomationCondition[Any]:
+def when_report_passes(report: dg.AssetKey) -> dg.AutomationCondition[Any]:
     """True once for each new report whose blocking checks were evaluated on it and passed, unless a run releases it itself."""
     made = cast(Any, dg.AutomationCondition.asset_matches(report, dg.AutomationCondition.newly_updated()))
     # Both may happen within one tick, where the evaluation counts as the later one.
@@ -76,64 +76,72 @@ def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
     """The assets `dataset_card` and `release` of a benchmark, which fail with one sentence on a conflict or a bad disk."""
     benchmark = form.benchmark
     card, release, report_key = map(benchmark.key, ("dataset_card", "release", "quality_report"))
-    units_of_variant = dg.AssetIn(partition_mapping=benchmark.partitions.units_to_variant, metadata=MANY)
+    card_key = dg.AssetKey(benchmark.asset_key(card))
+    release_key = dg.AssetKey(benchmark.asset_key(release))
+    units_of_variant = dg.AssetIn(
+        key_prefix=benchmark.name, partition_mapping=benchmark.partitions.units_to_variant, metadata=MANY
+    )
     ins = (
-        {report_key: dg.AssetIn(dagster_type=REPORT_VALUE)}
+        {report_key: dg.AssetIn(key_prefix=benchmark.name, dagster_type=REPORT_VALUE)}
         if form.reported
         else {stage.name: units_of_variant for stage in benchmark.leaves}
     )
 
     @dg.multi_asset(
-        name=release,  # config stands under the name of an asset that people know
+        name=benchmark.op(release),  # config stands under the name of an asset that people know
         partitions_def=benchmark.partitions.by_variant,
         group_name=benchmark.group("release"),
         outs={
-            card: _out({"markdown"}, form.card_description, metadata=definition(None, form.extras.documents)),
+            card: _out(card_key, {"markdown"}, form.card_description, metadata=definition(None, form.extras.documents)),
             release: _out(
+                release_key,
                 {"parquet", "json"},
                 form.release_description,
                 metadata=definition(benchmark.final.record, write_contents, write_release),
-                automation_condition=when_report_passes(report_key),
+                automation_condition=when_report_passes(dg.AssetKey(benchmark.asset_key(report_key))),
             ),
         },
         internal_asset_deps={
-            card: {dg.AssetKey(name) for name in ins},
-            release: {dg.AssetKey(card)},
+            card: {dg.AssetKey(benchmark.asset_key(name)) for name in ins},
+            release: {card_key},
         },
         ins=ins,
-        required_resource_keys={"run_context", "releases", VALUES},
     )
     def card_and_release(
-        context: dg.AssetExecutionContext, config: ReleaseConfig, **values: Any
+        context: dg.AssetExecutionContext,
+        config: ReleaseConfig,
+        run_context: dg.ResourceParam[RunContext],
+        releases: dg.ResourceParam[ReleaseWriter],
+        asset_values: dg.ResourceParam[AssetValues],
+        **values: Any,
     ) -> Iterator[dg.MaterializeResult[Any]]:
         reported: ReportValue | None = values.pop(report_key, None)
         provenance = reported.provenance if reported else made_from_one_recipe(named_parts(values))
-        recipe = current_recipe(context, benchmark, provenance.recipe)
-        release_store: ReleaseWriter = context.resources.releases
-        run_context: RunContext = context.resources.run_context
+        recipe = current_recipe(context, benchmark, provenance.recipe, values=asset_values)
         finished = FinishedRows(benchmark, run_context.snapshots, provenance)
         content = release_content(form, recipe, finished=finished, report=reported.report if reported else None)
         try:
             steps = Steps(f"{recipe.variant}: dataset_card and release", tell=run_context.report_step)
             steps.begin("writing tables, card and files")
             with heartbeat(context.log.info, steps.line):
-                released = release_store.write(content, version=config.version)
+                released = releases.write(content, version=config.version)
             steps.end(f"{released.version}, {counted(len(released.manifest.files), 'file')}")
         except ReleaseError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
         except OSError as error:
             raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
         version = dg.DataVersion(released.digest[:16])
-        address = f"{release_store.address}/{recipe.variant}/{released.version}"
-        yield dg.MaterializeResult(asset_key=card, data_version=version, metadata=card_metadata(released))
+        address = f"{releases.address}/{recipe.variant}/{released.version}"
+        yield dg.MaterializeResult(asset_key=card_key, data_version=version, metadata=card_metadata(released))
         yield dg.MaterializeResult(
-            asset_key=release, data_version=version, metadata=release_metadata(released, address, benchmark)
+            asset_key=release_key, data_version=version, metadata=release_metadata(released, address, benchmark)
         )
 
     return card_and_release
 
 
 def _out(
+    key: dg.AssetKey,
     kinds: set[str],
     description: str,
     *,
@@ -141,6 +149,7 @@ def _out(
     automation_condition: dg.AutomationCondition[Any] | None = None,
 ) -> dg.AssetOut:
     return dg.AssetOut(
+        key=key,
         dagster_type=dg.Nothing,
         io_manager_key=VALUES,
         owners=OWNERS,

@@ -251,7 +251,7 @@ def freeze_variant(variant: str, *, version: str) -> Path:
     """Release the finished users, and return the release's folder. Raises Problem with one sentence."""
     entry = entry_of(recipe_in_file(variant))
     benchmark = entry.benchmark
-    phase = release_phase(benchmark, variant, config={benchmark.key("release"): {"config": {"version": version}}})
+    phase = release_phase(benchmark, variant, config={benchmark.op("release"): {"config": {"version": version}}})
     with (
         LiveProgress(stderr_console()) as progress,
         _run_context(home(), RunOptions(concurrency=1, offline=True), progress) as run_context,
@@ -266,8 +266,8 @@ def runs_of(recipe: Recipe, *, version: str) -> Iterator[Phase]:
     """Yield the runs that make the recipe's variant and its release. The recipe already contains earlier overrides."""
     benchmark = benchmark_of(recipe)
     config = {
-        benchmark.key("recipe"): {"config": {**launchpad_config(recipe), RESET: True}},
-        benchmark.key("release"): {"config": {"version": version}},
+        benchmark.op("recipe"): {"config": {**launchpad_config(recipe), RESET: True}},
+        benchmark.op("release"): {"config": {"version": version}},
     }
     return phases(benchmark, recipe.variant, units=[unit.key for unit in units(recipe)], config=config)
 
@@ -329,7 +329,7 @@ def _run(
     job = definitions_of(entry).resolve_job_def(phase.job)
     if phase.assets:
         # Not as an argument of `execute_in_process`, which accepts no selection together with resources.
-        job = job.get_subset(asset_selection=frozenset(map(dg.AssetKey, phase.assets)))
+        job = job.get_subset(asset_selection=frozenset(map(dg.AssetKey, map(entry.benchmark.asset_key, phase.assets))))
     result = job.execute_in_process(
         instance=instance,
         partition_key=phase.partition,
@@ -346,7 +346,7 @@ def _run(
 
 
 def _release_folder(result: dg.ExecuteInProcessResult, benchmark: Benchmark) -> Path:
-    metadata = result.asset_materializations_for_node(benchmark.key("release"))[-1].metadata
+    metadata = result.asset_materializations_for_node(benchmark.op("release"))[-1].metadata
     if "address" in metadata:
         print_plain(TextConsole(stderr=True), f"The release is stored at {metadata['address'].value}; its copy here is:")
     return Path(str(metadata["folder"].value))

@@ -16,6 +16,7 @@ from assets.engine.ports import SnapshotRef, UnreadableValue
 from assets.records.json_text import parse_json
 from assets.reporting.plurals import counted, is_or_are
 from dataset_card.release.verify import verify_release
+from pipelines.benchmarks import benchmark_of_asset
 from pipelines.errors import Problem, StoreError
 from pipelines.home import VERSION_FILE, Home, check_home_version, note_version, prepare_dagster_home
 from pipelines.resources.ledger.ledger import COLUMNS as LEDGER_COLUMNS
@@ -55,7 +56,7 @@ def examine(home: Home) -> list[Finding]:
     """Return all damage in a data folder. Raises StoreError if a later version of this program wrote the folder."""
     if not home.root.is_dir():
         raise StoreError(f"{home.root} is not a folder; set AMEMGYM_HOME to the data folder.")
-    findings = [*_version(home), *_databases(home), *dagster_findings(home)]
+    findings = [*_version(home), *_databases(home), *dagster_findings(home), *_old_asset_names(home)]
     findings += [*_snapshots(snapshot_files(home)), *_values(value_files(home), snapshot_files(home)), *_releases(home)]
     return findings
 
@@ -113,6 +114,22 @@ def dagster_findings(home: Home, *, runs: bool = True) -> Iterator[Finding]:
             yield _damaged_file(path, f"Dagster's database {problem}", remedy, partial(_discard, path))
 
 
+def _old_asset_names(home: Home) -> Iterator[Finding]:
+    """Yield where Dagster lists assets of ours by the names that they had before keys began with the benchmark's name."""
+    for path in sorted(home.dagster.rglob("index.db")):
+        if damage_of(path):
+            continue
+        with closing(connect_to_read(path, without_log=True)) as connection:
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'asset_keys'").fetchone():
+                continue
+            keys = [row[0] for row in connection.execute("SELECT asset_key FROM asset_keys WHERE asset_key NOT LIKE '%,%'")]
+        old = [key for key in keys if benchmark_of_asset(key.strip('[]"'))]
+        if old:
+            what = f"Dagster lists {counted(len(old), 'asset')} by an old name without its benchmark's"
+            remedy = "The data and the runs stay; --repair takes the old names off the list."
+            yield Finding(str(path), what, remedy, partial(_delete, path, "asset_keys", old, column="asset_key"))
+
+
 def check_dagster_storage(home: Home, *, runs: bool) -> None:
     """Raise Problem for the first damaged file of Dagster, which itself would name no file and silently start an empty one."""
     for finding in dagster_findings(home, runs=runs):
@@ -157,9 +174,9 @@ def _damaged_rows(count: int, table: str) -> str:
     return f"{counted(count, 'row')} of {table} {is_or_are(count)} damaged"
 
 
-def _delete(path: Path, table: str, keys: list[str]) -> None:
+def _delete(path: Path, table: str, keys: list[str], *, column: str = "key") -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executemany(f'DELETE FROM "{table}" WHERE key = ?', [(key,) for key in keys])
+        connection.executemany(f'DELETE FROM "{table}" WHERE {column} = ?', [(key,) for key in keys])
 
 
 def _salvage(path: Path) -> None:

@@ -61,7 +61,7 @@ def keep_finished_run(
 
     Nothing is written where files lie in a store, or where the report leaves out what another run may find.
     """
-    reported = results[-1].asset_materializations_for_node(benchmark.key("quality_report"))[-1].metadata
+    reported = results[-1].asset_materializations_for_node(benchmark.op("quality_report"))[-1].metadata
     if home.store or LEFT_OUT in reported:
         return
     variant = folder.parent.name

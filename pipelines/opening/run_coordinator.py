@@ -49,12 +49,12 @@ def _our_jobs() -> frozenset[str]:
 
 @cache
 def _our_assets() -> frozenset[str]:
-    """Return the names of all assets that need a partition to know what to make."""
-    names: set[str] = set()
+    """Return the keys of all assets that need a partition to know what to make."""
+    keys: set[str] = set()
     for benchmark in _benchmarks():
-        names.update(benchmark.stage_names)
-        names.update(map(benchmark.key, ("recipe", "quality_report", "release", "hub_release")))
-    return frozenset(names)
+        for name in (*benchmark.stage_names, "recipe", "quality_report", "release", "hub_release"):
+            keys.add("/".join(benchmark.asset_key(name)))
+    return frozenset(keys)
 
 
 class CheckingRunCoordinator(QueuedRunCoordinator):
@@ -84,10 +84,11 @@ def check_run(run: dg.DagsterRun) -> None:
     values = open_asset_values(home())
     for benchmark in _benchmarks():
         recipe = benchmark.key("recipe")
-        check_version(_config(run, benchmark.key("release")).get("version", "auto"))
-        given = _config(run, recipe)
+        own_assets = {key.path[-1] for key in run.asset_selection or () if key.path[0] == benchmark.name}
+        check_version(_config(run, benchmark.op("release")).get("version", "auto"))
+        given = _config(run, benchmark.op("recipe"))
         # A run without a selection makes all assets of its job.
-        makes_recipe = given or recipe in assets or not assets
+        makes_recipe = given or recipe in own_assets or not assets
         is_finished = False
         if makes_recipe and _is_variant_of(benchmark, variant):
             overrides = lay_overrides(values, recipe, variant, given=given)
@@ -97,7 +98,7 @@ def check_run(run: dg.DagsterRun) -> None:
                 check_units(resolved, benchmark)
             is_finished = is_report_of(values.find(benchmark.key("quality_report"), variant), resolved)
         job_asks = not assets and run.job_name in map(benchmark.key, ASKING_JOBS)
-        if not is_finished and (job_asks or assets.intersection(benchmark.asking_stages)):
+        if not is_finished and (job_asks or own_assets.intersection(benchmark.asking_stages)):
             _check_endpoint(run)
 
 
@@ -127,8 +128,8 @@ def _check_variables(run: dg.DagsterRun) -> None:
     Raises RecipeError.
     """
     for benchmark in _benchmarks():
-        for asset in (*map(benchmark.key, CONFIGURED), *benchmark.stage_names):
-            name = _variable_in(_config(run, asset))
+        for asset in (*CONFIGURED, *benchmark.stage_names):
+            name = _variable_in(_config(run, benchmark.op(asset)))
             if name:
                 raise RecipeError(
                     f"The config of {asset} names the environment variable {name}, whose value would appear in files and "
@@ -158,7 +159,7 @@ def _check_memories(run: dg.DagsterRun) -> None:
     """Raise EvaluationError for a memory whose code is not listed. The asset checks again, for runs without a coordinator."""
     memories: list[object] = []
     for benchmark in _benchmarks():
-        memories += _config(run, benchmark.key("evaluation")).get("memories", [])
+        memories += _config(run, benchmark.op("evaluation")).get("memories", [])
     if not memories:
         return
     # Imported late: this loads every built-in memory, which no other run needs.
@@ -171,6 +172,6 @@ def _check_memories(run: dg.DagsterRun) -> None:
                 check_listed(memory)
 
 
-def _config(run: dg.DagsterRun, asset: str) -> dict[str, Any]:
+def _config(run: dg.DagsterRun, op: str) -> dict[str, Any]:
     ops: dict[str, Any] = cast(dict[str, Any], run.run_config).get("ops", {})
-    return ops.get(asset, {}).get("config", {})
+    return ops.get(op, {}).get("config", {})

@@ -16,7 +16,7 @@ from assets.recipe.loading import RecipeError, check_variant, load_recipe, varia
 from assets.recipe.partitions import PARTITION_TAG
 from assets.recipe.recipe import Recipe, variant_problem
 from pipelines.benchmarks import benchmark_of
-from pipelines.jobs import GENERATE_AND_RELEASE, phases_op
+from pipelines.jobs import GENERATE_AND_RELEASE
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,38}[a-z0-9])?")  # valid as a file name on every system, and as a partition key
 # With these another variant would have the same users or tasks, claim to, or ask anew for users that it does not have.
@@ -36,10 +36,7 @@ def launchpad_address(variant: str, values: AssetValues) -> str:
     recipe = present_recipe(variant, values)
     benchmark = benchmark_of(recipe)
     job = benchmark.key(GENERATE_AND_RELEASE)
-    asset = benchmark.key("recipe")
-    fields = present_values(recipe)
-    # A job over several work units has a single op, which starts the runs of its phases.
-    ops = {phases_op(job): {"config": {asset: fields}}} if benchmark.partitions.is_sharded else {asset: {"config": fields}}
+    ops = {benchmark.op("recipe"): {"config": present_values(recipe)}}
     config = yaml.safe_dump({"ops": ops}, sort_keys=False, allow_unicode=True)
     query = {"config": config, "tags[0][key]": PARTITION_TAG, "tags[0][value]": variant}
     return f"/locations/amemgym/jobs/{job}/playground/setup?{urlencode(query)}"

@@ -135,7 +135,7 @@ def click_until(button: Locator, wanted: Locator) -> None:
             break
 
 
-def fill_in(page: Page, *, partition: str, config: str, op: str = "recipe") -> Locator:
+def fill_in(page: Page, *, partition: str, config: str, op: str = "amemgym__recipe") -> Locator:
     """Open the materialize dialog of the page's job, choose a partition and configure one of its assets."""
     # Until the graph knows what is materialized, the page would ask whether one is sure.
     expect(page.get_by_text("Loading...")).to_have_count(0)
@@ -151,7 +151,7 @@ def fill_in(page: Page, *, partition: str, config: str, op: str = "recipe") -> L
     return dialog
 
 
-def write_config(page: Page, config: str, *, op: str = "recipe") -> None:
+def write_config(page: Page, config: str, *, op: str = "amemgym__recipe") -> None:
     """Put this into the open configuration editor, in place of what is there; one line for each field."""
     fields = "".join(f"\n      {line}" for line in config.splitlines())
     page.locator(".CodeMirror.cm-s-config-editor").click()
@@ -174,7 +174,7 @@ def launch(page: Page, dialog: Locator) -> None:
     page.reload()
 
 
-def start(visit: Visit, *, partition: str, config: str, job: str = "generate_and_release", op: str = "recipe") -> Page:
+def start(visit: Visit, *, partition: str, config: str, job: str = "generate_and_release", op: str = "amemgym__recipe") -> Page:
     """The page of a new run of a job, whole."""
     page = visit.open(f"{JOBS}/{job}")
     dialog = fill_in(page, partition=partition, config=config, op=op)

@@ -48,9 +48,9 @@ def test_a_variant_of_ones_own_takes_four_clicks_and_no_yaml(own: UiServer, brow
         page.wait_for_url("**/runs/*")
         assert outcome(page) == "Success"
         for asset, key, value in (("user_profiles", "users", "2"), ("recipe", "overrides", "num_users = 2")):
-            page.goto(f"{own.url}/assets/{asset}?partition=retired")
+            page.goto(f"{own.url}/assets/amemgym/{asset}?partition=retired")
             assert metadata(page)[key] == value
-        page.goto(f"{own.url}/assets/session_queries?view=checks")
+        page.goto(f"{own.url}/assets/amemgym/session_queries?view=checks")
         expect(page.get_by_text("Succeeded", exact=True).first).to_be_visible()
         page.goto(f"{own.url}/pages/")
         expect(page.get_by_role("row").filter(has_text="retired").get_by_role("link", name="0.1.0")).to_be_visible()

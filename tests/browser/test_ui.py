@@ -77,7 +77,7 @@ def test_the_catalog_tells_each_assets_group_and_description(user: Visit) -> Non
     page.mouse.move(800, 800)
     # The table is sorted by name, and has only the rows that are in sight.
     for name, spec in sorted(SPECS.items()):
-        row = page.locator("[class*=VirtualizedTable_row]").filter(has=page.locator(f"a[href='/assets/{name}']"))
+        row = page.locator("[class*=VirtualizedTable_row]").filter(has=page.locator(f"a[href='/assets/amemgym/{name}']"))
         for _ in range(20):
             if row.count():
                 break
@@ -91,7 +91,7 @@ def test_the_catalog_tells_each_assets_group_and_description(user: Visit) -> Non
 
 def test_an_asset_tells_its_columns_with_their_meaning(user: Visit) -> None:
     columns = SPECS["session_queries"].metadata["dagster/column_schema"].columns
-    page = user.open("/assets/session_queries", height=1400)
+    page = user.open("/assets/amemgym/session_queries", height=1400)
     for column in columns:
         row = page.locator("tr").filter(has=page.get_by_text(column.name, exact=True)).first
         expect(row).to_contain_text(column.description)
@@ -123,7 +123,7 @@ def test_a_demo_with_an_overridden_number_of_users_is_made_from_the_page(demo: s
 
 @pytest.mark.usefixtures("demo")
 def test_a_materialization_shows_counts_and_rows_of_real_text(user: Visit, server: UiServer) -> None:
-    page = user.open("/assets/session_queries")
+    page = user.open("/assets/amemgym/session_queries")
     shown = metadata(page)
     user.shoot(page, "06_session_queries_overview")
     assert int(shown["users"]) == 2
@@ -151,7 +151,7 @@ def _text_of(snapshot: Path) -> str:
 @pytest.mark.usefixtures("demo")
 @pytest.mark.parametrize("asset", ["session_queries", "quality_report", "release"])
 def test_what_an_asset_shows_fits_a_screen(user: Visit, asset: str) -> None:
-    page = user.open(f"/assets/{asset}", width=1400, height=1200)
+    page = user.open(f"/assets/amemgym/{asset}", width=1400, height=1200)
     shown = metadata(page)
     user.shoot(page, f"30_{asset}_1400")
     assert len(shown) <= 12
@@ -169,7 +169,7 @@ def test_metadata_lead_to_the_pages(user: Visit) -> None:
         ("quality_report", "page", "Quality report: demo"),
         ("release", "report", "Quality report: demo"),
     ):
-        page = user.open(f"/assets/{asset}")
+        page = user.open(f"/assets/amemgym/{asset}")
         row = page.locator("tr").filter(has=page.get_by_text(key, exact=True)).last
         with user.context.expect_page() as opened:
             row.get_by_role("link").first.click()
@@ -180,7 +180,7 @@ def test_metadata_lead_to_the_pages(user: Visit) -> None:
 
 @pytest.mark.usefixtures("demo")
 def test_one_users_states_are_drawn(user: Visit) -> None:
-    page = user.open("/assets/state_trajectory")
+    page = user.open("/assets/amemgym/state_trajectory")
     picture = opened_markdown(page, "life").locator("img")
     expect(picture).to_be_visible()
     user.shoot(page, "08_life_of_a_user")
@@ -193,7 +193,7 @@ def test_one_users_states_are_drawn(user: Visit) -> None:
 @pytest.mark.usefixtures("demo")
 def test_the_recipe_and_the_release_tell_what_was_made_of_what(user: Visit, server: UiServer) -> None:
     for number, (name, told) in enumerate([("recipe", "num_users = 2"), ("release", "releases/demo/0.1.0")], start=9):
-        page = user.open(f"/assets/{name}")
+        page = user.open(f"/assets/amemgym/{name}")
         shown = metadata(page)
         user.shoot(page, f"{number:02}_{name}_overview")
         assert any(told in value for value in shown.values()), shown
@@ -203,8 +203,12 @@ def test_the_recipe_and_the_release_tell_what_was_made_of_what(user: Visit, serv
 
 @pytest.mark.usefixtures("demo")
 def test_the_checks_tab_shows_that_every_check_passed(user: Visit) -> None:
-    keys = [key for key in defs.resolve_asset_graph().asset_check_keys if key.asset_key == dg.AssetKey("session_queries")]
-    page = user.open("/assets/session_queries?view=checks")
+    keys = [
+        key
+        for key in defs.resolve_asset_graph().asset_check_keys
+        if key.asset_key == dg.AssetKey(["amemgym", "session_queries"])
+    ]
+    page = user.open("/assets/amemgym/session_queries?view=checks")
     expect(page.get_by_text(f"Checks ({len(keys)})")).to_be_visible()
     for key in keys:
         page.get_by_text(key.name, exact=True).first.click()

@@ -85,7 +85,7 @@ def test_a_check_that_fails_shows_whom_it_is_about(user: Visit, tmp_path: Path) 
     page = start(user, partition="extra", config=f"num_users: 3\nnum_reserve: 0\npool:\n  paths: ['{pool}']")
     assert outcome(page) == "Failure"
     user.shoot(page, "24_failed_check_on_the_run_page")
-    page.goto(f"{user.url}/assets/personas?view=checks")
+    page.goto(f"{user.url}/assets/amemgym/personas?view=checks")
     page.get_by_text("personas_tell_something", exact=True).first.click()
     expect(page.get_by_text("Not so for 3 of 3 users")).to_be_visible()
     named = opened_markdown(page, "sample").locator("tbody tr").filter(has_text="has no persona text")
@@ -97,20 +97,20 @@ def test_a_check_that_fails_shows_whom_it_is_about(user: Visit, tmp_path: Path) 
 
 @pytest.mark.usefixtures("demo")
 def test_a_release_is_published_from_the_page(user: Visit, hub: FakeHub) -> None:
-    page = start(user, job="publish", partition="demo", op="hub_release", config="repo: lab/retired")
+    page = start(user, job="publish", partition="demo", op="amemgym__hub_release", config="repo: lab/retired")
     assert outcome(page) == "Success"
-    page.goto(f"{user.url}/assets/hub_release")
+    page.goto(f"{user.url}/assets/amemgym/hub_release")
     shown = metadata(page)
     user.shoot(page, "26_published")
     assert hub.repos["lab/retired"].git.refs()[f"refs/tags/{shown['tag']}"]
     assert shown["page"] == f"{hub.url}/datasets/lab/retired/tree/demo-v0.1.0"
-    page.goto(f"{user.url}/assets/hub_release?view=checks")
+    page.goto(f"{user.url}/assets/amemgym/hub_release?view=checks")
     expect(page.get_by_text(f"lab/retired@demo-v0.1.0 is at commit {shown['commit'][:12]}.")).to_be_visible()
     page.close()
 
 
 def test_a_check_that_is_run_without_a_partition_says_what_to_do_instead(user: Visit) -> None:
-    page = user.open("/assets/release?view=checks")
+    page = user.open("/assets/amemgym/release?view=checks")
     page.get_by_role("button", name="Execute all").click()
     page.get_by_role("link", name="View", exact=True).click()
     page.wait_for_url("**/runs/*")
@@ -123,18 +123,18 @@ def test_a_check_that_is_run_without_a_partition_says_what_to_do_instead(user: V
 @pytest.mark.usefixtures("demo")
 def test_an_assistant_is_evaluated_from_the_page(user: Visit) -> None:
     page = user.open(f"{JOBS}/evaluate")
-    dialog = fill_in(page, partition="demo", config=ONE_USER, op="evaluation")
+    dialog = fill_in(page, partition="demo", config=ONE_USER, op="amemgym__evaluation")
     save_config(page)
     launch(page, dialog)
     assert outcome(page) == "Success"
-    page.goto(f"{user.url}/assets/evaluation")
+    page.goto(f"{user.url}/assets/amemgym/evaluation")
     shown = metadata(page)
     user.shoot(page, "27_evaluated")
     assert 0 <= float(shown["memory_full-history"]) <= 1
     for key, heading in (("page_full-history", "full-history on demo"), ("board", "1 run on demo")):
         page.goto(f"{user.url}{shown[key]}")
         expect(page.get_by_role("heading", name=heading)).to_be_visible()
-        page.goto(f"{user.url}/assets/evaluation")
+        page.goto(f"{user.url}/assets/amemgym/evaluation")
     assert "full-history" in shown["leaderboard"]
     page.close()
 

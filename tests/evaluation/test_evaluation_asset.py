@@ -48,7 +48,7 @@ def materialized(
     return dg.materialize(
         [evaluation_asset(benchmark), evaluation_check(benchmark)],
         partition_key=variant,
-        run_config={"ops": {benchmark.key("evaluation"): {"config": config}}},
+        run_config={"ops": {benchmark.op("evaluation"): {"config": config}}},
         instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
         raise_on_error=False,
         tags=tags,
@@ -57,7 +57,7 @@ def materialized(
 
 def test_the_asset_shows_a_leaderboard_and_links_to_pages_that_are_there(home: Path) -> None:
     result = materialized(memories=["full-history", "awi"])
-    [event] = result.asset_materializations_for_node("evaluation")
+    [event] = result.asset_materializations_for_node("amemgym__evaluation")
     shown = {name: value.value for name, value in event.metadata.items()}
 
     assert result.success
@@ -78,7 +78,7 @@ def test_another_benchmarks_asset_evaluates_its_release(home: Path) -> None:
     )
     write_release(made, root=home / "releases", version="0.1.0")
     result = materialized("dr-demo", benchmark=DEEP_RESEARCH, memories=["bm25", "none"])
-    [event] = result.asset_materializations_for_node("dr_evaluation")
+    [event] = result.asset_materializations_for_node("deep_research__dr_evaluation")
     shown = {name: value.value for name, value in event.metadata.items()}
 
     assert result.success
@@ -93,7 +93,7 @@ def test_two_assistants_of_one_name_are_both_shown(home: Path, monkeypatch: pyte
     monkeypatch.setenv("AMEMGYM_MEMORIES", f"/elsewhere/mine.py:Mine, {own}")
     own.write_text("kind: bm25\nsettings: {topk: 4}\n", encoding="utf-8")
     result = materialized(memories=["bm25", str(own)])
-    [event] = result.asset_materializations_for_node("evaluation")
+    [event] = result.asset_materializations_for_node("amemgym__evaluation")
     shown = {name: str(value.value) for name, value in event.metadata.items()}
 
     assert len({shown["page_bm25, topk 30"], shown["page_bm25, topk 4"]}) == 2
@@ -106,14 +106,14 @@ def test_two_assistants_of_one_name_are_both_shown(home: Path, monkeypatch: pyte
 def test_a_run_that_names_no_memory_or_no_limit_evaluates_nothing_and_does_not_fail(home: Path, config: dict[str, Any]) -> None:
     result = materialized(**config)
     assert result.success
-    assert result.asset_materializations_for_node("evaluation") == []
+    assert result.asset_materializations_for_node("amemgym__evaluation") == []
     assert result.get_asset_check_evaluations() == []
     assert not (home / "runs").exists()
 
 
 def test_a_backfill_that_asks_for_no_memory_evaluates_nothing_and_has_the_asset_made(home: Path) -> None:
     result = materialized(memories=[], tags={"dagster/backfill": "every asset"})
-    [event] = result.asset_materializations_for_node("evaluation")
+    [event] = result.asset_materializations_for_node("amemgym__evaluation")
     assert str(event.metadata["unasked"].value).startswith("Nothing is evaluated")
     assert [check.passed for check in result.get_asset_check_evaluations()] == [True]
     assert not (home / "runs").exists()
@@ -153,8 +153,8 @@ def test_a_problem_ends_the_run_with_one_sentence(config: dict[str, Any], senten
 @pytest.mark.parametrize("benchmark", [entry.benchmark for entry in BENCHMARKS.values()], ids=lambda benchmark: benchmark.name)
 def test_the_job_evaluates_and_makes_nothing_else(benchmark: Benchmark) -> None:
     """Its only parent is its own benchmark's release: Dagster asks "Are you sure?" where a parent was never made."""
-    asset = benchmark.key("evaluation")
+    asset = dg.AssetKey(benchmark.asset_key("evaluation"))
     job = defs.resolve_job_def(benchmark.key("evaluate"))
 
-    assert {node.name for node in job.nodes} == {asset, f"{asset}_answers_scored"}
-    assert defs.resolve_asset_graph().get(dg.AssetKey(asset)).parent_keys == {dg.AssetKey(benchmark.key("release"))}
+    assert {node.name for node in job.nodes} == {benchmark.op("evaluation"), f"{benchmark.op('evaluation')}_answers_scored"}
+    assert defs.resolve_asset_graph().get(asset).parent_keys == {dg.AssetKey(benchmark.asset_key("release"))}

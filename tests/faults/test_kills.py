@@ -66,7 +66,7 @@ def start_job(home: Path, url: str) -> subprocess.Popen[str]:
     (home / "dagster").mkdir(exist_ok=True)
     (home / "dagster" / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
     roles = {role: {"model": model_name()} for role in ("writer", "judge", "user_simulator")}
-    (home / "config.yaml").write_text(json.dumps({"ops": {"recipe": {"config": {"models": roles}}}}), encoding="utf-8")
+    (home / "config.yaml").write_text(json.dumps({"ops": {"amemgym__recipe": {"config": {"models": roles}}}}), encoding="utf-8")
     words = ("job", "execute", "-m", "pipelines.definitions", "-j", "generate_and_release", "-c", str(home / "config.yaml"))
     return subprocess.Popen(
         [sys.executable, "-m", "dagster", *words, "--tags", json.dumps({"dagster/partition": "demo"})],

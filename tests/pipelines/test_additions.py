@@ -65,9 +65,9 @@ from validation.amemgym.benchmark import RULES
 keys = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}
 print(json.dumps({
     "a check": "events_brief" in [rule.name for rule in RULES["events"]],
-    "a stage": "mottos" in AMEMGYM.asking_stages and "mottos" in keys and all([writers_of("mottos/write"), RULES["mottos"]]),
-    "a benchmark": {"coins_recipe", "coins_tossed", "coins_release", "coins_evaluation"} <= keys,
-    "a benchmark of documents": {"stalls_recipe", "stalls_questions", "stalls_ablation", "stalls_release"} <= keys,
+    "a stage": "amemgym/mottos" in keys and all([writers_of("mottos/write"), RULES["mottos"], AMEMGYM.stage("mottos").prompts]),
+    "a benchmark": {f"coins/coins_{name}" for name in ("recipe", "tossed", "release", "evaluation")} <= keys,
+    "a benchmark of documents": {f"stalls/stalls_{name}" for name in ("recipe", "questions", "ablation", "release")} <= keys,
     "a built-in memory": find_memory("last").kind == "last" and not embeds("last"),
     "another model API": OtherChat().most_bytes > 0,
     "an option of evaluate": RunManifest.model_fields["patience"].default < read_options({"patience": 4}, source="").patience,

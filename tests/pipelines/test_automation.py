@@ -80,7 +80,9 @@ class Followed:
             partitions_def=VARIANTS,
             outs={
                 "dataset_card": dg.AssetOut(dagster_type=dg.Nothing),
-                "release": dg.AssetOut(dagster_type=dg.Nothing, automation_condition=when_report_passes("quality_report")),
+                "release": dg.AssetOut(
+                    dagster_type=dg.Nothing, automation_condition=when_report_passes(dg.AssetKey("quality_report"))
+                ),
             },
             deps=[report],
         )
@@ -147,7 +149,7 @@ def test_the_release_of_each_benchmark_follows_its_report() -> None:
 
     nodes = defs.get_repository_def().asset_graph.asset_nodes
     followers = [node.key.to_user_string() for node in nodes if node.automation_condition]  # pyright: ignore[reportUnknownMemberType]
-    assert set(followers) == {entry.benchmark.key("release") for entry in BENCHMARKS.values()}
+    assert set(followers) == {"/".join(entry.benchmark.asset_key("release")) for entry in BENCHMARKS.values()}
 
 
 @dataclass

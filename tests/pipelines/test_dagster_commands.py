@@ -54,13 +54,15 @@ def test_dg_scaffolds_an_asset_into_the_project_and_lists_it_beside_ours(tmp_pat
     environment = installation(tmp_path, demo={}) | {"PYTHONPATH": str(project)}
     output_of(environment, "dg", "scaffold", "defs", "dagster.asset", "mine.py", project=project)
     listed = json.loads(output_of(environment, "dg", "list", "defs", "--json", project=project))
-    assert {"recipe", "release", "hub_release", "mine"} <= {asset["asset_key"] for asset in listed["assets"]}
+    assert {"amemgym/recipe", "amemgym/release", "amemgym/hub_release", "mine"} <= {
+        asset["asset_key"] for asset in listed["assets"]
+    }
 
 
 def test_dg_checks_all_and_materializes_everything_by_one_command(tmp_path: Path) -> None:
     environment = installation(tmp_path, demo={})
     assert "All definitions loaded successfully" in output_of(environment, "dg", "check", "defs")
-    config = json.dumps({"ops": {"recipe": {"config": {"seed": 5}}}})
+    config = json.dumps({"ops": {"amemgym__recipe": {"config": {"seed": 5}}}})
     words = ("--assets", "tag:benchmark=amemgym", "--partition", "demo", "--config-json", config)
     output_of(environment, "dg", "launch", *words)
     folder = tmp_path / "releases" / "demo" / "0.1.0"
@@ -69,10 +71,13 @@ def test_dg_checks_all_and_materializes_everything_by_one_command(tmp_path: Path
     assert not (tmp_path / "runs").exists()  # an evaluation is asked for by itself
 
 
-def test_where_a_recipe_is_split_into_work_units_the_jobs_keep_their_names(tmp_path: Path) -> None:
+def test_where_a_recipe_is_split_into_work_units_each_phase_is_a_job(tmp_path: Path) -> None:
     environment = installation(tmp_path, demo={}, split={"num_users": 2, "users_per_shard": 1})
-    config = json.dumps({"ops": {"generate_and_release_by_phases": {"config": {"recipe": {"seed": 5}}}}})
+    config = json.dumps({"ops": {"amemgym__recipe": {"config": {"seed": 5}}}})
     output_of(environment, "dg", "launch", "--job", "generate_and_release", "--partition", "split", "--config-json", config)
+    for unit in ("split-0000", "split-0001"):
+        output_of(environment, "dg", "launch", "--job", "generate_unit", "--partition", unit)
+    output_of(environment, "dg", "launch", "--job", "make_release", "--partition", "split")
     folder = tmp_path / "releases" / "split" / "0.1.0"
     assert verify_release(folder) == []
     assert yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8"))["seed"] == 5

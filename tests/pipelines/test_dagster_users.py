@@ -94,7 +94,7 @@ def sentences(dagster: GraphQL, run_id: str) -> list[str]:
 def test_a_run_that_stopped_at_its_budget_goes_on_from_there_with_a_higher_one_and_its_own_config(
     dagster: GraphQL, home: Path
 ) -> None:
-    stopped = launched(dagster, "generate_and_release", "tight", release={"config": {"version": "1.2.0"}})
+    stopped = launched(dagster, "generate_and_release", "tight", amemgym__release={"config": {"version": "1.2.0"}})
     assert finished(dagster, stopped)["status"] == "FAILURE"
     sentence, *_ = sentences(dagster, stopped)  # stages that need nothing of each other stop together
     assert "The budget of 'tight' is reached: " in sentence
@@ -104,7 +104,7 @@ def test_a_run_that_stopped_at_its_budget_goes_on_from_there_with_a_higher_one_a
     params = {"parentRunId": stopped, "strategy": "FROM_FAILURE", "extraTags": tags}
     again = dagster.ask(REEXECUTE, key="run", params=params)["run"]["runId"]
     assert finished(dagster, again)["status"] == "SUCCESS"
-    assert "recipe" not in {step["stepKey"] for step in dagster.ask(STEPS, key="stepStats", id=again)["stepStats"]}
+    assert "amemgym__recipe" not in {step["stepKey"] for step in dagster.ask(STEPS, key="stepStats", id=again)["stepStats"]}
     assert verify_release(home / "releases" / "tight" / "1.2.0") == []  # config of the release stands under its name
     with sqlite3.connect(home / "ledger.sqlite") as ledger:
         paid = "FROM calls WHERE variant = 'tight' AND cache_hit = 0"
@@ -176,7 +176,7 @@ NOBODY = "http://127.0.0.1:9/v1"
 def test_what_no_run_could_make_is_refused_when_it_is_launched(
     dagster: GraphQL, job: str, tags: dict[str, str], config: dict[str, Any], sentence: str
 ) -> None:
-    configured = {name: {"config": fields} for name, fields in config.items() if name != "resources"}
+    configured = {f"amemgym__{name}": {"config": fields} for name, fields in config.items() if name != "resources"}
     resources = {name: {"config": fields} for name, fields in config.get("resources", {}).items()}
     params = {
         "selector": {"jobName": job, **REPOSITORY},
@@ -197,8 +197,8 @@ def test_a_backfill_of_everything_ends_well(dagster: GraphQL, home: Path) -> Non
         for node in dagster.ask(ASSETS, key="nodes")["nodes"]
         if node["definition"]["isMaterializable"] and {"key": "benchmark", "value": "amemgym"} in node["definition"]["tags"]
     ]
-    assert {"path": ["evaluation"]} not in assets  # which is asked for by itself
-    assert {"path": ["hub_release"]} in assets
+    assert {"path": ["amemgym", "evaluation"]} not in assets  # which is asked for by itself
+    assert {"path": ["amemgym", "hub_release"]} in assets
     params = {"assetSelection": assets, "partitionNames": ["demo", "base"]}
     backfill = dagster.ask(LAUNCH_BACKFILL, key="backfillId", params=params)["backfillId"]
     done = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED")

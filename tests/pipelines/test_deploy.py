@@ -115,9 +115,11 @@ def test_whatever_asks_a_model_is_in_the_pool() -> None:
 
     graph = defs.get_repository_def().asset_graph
     pooled = {key.to_user_string() for key in graph.materializable_asset_keys if MODEL_POOL in (graph.get(key).pools or ())}
-    stages = [stage for entry in BENCHMARKS.values() for stage in entry.benchmark.stages]
-    evaluations = {entry.benchmark.key("evaluation") for entry in BENCHMARKS.values()}
-    assert pooled == {*evaluations, *(stage.name for stage in stages if stage.prompts)}
+    wanted: set[str] = set()
+    for entry in BENCHMARKS.values():
+        names = (*entry.benchmark.asking_stages, "evaluation")
+        wanted.update("/".join(entry.benchmark.asset_key(name)) for name in names)
+    assert pooled == wanted
 
 
 def test_the_services_fit_together() -> None:

@@ -26,32 +26,36 @@ from pipelines import definitions
 units = AMEMGYM.partitions.by_unit
 
 
-@dg.asset(partitions_def=units)
+def from_stages(*names):
+    return {name: dg.AssetIn(AMEMGYM.asset_key(name)) for name in names}
+
+
+@dg.asset(partitions_def=units, ins=from_stages("answers"))
 def answer_lengths(answers: pd.DataFrame) -> pd.DataFrame:
     return answers[["user_id"]].assign(items=len(answers))
 
 
-@dg.asset(partitions_def=units)
+@dg.asset(partitions_def=units, ins=from_stages("questions"))
 def question_count(questions: pa.Table) -> int:
     return questions.num_rows
 
 
-@dg.asset(partitions_def=units)
+@dg.asset(partitions_def=units, ins=from_stages("events", "state_schema"))
 def summary(answer_lengths: pd.DataFrame, question_count: int, events: duckdb.DuckDBPyRelation, state_schema: list) -> str:
     users = len(events.fetchall())
     return f"{len(answer_lengths)} {question_count} {users} {state_schema[0].user_id == answer_lengths.user_id[0]}"
 
 
-@dg.asset(partitions_def=AMEMGYM.partitions.by_variant)
+@dg.asset(partitions_def=AMEMGYM.partitions.by_variant, ins=from_stages("release"))
 def of_the_release(release) -> None: ...
 
 
-@dg.asset
+@dg.asset(ins=from_stages("personas"))
 def all_partitions(context, personas) -> str:
     return str(len(personas))
 
 
-@dg.asset(ins={"personas": dg.AssetIn(metadata={"allow_missing_partitions": True})})
+@dg.asset(ins={"personas": dg.AssetIn(AMEMGYM.asset_key("personas"), metadata={"allow_missing_partitions": True})})
 def partitions_that_are_there(personas) -> str:
     return ",".join(personas.unit)
 
@@ -81,9 +85,9 @@ def outcome(asset, partition=None):
 
 
 assets = {name: outcome(name) for name in ("all_partitions", "partitions_that_are_there")}
-frame = defs.load_asset_value("answers", partition_key="demo")
-table = defs.load_asset_value("answers", python_type=pa.Table, partition_key="demo")
-recipe = defs.load_asset_value("recipe", partition_key="demo")
+frame = defs.load_asset_value(["amemgym", "answers"], partition_key="demo")
+table = defs.load_asset_value(["amemgym", "answers"], python_type=pa.Table, partition_key="demo")
+recipe = defs.load_asset_value(["amemgym", "recipe"], partition_key="demo")
 loaded = [type(frame).__name__, len(frame), table.num_rows, recipe.num_users]
 own = [outcome(name, "demo") for name in ("answer_lengths", "question_count", "summary")]
 print(json.dumps({**assets, "own": own, "of_the_release": outcome("of_the_release", "demo"), "loaded": loaded}))

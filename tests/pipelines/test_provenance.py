@@ -50,14 +50,16 @@ class Project:
 
     def run(self, *assets: str, report: Any = None, **recipe: object) -> dg.ExecuteInProcessResult:
         """Make these assets of the demo, or all of them."""
-        config = {"ops": {"recipe": {"config": recipe}}} if recipe else {}
+        config = {"ops": {"amemgym__recipe": {"config": recipe}}} if recipe else {}
         return self.run_configured("generate_and_release", config, assets=assets, report=report)
 
     def run_configured(
         self, job: str, config: dict[str, Any], *, assets: Sequence[str] = (), report: Any = None, variant: str = "demo"
     ) -> dg.ExecuteInProcessResult:
         whole = defs.resolve_job_def(job)
-        chosen = whole.get_subset(asset_selection=frozenset(map(dg.AssetKey, assets))) if assets else whole
+        benchmark = benchmark_of(load_recipe(variant))
+        keys = [dg.AssetKey(benchmark.asset_key(name)) for name in assets]
+        chosen = whole.get_subset(asset_selection=frozenset(keys)) if keys else whole
         with open_run_context(home(), report=report) as run_context:
             return chosen.execute_in_process(
                 config,
@@ -76,7 +78,7 @@ class Project:
         """Resolve the recipe of a variant, and return its salt."""
         benchmark = benchmark_of(load_recipe(variant))
         asset = benchmark.key("recipe")
-        config = {"ops": {asset: {"config": given}}} if given else {}
+        config = {"ops": {benchmark.op("recipe"): {"config": given}}} if given else {}
         assert self.run_configured(benchmark.key("generate_and_release"), config, assets=[asset], variant=variant).success
         resolved = self.values.find(asset, variant)
         assert isinstance(resolved, ResolvedRecipe)

@@ -12,8 +12,8 @@ from pipelines.opening.run_coordinator import check_run
 @pytest.mark.parametrize(
     ("benchmark", "job", "recipe"),
     [
-        ("amemgym", "generate_and_release", "recipe"),
-        ("user_facts", "facts_generate_and_release", "facts_recipe"),
+        ("amemgym", "generate_and_release", "amemgym__recipe"),
+        ("user_facts", "facts_generate_and_release", "user_facts__facts_recipe"),
     ],
 )
 def test_an_impossible_count_is_refused_for_a_variant_made_since(
@@ -34,5 +34,5 @@ def test_a_variant_made_since_is_launched(tmp_path: Path, monkeypatch: pytest.Mo
     for name in ("AMEMGYM_BASE_URL", "OPENAI_BASE_URL", "AMEMGYM_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
-    config = {"ops": {"recipe": {"config": {"num_users": 2}}}}
+    config = {"ops": {"amemgym__recipe": {"config": {"num_users": 2}}}}
     check_run(dg.DagsterRun(job_name="generate_and_release", tags={"dagster/partition": "later"}, run_config=config))

@@ -34,16 +34,16 @@ def storage() -> dg.DagsterInstance:
 
 
 def materialize(definitions: dg.Definitions, instance: dg.DagsterInstance, *names: str, **overrides: object) -> None:
-    config = {"ops": {"recipe": {"config": {**SMALL, **overrides}}}} if "recipe" in names else {}
+    config = {"ops": {"amemgym__recipe": {"config": {**SMALL, **overrides}}}} if "recipe" in names else {}
     job = definitions.resolve_implicit_global_asset_job_def()
-    keys = [dg.AssetKey(name) for name in names]
+    keys = [dg.AssetKey(["amemgym", name]) for name in names]
     assert job.execute_in_process(config, asset_selection=keys, partition_key="demo", instance=instance).success
 
 
 def status(definitions: dg.Definitions, instance: dg.DagsterInstance, name: str) -> tuple[StaleStatus, list[str]]:
     graph = definitions.get_repository_def().asset_graph
     resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
-    key = dg.AssetKey(name)
+    key = dg.AssetKey(["amemgym", name])
     return resolver.get_status(key, "demo"), [cause.reason for cause in resolver.get_stale_causes(key, "demo")]
 
 
@@ -70,7 +70,7 @@ def test_a_stages_prompts_and_logic_are_its_code_version() -> None:
     from pipelines.definitions import defs
 
     graph = defs.get_repository_def().asset_graph
-    versions = {stage.name: graph.get(dg.AssetKey(stage.name)).code_version for stage in AMEMGYM.stages}
+    versions = {stage.name: graph.get(dg.AssetKey(["amemgym", stage.name])).code_version for stage in AMEMGYM.stages}
     assert versions == {stage.name: stage.code_version for stage in AMEMGYM.stages}
 
 
@@ -106,13 +106,15 @@ def test_what_cannot_be_is_refused_by_the_first_step_and_nothing_else_runs(
     definitions: dg.Definitions, overrides: dict[str, Any], told: str
 ) -> None:
     job = definitions.resolve_implicit_global_asset_job_def()
-    config = {"ops": {"recipe": {"config": overrides}}}
+    config = {"ops": {"amemgym__recipe": {"config": overrides}}}
     with storage() as instance:
         result = job.execute_in_process(config, instance=instance, partition_key="demo", raise_on_error=False)
     (failure,) = (event.step_failure_data for event in result.all_events if event.is_step_failure)
     assert failure.user_failure_data is not None
     assert (failure.user_failure_data.description or "").startswith(told)
-    assert [event.step_key for event in result.all_events if event.event_type is dg.DagsterEventType.STEP_START] == ["recipe"]
+    assert [event.step_key for event in result.all_events if event.event_type is dg.DagsterEventType.STEP_START] == [
+        "amemgym__recipe"
+    ]
 
 
 def test_a_run_without_a_partition_says_so_in_its_first_step(definitions: dg.Definitions) -> None:

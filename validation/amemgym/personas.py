@@ -52,7 +52,7 @@ RULES = (
 
 
 @dg.asset_check(
-    asset="recipe",
+    asset=AMEMGYM.asset_key("recipe"),
     name="pool_is_unchanged",
     blocking=True,
     partitions_def=AMEMGYM.partitions.by_variant,

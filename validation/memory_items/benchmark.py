@@ -61,7 +61,7 @@ def source_check(benchmark: Benchmark, *, noun: str, read: Callable[[Any], int])
     """
 
     @dg.asset_check(
-        asset=benchmark.key("recipe"),
+        asset=benchmark.asset_key("recipe"),
         name=f"{plural(noun)}_are_unchanged",
         blocking=True,
         partitions_def=benchmark.partitions.by_variant,

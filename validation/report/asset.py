@@ -10,7 +10,7 @@ import dagster as dg
 
 from assets.engine.cancellation import stop_with_run
 from assets.engine.materialization import page_link, with_details
-from assets.engine.ports import VALUES, RunContext
+from assets.engine.ports import VALUES, AssetValues, RunContext
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.provenance import MANY, REPORT_VALUE, Provenance, ReportValue
 from assets.engine.recipe_asset import current_recipe
@@ -38,13 +38,13 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
     """Return the asset of a benchmark's quality report."""
     benchmark = validation.benchmark
     spec = validation.report
-    every_unit = dg.AssetIn(partition_mapping=benchmark.partitions.units_to_variant, metadata=MANY)
+    every_unit = dg.AssetIn(key_prefix=benchmark.name, partition_mapping=benchmark.partitions.units_to_variant, metadata=MANY)
 
     @dg.asset(
         name=benchmark.key("quality_report"),
+        key_prefix=benchmark.name,
         ins={stage.name: every_unit for stage in benchmark.leaves},
         partitions_def=benchmark.partitions.by_variant,
-        required_resource_keys={"run_context", "reports", VALUES},
         io_manager_key=VALUES,
         group_name=benchmark.group("release"),
         owners=OWNERS,
@@ -55,24 +55,27 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
         dagster_type=REPORT_VALUE,
     )
     async def quality_report(
-        context: dg.AssetExecutionContext, **values: Mapping[str, Provenance]
+        context: dg.AssetExecutionContext,
+        run_context: dg.ResourceParam[RunContext],
+        reports: dg.ResourceParam[Path],
+        asset_values: dg.ResourceParam[AssetValues],
+        **values: Mapping[str, Provenance],
     ) -> AsyncIterator[dg.MaterializeResult[Any]]:
         """Read the variant's units, report on them, and write the page. Raises dg.Failure with one sentence."""
-        run_context: RunContext = context.resources.run_context
         provenance = made_from_one_recipe(named_parts(values))
-        recipe = current_recipe(context, benchmark, provenance.recipe)
+        recipe = current_recipe(context, benchmark, provenance.recipe, values=asset_values)
         steps = Steps(f"{recipe.variant}: quality_report", tell=run_context.report_step)
         # Nothing else runs in a process that has come to its report. So nothing here goes to a thread, where the signal of a
         # cancelled run would not reach it.
         with heartbeat(context.log.info, steps.line):
             finished = FinishedItems(run_context, recipe, provenance.by_stage, benchmark)
-            project = project_folder(context.resources.reports, recipe.variant)
+            project = project_folder(reports, recipe.variant)
             try:
                 report, left_out = await report_on(finished, validation, project=project, on_step=steps.begin)
                 for sentence in left_out:
                     context.log.warning(sentence)
                 steps.begin("writing the page")
-                page = write_page(spec.render(report), context.resources.reports / f"{recipe.variant}.html")
+                page = write_page(spec.render(report), reports / f"{recipe.variant}.html")
             except SuiteError as error:
                 raise dg.Failure(description=str(error), allow_retries=False) from error
             except OSError as error:

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.ports import VALUES
+from assets.engine.ports import AssetValues
 from assets.engine.provenance import ReportValue
 from assets.engine.recipe_asset import current_recipe
 from assets.recipe.loading import units
@@ -28,7 +28,7 @@ def report_checks(validation: Validation) -> list[dg.AssetChecksDefinition]:
 
 
 def _spec(validation: Validation, name: str, description: str) -> dg.AssetCheckSpec:
-    asset = validation.benchmark.key("quality_report")
+    asset = validation.benchmark.asset_key("quality_report")
     partitions = validation.benchmark.partitions.by_variant
     return dg.AssetCheckSpec(name, asset=asset, blocking=True, partitions_def=partitions, description=description)
 
@@ -45,28 +45,25 @@ def _quality_report_checks(validation: Validation) -> dg.AssetChecksDefinition:
         specs.append(_spec(validation, check.name, check.description))
 
     @dg.multi_asset_check(
-        name=benchmark.key("quality_report_checks"),
+        name=benchmark.op("quality_report_checks"),
         specs=specs,
-        ins={"report": dg.AssetIn(benchmark.key("quality_report"))},
+        ins={"report": dg.AssetIn(benchmark.asset_key("quality_report"))},
     )
     def checks(report: Any) -> Iterator[dg.AssetCheckResult]:
-        asset = benchmark.key("quality_report")
         replaced: list[str] = []
         for reason, count in report.replaced.items():
             replaced.append(f"{count} at {reason} ({report.replaced_because.get(reason, '')})")
         yield dg.AssetCheckResult(
-            asset_key=asset,
             check_name=f"all_{noun}s_finished",
             passed=report.finished == report.wanted,
             description=f"{report.finished} of {counted(report.wanted, noun)} are finished; "
             f"{sum(report.replaced.values())} were replaced.",
             metadata={f"{noun}s": report.finished, "wanted": report.wanted, "replaced": "; ".join(replaced)},
         )
-        yield _rules_result(report.rules, asset=asset)
+        yield _rules_result(report.rules)
         for check in own:
             outcome = check.outcome(report)
             yield dg.AssetCheckResult(
-                asset_key=asset,
                 check_name=check.name,
                 passed=outcome.passed,
                 description=outcome.description,
@@ -76,7 +73,7 @@ def _quality_report_checks(validation: Validation) -> dg.AssetChecksDefinition:
     return checks
 
 
-def _rules_result(lines: Sequence[RuleLine], *, asset: str) -> dg.AssetCheckResult:
+def _rules_result(lines: Sequence[RuleLine]) -> dg.AssetCheckResult:
     blocking = [line for line in lines if line.blocking]
     broken = [line for line in lines if line.violations]
     blocked = [line for line in broken if line.blocking]
@@ -102,26 +99,25 @@ def _rules_result(lines: Sequence[RuleLine], *, asset: str) -> dg.AssetCheckResu
                 }
             )
         metadata["broken"] = dg.MetadataValue.md(markdown_table(rows))
-    return dg.AssetCheckResult(
-        asset_key=asset, check_name="rules_hold", passed=not blocked, description=description, metadata=metadata
-    )
+    return dg.AssetCheckResult(check_name="rules_hold", passed=not blocked, description=description, metadata=metadata)
 
 
 def _recipe_check(benchmark: Benchmark) -> dg.AssetChecksDefinition:
     @dg.asset_check(
-        asset=benchmark.key("quality_report"),
+        asset=benchmark.asset_key("quality_report"),
         name="made_from_one_recipe",
         blocking=True,
         partitions_def=benchmark.partitions.by_variant,
-        required_resource_keys={VALUES},
         description="All rows were made under one recipe, and it is the one that the variant has.",
     )
-    def made_from_one_recipe(context: dg.AssetCheckExecutionContext, value: ReportValue) -> dg.AssetCheckResult:
+    def made_from_one_recipe(
+        context: dg.AssetCheckExecutionContext, asset_values: dg.ResourceParam[AssetValues], value: ReportValue
+    ) -> dg.AssetCheckResult:
         provenance = value.provenance
         recipe = provenance.recipe
         problem = ""
         try:
-            recipe = current_recipe(context, benchmark, recipe)
+            recipe = current_recipe(context, benchmark, recipe, values=asset_values)
         except dg.Failure as failure:
             problem = failure.description or ""
         missing = {unit.key for unit in units(recipe)} - set(provenance.snapshots)
@@ -144,15 +140,14 @@ def _column_check(validation: Validation) -> dg.AssetChecksDefinition:
     benchmark = validation.benchmark
 
     @dg.asset_check(
-        asset=benchmark.key("quality_report"),
+        asset=benchmark.asset_key("quality_report"),
         name="table_columns",
         blocking=True,
         partitions_def=benchmark.partitions.by_variant,
-        required_resource_keys={"reports"},
         description="The columns of every released table hold what is expected of them (Great Expectations).",
     )
-    def table_columns(context: dg.AssetCheckExecutionContext, report: Any) -> dg.AssetCheckResult:
-        data_docs = project_folder(context.resources.reports, report.variant) / DATA_DOCS
+    def table_columns(reports: dg.ResourceParam[Path], report: Any) -> dg.AssetCheckResult:
+        data_docs = project_folder(reports, report.variant) / DATA_DOCS
         return columns_result(benchmark.tables, report.columns, data_docs=data_docs)
 
     return table_columns

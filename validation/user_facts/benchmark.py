@@ -11,7 +11,7 @@ MOST_OFF = 1.5  # times its share that a fate may get, because a user has at lea
 
 
 @dg.asset_check(
-    asset=USER_FACTS.key("recipe"),
+    asset=USER_FACTS.asset_key("recipe"),
     name="shares_are_kept",
     partitions_def=USER_FACTS.partitions.by_variant,
     description="No fate of facts gets more than one and a half times its share: with few facts, one is already too many.",

@@ -223,7 +223,7 @@ ANSWERS = Stage(
     },
     version=8,
     description=AssetDescription(
-        group="answers",
+        group="texts",
         description="One personalized answer per state variant of each question, kept when judges recovered the variant from "
         "it and chose it for the variant (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",
         rows=preview_rows("questions.choices", "question=question_id variant=state type answer"),

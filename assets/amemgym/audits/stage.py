@@ -95,7 +95,7 @@ AUDITS = Stage(
     calls={f"audits/{probe}": PromptCalls(_guesses, always=False) for probe in GUESSES},
     version=5,
     description=AssetDescription(
-        group="answers",
+        group="texts",
         description="What judges say of the finished user, in calls of their own: the check of paper section 3.1 asked again, "
         "decoys that measure the gates' errors, guesses without the state. A user on whom perfect memory would score little is "
         "replaced.",

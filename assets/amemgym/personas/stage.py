@@ -44,7 +44,7 @@ PERSONAS = Stage(
     record=Persona,
     draw=draw_unit,
     description=AssetDescription(
-        group="sampling",
+        group="states",
         description="Personas sampled from the pool by seeded rank: the variant's users and a reserve that replaces users who "
         "cannot be finished (paper section 3.1). The sample is the same whatever the order of the pool's files.",
         rows=preview_rows("", "age sex occupation city hobbies=hobbies_and_interests_list persona"),

@@ -369,7 +369,7 @@ SESSION_QUERIES = Stage(
     },
     version=7,
     description=AssetDescription(
-        group="sessions",
+        group="texts",
         description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "
         "App. C.3). Each passed a gate in which a judge read the values back out of it.",
         rows=preview_rows("periods.sessions", "period=index time=session_time kind query exposes=exposed_states"),

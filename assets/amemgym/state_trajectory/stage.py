@@ -289,7 +289,7 @@ STATE_TRAJECTORY = Stage(
     },
     version=7,
     description=AssetDescription(
-        group="trajectory",
+        group="states",
         description="The state at the start and its changes period by period, with a cap per variable (paper section 3.1, App. "
         "C.3): the truth that sessions reveal and answers need. Each change has its day. No state holds two values that "
         "exclude each other.",

@@ -40,7 +40,7 @@ SQ_QUESTIONS = Stage(
     make=ask_about_sessions,
     needs=(SQ_SOURCES, SQ_DECISIONS, SQ_SESSIONS),
     description=AssetDescription(
-        group="questions",
+        group="tasks",
         description="One question about the sessions, worded by program: a decision, a failed path, a convention, or whether "
         "a statement still counts. Its key follows from what the sessions tell.",
         rows=chain_question_rows,

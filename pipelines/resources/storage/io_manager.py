@@ -58,7 +58,7 @@ class AssetValueIOManager(dg.IOManager):
         named = obj.report if isinstance(obj, ReportValue) else obj
         kind = type(named).__name__
         content = f"{kind}\n{obj.model_dump_json()}\n".encode()
-        asset = "/".join(context.asset_key.path)
+        asset = context.asset_key.path[-1]
         partition = context.asset_partition_key
         names = [_name(asset, partition)]
         if isinstance(obj, ResolvedRecipe):
@@ -71,7 +71,7 @@ class AssetValueIOManager(dg.IOManager):
 
     def load_input(self, context: dg.InputContext) -> Any:
         """Return the value of the input's partition; for an input with the metadata `many`, a dict of partition to value."""
-        asset = "/".join(context.asset_key.path)
+        asset = context.asset_key.path[-1]
         metadata = context.definition_metadata or {}
         lenient = bool(metadata.get("allow_missing_partitions"))
         keys = list(context.asset_partition_keys)

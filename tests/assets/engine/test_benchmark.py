@@ -38,8 +38,8 @@ def test_an_unknown_stage_is_named_with_those_there_are() -> None:
 
 
 def test_groups_are_numbered_in_the_order_in_which_data_passes_them() -> None:
-    assert [AMEMGYM.group(name) for name in ("sampling", "release", "evaluation")] == [
-        "1_sampling",
-        "6_release",
-        "7_evaluation",
+    assert [AMEMGYM.group(name) for name in ("states", "texts", "release")] == [
+        "1_states",
+        "2_texts",
+        "3_release",
     ]

@@ -38,7 +38,7 @@ def resolved_recipe() -> ArithmeticRecipe:
     return ArithmeticRecipe.model_validate(fields)
 
 
-@dg.asset(name=ARITHMETIC.key("recipe"), partitions_def=ARITHMETIC.partitions.by_variant, io_manager_key=VALUES)
+@dg.asset(key=ARITHMETIC.asset_key("recipe"), partitions_def=ARITHMETIC.partitions.by_variant, io_manager_key=VALUES)
 def recipe() -> dg.MaterializeResult[ResolvedRecipe]:
     resolved = resolved_recipe()
     return dg.MaterializeResult(value=ResolvedRecipe(recipe=resolved), data_version=dg.DataVersion(resolved.fingerprint))
@@ -80,7 +80,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 def test_stages_are_made_in_order_and_an_item_that_fails_the_gate_is_replaced_from_the_reserve(made: Made) -> None:
     assert made.snapshots == {"numbers": {0: 0, 1: 1, 2: 2}, "doubles": {0: 0, 1: 2}, "sentences": {0: 0, 2: 4}}
-    (event,) = made.result.asset_materializations_for_node("sentences")
+    (event,) = made.result.asset_materializations_for_node("arithmetic__sentences")
     assert event.metadata["users"].value == 2
     assert "No draft of number-1 passed the reading gate" in str(event.metadata["details"].value)
 
@@ -116,7 +116,11 @@ def test_its_release_folder_is_whole_and_has_its_tables(made: Made) -> None:
 def test_the_assets_have_their_direct_predecessors_and_the_benchmarks_group() -> None:
     specs = {spec.key.to_user_string(): spec for asset in stage_assets(ARITHMETIC) for spec in asset.specs}
     parents = {name: {dep.asset_key.to_user_string() for dep in spec.deps} for name, spec in specs.items()}
-    assert parents == {"numbers": {"arithmetic_recipe"}, "doubles": {"numbers"}, "sentences": {"doubles"}}
+    assert parents == {
+        "arithmetic/numbers": {"arithmetic/arithmetic_recipe"},
+        "arithmetic/doubles": {"arithmetic/numbers"},
+        "arithmetic/sentences": {"arithmetic/doubles"},
+    }
     assert {spec.group_name for spec in specs.values()} == {"arithmetic_1_items"}
 
 

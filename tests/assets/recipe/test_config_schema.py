@@ -36,8 +36,9 @@ def paths(value: dict[str, Any], prefix: str = "") -> Iterator[str]:
 def accepted(config: dict[str, Any], benchmark: Benchmark = AMEMGYM) -> dict[str, Any]:
     """The recipe's config as Dagster passes it on. Raises DagsterInvalidConfigError."""
     resources = {"run_context": dg.ResourceDefinition.none_resource(), VALUES: dg.mem_io_manager}
-    name = benchmark.key("recipe")
-    only = dg.define_asset_job("only_recipe", selection=[name])  # pyright: ignore[reportUnknownMemberType]
+    name = benchmark.op("recipe")
+    chosen = dg.AssetSelection.assets(benchmark.asset_key("recipe"))
+    only = dg.define_asset_job("only_recipe", selection=chosen)  # pyright: ignore[reportUnknownMemberType]
     job = dg.Definitions([recipe_asset(benchmark)], jobs=[only], resources=resources).resolve_job_def("only_recipe")
     return dg.validate_run_config(job, {"ops": {name: {"config": config}}})["ops"][name]["config"]
 

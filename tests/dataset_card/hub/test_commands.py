@@ -216,7 +216,9 @@ def published(**config: object) -> dg.ExecuteInProcessResult:
 def test_the_asset_tells_commit_tag_and_digest(fake: FakeHub, home: Path, repo: str) -> None:
     config = {"hub_release": {"config": {"repo": repo, "version": "0.1.0", "openness": "PUBLIC"}}}
     result = published(ops=config)
-    told = {name: value.value for name, value in result.asset_materializations_for_node("hub_release")[0].metadata.items()}
+    told = {
+        name: value.value for name, value in result.asset_materializations_for_node("amemgym__hub_release")[0].metadata.items()
+    }
     assert_holds(fake, repo, a_release())
     assert not fake.repos[repo].private
     assert {check.check_name: check.passed for check in result.get_asset_check_evaluations()} == {"tag_reads_back": True}
@@ -247,7 +249,7 @@ def test_a_run_that_names_no_repository_publishes_nothing_and_does_not_fail(
     monkeypatch.setenv("AMEMGYM_HUB_REPO", repo)
     result = published()
     assert result.success
-    assert result.asset_materializations_for_node("hub_release") == []
+    assert result.asset_materializations_for_node("amemgym__hub_release") == []
     assert result.get_asset_check_evaluations() == []
     assert not fake.repos
 

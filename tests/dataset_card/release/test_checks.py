@@ -34,12 +34,13 @@ def checked(root: Path, written: Release) -> dict[str, dg.AssetCheckEvaluation]:
     """Both checks, after the release was materialized."""
 
     @dg.multi_asset(
-        outs={name: dg.AssetOut(dagster_type=dg.Nothing) for name in ("dataset_card", "release")},
+        outs={name: dg.AssetOut("amemgym", dagster_type=dg.Nothing) for name in ("dataset_card", "release")},
         partitions_def=AMEMGYM.partitions.by_variant,
     )
     def release_folder() -> Any:
-        yield dg.MaterializeResult(asset_key="dataset_card", metadata=card_metadata(written))
-        yield dg.MaterializeResult(asset_key="release", metadata=release_metadata(written, str(written.folder), AMEMGYM))
+        released = release_metadata(written, str(written.folder), AMEMGYM)
+        yield dg.MaterializeResult(asset_key=["amemgym", "dataset_card"], metadata=card_metadata(written))
+        yield dg.MaterializeResult(asset_key=["amemgym", "release"], metadata=released)
 
     result = dg.materialize(
         [release_folder, *CHECKS],  # pyright: ignore[reportArgumentType]

@@ -39,10 +39,10 @@ def filled(variant: str, values: Values) -> tuple[str, dict[str, Any], str]:
 @pytest.mark.parametrize("variant", variants())
 def test_what_the_launchpad_is_filled_with_is_config_that_it_takes_and_the_variant_has_anyway(variant: str) -> None:
     path, ops, partition = filled(variant, Values())
-    ((asset, given),) = ops.items()
+    ((op, given),) = ops.items()
     job, recipe = path.split("/")[4], load_recipe(variant)
     assert dg.validate_run_config(defs.resolve_job_def(job), {"ops": ops})
-    laid = lay_overrides(Values(), asset, variant, given=given["config"])
+    laid = lay_overrides(Values(), op.partition("__")[2], variant, given=given["config"])
     assert partition == variant
     assert job.endswith("generate_and_release")
     assert given["config"]["num_reserve"] == recipe.num_reserve
@@ -52,7 +52,7 @@ def test_what_the_launchpad_is_filled_with_is_config_that_it_takes_and_the_varia
 def test_an_override_of_the_last_run_is_a_present_value_and_stays_one() -> None:
     values = Values(ResolvedRecipe(recipe=load_recipe("demo", {"num_users": 2}), overrides={"num_users": 2}))
     _, ops, _ = filled("demo", values)
-    given = ops["recipe"]["config"]
+    given = ops["amemgym__recipe"]["config"]
     assert given["num_users"] == 2
     assert lay_overrides(values, "recipe", "demo", given=given).fields == {"num_users": 2}
     assert lay_overrides(values, "recipe", "demo", given={**given, "num_questions": 5}).given == {"num_questions": 5}
