@@ -29,7 +29,7 @@ def run_with(personas: Sequence[Persona], folder: Path, *, damaged: bool = False
     """Run of a sample, its checks, and an asset that depends on it. `damaged`: its file is cut off before."""
     shop = run_context(folder, ScriptedModel())
 
-    @dg.asset(name="personas", partitions_def=AMEMGYM.partitions.by_unit, io_manager_key=VALUES)
+    @dg.asset(key=AMEMGYM.asset_key("personas"), partitions_def=AMEMGYM.partitions.by_unit, io_manager_key=VALUES)
     def sampled() -> Provenance:
         writer = shop.snapshots.writer("personas", unit="demo")
         writer.add("personas", serialized_rows(enumerate(personas)))
@@ -39,7 +39,7 @@ def run_with(personas: Sequence[Persona], folder: Path, *, damaged: bool = False
             path.write_bytes(path.read_bytes()[:-30])
         return provenance(small_recipe(variant="demo", exclude_ids=("excluded",)), {"personas": ref})
 
-    @dg.asset(name="next_stage", partitions_def=AMEMGYM.partitions.by_unit)
+    @dg.asset(name="next_stage", key_prefix="amemgym", partitions_def=AMEMGYM.partitions.by_unit)
     def next_stage(personas: Provenance) -> None: ...
 
     return dg.materialize(
@@ -85,7 +85,7 @@ def test_a_blocking_rule_that_is_broken_stops_what_depends_on_the_asset(tmp_path
     assert (values(check)["violations"], values(check)["share_without_fault"]) == (1, pytest.approx(2 / 3))
     assert values(check)["example"] == f"{persona(1).user_id}: has 2 rows"
     assert "has 2 rows" in values(check)["sample"]
-    assert [event.step_key for event in result.get_step_success_events() if event.step_key == "next_stage"] == []
+    assert [event.step_key for event in result.get_step_success_events() if event.step_key == "amemgym__next_stage"] == []
 
 
 def test_a_rule_that_does_not_block_only_warns(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_it_is_reported_with_its_rules_and_what_follows_from_the_classes_of_its_
 
 def test_its_assets_and_checks_have_names_of_their_own() -> None:
     validation = Validation(OTHER, RULES)
-    assert report_asset(validation).key.to_user_string() == "other_quality_report"
+    assert report_asset(validation).key.to_user_string() == "other/other_quality_report"
     assert [sorted(key.name for key in check.check_keys) for check in benchmark_checks(validation)] == [
         ["questions_differ"],
         ["all_tasks_finished", "rules_hold"],
