@@ -160,7 +160,8 @@ def test_a_run_that_another_one_overtakes_keeps_its_recipe_and_makes_its_own_row
 def test_a_stage_that_is_materialized_alone_goes_by_what_it_is_made_from_and_says_when_the_recipe_is_another(
     released: Project,
 ) -> None:
-    answers = dg.define_asset_job("only_answers", selection=["answers"])  # pyright: ignore[reportUnknownMemberType]
+    chosen = dg.AssetSelection.assets(["amemgym", "answers"])
+    answers = dg.define_asset_job("only_answers", selection=chosen)  # pyright: ignore[reportUnknownMemberType]
     job = dg.Definitions(assets=defs.assets, jobs=[answers], resources=defs.resources).resolve_job_def("only_answers")
 
     def materialize_answers() -> dg.ExecuteInProcessResult:

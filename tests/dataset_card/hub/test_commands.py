@@ -128,9 +128,9 @@ def test_rows_of_the_embedded_model_are_opened_to_others_only_where_somebody_all
 def test_the_asset_opens_rows_of_the_embedded_model_only_where_config_allows_it(fake: FakeHub, repo: str) -> None:
     config = {"repo": repo, "openness": "PUBLIC"}
     with pytest.raises(dg.Failure, match=r"--embedded, in Dagster `embedded: true`"):
-        published(ops={"hub_release": {"config": config}})
+        published(ops={"amemgym__hub_release": {"config": config}})
     assert not fake.repos
-    assert published(ops={"hub_release": {"config": {**config, "embedded": True}}}).success
+    assert published(ops={"amemgym__hub_release": {"config": {**config, "embedded": True}}}).success
 
 
 def test_a_version_is_deprecated_and_in_use_again(fake: FakeHub, home: Path, repo: str) -> None:
@@ -214,7 +214,7 @@ def published(**config: object) -> dg.ExecuteInProcessResult:
 
 
 def test_the_asset_tells_commit_tag_and_digest(fake: FakeHub, home: Path, repo: str) -> None:
-    config = {"hub_release": {"config": {"repo": repo, "version": "0.1.0", "openness": "PUBLIC"}}}
+    config = {"amemgym__hub_release": {"config": {"repo": repo, "version": "0.1.0", "openness": "PUBLIC"}}}
     result = published(ops=config)
     told = {
         name: value.value for name, value in result.asset_materializations_for_node("amemgym__hub_release")[0].metadata.items()
@@ -237,7 +237,7 @@ def test_the_asset_fails_with_one_sentence(fake: FakeHub, home: Path, repo: str)
             [hub_release_asset(AMEMGYM_RELEASE)],
             partition_key="base",
             resources={"publisher": PublisherResource(), "releases": FolderReleaseWriter(home / "releases")},
-            run_config=dg.RunConfig({"hub_release": HubReleaseConfig(repo=repo, openness=Openness.UNCHANGED)}),
+            run_config=dg.RunConfig({"amemgym__hub_release": HubReleaseConfig(repo=repo, openness=Openness.UNCHANGED)}),
         )
     assert not fake.repos
 
@@ -256,7 +256,7 @@ def test_a_run_that_names_no_repository_publishes_nothing_and_does_not_fail(
 
 def test_publishing_is_no_part_of_making_a_release() -> None:
     whole = defs.resolve_job_def("generate_and_release")
-    assert "hub_release" not in {key.to_user_string() for key in whole.asset_layer.executable_asset_keys}
+    assert "hub_release" not in {key.path[-1] for key in whole.asset_layer.executable_asset_keys}
 
 
 @pytest.mark.parametrize("token", [WRITER, READER])
