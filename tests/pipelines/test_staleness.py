@@ -90,7 +90,7 @@ def test_a_changed_recipe_file_makes_the_recipe_of_its_own_variant_out_of_date(d
 def changed(instance: dg.DagsterInstance, variant: str) -> None:
     """What Dagster is told when a recipe file says something else."""
     tags = {DATA_VERSION_TAG: "another"}
-    instance.report_runless_asset_event(dg.AssetObservation("recipe_file", partition=variant, tags=tags))
+    instance.report_runless_asset_event(dg.AssetObservation(["amemgym", "recipe_file"], partition=variant, tags=tags))
 
 
 @pytest.mark.parametrize(
