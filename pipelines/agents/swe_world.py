@@ -29,6 +29,7 @@ INSTALL = f"pip install -e '.[swe]' && pip install --no-deps {PACKAGE}=={READ_VE
 SHELL = "bash"
 FOLDER = "/testbed"  # where images have the repository, and the name under which an agent knows a copy of one
 PATCH_FILE = ".git/amemgym.patch"
+BUILDING = ".git/building"  # of a copy: what its repository is built from
 COMMAND_SECONDS = 60
 TEST_SECONDS = 1_800
 PULL_SECONDS = 3_600
@@ -78,8 +79,19 @@ def swe_module(name: str) -> Any:
 
 
 @dataclass(frozen=True)
+class Build:
+    """How a copy becomes the repository of a row: by a command that finds these files in `BUILDING`, by name."""
+
+    files: Mapping[str, Path]
+    command: str
+
+
+@dataclass(frozen=True)
 class SweRow:
-    """A row of SWE-bench or SWE-Gym. `image`: of Docker; `repository`: a git repository to copy in its place."""
+    """A row of SWE-bench or SWE-Gym. `image`: of Docker; `repository`: one of git to copy in its place, and to `build` on.
+
+    A test is named as pytest names it, or is a whole file. `wrong_patches`: with these, tests have to fail.
+    """
 
     instance_id: str
     repo: str
@@ -91,6 +103,8 @@ class SweRow:
     pass_to_pass: tuple[str, ...]
     image: str
     repository: Path | None = None
+    build: Build | None = None
+    wrong_patches: tuple[str, ...] = ()
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -135,6 +149,8 @@ class Workspace:
         """Open it. Raises ItemFailed."""
         try:
             self.environment = self._container() if self.row.repository is None else self._on_this_machine(self.row.repository)
+            if self.row.build is not None:
+                self._build(self.row.build)
             code, said = self.run("git rev-parse HEAD")
             if code:
                 raise self._item_failed(f"has no git repository in {FOLDER}: {_last_line(said)}")
@@ -172,6 +188,20 @@ class Workspace:
     def changes(self) -> str:
         """All that differs from the start, as a patch."""
         return self.run(f"git add -A && git diff --cached --binary {self.start}")[1]
+
+    def copy_in(self, files: Mapping[str, Path]) -> None:
+        """Copy files into `BUILDING` of the copy, by name."""
+        assert self.copy is not None
+        for name, source in files.items():
+            place = Path(self.copy.name, BUILDING, name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, place)
+
+    def _build(self, build: Build) -> None:
+        self.copy_in(build.files)
+        code, said = self.run(build.command, seconds=TEST_SECONDS)
+        if code:
+            raise self._item_failed(f"cannot be built: {_last_line(said)}")
 
     def close(self) -> None:
         """Give up the container, or the copy."""
@@ -299,7 +329,8 @@ def failed_tests(row: SweRow, patch: str) -> str:
     try:
         if patch.strip() and not workspace.apply(patch):
             return "its patch does not apply"
-        for path in changed_paths(row.test_patch):
+        whole_files = [test for test in row.tests if "::" not in test]
+        for path in dict.fromkeys([*changed_paths(row.test_patch), *whole_files]):
             quoted = shlex.quote(path)
             # Unlike rm, git removes nothing behind a link that leads out of the repository.
             workspace.run(f"git checkout -q {workspace.start} -- {quoted} || git clean -qffdx -- {quoted}")
@@ -313,6 +344,9 @@ def failed_tests(row: SweRow, patch: str) -> str:
     if code == -1:
         return f"its tests take longer than {TEST_SECONDS} seconds"
     passed = set(re.findall(r"^(?:PASSED|XFAIL) (\S+::.+?)(?: - .*)?$", said, re.MULTILINE))
+    # A whole file passes where one of its tests does, and none of them fails.
+    passed |= {name.partition("::")[0] for name in passed}
+    passed -= set(re.findall(r"^(?:FAILED|ERROR) ([^\s:]+)", said, re.MULTILINE))
     failed = [test for test in row.tests if test not in passed]
     return f"{len(failed)} of {len(row.tests)} tests, among them {failed[0]}," if failed else ""
 

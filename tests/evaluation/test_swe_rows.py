@@ -1,4 +1,4 @@
-"""Rows of SWE-bench that cannot be used: one sentence each, before anything is asked."""
+"""Rows of SWE-bench and clones of sde-bench that cannot be used: one sentence each, before anything is asked."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.errors import EvaluationError
+from pipelines.evaluation.acted.sde import HOST, read_sde_tasks
 from pipelines.evaluation.acted.swe import read_swe_tasks
 from tests.support.commands import amemgym_here
 
@@ -85,3 +86,82 @@ def test_a_missing_package_is_named_with_what_installs_it(tmp_path: Path) -> Non
     assert status == 1
     assert "mini-swe-agent is not installed" in output
     assert "pip install --no-deps mini-swe-agent==2.4.6" in output
+
+
+BUG = "def budget():\n    return 5\n"
+RIGHT = BUG.replace("5", "7")
+NAIVE = BUG.replace("5", "6")
+TEST = "from retries.budget import budget\n\n\ndef test_it():\n    assert budget() {}\n"
+SCRIPT = """import shutil, subprocess, sys
+from os import environ
+from pathlib import Path
+
+REF = "{commit}"
+out = Path(sys.argv[1])
+shutil.copytree(environ["SDEBENCH_BOLTONS_HOST"], out)
+(out / "retries").mkdir()
+(out / "retries" / "__init__.py").write_text("")
+(out / "retries" / "budget.py").write_text({bug!r})
+(out / "tests" / "test_budget.py").write_text({test!r})
+git = ["git", "-C", str(out), "-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+subprocess.run([*git, "add", "-A"], check=True)
+subprocess.run([*git, "commit", "-qm", "Budget"], check=True)
+"""
+SDE_TASK: dict[str, Any] = {
+    "task_id": "boltons-budget-001",
+    "codebase": "boltons-budget",
+    "source": "conversation",
+    "tier": "planted",
+    "module": "retries/budget.py",
+    "bug_report": "We retry too rarely.",
+    "fail_to_pass": ["tests/test_regression.py"],
+    "pass_to_pass": ["tests/test_budget.py"],
+    "hidden_to_pass": ["tests/test_hidden.py"],
+    "regression_test_file": "regression_test.py",
+    "hidden_test_file": "hidden_test.py",
+    "conversations": [{"role": "user", "text": "Seven, and no more."}, {"role": "assistant", "text": "Settled."}],
+}
+
+
+def write_clone(folder: Path, *, commit: str = "0" * 40, **changes: Any) -> Path:
+    """A clone with a task that a chat decided, and one that the history did."""
+    for codebase in ("boltons-budget", "boltons-budget-history"):
+        tests = folder / codebase / "tasks" / "main"
+        tests.mkdir(parents=True)
+        task = {**SDE_TASK, "codebase": codebase, "task_id": f"{codebase}-001", **changes}
+        if codebase.endswith("history"):
+            del task["conversations"]
+        (tests / "task.json").write_text(json.dumps(task))
+        (tests / "regression_test.py").write_text(TEST.format("> 5"))
+        (tests / "hidden_test.py").write_text(TEST.format("== 7"))
+        script = SCRIPT.format(commit=commit, bug=BUG, test=TEST.format("> 0"))
+        (folder / codebase / "build.py").write_text(script)
+    (folder / "gen").mkdir()
+    trap = {"bug": BUG, "correct": RIGHT, "naive": [NAIVE]}
+    (folder / "gen" / "traps.py").write_text(f"TRAPS = {json.dumps({'budget': trap})}\n")
+    (folder / "gen" / "realfn_traps.py").write_text("REALFN_TRAPS = {}\n")
+    chat = {"turns": [{"role": "user", "text": "Is it fast?"}, {"role": "assistant", "text": "It is."}]}
+    (folder / "gen" / "decoy_conversations.json").write_text(json.dumps([chat, chat]))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"hidden_test_file": "../../../key"}, "'../../../key' does not lie inside its folder"),
+        ({"codebase": "/etc"}, "'/etc' does not lie inside its folder"),
+        ({"conversations": "none"}, "task.json is no file of sde-bench: conversations.*: Input should be a valid array"),
+        ({"conversations": []}, r"has no task with a chat at boltons-\*/tasks/main/task.json"),
+        ({}, "mini-swe-agent is not installed"),
+    ],
+)
+def test_a_clone_of_sde_bench_that_cannot_be_used_is_refused_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], said: str
+) -> None:
+    folder = write_clone(tmp_path / "clone", **changes)
+    monkeypatch.delenv(HOST, raising=False)
+    with pytest.raises(EvaluationError, match=r"set it to a clone of https://github\.com/vectorize-io/boltons"):
+        read_sde_tasks(f"sde:{folder}")
+    monkeypatch.setenv(HOST, str(tmp_path))
+    with pytest.raises(EvaluationError, match=said):
+        read_sde_tasks(f"sde:{folder}")

@@ -93,8 +93,10 @@ TRACKS: Mapping[str, tuple[str, ...]] = {
     ),
     "swe": (
         "pipelines/agents/swe_world.py",
+        "pipelines/evaluation/acted/sde.py",
         "pipelines/evaluation/acted/swe.py",
         "tests/evaluation/test_swe_rows.py",
+        "tests/extras/test_sde.py",
         "tests/extras/test_swe.py",
     ),
     "webarena": (
@@ -102,7 +104,6 @@ TRACKS: Mapping[str, tuple[str, ...]] = {
         "pipelines/agents/webarena_*.py",
         "pipelines/evaluation/acted/webarena.py",
         "tests/browser/test_browser_page.py",
-        "tests/browser/test_miniwob.py",
         "tests/browser/test_webarena.py",
         "tests/evaluation/test_webarena_tasks.py",
     ),

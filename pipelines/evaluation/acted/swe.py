@@ -76,7 +76,7 @@ def read_swe_tasks(source: str) -> WorldTasks:
     info = DatasetInfo(
         benchmark="swe",
         name=f"swe {path.stem}",
-        digest=canonical_digest([_identity(row) for row in rows]),
+        digest=canonical_digest([row_identity(row) for row in rows]),
         language="English",
         noun="row",
         users=tuple(row.instance_id for row in rows),
@@ -171,7 +171,7 @@ def _tests(given: object, *, where: str) -> tuple[str, ...]:
     return tuple(cast(list[str], names))
 
 
-def _identity(row: SweRow) -> list[object]:
+def row_identity(row: SweRow) -> list[object]:
     """Return what decides the row's grade, wherever its repository lies."""
     place = row.image if row.repository is None else "repository"
     return [row.instance_id, row.base_commit, row.problem, row.patch, row.test_patch, *row.tests, place]
@@ -217,7 +217,10 @@ class RepositoryTask:
         failed = failed_tests(self.row, self.row.patch)
         if failed:
             return f"with its own patch {failed} failed"
-        return "" if failed_tests(self.row, "") else "its tests pass without any patch"
+        for patch in ("", *self.row.wrong_patches):
+            if not failed_tests(self.row, patch):
+                return "its tests pass with a wrong patch" if patch else "its tests pass without any patch"
+        return ""
 
     def grade_steps(self, asked: str, steps: Sequence[EpisodeStep]) -> str:
         """Run the tests on what the agent changed, in a new copy."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 from assets.records.base import ItemFailed
+from assets.text.words import count_tokens
 from assets.worlds.steps import EpisodeStep, read_episode
 from assets.worlds.world import World
 from pipelines.agents.episode import Hear
@@ -23,7 +24,7 @@ from pipelines.evaluation.reasoning import Answer, ReadableTask, ask
 from pipelines.evaluation.records import AnswerRow, RunManifest, Status
 from pipelines.evaluation.run import DatasetInfo
 from pipelines.evaluation.timeline.context import EvaluationContext
-from pipelines.evaluation.timeline.steps import Act, Acted, Json, Life, Perceived, Step, Timeline
+from pipelines.evaluation.timeline.steps import Act, Acted, Json, Life, Perceived, Step, Timeline, Write
 from pipelines.memories.contract import MemoryEvent, Task
 from prompts.template import Message
 
@@ -78,10 +79,14 @@ class WorldTask(Protocol):
 
 @dataclass(frozen=True)
 class Chain:
-    """Tasks that one memory lives one after another, such as all of a customer's, or a single one."""
+    """Tasks that one memory lives one after another, such as all of a customer's, or a single one.
+
+    `told`: what it is told before them.
+    """
 
     name: str
     tasks: tuple[WorldTask, ...]
+    told: Sequence[MemoryEvent] = ()
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,9 @@ class WorldTasks:
         timelines: list[Timeline] = []
         for chain in self.chains:
             steps: list[Step] = []
+            if chain.told:
+                tokens = sum(count_tokens(event.text) for event in chain.told)
+                steps.append(Write(chain.told, tokens, "what was told before"))
             for place, task in enumerate(chain.tasks):
                 user = "user" in self.info.roles
                 begun_with = self.prefixes.get(task.task_id, ())
