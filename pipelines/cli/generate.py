@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -175,9 +175,8 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
                 console.print(f"Nothing to do for [bold]{variant}[/bold], all is as it was made ({last.checks}): {folder}")
                 return folder
             observe_recipe_files(instance, benchmark)
-            results: list[dg.ExecuteInProcessResult] = []
-            for phase in runs_of(recipe, version=options.version):
-                results.append(_run(phase, entry_of(recipe), run_context=run_context, instance=instance))
+            phases_of_all = runs_of(recipe, version=options.version)
+            results = [_run(phase, entry_of(recipe), run_context=run_context, instance=instance) for phase in phases_of_all]
         folder = _release_folder(results[-1], benchmark)
         checks = checks_sentence(results)
         made = open_asset_values(home()).find(benchmark.key("recipe"), variant)
@@ -188,6 +187,18 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
         print_plain(console, f"{variant}: {checks}, {duration(progress.seconds_after)}")
     console.print(f"Made [bold]{variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
     return folder
+
+
+def run_phases(runs: Iterable[Phase], entry: BenchmarkEntry, options: RunOptions) -> None:
+    """Make the assets of these runs alone. Raises Problem with one sentence."""
+    with (
+        LiveProgress(stderr_console(), quiet=options.quiet) as progress,
+        _run_context(home(), options, progress) as run_context,
+        _storage_errors(),
+        dagster_instance() as instance,
+    ):
+        for phase in runs:
+            _run(phase, entry, run_context=run_context, instance=instance)
 
 
 def checks_sentence(results: Sequence[dg.ExecuteInProcessResult]) -> str:

@@ -6,7 +6,9 @@ Dagster's metadata links to these pages, because browsers do not follow links fr
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -20,6 +22,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 import dagster as dg
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import TypeAdapter
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -41,7 +44,8 @@ from dataset_card.diff.page import diff_page
 from dataset_card.diff.records import DiffError
 from dataset_card.release.manifest import REPORT_PAGE, ManifestError, ManifestUsage, read_manifest
 from dataset_card.release_store.store import FolderReleaseStore
-from pipelines.benchmarks import BENCHMARKS, format_of
+from pipelines.benchmarks import BENCHMARKS, benchmark_of, format_of
+from pipelines.errors import Problem
 from pipelines.evaluation.folder import MANIFEST, PAGE, RESULTS, runs_folder
 from pipelines.evaluation.metrics.results import Results
 from pipelines.evaluation.records import RunManifest
@@ -49,6 +53,8 @@ from pipelines.evaluation.report.formatting import loss_mark
 from pipelines.evaluation.report.numbers import format_estimate
 from pipelines.experiments.scoring.leaderboard import LEADERBOARDS_FOLDER
 from pipelines.home import Home
+from pipelines.jobs import Phase
+from pipelines.opening.out_of_date import OutOfDate, phases_of
 from pipelines.resources.storage.io_manager import AssetValueIOManager, open_asset_values
 from pipelines.ui.launchpad import begin_variant, launchpad_address
 
@@ -67,14 +73,20 @@ COMPARED = re.compile(rf"\.\./runs/([^/\"]+)/{re.escape(PAGE)}")  # a leaderboar
 HEADER = re.compile(r"<header\b[^>]*>")
 BACK = f'<p><a href="{page_address("")}">All pages</a></p>'
 NEW_VARIANT = "variants"  # path that receives the form of a new variant
+MAKE = "make"  # path that receives the form of a variant whose outdated assets are to be made
 NAMED = 4  # runs of a leaderboard that are named; the rest are only counted
 BENCHMARK_NAMES = tuple(BENCHMARKS)
 Reload = Callable[[], object]
+Launch = Callable[[Phase], Awaitable[str]]
+FOUND = TypeAdapter(dict[str, list[OutOfDate]])
 Json = dict[str, Any]
 
 
-def pages_app(home: Home, *, reload: Reload) -> Starlette:
-    """Return the web application with this installation's pages. `reload` makes Dagster load the definitions again."""
+def pages_app(home: Home, *, reload: Reload, launch: Launch) -> Starlette:
+    """Return the web application with this installation's pages.
+
+    `reload` makes Dagster load the definitions again. `launch` launches a run and returns its id; it raises Problem.
+    """
 
     async def index(_: Request) -> Response:
         page = await run_in_threadpool(lambda: index_page(home, last_runs=_last_runs()))
@@ -92,6 +104,30 @@ def pages_app(home: Home, *, reload: Reload) -> Starlette:
             return HTMLResponse(index_page(home, problem=str(error)), status_code=422)
         await run_in_threadpool(reload)
         return await _launchpad(name, home)
+
+    async def status(request: Request) -> Response:
+        variant = request.path_params["variant"]
+        found = await run_in_threadpool(_out_of_date, variant)
+        page = (
+            _templates()
+            .get_template("status.html.j2")
+            .render(
+                style=page_style(NARROW_TABLES), variant=variant, found=found, make=page_address(MAKE), back=page_address("")
+            )
+        )
+        return HTMLResponse(page)
+
+    async def make(request: Request) -> Response:
+        variant = dict(parse_qsl((await request.body()).decode())).get("variant", "")
+        found = await run_in_threadpool(_out_of_date, variant)
+        phases = [*phases_of(found, benchmark_of(load_recipe(variant)), variant)] if found else []
+        try:
+            if len(phases) > 1:
+                raise Problem(f"{variant} takes several runs; make it with: amemgym status {variant} --make")
+            address = f"/runs/{await launch(phases[0])}" if phases else page_address("status", variant)
+        except Problem as problem:
+            raise HTTPException(422, str(problem)) from problem
+        return RedirectResponse(address, status_code=303)
 
     async def graph(request: Request) -> Response:
         return _graph(request.path_params["benchmark"])
@@ -115,6 +151,8 @@ def pages_app(home: Home, *, reload: Reload) -> Starlette:
             Route("/", index),
             Route(f"/{NEW_VARIANT}", new_variant, methods=["POST"]),
             Route("/launchpad/{variant}", launchpad),
+            Route("/status/{variant}", status),
+            Route(f"/{MAKE}", make, methods=["POST"]),
             Route("/graph/{benchmark}", graph),
             Route("/diff/{variant}/{before}/{after}", difference),
             Mount("/reports", _PageFolder(home.reports)),
@@ -152,6 +190,18 @@ async def _launchpad(variant: str, home: Home) -> Response:
         return RedirectResponse(address, status_code=303)
     except RecipeError as error:
         raise HTTPException(404, str(error)) from error
+
+
+def _out_of_date(variant: str) -> list[OutOfDate]:
+    """Return what is out of date of a variant. Raises HTTPException with the sentence of what cannot be looked at.
+
+    A process of its own looks: this one has the prompts and the code of the time when it was started.
+    """
+    command = [sys.executable, "-m", "pipelines", "status", "--json", "--", variant]
+    looked = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (no shell)
+    if looked.returncode:
+        raise HTTPException(422, looked.stderr.strip().removeprefix("amemgym: "))
+    return FOUND.validate_json(looked.stdout)[variant]
 
 
 def _graph(name: str) -> Response:
@@ -308,6 +358,7 @@ def _variants(home: Home, evaluations: Iterable[_Run], last_runs: Mapping[str, d
             "benchmark": benchmark,
             "problem": problem,
             "launchpad": page_address("launchpad", name),
+            "status": page_address("status", name),
             "report": page_address("reports", report.name) if report.is_file() else "",
             "verdict": _verdict(values, name, benchmark),
             "releases": pages[::-1],

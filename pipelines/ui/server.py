@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Generator
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
@@ -27,17 +28,20 @@ import yaml
 from dagster._cli.proxy_server_manager import ProxyServerManager
 from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import ModuleTarget, WorkspaceFileTarget
+from dagster_graphql.schema import create_schema
 from dagster_webserver.webserver import DagsterWebserver
 from starlette.routing import Mount
 
+from assets.recipe.partitions import PARTITION_TAG
 from assets.reporting.page_style import PREFIX, page_address
 from pipelines.crash_report import report_crash
 from pipelines.errors import Problem
 from pipelines.home import SERVES_PAGES, home
+from pipelines.jobs import Phase
 from pipelines.opening.dagster_files import CODE_LOCATION
 from pipelines.opening.doctor import sound_dagster_storage
 from pipelines.resources.llm.settings import runs_at_once
-from pipelines.ui.pages import NEW_VARIANT, pages_app
+from pipelines.ui.pages import MAKE, NEW_VARIANT, pages_app
 from pipelines.ui.processes import ROOT, end_with_starter
 from pipelines.ui.request_guard import RequestGuard
 
@@ -48,6 +52,8 @@ SECONDS_TO_FINISH = 2  # for open requests
 STATEMENT_MILLISECONDS = 15000
 SECONDS_OF_A_CONNECTION = 0
 FURTHER_CONNECTIONS = 20
+LAUNCH = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
+  ... on LaunchRunSuccess { run { runId } } ... on Error { message } } }"""
 DEFINITIONS = ModuleTarget("pipelines.definitions", None, str(ROOT), CODE_LOCATION)
 
 
@@ -105,11 +111,32 @@ def _serve_workspace(
     with WorkspaceProcessContext(instance, workspace_load_target=target, version=dg.__version__) as context:
         server = cast(Any, DagsterWebserver)(context, live_data_poll_rate=MILLISECONDS_BETWEEN_LOOKS)
         app = server.create_asgi_app()
-        pages = pages_app(home(), reload=lambda: context.reload_code_location(CODE_LOCATION))
+        reload = partial(context.reload_code_location, CODE_LOCATION)
+        pages = pages_app(home(), reload=reload, launch=partial(_launch, context))
         app.router.routes.insert(0, Mount(PREFIX, pages))
-        guarded = RequestGuard(app, host=host, forms=[page_address(NEW_VARIANT)])
+        guarded = RequestGuard(app, host=host, forms=[page_address(NEW_VARIANT), page_address(MAKE)])
         config = uvicorn.Config(guarded, host=host, port=port, log_level="warning", timeout_graceful_shutdown=SECONDS_TO_FINISH)
         uvicorn.Server(config).run(sockets=sockets)
+
+
+async def _launch(context: WorkspaceProcessContext, phase: Phase) -> str:
+    """Launch a run as Dagster's own pages do, and return its id. Raises Problem with Dagster's words."""
+    selector = {
+        "repositoryLocationName": CODE_LOCATION,
+        "repositoryName": "__repository__",
+        "jobName": phase.job,
+        "assetSelection": [{"path": [asset]} for asset in phase.assets],
+    }
+    tags = [{"key": PARTITION_TAG, "value": phase.partition}]
+    launched: Any = await cast(Any, create_schema()).execute_async(
+        LAUNCH,
+        variable_values={"params": {"selector": selector, "runConfigData": {}, "executionMetadata": {"tags": tags}}},
+        context_value=context.create_request_context(),
+    )
+    answer: dict[str, Any] = launched.data["launchRun"] if launched.data else {"message": str(launched.errors)}
+    if "run" not in answer:
+        raise Problem(f"Dagster launched no run: {answer['message']}")
+    return str(answer["run"]["runId"])
 
 
 @contextlib.contextmanager

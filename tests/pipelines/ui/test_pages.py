@@ -21,6 +21,7 @@ from dataset_card.release_store.folder import write_release
 from pipelines.evaluation.folder import PAGE
 from pipelines.evaluation.report.numbers import format_estimate
 from pipelines.home import Home
+from pipelines.jobs import Phase
 from pipelines.memories.contract import MemorySpec
 from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.ui.pages import index_page, pages_app
@@ -30,15 +31,19 @@ from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support import scenario
 from tests.support.releases import content, report
 from tests.support.scenario import varied
+from tests.support.waiting import LONG
 from validation.amemgym.report.page import render_quality_page
 
 
 @contextmanager
 def visited(home: Home, *, reloaded: list[str] | None = None) -> Generator[httpx2.Client]:
-    app = pages_app(home, reload=lambda: None if reloaded is None else reloaded.append("reloaded"))
+    async def launch(phase: Phase) -> str:
+        return f"{phase.job}-{phase.partition}-{'-'.join(phase.assets)}"
+
+    app = pages_app(home, reload=lambda: None if reloaded is None else reloaded.append("reloaded"), launch=launch)
     with (
-        on_a_port(RequestGuard(app, host="127.0.0.1", forms=["/variants"])) as address,
-        httpx2.Client(base_url=address.removesuffix("/v1")) as client,
+        on_a_port(RequestGuard(app, host="127.0.0.1", forms=["/variants", "/make"])) as address,
+        httpx2.Client(base_url=address.removesuffix("/v1"), timeout=LONG) as client,
     ):
         yield client
 
@@ -109,6 +114,20 @@ def test_a_served_page_leads_back_to_the_first_one_and_an_unknown_address_is_ans
     assert lost.status_code == 404
     assert "There is no page /reports/nosuch.html." in lost.text
     assert "<h1>Memory benchmarks</h1>" in lost.text
+
+
+def test_what_is_out_of_date_is_named_and_made_by_one_button(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
+    with visited(Home(tmp_path)) as client:
+        page = client.get("/status/demo").text
+        assert page.count("it is not made yet") == 14
+        assert '<input type="hidden" name="variant" value="demo"><button>Make these' in page
+        launched = client.post("/make", data={"variant": "demo"})
+        unknown = client.post("/make", data={"variant": "demmo"})
+    assert launched.status_code == 303
+    assert launched.headers["location"].startswith("/runs/generate_and_release-demo-recipe-personas-")
+    assert launched.headers["location"].endswith("-quality_report-dataset_card-release")
+    assert (unknown.status_code, "There is no recipe &#39;demmo&#39;" in unknown.text) == (422, True)
 
 
 def made_before(path: Path, seconds: int) -> None:

@@ -1,0 +1,43 @@
+"""`amemgym status` names what is out of date, by variant, and what makes just that."""
+
+from pathlib import Path
+
+from pipelines.benchmark_definitions import definitions_of
+from pipelines.benchmarks import BENCHMARKS
+from pipelines.jobs import Phase
+from pipelines.opening.out_of_date import OutOfDate, phases_of
+from prompts.catalogue import override_prompts, prompt_path
+from prompts.template import parse_prompt
+from tests.support.commands import amemgym_here
+
+
+def test_one_changed_prompt_puts_its_own_stage_out_of_date_and_nothing_else(demo_home: Path) -> None:
+    words = prompt_path("answers/draft").read_text(encoding="utf-8")
+    definitions_of.cache_clear()
+    with override_prompts([parse_prompt("answers/draft", f"{words}\nBe brief.\n")]):
+        status, output = amemgym_here(demo_home, "status", "demo")
+    definitions_of.cache_clear()
+    rows = [" ".join(line.split()) for line in output.splitlines()[3:]]
+    assert (status, rows) == (
+        0,
+        [
+            "answers demo the prompt answers/draft has changed",
+            "amemgym status demo --make makes these, and what is made of them.",
+        ],
+    )
+    assert amemgym_here(demo_home, "status") == (0, "demo: nothing is out of date.\n")
+
+
+def test_what_is_made_again_is_what_is_out_of_date_and_what_is_made_of_it_and_never_published_or_evaluated() -> None:
+    benchmark = BENCHMARKS["amemgym"].benchmark
+    found = [OutOfDate("answers", "demo", "the prompt answers/draft has changed")]
+    made = ["answers", "audits", "episodes", "quality_report", "dataset_card", "release"]
+    assert [*phases_of(found, benchmark, "demo")] == [Phase("generate_and_release", "demo", assets=made)]
+
+
+def test_a_variant_that_was_not_made_is_told_as_that_and_an_unknown_one_is_refused(demo_home: Path) -> None:
+    status, output = amemgym_here(demo_home, "status", "extra")
+    assert status == 0
+    assert output.count("it is not made yet") == len(BENCHMARKS["amemgym"].benchmark.stage_names) + 4
+    status, output = amemgym_here(demo_home, "status", "demmo")
+    assert (status, "Did you mean 'demo'?" in output) == (1, True)
