@@ -139,10 +139,3 @@ class DocumentTaskRecipe(Recipe):
     @property
     def items_per_unit(self) -> int | None:
         return self.tasks_per_unit
-
-
-class TemplateRecipe(DocumentTaskRecipe):
-    """The parameters of a benchmark whose documents are told in templates."""
-
-    num_styles: int = quantity(4, "sets", ge=1, le=1000, description="sets of tellings; tasks of one set share them")
-    num_tellings: int = quantity(5, "tellings", ge=1, le=20, description="ways to tell each kind of document, in a set")

@@ -4,13 +4,13 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from assets.recipe.document_tasks import Operation, TemplateRecipe
+from assets.recipe.document_tasks import DocumentTaskRecipe, Operation
 from assets.records.base import Name, duplicates, quantity
 
 MOST_SETTLED = 4
 
 
-class ToolDialogueRecipe(TemplateRecipe):
+class ToolDialogueRecipe(DocumentTaskRecipe):
     """All parameters of a variant of tool dialogues."""
 
     benchmark: Literal["tool_dialogue"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -22,6 +22,8 @@ class ToolDialogueRecipe(TemplateRecipe):
         description="the companies that the agent works for, in equal numbers",
     )
     content: str = Field(default="", description="digest of the companies' files, filled in when the recipe is resolved")
+    num_styles: int = quantity(4, "sets", ge=1, le=1000, description="sets of tellings; tasks of one set share them")
+    num_tellings: int = quantity(5, "tellings", ge=1, le=20, description="ways to tell each kind of document, in a set")
     min_hops: int = quantity(2, "facts", ge=1, le=MOST_SETTLED, description="settled matters that a request takes at least")
     max_hops: int = quantity(4, "facts", ge=1, le=MOST_SETTLED, description="settled matters that a request takes at most")
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Statement, Status
-from assets.memory_items.world.relations import PERSON, NameKind, NameMaker, Relation, spoken
-from assets.memory_items.world.tellings import SlotWords, ToldWorld
+from assets.memory_items.world.relations import PERSON, FactWorld, NameKind, NameMaker, Relation, spoken
 from assets.recipe.document_tasks import Operation
 from assets.tool_dialogue.company import Company, drawn_rows
 from assets.tool_dialogue.domain import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Domain
@@ -57,11 +56,12 @@ FEW = ("two", "three", "four", "five", "six")
 OTHER_STAFF = 4  # whom no session names
 
 
-class ServiceDesk(ToldWorld):
+class ServiceDesk(FactWorld):
     """The sessions of one customer with a company, each about one of her people.
 
     `matters`: those that an errand takes; without any it is any errand's. What is certified was in every second case done: a
-    call filed it, and stands in the session with what it gave back.
+    call filed it, and stands in the session with what it gave back. `title_slots` are what titles have to have, `text_slots`
+    what texts may have, and `needed_slots` those of them that they must.
     """
 
     tell_prompt = "td_sessions/tell"
@@ -98,14 +98,11 @@ class ServiceDesk(ToldWorld):
         matters = self._matters or self.domain.matters_of(rng.choice(list(self.domain.errands.values())))
         return [[self.relation(name)] for name in rng.sample(matters, hops)]
 
-    def source_words(self, relation: str, status: Status) -> Sequence[str]:
-        return AS_OF[status]
-
     def is_shown(self, statement: Statement) -> bool:
         shown = SeededRandom("filed by a call", statement.model_dump_json(exclude_none=True)).bernoulli(0.5)
         return statement.status == "certified" and statement.relation != WHO.name and shown
 
-    def transcript(self, statement: Statement, as_of: str) -> tuple[str, str]:
+    def transcript(self, statement: Statement) -> tuple[str, str]:
         """Return the call that filed a matter, and what it gave back around the value."""
         label = self.domain.matters[statement.relation].label
         day = spoken(statement.as_of)
@@ -113,7 +110,7 @@ class ServiceDesk(ToldWorld):
         given_back = FILED.format(subject=statement.subject, label=label, day=day)
         return f"\n\n{call.text}\n{given_back}", '"}\n\n'
 
-    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, SlotWords]:
+    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, str]:
         """A session is of the latest day that it speaks of; in all of them the same customer speaks, of one of her people."""
         names = NameMaker(SeededRandom(*path, plan.document_id, "names"), NAME_KINDS)
         return {

@@ -4,12 +4,12 @@ from assets.engine.stage import PromptCalls
 from assets.llm.ports import LanguageModel
 from assets.memory_items.benchmark import told_stage
 from assets.memory_items.recovery import RECOVER
-from assets.memory_items.world.tellings import tell_documents
 from assets.memory_items.world.writing import ToldDocuments
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.tool_dialogue.desk import SESSION_KINDS, ServiceDesk
 from assets.tool_dialogue.domain import domain_in
 from assets.tool_dialogue.records import ToolWorld
+from assets.tool_dialogue.tellings import tell_documents
 from assets.tool_dialogue.worlds import TD_WORLDS
 
 MATTERS = 8  # of a company, about

@@ -1,7 +1,6 @@
-"""Documents told: a writer's templates for documents and statements, filled in by program, which knows where values stand."""
+"""Sessions told: a writer's templates for sessions and statements, filled in by program, which knows where values stand."""
 
 import re
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,13 +23,15 @@ from assets.llm.structured_output import (
     schema_of_model,
 )
 from assets.memory_items.documents import LABEL_WORDS, Role
-from assets.memory_items.facts import DocumentPlan, Hop, PlacedStatement, SourceDocument, Statement, Status
+from assets.memory_items.facts import DocumentPlan, Hop, PlacedStatement, SourceDocument, Statement
 from assets.memory_items.lengths import tokens_to_draw
 from assets.memory_items.world.clusters import PARALLEL_CHAINS, SMALL_CLUSTERS, make_cluster
-from assets.memory_items.world.relations import FactWorld, Relation, spoken
+from assets.memory_items.world.relations import Relation, spoken
 from assets.memory_items.world.writing import PlannedDocuments, ToldDocuments
-from assets.recipe.document_tasks import Operation, TemplateRecipe
+from assets.recipe.document_tasks import Operation
+from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.text.words import count_tokens, words_of
+from assets.tool_dialogue.desk import AS_OF, ServiceDesk
 from prompts.catalogue import load_prompt
 
 T = TypeVar("T")
@@ -57,40 +58,11 @@ class Telling(BaseModel):
     frames: tuple[str, ...] = ()
 
 
-SlotWords = str | Iterator[str]
-
-
-class ToldWorld(FactWorld):
-    """A world whose documents are told in templates.
-
-    `title_slots` are what titles have to have, `text_slots` what texts may have, and `needed_slots` those of them that they
-    must.
-    """
-
-    tell_prompt: str
-    phrase_prompt: str
-    title_slots: Sequence[str]
-    text_slots: frozenset[str]
-    needed_slots: frozenset[str]
-
-    @abstractmethod
-    def source_words(self, relation: str, status: Status) -> Sequence[str]:
-        """Return words that say from which day a statement is, with {day}, and how sure it is."""
-
-    @abstractmethod
-    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, SlotWords]:
-        """Return the words for the slots of a document's template: one text, or another at each place of the slot."""
-
-    @abstractmethod
-    def transcript(self, statement: Statement, as_of: str) -> tuple[str, str]:
-        """Return the words before and after the value of a statement that is shown."""
-
-
 @dataclass(frozen=True)
 class Tellings:
     """Ways to tell documents of each kind, and statements of each relation."""
 
-    world: ToldWorld
+    world: ServiceDesk
     documents: Mapping[str, Sequence[Telling]]
     sentences: Mapping[str, Sequence[str]]
 
@@ -137,17 +109,15 @@ class Tellings:
 
     def _state_in_frame(self, statement: Statement, frames: Iterator[str], rng: SeededRandom) -> tuple[str, int]:
         """Return a sentence or a transcript that states it, and the place in it where its value begins."""
-        words = self.world.source_words(statement.relation, statement.status)
-        as_of = rng.choice(words).format(day=spoken(statement.as_of))
+        as_of = rng.choice(AS_OF[statement.status]).format(day=spoken(statement.as_of))
         if self.world.is_shown(statement):
-            before, after = self.world.transcript(statement, as_of)
+            before, after = self.world.transcript(statement)
             return f"{before}{statement.value}{after}", len(before)
         template = next(frames).replace("{clause}", rng.choice(self.sentences[statement.relation]))
         slots = {"subject": statement.subject, "as_of": as_of}
         before, after = template.split("{value}")
         before = _with_slots(before, slots)
         sentence = f"{before}{statement.value}{_with_slots(after, slots)}"
-        # A name of code keeps its case, as it is read.
         if not template.startswith(("{subject}", "{value}")):
             sentence = sentence[:1].upper() + sentence[1:]
         return sentence, len(before)
@@ -162,16 +132,12 @@ def _append_text(text: str, between: str, more: str) -> str:
     return text + more if text.endswith(" ") or more.startswith((" ", "\n")) else text + between + more
 
 
-def _with_slots(template: str, slots: Mapping[str, SlotWords]) -> str:
-    def words(slot: re.Match[str]) -> str:
-        filled = slots[slot[1]]
-        return filled if isinstance(filled, str) else next(filled)
-
-    return SLOT.sub(words, template)
+def _with_slots(template: str, slots: Mapping[str, str]) -> str:
+    return SLOT.sub(lambda slot: slots[slot[1]], template)
 
 
 async def tell_documents(
-    world: ToldWorld, planned: PlannedDocuments, *, recipe: TemplateRecipe, model: LanguageModel
+    world: ServiceDesk, planned: PlannedDocuments, *, recipe: ToolDialogueRecipe, model: LanguageModel
 ) -> ToldDocuments:
     """Return a task's documents and filler. Raises ItemFailed for unusable templates."""
     tellings = await ask_tellings(world, task_id=planned.task_id, recipe=recipe, model=model)
@@ -180,23 +146,20 @@ async def tell_documents(
     return ToldDocuments(world, documents, tuple(filler))
 
 
-async def ask_tellings(world: ToldWorld, *, task_id: str, recipe: TemplateRecipe, model: LanguageModel) -> Tellings:
+async def ask_tellings(world: ServiceDesk, *, task_id: str, recipe: ToolDialogueRecipe, model: LanguageModel) -> Tellings:
     """Ask the writer for a set of tellings; tasks of one style ask for the same, which is paid once."""
     style = SeededRandom(recipe.world_seed, task_id, "style").integer_below(recipe.num_styles)
     writer = _Writer(world, recipe, style, model)
     documents = await gather_all(*map(writer.documents, world.document_kinds))
-    said = [relation for relation in world.relations if relation.name not in world.shown_relations]
-    sentences = await gather_all(*map(writer.sentences, said))
-    by_relation: dict[str, Sequence[str]] = {}
-    for relation, ways in zip(said, sentences, strict=True):
-        by_relation[relation.name] = ways
-    return Tellings(world, dict(zip(world.document_kinds, documents, strict=True)), by_relation)
+    sentences = await gather_all(*map(writer.sentences, world.relations))
+    names = [relation.name for relation in world.relations]
+    return Tellings(world, dict(zip(world.document_kinds, documents, strict=True)), dict(zip(names, sentences, strict=True)))
 
 
 @dataclass(frozen=True)
 class _Writer:
-    world: ToldWorld
-    recipe: TemplateRecipe
+    world: ServiceDesk
+    recipe: ToolDialogueRecipe
     style: int
     model: LanguageModel
 
@@ -239,7 +202,7 @@ def _usable(items: Sequence[T], problems: Callable[[T], Iterable[str]]) -> list[
     return usable
 
 
-def _telling_schema(world: ToldWorld) -> SchemaPart:
+def _telling_schema(world: ServiceDesk) -> SchemaPart:
     """Return the schema of a template of a document; servers that enforce it forget no slot."""
     fields = {
         "title": _line_with(world.title_slots, between=f"({PLAIN}|{ANY_SLOT})"),
@@ -258,7 +221,7 @@ def _line_with(slots: Sequence[str], *, between: str = PLAIN, end: str = "") -> 
     return SchemaPart(TEXT.core, {**TEXT.json_schema, "pattern": f"^({'|'.join(orders)}){re.escape(end)}$"})
 
 
-def telling_problems(telling: Telling, world: ToldWorld) -> Iterator[str]:
+def telling_problems(telling: Telling, world: ServiceDesk) -> Iterator[str]:
     """Yield a sentence for each reason why a template of a document cannot be used."""
     title_slots = set(SLOT.findall(telling.title))
     if not set(world.title_slots) <= title_slots <= world.text_slots:
@@ -306,7 +269,9 @@ def _label_problems(template: str) -> Iterator[str]:
         yield f"the word {word!r} would tell what the document is there for; write without it."
 
 
-def told_filler(tellings: Tellings, *, chain: Iterable[Hop], task_id: str, recipe: TemplateRecipe) -> Iterator[SourceDocument]:
+def told_filler(
+    tellings: Tellings, *, chain: Iterable[Hop], task_id: str, recipe: ToolDialogueRecipe
+) -> Iterator[SourceDocument]:
     """Yield documents of other clusters, told like a task's own, until they suffice for its longest length.
 
     Small clusters come last. Raises LookupError where a world has not enough entities for most clusters.
