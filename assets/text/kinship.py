@@ -6,6 +6,8 @@ In English alone: in other languages judges read for it.
 import re
 from collections.abc import Mapping
 
+from assets.text.calendar_words import CALENDAR_WORDS
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -14,6 +16,13 @@ def _words(text: str) -> frozenset[str]:
 FEMALE = _words("wife mother grandmother daughter granddaughter sister stepsister stepmother aunt niece girlfriend")
 MALE = _words("husband father grandfather son grandson brother stepbrother stepfather uncle nephew boyfriend")
 SPOUSES = {"wife": "husband", "husband": "wife"}
+ASIDE_END = r"(?=[.!?;:)]|,(?! and\b)|$)"  # of "my sister, Ruth," and not of "my sister, Ruth and I"
+CALENDAR = CALENDAR_WORDS["en"]
+# Capital letters have these too, after "my mother" and before ", my mother". Names in -ly are missed.
+NO_NAME = re.compile(
+    "|".join((*CALENDAR.months.split(), *CALENDAR.weekdays.split()))
+    + r"|I|\w+ly|Yesterday|Today|Tonight|Now|Then|Sometimes|Often|Still|However|Also|Instead|Meanwhile|Please|Hello|Hi|Once"
+)
 
 
 def sex_of_relation(relation: str) -> str:
@@ -37,9 +46,12 @@ def role_fault(text: str, roles: Mapping[str, str], *, name: str, language: str)
         if other and re.search(rf"{whose}{other}\b", text):
             return f"speaks of a {other}, and there is a {role}, {own_name}; keep to the profile."
         first = own_name.split()[0]
-        word = re.escape(role)
-        for match in re.finditer(rf"{whose}{word},?\s+([A-Z]\w+)|\b([A-Z]\w+),\s+{whose}{word}\b", text):
-            called = match[1] or match[2]
-            if called != first and called != "I":
+        role_of_user = rf"{whose}{re.escape(role)}"
+        named = (
+            rf"{role_of_user}\s+([A-Z]\w+)|{role_of_user},\s+([A-Z]\w+){ASIDE_END}|\b([A-Z]\w+),\s+{role_of_user}{ASIDE_END}"
+        )
+        for match in re.finditer(named, text):
+            called = match[1] or match[2] or match[3]
+            if called != first and not NO_NAME.fullmatch(called):
                 return f"calls the {role} {called!r}, whose name is {own_name!r}; keep to the profile."
     return ""

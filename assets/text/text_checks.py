@@ -53,7 +53,7 @@ MIN_FOREIGN_WORDS_OF_A_QUESTION = 1  # as it is short, and hardly has none of it
 MIN_SENTENCE_WORDS = 5  # shorter sentences may be names and titles of another language
 MIN_LETTERS = 12  # from which a text has some of the letters that its language always has
 LENGTHS: dict[TextKind, tuple[int, int]] = {  # in tokens
-    "query": (5, 150),
+    "query": (5, 180),
     "answer": (15, 300),
     "question": (3, 80),
     "event": (2, 150),

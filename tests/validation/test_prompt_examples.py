@@ -82,7 +82,10 @@ def rye_bread(prompt: Prompt) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("written", "sent_back"),
     [
-        ("There is no bus any more, so I ride to the church in the van of a friend. What do I give him?", True),
+        (
+            "Write something to go with jam. There is no bus any more, so I ride in a neighbor's van, and he takes nothing.",
+            True,
+        ),
         ("My daughter wears her own boots on our outings now. Which path should I show her?", False),
     ],
 )

@@ -13,12 +13,17 @@ from typing import Any
 
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import TELLS, Event, SessionKind, StateSchema, TrajectoryPeriod, select_values, without
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, list_of, object_of, object_of_enums
 from assets.recipe.amemgym import MAX_STATES_PER_QUERY, AMemGymRecipe, values_apart
 from assets.text.text_checks import StyleCheck, TextInContext
 from prompts.catalogue import load_prompt
+
+SHORT = range(15, 30)  # words of a message
+USUAL = range(30, 60)
+LONG = range(60, 101)
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,11 @@ class UserContext:
             "start_date": self.recipe.start_date.isoformat(),
             "language": self.recipe.language_name,
         }
+
+    def draw_words(self, *path: object, values: int = 1) -> int:
+        """Return the length in words of a message, by its path. One with several values is not short."""
+        rng = SeededRandom(self.recipe.world_seed, self.profile.user_id, "words", *path)
+        return rng.choice(rng.choice((SHORT if values == 1 else USUAL, USUAL, USUAL, LONG)))
 
     def style_check(self, *, alone: bool) -> StyleCheck:
         """Return a check for the replies of one call, for one query `alone` or several."""
@@ -87,9 +97,9 @@ class NoiseKey:
     mentioned_as: str = ""
     persons: tuple[str, ...] = ()
 
-    def in_prompt(self, state: Mapping[str, str], choices: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    def in_prompt(self, state: Mapping[str, str], choices: Mapping[str, Sequence[str]], *, words: int) -> dict[str, object]:
         """Return the assignment as the writer gets it, with the keys of its kind alone."""
-        shown: dict[str, object] = {"kind": self.kind, "typed_on": str(self.day)}
+        shown: dict[str, object] = {"kind": self.kind, "typed_on": str(self.day), "words": words}
         if self.subject:
             shown["subject"] = self.subject
         if self.kind == "not_now":
@@ -161,11 +171,16 @@ async def draft_initial(
 
     `others` are values that hold as well and stay open. `day`: before which none is typed.
     """
+    if whole:
+        words = [user.draw_words(*state, values=len(state))]
+    else:
+        words = [user.draw_words("initial", number) for number in range(len(state))]
     prompt = load_prompt("session_queries/initial").render(
         **{**user.common_variables(), "start_date": day.isoformat()},
         state_schema=user.schema.choices,
         initial_state=dict(state),
         other_states=dict(others),
+        words=words,
         whole=whole,
     )
     style = user.style_check(alone=whole)
@@ -236,8 +251,8 @@ async def draft_updates(
     context: list[dict[str, object]] = []
     for event, day in told:
         transition = select_values(changes, event.states)
-        days = {"happened_on": str(event.day), "typed_on": str(day)}
-        context.append({**days, "background": event.text, "state_transition": transition})
+        told_when = {"happened_on": str(event.day), "typed_on": str(day), "words": user.draw_words(day, values=len(transition))}
+        context.append({**told_when, "background": event.text, "state_transition": transition})
     prompt = load_prompt("session_queries/update").render(
         **user.common_variables(),
         state_schema={name: choices for name, choices in user.schema.choices.items() if name in revealed},

@@ -149,16 +149,18 @@ class _KeyDraw:
         had = [earlier.state[name] for earlier in self._periods[: period.index] if earlier.state[name] != value]
         if time == "past" and had:
             others = had[-1:]
-        elif time != "past":
-            # A plan that comes true would announce the next change.
-            others = [choice for choice in others if choice != self._next_value(name, period)] or others
+        else:
+            # A plan that comes true announces a change, and a story of the past may deny it. The longer until then, the better.
+            waits = {choice: self._periods_until(name, choice, period) for choice in others}
+            others = [choice for choice in others if waits[choice] == max(waits.values())]
         return NoiseKey(kind, day, mentions={name: self._rng.choice(others)}, mentioned_as=time)
 
-    def _next_value(self, name: str, period: TrajectoryPeriod) -> str | None:
+    def _periods_until(self, name: str, value: str, period: TrajectoryPeriod) -> int:
+        """Return in how many periods the variable takes this value, or one more than there are if it never does."""
         for later in self._periods[period.index + 1 :]:
-            if name in later.changed:
-                return later.state[name]
-        return None
+            if later.state[name] == value:
+                return later.index - period.index
+        return len(self._periods)
 
 
 async def draft_noise(
@@ -175,11 +177,14 @@ async def draft_noise(
     """
     of_others = {str(number): key.persons for number, key in enumerate(keys, start=1) if key.persons}
     spoken_of = {name for key in keys for name in (*key.exposed, *key.mentions)}
+    assignments: list[dict[str, object]] = []
+    for key in keys:
+        assignments.append(key.in_prompt(period.state, user.schema.choices, words=user.draw_words(key.day, key.kind)))
     prompt = load_prompt("session_queries/noise").render(
         **user.common_variables(),
         period={"from": str(period.start or ""), "to": str(period.end)},
         other_states=without(period.state, spoken_of),
-        assignments=[key.in_prompt(period.state, user.schema.choices) for key in keys],
+        assignments=assignments,
         refused=dict(refused or {}),
     )
     style = user.style_check(alone=len(keys) == 1)

@@ -233,7 +233,7 @@ def _sessions(user: UserContext, drafted: PeriodQueries) -> PeriodSessions:
     days = [draft.day for draft, _ in drafted.queries]
     if period.index == 0:
         telling = len([draft for draft, _ in drafted.queries if draft.key is None])
-        days[:telling] = [when.date() for when in session_times(user.recipe, period, count=telling, user_id=user_id)]
+        days[:telling] = initial_days(user.recipe, count=telling, user_id=user_id)
     in_order = sorted(zip(days, drafted.queries, strict=True), key=itemgetter(0))
     times = times_on(sorted(days), recipe=user.recipe, user_id=user_id)
     sessions: list[Session] = []
@@ -267,29 +267,17 @@ def times_on(days: Sequence[date], *, recipe: AMemGymRecipe, user_id: str) -> li
     for day, on_day in groupby(days):
         # Slots are drawn without repetition, so times differ whatever minute is drawn within them.
         for slot in sorted(rng.sample(range(SLOTS_PER_DAY), len(list(on_day)))):
-            times.append(_time_in_slot(day, slot, rng))
+            minutes = slot * SLOT_MINUTES + rng.integer_below(SLOT_MINUTES)
+            times.append(datetime.combine(day, time(FIRST_HOUR)) + timedelta(minutes=minutes, seconds=rng.integer_below(60)))
     return times
 
 
-def _time_in_slot(day: date, slot: int, rng: SeededRandom) -> datetime:
-    minutes = slot * SLOT_MINUTES + rng.integer_below(SLOT_MINUTES)
-    return datetime.combine(day, time(FIRST_HOUR)) + timedelta(minutes=minutes, seconds=rng.integer_below(60))
-
-
-def session_times(recipe: AMemGymRecipe, period: TrajectoryPeriod, *, count: int, user_id: str) -> list[datetime]:
-    """Return `count` strictly increasing times: within the period, or in the weeks up to the start date for period 0.
-
-    A session falls on any day after the period's start and before its end, between 7:00 and 22:00.
-    """
-    rng = SeededRandom(recipe.world_seed, user_id, "session_times", period.index)
-    first = first_day_of_sessions(recipe, period.index)
-    # Slots are drawn without repetition, so times differ whatever minute is drawn within them.
-    slots = (period.end - first).days * SLOTS_PER_DAY
-    times: list[datetime] = []
-    for slot in sorted(rng.sample(range(slots), count)):
-        day, slot_of_day = divmod(slot, SLOTS_PER_DAY)
-        times.append(_time_in_slot(first + timedelta(days=day), slot_of_day, rng))
-    return times
+def initial_days(recipe: AMemGymRecipe, *, count: int, user_id: str) -> list[date]:
+    """Return the days of so many initial sessions, in order: in the weeks up to the start date."""
+    rng = SeededRandom(recipe.world_seed, user_id, "session_times", 0)
+    first = first_day_of_sessions(recipe, 0)
+    slots = rng.sample(range((recipe.start_date - first).days * SLOTS_PER_DAY), count)
+    return [first + timedelta(days=slot // SLOTS_PER_DAY) for slot in sorted(slots)]
 
 
 def summarize_sessions(sets: Sequence[SessionSet]) -> Metadata:
@@ -367,7 +355,7 @@ SESSION_QUERIES = Stage(
         "session_queries/check_exposure": PromptCalls(_own_readings, reading=290, writing=30, always=False),
         "session_queries/refine": PromptCalls(_session_count, always=False),
     },
-    version=7,
+    version=8,
     description=AssetDescription(
         group="texts",
         description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "

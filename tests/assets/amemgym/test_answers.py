@@ -186,12 +186,14 @@ def test_choices_are_those_of_the_schema() -> None:
     assert {choice.state[0] for choice in record.questions[0].choices} == set(CHOICES[DIET])
 
 
-@pytest.mark.parametrize("name", [DRAFT, REFINE])
-def test_the_examples_of_the_prompts_obey_the_rules_that_they_illustrate(name: str) -> None:
-    turns = [part for part in load_prompt(name).parts if part.role != "system"]
-    for asked, replied in zip(turns[:-1:2], turns[1::2], strict=True):
-        (data,) = re.findall(r"<(?:variants|matched_state)>\n(.*)\n", asked.text)
+@pytest.mark.parametrize(("name", "given"), [(DRAFT, "question"), (REFINE, "reading"), (REFINE, "chosen")])
+def test_the_examples_of_the_prompts_obey_the_rules_that_they_illustrate(name: str, given: str) -> None:
+    prompt = load_prompt(name)
+    values = {variable: {"any": "value"} if variable == given else {} for variable in prompt.variables}
+    _, *turns, _ = prompt.render(**values).messages
+    for asked, replied in zip(turns[::2], turns[1::2], strict=True):
+        (data,) = re.findall(r"<(?:variants|matched_state)>\n(.*)\n", asked.content)
         states = list(json.loads(data).values())
-        for state, answer in zip([states] if name == REFINE else states, json.loads(replied.text).values(), strict=True):
+        for state, answer in zip([states] if name == REFINE else states, json.loads(replied.content).values(), strict=True):
             assert 40 <= len(answer.split()) <= 60
             assert list(faults(TextInContext("answer", answer, "en", own=state))) == []

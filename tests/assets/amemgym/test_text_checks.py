@@ -2,6 +2,8 @@
 
 import pytest
 
+from assets.text.kinship import role_fault
+from assets.text.languages import FORMS
 from assets.text.text_checks import CONTACT, PROSE, TextInContext
 
 BY_FORM = [check for check in PROSE if check.name in ("no_placeholder", "no_markup", "no_identifier", CONTACT.name)]
@@ -33,3 +35,41 @@ def test_a_piece_is_named_as_it_stands_in_the_text(text: str, piece: str) -> Non
 @pytest.mark.parametrize("part", ["x", "a-", "1-", "[", "[a", "[a](", "{", "{{", "{{a", "\n", "\n ", "<a", "a_", "*", "`a"])
 def test_a_text_of_two_hundred_thousand_letters_is_read_through(part: str) -> None:
     assert len(faults(part * (200_000 // len(part)))) <= 1
+
+
+def misnamed(text: str) -> str:
+    return role_fault(text, {"mother": "Lorraine", "sister": "Ruth"}, name="Denise Hargrove", language="en")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["My mother Grace sings.", "I asked my sister, Ada, to come.", "Grace, my mother, sings.", "Denise's sister Ada came."],
+)
+def test_a_person_by_another_name_is_found(text: str) -> None:
+    assert "keep to the profile" in misnamed(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I drive my mother Mondays and Thursdays.",
+        "I call my mother Monday at noon.",
+        "When I sat with my mother, Patrice came by.",
+        "I invited my sister, Patrice, and two friends.",
+        "Lately, my mother sleeps badly.",
+        "Lately, my mother, who is old, sleeps badly.",
+        "In March, my sister moved.",
+        "My mother Lorraine and my sister, Ruth, came.",
+    ],
+)
+def test_a_day_or_another_person_beside_a_relation_is_no_name(text: str) -> None:
+    assert misnamed(text) == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["I'd like three names for a cat.", "I would love a checklist.", "I need a rhyme.", "I could use a second opinion."]
+)
+def test_a_wish_for_an_answer_is_a_request(text: str) -> None:
+    request = FORMS["en"].request
+    assert request is not None
+    assert request.search(text)

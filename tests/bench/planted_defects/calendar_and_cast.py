@@ -85,7 +85,8 @@ def other_spouse(_: date, rng: SeededRandom) -> tuple[str, str]:
 
 
 def other_name_of_the_wife(_: date, rng: SeededRandom) -> tuple[str, str]:
-    return f"My wife {rng.choice(['Anna', 'Mei', 'Salome'])} is out.", "My wife Clara is out."
+    sound = rng.choice(["My wife Clara is out.", "I drive my wife Mondays and Fridays.", "Lately, my wife, who is out, calls."])
+    return f"My wife {rng.choice(['Anna', 'Mei', 'Salome'])} is out.", sound
 
 
 def other_name_of_the_dog(_: date, rng: SeededRandom) -> tuple[str, str]:

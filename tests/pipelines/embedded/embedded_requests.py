@@ -69,6 +69,7 @@ def initial_queries(state: Mapping[str, str] = STATE, *, seed: int = 1, objectio
         "state_schema": SCHEMA,
         "initial_state": dict(state),
         "other_states": others,
+        "words": [30],
         "whole": bool(others),
     }
     return ask("session_queries/initial", values, seed=seed, objection=objection)["queries"]

@@ -114,7 +114,7 @@ def test_a_variable_that_the_bank_does_not_know_is_served_all_the_same() -> None
     schema = {"hat {size} <b>": ["very tiny hats", "huge straw hats"], "evenings": ["choir singing", "chess club"]}
     state = {name: choices[0] for name, choices in schema.items()}
     others: dict[str, str] = {}
-    values = {**COMMON, "state_schema": schema, "initial_state": state, "other_states": others, "whole": False}
+    values = {**COMMON, "state_schema": schema, "initial_state": state, "other_states": others, "words": [30], "whole": False}
     queries = ask("session_queries/initial", values)["queries"]
     assert sorted(name for query in queries for name in query["exposed_states"]) == sorted(schema)
     info = {"question": "Which hat?", "required_info": schema, "language": "English"}
