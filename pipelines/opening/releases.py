@@ -36,8 +36,9 @@ def stored_release(source: str, *, release_store: ReleaseStore, version: str = "
         raise ReleaseError(f"{source!r} is a folder of releases, not a release; name one of {places}.")
     folder = find_release(release_store, variant, version=version or named, fresh=fresh)
     if folder is None:
+        missing = "does not exist: it " if "/" in source and not Path(source).exists() else ""
         raise ReleaseError(
-            f"{source!r} is neither a release folder nor a variant with a release, nor a URL or OWNER/NAME@TAG; "
+            f"{source!r} {missing}is neither a release folder nor a variant with a release, nor a URL or OWNER/NAME@TAG; "
             f"{releases_there(release_store, source)}"
         )
     return folder

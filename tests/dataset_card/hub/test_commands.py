@@ -171,6 +171,7 @@ def test_fetch_says_where_it_could_not_look_up_whether_a_version_is_deprecated(f
         (["diff", "demo@0.1.0", "demo@3.0.0"], "demo has no version 3.0.0; there are 0.1.0, 0.2.0."),
         (["diff", "demo", "lab/none@demo-v0.2.0"], "check the name"),
         (["verify", "nothing"], "'nothing' is neither a release folder nor a variant with a release"),
+        (["verify", "./nothing"], "'./nothing' does not exist: it is neither a release folder nor a variant with a release"),
         (["verify", "x", "--tag", "demo-v0.1.0"], "give OWNER/NAME"),
         (["release", "base"], "Nothing of 'base' is made yet; make it with: amemgym generate base"),
     ],
