@@ -33,6 +33,8 @@ def broken_links(hops: Sequence[Hop | Fact]) -> Iterator[str]:
 
 
 def question_is_short(question: TaskQuestion, _: DocumentTaskRecipe) -> Iterator[str]:
+    if question.operation == "act":
+        return  # a request says who asks, for whom, about what, and what is wanted
     words = num_words(question.question, question.answer.options)
     yield from expect(words <= MOST_WORDS, f"the question has {words} words before its options")
 
