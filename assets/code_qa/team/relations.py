@@ -13,8 +13,15 @@ WRONG_RESULT = "wrong_result"
 EXECUTED = frozenset((OUTCOME, EDIT, BREAKS, WRONG_RESULT))
 # Those that are shown as an interpreter prints them, and not said in a sentence.
 SHOWN = frozenset((OUTCOME, WRONG_RESULT))
-# The relations in which longer paths end, each as often as it is listed: behaviours and reasons; "" for any decision.
-ENDS = (OUTCOME, OUTCOME, WRONG_RESULT, WRONG_RESULT, EDIT, "motive", "restriction", "")
+# What questions of several facts end in, by what somebody of the team asks; all kinds equally often, but the first twice.
+QUESTION_KINDS: Mapping[str, tuple[str, ...]] = {
+    "what happens if": (OUTCOME, WRONG_RESULT),
+    "why": ("motive", "restriction"),
+    "what was changed": (EDIT, "successor", "wrapper"),
+    "by when": ("due", "removal", "drop", "freeze"),
+    "who": ("owner", "approver", "assignee", "on_call"),
+    "what was decided": ("verdict", "bad_input", "input_limit", "batch", "exempt"),
+}
 # Numbers begin after the years of notes and deadlines, so that no date reads like one of them.
 NUMBERS = (2110, 9870)
 YEARS = (2038, 2041)

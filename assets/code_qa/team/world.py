@@ -11,12 +11,12 @@ from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.team.relations import (
     BREAKS,
     EDIT,
-    ENDS,
     EXECUTED,
     NOTE_KINDS,
     NOTES_ABOUT,
     NUMBERS,
     OUTCOME,
+    QUESTION_KINDS,
     RELATIONS,
     SHOWN,
     STANDINGS,
@@ -319,10 +319,9 @@ class TeamWorld(WrittenWorld):
         return TeamNames(self, SeededRandom(*path), taken)
 
     def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
-        """Return relations of which one is about code; the first may be disputed, and longer paths end as `ENDS` says."""
+        """Return relations of which one is about code; the first may be disputed, and longer paths are of a drawn kind."""
         starts = [relation for relation in self.relations if relation.disputed]
-        known = {relation.name for relation in self.relations}
-        end = rng.choice([known_end for known_end in ENDS if known_end in known or not known_end]) if hops > 1 else ""
+        end = self._draw_end(rng) if hops > 1 else ""
         while True:
             path = [rng.choice(starts)]
             while len(path) < hops:
@@ -331,8 +330,15 @@ class TeamWorld(WrittenWorld):
                     break
                 path.append(rng.choice(fitting))
             about_code = any(CODE_KINDS & {relation.subject, relation.value} for relation in path)
-            if len(path) == hops and about_code and end == _end(path[-1]):
+            is_end = path[-1].name == end if end else path[-1].value != "call"
+            if len(path) == hops and about_code and is_end:
                 return path
+
+    def _draw_end(self, rng: SeededRandom) -> str:
+        """Return the relation that a question of a drawn kind ends in."""
+        known = {relation.name for relation in self.relations}
+        kinds = [[name for name in names if name in known] for names in QUESTION_KINDS.values()]
+        return rng.choice(rng.choice(list(filter(None, [kinds[0], *kinds]))))
 
     def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str]:
         """Return the outcome of a call that a note shows beside, of the function that it is about where there is one."""
@@ -384,13 +390,6 @@ class TeamWorld(WrittenWorld):
             if function:
                 return source_words(self._sources, function)
         return source_words(self._sources, rng.choice(self.functions))
-
-
-def _end(relation: Relation) -> str:
-    """Return the name by which `ENDS` lists a path to this relation; a call is the end of none."""
-    if relation.name in ENDS or relation.value == "call":
-        return relation.name
-    return ""
 
 
 def stands_in_code(statement: Statement, sources: CodeSources, vocabulary: CodeVocabulary) -> str:

@@ -9,7 +9,7 @@ from assets.code_qa.documents import CODE_DOCUMENTS
 from assets.code_qa.packages.vocabulary import code_vocabulary
 from assets.code_qa.questions import shown_code
 from assets.code_qa.records.behaviours import Behaviour, CallResult
-from assets.code_qa.team.relations import ENDS, EXECUTED, NOTE_KINDS, OUTCOME, RELATIONS, SHOWN, WRONG_RESULT
+from assets.code_qa.team.relations import EXECUTED, NOTE_KINDS, OUTCOME, QUESTION_KINDS, RELATIONS, SHOWN, WRONG_RESULT
 from assets.code_qa.team.world import TeamWorld, is_telling, keep_tellable, patches_of
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelReply, ModelRequest
@@ -169,12 +169,13 @@ def test_what_a_patch_breaks_was_executed_and_is_shown_with_the_patch() -> None:
         assert (fact.relation, fact.value) == (WRONG_RESULT, value)
 
 
-def test_longer_questions_end_in_behaviours_and_reasons() -> None:
+def test_every_kind_of_question_is_asked_as_often_as_another_and_what_happens_twice_as_often() -> None:
     world = made_world()
-    ends = [world.path(SeededRandom("path", number), 2)[-1].name for number in range(200)]
-    share = sum(one in ENDS for one in ends) / len(ends)
-    assert share > 0.75
-    assert set(ENDS) - {""} & {one.name for one in world.relations} <= set(ends) | {""}
+    ends = [world.path(SeededRandom("path", number), 2)[-1].name for number in range(700)]
+    for kind, relations in QUESTION_KINDS.items():
+        times = sum(end in relations for end in ends)
+        expected = 200 if kind == "what happens if" else 100
+        assert abs(times - expected) < 40, kind
 
 
 def test_what_is_shown_and_not_said_was_executed() -> None:
