@@ -8,10 +8,8 @@ import dagster as dg
 
 from assets.engine.recipe_asset import observe_recipe_files
 from assets.recipe.partitions import PARTITION_TAG
-from assets.reporting.plurals import counted
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.jobs import GENERATE_AND_RELEASE, benchmark_jobs, next_phases
-from validation.checks import keep_last_results
 
 WILL_RETRY = "dagster/will_retry"
 ALERT_VARIABLE = "AMEMGYM_ALERT_URL"
@@ -63,17 +61,6 @@ def alert_on_failure(context: dg.RunFailureSensorContext) -> dg.SkipReason | Non
     return None
 
 
-@dg.run_failure_sensor(  # pyright: ignore[reportUnknownMemberType]
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    minimum_interval_seconds=10,
-    description="Keeps the last results of checks that a failed run did not reach. Starts no run.",
-)
-def checks_keep_their_results(context: dg.RunFailureSensorContext) -> dg.SkipReason:
-    """Say how many results were reported anew."""
-    kept = keep_last_results(context.dagster_run, context.instance)
-    return dg.SkipReason(f"{counted(kept, 'check')} of run {context.dagster_run.run_id[:8]} kept what was found last.")
-
-
 def alert_sentence(context: dg.RunFailureSensorContext) -> str:
     """Say in one line that the run failed, of which variant, and why."""
     run = context.dagster_run
@@ -118,7 +105,7 @@ def recipe_files_changed(context: dg.SensorEvaluationContext) -> dg.SkipReason:
 
 
 def _sensors() -> list[dg.SensorDefinition]:
-    sensors = [recipe_files_changed, checks_keep_their_results, release_when_the_report_passes, alert_on_failure]
+    sensors = [recipe_files_changed, release_when_the_report_passes, alert_on_failure]
     split = [entry for entry in BENCHMARKS.values() if entry.benchmark.partitions.is_sharded]
     if not split:
         return sensors

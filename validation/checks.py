@@ -10,7 +10,6 @@ from assets.engine.ports import RunContext, portions
 from assets.engine.provenance import Provenance
 from assets.engine.stage import Stage
 from assets.engine.stage_asset import explain_disk_errors
-from assets.recipe.partitions import PARTITION_TAG
 from assets.records.base import ItemRecord
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.plurals import counted, is_or_are
@@ -19,9 +18,6 @@ from validation.report.checks import report_checks
 from validation.report.validation import Validation
 from validation.rules import RecordsByStage, Rule, RuleOutcome, RuleRun
 
-EVALUATION = dg.DagsterEventType.ASSET_CHECK_EVALUATION.value
-LOOK_BACK = 200  # results of a check: those of all partitions stand in one list
-EVALUATED = ("SUCCEEDED", "FAILED")  # of a check's record; others were planned only
 SAMPLE_SIZE = 10  # of the violations, to see a pattern; their number stands beside it
 
 
@@ -132,35 +128,3 @@ def outcome_description(outcomes: Sequence[RuleOutcome], *, noun: str) -> str:
     sentence = f"{broken[0].rule.truth} Not so for {broken[0].broken} of {items}; the first is {first.item_id}: {first.message}"
     others = len(broken) - 1
     return f"{sentence}. {others} more of its {len(outcomes)} rules {is_or_are(others)} broken." if others else sentence
-
-
-def keep_last_results(run: dg.DagsterRun, instance: dg.DagsterInstance) -> int:
-    """Report anew the last result of each check that a run planned and never came to; return how many there were.
-
-    Dagster shows these as failed, although nobody looked at anything: what was found last still holds.
-    """
-    partition = run.tags.get(PARTITION_TAG)
-    kept = 0
-    for entry in instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED):
-        planned = entry.get_dagster_event().asset_check_planned_data
-        key = dg.AssetCheckKey(planned.asset_key, planned.check_name)
-        last = _last_result(key, partition, run_id=run.run_id, instance=instance)
-        if last is not None:
-            # In the run's own record: of results without a run Dagster stores one for a check and a partition, and no second.
-            event = dg.DagsterEvent(EVALUATION, run.job_name, event_specific_data=last)
-            instance.report_dagster_event(event, run.run_id)
-            kept += 1
-    return kept
-
-
-def _last_result(
-    key: dg.AssetCheckKey, partition: str | None, *, run_id: str, instance: dg.DagsterInstance
-) -> dg.AssetCheckEvaluation | None:
-    """Return the check's last result of this partition from before the run; None where the run has one itself."""
-    for record in instance.event_log_storage.get_asset_check_execution_history(key, limit=LOOK_BACK):
-        if record.event is None or record.status.value not in EVALUATED:
-            continue
-        found = record.event.get_dagster_event().asset_check_evaluation_data
-        if found.partition == partition:
-            return None if record.run_id == run_id else found
-    return None

@@ -194,6 +194,18 @@ def build_recipe(fields: Mapping[str, object]) -> Recipe:
         raise RecipeError(f"Recipe {fields.get('variant')!r}: {' '.join(sentences)}") from error
 
 
+def field_problems(
+    recipe_type: type[Recipe], benchmark: str, fields: Mapping[str, object]
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the path of each given field whose value no recipe could have, and a sentence. Each field is looked at alone."""
+    try:
+        recipe_type.model_validate({"benchmark": benchmark, "variant": "any", **fields})
+    except ValidationError as error:
+        for problem in error.errors():
+            if problem["type"] not in ("missing", "value_error"):
+                yield tuple(map(str, problem["loc"])), _sentence(problem, recipe_type)
+
+
 def _truth_values(fields: Mapping[str, object], group: type[BaseModel], prefix: str = "") -> list[tuple[str, bool]]:
     """Truth values where a number belongs, which pydantic would take for 0 and 1."""
     found: list[tuple[str, bool]] = []

@@ -54,7 +54,6 @@ from pipelines.opening.models import open_run_context
 from pipelines.resources.llm.place import check_reachable
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.io_manager import open_asset_values
-from validation.checks import keep_last_results
 
 # Dagster would capture the output with extra processes, which print tracebacks at Ctrl-C.
 WITHOUT_CAPTURE = {
@@ -317,6 +316,7 @@ def _settings_without_capture(folder: Path) -> Path:
         events = {"base_dir": str(folder / "history" / "runs")}
         settings["run_storage"] = {"module": DAGSTER_FILES, "class": "RunsOfThisProject", "config": runs}
         settings["event_log_storage"] = {"module": DAGSTER_FILES, "class": "OpenEventLog", "config": events}
+    settings.pop("instance_class", None)  # what it refuses is refused by the command itself
     path = folder / "command_line.yaml"
     path.write_text(yaml.safe_dump({**settings, **WITHOUT_CAPTURE}), encoding="utf-8")
     return path
@@ -351,7 +351,6 @@ def _run(
         raise_on_error=False,  # `first_problem` turns the error into one sentence
     )
     if not result.success:
-        keep_last_results(result.dagster_run, instance)
         raise first_problem(result)
     return result
 

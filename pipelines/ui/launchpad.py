@@ -1,5 +1,6 @@
 """Links to Dagster's launchpad with a variant's current values filled in, and new variants copied from existing ones."""
 
+import json
 import re
 from itertools import takewhile
 from pathlib import Path
@@ -19,27 +20,31 @@ from pipelines.benchmarks import benchmark_of
 from pipelines.jobs import GENERATE_AND_RELEASE
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,38}[a-z0-9])?")  # valid as a file name on every system, and as a partition key
+# Fields that hardly anybody sets.
+UNCHANGED = ("sample", "salt")
 # With these another variant would have the same users or tasks, claim to, or ask anew for users that it does not have.
 OWN_FIELDS = ("salt", "derived_from", "again")
 
 
-def present_recipe(variant: str, values: AssetValues) -> Recipe:
-    """Return the recipe of a run without config: the variant's file with the last run's overrides. Raises RecipeError."""
-    check_variant(variant)
-    recipe_asset = benchmark_of(load_recipe(variant)).key("recipe")
-    laid = lay_overrides(values, recipe_asset, variant, given={})
-    return load_recipe(variant, laid.fields)
-
-
 def launchpad_address(variant: str, values: AssetValues) -> str:
-    """Return the URL path of the job's launchpad, with the variant's partition and current values. Raises RecipeError."""
-    recipe = present_recipe(variant, values)
-    benchmark = benchmark_of(recipe)
-    job = benchmark.key(GENERATE_AND_RELEASE)
-    ops = {benchmark.op("recipe"): {"config": present_values(recipe)}}
-    config = yaml.safe_dump({"ops": ops}, sort_keys=False, allow_unicode=True)
+    """Return the URL path of the job's launchpad, with the variant's partition and current values. Raises RecipeError.
+
+    Current are those of a run without config: of the variant's file, with the last run's overrides.
+    """
+    check_variant(variant)
+    benchmark = benchmark_of(load_recipe(variant))
+    laid = lay_overrides(values, benchmark.key("recipe"), variant, given={})
+    fields = present_values(load_recipe(variant, laid.fields))
+    # Groups of fields are seldom changed, and would fill three screens.
+    overridden = {name.partition(".")[0] for name in laid.fields}
+    folded = [name for name, value in fields.items() if isinstance(value, dict) and name not in overridden]
+    lines = [
+        f"      {name}: {json.dumps(fields[name], ensure_ascii=False)}" for name in fields if name not in (*folded, *UNCHANGED)
+    ]
+    lines.append(f"      # As its file says, and to be given here too (Ctrl-Space): {', '.join(folded)}")
+    config = "\n".join(["ops:", f"  {benchmark.op('recipe')}:", "    config:", *lines, ""])
     query = {"config": config, "tags[0][key]": PARTITION_TAG, "tags[0][value]": variant}
-    return f"/locations/amemgym/jobs/{job}/playground/setup?{urlencode(query)}"
+    return f"/locations/amemgym/jobs/{benchmark.key(GENERATE_AND_RELEASE)}/playground/setup?{urlencode(query)}"
 
 
 def present_values(recipe: Recipe) -> dict[str, Any]:

@@ -29,7 +29,6 @@ from dagster._cli.proxy_server_manager import ProxyServerManager
 from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import ModuleTarget, WorkspaceFileTarget
 from dagster_graphql.schema import create_schema
-from dagster_webserver.webserver import DagsterWebserver
 from starlette.routing import Mount
 
 from assets.recipe.partitions import PARTITION_TAG
@@ -41,6 +40,7 @@ from pipelines.jobs import Phase
 from pipelines.opening.dagster_files import CODE_LOCATION
 from pipelines.opening.doctor import sound_dagster_storage
 from pipelines.resources.llm.settings import runs_at_once
+from pipelines.ui.config_marks import MarkingWebserver
 from pipelines.ui.pages import MAKE, NEW_VARIANT, pages_app
 from pipelines.ui.processes import ROOT, end_with_starter
 from pipelines.ui.request_guard import RequestGuard
@@ -109,7 +109,7 @@ def _serve_workspace(
     """Serve on the sockets, or on the port if there are none."""
     target = WorkspaceFileTarget([str(workspace)])
     with WorkspaceProcessContext(instance, workspace_load_target=target, version=dg.__version__) as context:
-        server = cast(Any, DagsterWebserver)(context, live_data_poll_rate=MILLISECONDS_BETWEEN_LOOKS)
+        server = cast(Any, MarkingWebserver)(context, live_data_poll_rate=MILLISECONDS_BETWEEN_LOOKS)
         app = server.create_asgi_app()
         reload = partial(context.reload_code_location, CODE_LOCATION)
         pages = pages_app(home(), reload=reload, launch=partial(_launch, context))

@@ -38,8 +38,13 @@ query ($id: ID!) { runOrError(runId: $id) { __typename ... on Run { stepStats { 
 FAILURES = """
 query ($id: ID!) { logsForRun(runId: $id) { __typename ... on EventConnection { events { __typename
   ... on ExecutionStepFailureEvent { failureMetadata { description } } } } } }"""
-LAST_RUN = """
-{ runsOrError(limit: 1) { __typename ... on Runs { results { status tags { key value } } } } }"""
+IS_VALID = """
+query ($job: PipelineSelector!, $runConfigData: RunConfigData!) {
+  isPipelineConfigValid(pipeline: $job, runConfigData: $runConfigData, mode: "default") { __typename
+  ... on RunConfigValidationInvalid { errors { message stack { entries {
+    ... on EvaluationStackPathEntry { fieldName } } } } } } }"""
+RUNS = """
+{ runsOrError { __typename ... on Runs { results { runId } } } }"""
 ASSETS = """
 { assetsOrError { __typename ... on AssetConnection { nodes {
 key { path } definition { isMaterializable tags { key value } } } } } }"""
@@ -183,12 +188,39 @@ def test_what_no_run_could_make_is_refused_when_it_is_launched(
         "runConfigData": {"ops": configured, "resources": resources},
         "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
     }
+    before = dagster.ask(RUNS, key="results")["results"]
     with pytest.raises(RefusedError) as error:
         dagster.ask(LAUNCH_RUN, key="run", params=params)
     assert sentence in str(error.value)
-    (refused,) = dagster.ask(LAST_RUN, key="results")["results"]
-    assert refused["status"] == "FAILURE"
-    assert {"key": "dagster/will_retry", "value": "false"} in refused["tags"]
+    assert dagster.ask(RUNS, key="results")["results"] == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"num_users": -3}, "num_users is -3, and has to be 1 or more"),
+        ({"num_users": 0}, "num_users is 0, and has to be 1 or more"),
+        ({"num_users": "many"}, "num_users"),
+        ({"num_user": 3}, "num_user"),
+        ({"start_date": "yesterday"}, "start_date is 'yesterday', and has to be a date"),
+        ({"language": "tlh"}, "language"),
+        ({"num_questions": 0}, "num_questions is 0"),
+        ({"num_periods": -1}, "num_periods is -1"),
+        ({"models": {"writer": {"temperature": 9.0}}}, "models.writer.temperature is 9.0, and has to be 2 or less"),
+        ({"gates": {"policy": "lax"}}, "policy"),
+        ({"gates": {"votes": 0}}, "gates.votes is 0"),
+        ({"budget": {"max_tokens": -5}}, "budget.max_tokens is -5"),
+    ],
+    ids=str,
+)
+def test_a_value_that_no_recipe_could_have_is_marked_before_anything_is_launched(
+    dagster: GraphQL, fields: dict[str, Any], words: str
+) -> None:
+    config = {"ops": {"amemgym__recipe": {"config": fields}}}
+    variables = {"job": {"pipelineName": ALL, **REPOSITORY}, "runConfigData": config}
+    (error,) = dagster.ask(IS_VALID, key="errors", **variables)["errors"]
+    assert words in error["message"]
+    assert [entry["fieldName"] for entry in error["stack"]["entries"]][:3] == ["ops", "amemgym__recipe", "config"]
 
 
 def test_a_backfill_of_everything_ends_well(dagster: GraphQL, home: Path) -> None:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import dagster as dg
 import pytest
 import yaml
+from pydantic import JsonValue
 
 from assets.engine.provenance import ResolvedRecipe
 from assets.engine.recipe_asset import lay_overrides
@@ -28,17 +28,21 @@ class Values:
         return self.recipe
 
 
-def filled(variant: str, values: Values) -> tuple[str, dict[str, Any], str]:
+MOST_LINES = 24  # of config, which one looks over before a click
+
+
+def filled(variant: str, values: Values) -> tuple[str, str, str]:
     """The job's path, its config, and the partition among the tags."""
     address = urlsplit(launchpad_address(variant, values))
     query = parse_qs(address.query)
     assert query["tags[0][key]"] == ["dagster/partition"]
-    return address.path, yaml.safe_load(query["config"][0])["ops"], query["tags[0][value]"][0]
+    return address.path, query["config"][0], query["tags[0][value]"][0]
 
 
 @pytest.mark.parametrize("variant", variants())
 def test_what_the_launchpad_is_filled_with_is_config_that_it_takes_and_the_variant_has_anyway(variant: str) -> None:
-    path, ops, partition = filled(variant, Values())
+    path, text, partition = filled(variant, Values())
+    ops = yaml.safe_load(text)["ops"]
     ((op, given),) = ops.items()
     job, recipe = path.split("/")[4], load_recipe(variant)
     assert dg.validate_run_config(defs.resolve_job_def(job), {"ops": ops})
@@ -46,15 +50,18 @@ def test_what_the_launchpad_is_filled_with_is_config_that_it_takes_and_the_varia
     assert partition == variant
     assert job.endswith("generate_and_release")
     assert given["config"]["num_reserve"] == recipe.num_reserve
+    assert len(text.splitlines()) <= MOST_LINES
     assert laid.fields == {}
 
 
 def test_an_override_of_the_last_run_is_a_present_value_and_stays_one() -> None:
-    values = Values(ResolvedRecipe(recipe=load_recipe("demo", {"num_users": 2}), overrides={"num_users": 2}))
-    _, ops, _ = filled("demo", values)
-    given = ops["amemgym__recipe"]["config"]
-    assert given["num_users"] == 2
-    assert lay_overrides(values, "recipe", "demo", given=given).fields == {"num_users": 2}
+    overrides: dict[str, JsonValue] = {"num_users": 2, "gates.votes": 5}
+    values = Values(ResolvedRecipe(recipe=load_recipe("demo", overrides), overrides=overrides))
+    _, text, _ = filled("demo", values)
+    given = yaml.safe_load(text)["ops"]["amemgym__recipe"]["config"]
+    assert (given["num_users"], given["gates"]["votes"]) == (2, 5)
+    assert "models" not in given
+    assert lay_overrides(values, "recipe", "demo", given=given).fields == overrides
     assert lay_overrides(values, "recipe", "demo", given={**given, "num_questions": 5}).given == {"num_questions": 5}
 
 

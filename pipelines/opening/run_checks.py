@@ -1,27 +1,24 @@
-"""Refuses runs at launch that would fail or are not allowed: without a partition, with an invalid recipe or version, with a
-memory whose code is not on the list of allowed memories, or with a model endpoint that does not answer.
+"""Refuses runs that would fail or are not allowed, before they exist: without a partition, with an invalid recipe or version,
+with a memory whose code is not on the list of allowed memories, or with a model endpoint that does not answer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import chain
 from typing import Any, cast
 
 import dagster as dg
 
-# A private import: Dagster documents this class for dagster.yaml, but does not export it.
-from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext
+# A private import: Dagster asks a class that `dagster.yaml` names for its defaults, and exports those nowhere.
+from dagster._core.instance.ref import InstanceRef
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.provenance import is_report_of
 from assets.engine.recipe_asset import check_units, lay_overrides
-from assets.llm.ports import EndpointError
-from assets.recipe.loading import RecipeError, load_recipe, variants
+from assets.recipe.loading import RecipeError, field_problems, load_recipe, variants
 from assets.recipe.partitions import PARTITION_TAG
-from dataset_card.release.manifest import ReleaseError
 from dataset_card.release_store.folder import check_version
 from pipelines.benchmarks import BENCHMARKS
-from pipelines.errors import EvaluationError
 from pipelines.home import home
 from pipelines.jobs import GENERATE_AND_RELEASE, benchmark_jobs
 from pipelines.opening.dagster_resources import InstallationResource, RunContextResource
@@ -32,9 +29,6 @@ from pipelines.resources.storage.open_database import shared_database
 CONFIGURED = ("recipe", "evaluation", "quality_report", "release", "hub_release")
 PARTITION_TAGS = (PARTITION_TAG, "dagster/asset_partition_range_start")
 ASKING_JOBS = (GENERATE_AND_RELEASE, "generate_unit")
-REFUSALS = (RecipeError, ReleaseError, EvaluationError, EndpointError)
-# Dagster's tag of a run that failed in a step. Dagster does not retry such runs.
-STEP_FAILED = {"dagster/failure_reason": "STEP_FAILURE"}
 
 
 # Not at import: every command opens Dagster's storage, and with it this module, and needs one benchmark at most.
@@ -57,22 +51,38 @@ def _our_assets() -> frozenset[str]:
     return frozenset(keys)
 
 
-class CheckingRunCoordinator(QueuedRunCoordinator):
-    """Dagster's run queue with checks. A refused run counts as failed, and none of its steps is executed."""
+class CheckingInstance(dg.DagsterInstance):
+    """Dagster's instance as each `dagster.yaml` names it. A run that is refused is never created, and leaves no event."""
 
-    def submit_run(self, context: SubmitRunContext) -> dg.DagsterRun:
-        """Queue the run. Raises one of REFUSALS, which Dagster shows to the user who launches it."""
-        try:
-            check_run(context.dagster_run)
-        except REFUSALS:
-            # Without the tag, Dagster would treat the run as one whose process died, and would retry it.
-            self._instance.add_run_tags(context.dagster_run.run_id, STEP_FAILED)
-            raise
-        return super().submit_run(context)
+    @classmethod
+    def config_schema(cls) -> dict[str, Any]:
+        """Return the settings of its own that `dagster.yaml` may hold: none."""
+        return {}
+
+    @classmethod
+    def config_defaults(cls, base_dir: str) -> Mapping[str, Any]:
+        """Return what holds where `dagster.yaml` says nothing, as in Dagster's own class."""
+        return InstanceRef.config_defaults(base_dir)
+
+    def create_run(self, *, job_name: str, **fields: Any) -> dg.DagsterRun:
+        """Create the run, which its launch or a backfill asks for. Raises what `check_run` does, which Dagster shows."""
+        selection = fields["asset_selection"]
+        check_run(
+            dg.DagsterRun(
+                job_name,
+                run_config=fields["run_config"],
+                tags=fields["tags"],
+                asset_selection=None if selection is None else frozenset(selection),
+            )
+        )
+        return super().create_run(job_name=job_name, **fields)  # pyright: ignore[reportUnknownMemberType]
 
 
 def check_run(run: dg.DagsterRun) -> None:
-    """Raise one of REFUSALS with one sentence for a run that would fail or is not allowed. Runs of other projects pass."""
+    """Refuse a run that would fail or is not allowed, in one sentence. Runs of other projects pass.
+
+    Raises RecipeError, ReleaseError, EvaluationError or EndpointError.
+    """
     _check_variables(run)
     _check_memories(run)
     assets = {key.to_user_string() for key in run.asset_selection or ()}
@@ -100,6 +110,16 @@ def check_run(run: dg.DagsterRun) -> None:
         job_asks = not assets and run.job_name in map(benchmark.key, ASKING_JOBS)
         if not is_finished and (job_asks or own_assets.intersection(benchmark.asking_stages)):
             _check_endpoint(run)
+
+
+def impossible_values(run_config: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the place in a run's config, and a sentence, for each value that no recipe could have, whatever its file says."""
+    for benchmark in _benchmarks():
+        op = benchmark.op("recipe")
+        ops: dict[str, Any] = run_config.get("ops") or {}
+        given: dict[str, Any] = ops.get(op) or {}
+        for path, sentence in field_problems(benchmark.recipe, benchmark.name, given.get("config") or {}):
+            yield ("ops", op, "config", *path), sentence
 
 
 def _is_variant_of(benchmark: Benchmark, variant: str) -> bool:

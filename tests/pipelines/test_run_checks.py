@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from assets.recipe.loading import RecipeError
-from pipelines.opening.run_coordinator import check_run
+from pipelines.opening.run_checks import check_run
 
 
 @pytest.mark.parametrize(
