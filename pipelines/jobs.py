@@ -20,7 +20,7 @@ BEGAN_WITH = "amemgym/began_with"
 
 @dataclass(frozen=True)
 class Phase:
-    """One Dagster run: a job, its partition, the config of its ops by name, and the assets to make; none: all of the job's."""
+    """One Dagster run: a job, its partition, its config by op, and the keys of the assets to make; none: all of the job's."""
 
     job: str
     partition: str
@@ -83,7 +83,7 @@ def benchmark_jobs(entry: BenchmarkEntry) -> list[Any]:
 def release_phase(benchmark: Benchmark, variant: str, *, config: Mapping[str, Any]) -> Phase:
     """Return the run that reports on the finished items of a variant and releases them."""
     job = "make_release" if benchmark.partitions.is_sharded else GENERATE_AND_RELEASE
-    return Phase(benchmark.key(job), variant, config, RELEASE_ASSETS)
+    return Phase(benchmark.key(job), variant, config, tuple(map(benchmark.asset_path, RELEASE_ASSETS)))
 
 
 def next_phases(entry: BenchmarkEntry, run: dg.DagsterRun, instance: dg.DagsterInstance) -> Iterator[dg.RunRequest]:

@@ -37,8 +37,8 @@ DR_SOURCES = Stage(
     description=AssetDescription(
         group="worlds",
         description="The documents of each task: minutes, reports, letters, tables, news and reviews of an invented "
-        "world, each written by a model around its facts; or real documents with invented names in place of real "
-        "ones. Filler is what other tasks ask about.",
+        "world, each written by a model around its facts; or real documents with their names replaced."
+        " Filler is what other tasks ask about.",
         rows=preview_rows("documents", "role title text"),
         paper="MemGym",
     ),

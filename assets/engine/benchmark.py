@@ -117,6 +117,10 @@ class Benchmark:
         """Return the key in Dagster of a stage's asset, or of one that every benchmark has. It begins with this name."""
         return [self.name, self.key(name) if name in COMMON_ASSETS else name]
 
+    def asset_path(self, name: str) -> str:
+        """Return an asset's key as Dagster writes it."""
+        return "/".join(self.asset_key(name))
+
     def op(self, name: str) -> str:
         """Return what Dagster calls an asset in a run's config and among its steps."""
         return "__".join(self.asset_key(name))

@@ -340,7 +340,7 @@ def _run(
     job = definitions_of(entry).resolve_job_def(phase.job)
     if phase.assets:
         # Not as an argument of `execute_in_process`, which accepts no selection together with resources.
-        job = job.get_subset(asset_selection=frozenset(map(dg.AssetKey, map(entry.benchmark.asset_key, phase.assets))))
+        job = job.get_subset(asset_selection=frozenset(map(dg.AssetKey.from_user_string, phase.assets)))
     result = job.execute_in_process(
         instance=instance,
         partition_key=phase.partition,

@@ -12,9 +12,7 @@ from dagster._core.loader import LoadingContextForTest
 from assets.engine.benchmark import Benchmark
 from assets.engine.ports import AssetValues
 from assets.engine.provenance import Provenance
-from pipelines.jobs import GENERATE_AND_RELEASE, Phase, release_phase
-
-MADE_OF_ALL = ("quality_report", "dataset_card", "release")
+from pipelines.jobs import GENERATE_AND_RELEASE, RELEASE_ASSETS, Phase, release_phase
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ def find_out_of_date(
     resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
     found: list[OutOfDate] = []
     for asset, partition in _assets_of(benchmark, variant):
-        key = dg.AssetKey(asset)
+        key = dg.AssetKey(benchmark.asset_key(asset))
         status = resolver.get_status(key, partition)
         if status == StaleStatus.MISSING:
             found.append(OutOfDate(asset, partition, "it is not made yet"))
@@ -52,13 +50,14 @@ def phases_of(found: Sequence[OutOfDate], benchmark: Benchmark, variant: str) ->
     stale = {each.asset for each in found}
     stages = [name for name in benchmark.stage_names if key("recipe") in stale or stale & _made_from(benchmark, name)]
     if not benchmark.partitions.is_sharded:
-        recipe = [key("recipe")] if key("recipe") in stale else []
-        yield Phase(key(GENERATE_AND_RELEASE), variant, assets=[*recipe, *stages, *map(key, MADE_OF_ALL)])
+        recipe = ["recipe"] if key("recipe") in stale else []
+        assets = [benchmark.asset_path(name) for name in (*recipe, *stages, *RELEASE_ASSETS)]
+        yield Phase(key(GENERATE_AND_RELEASE), variant, assets=assets)
         return
     if key("recipe") in stale:
         yield Phase(key("resolve_recipe"), variant)
     for unit in benchmark.partitions.units[variant] if stages else ():
-        yield Phase(key("generate_unit"), unit, assets=stages)
+        yield Phase(key("generate_unit"), unit, assets=[benchmark.asset_path(name) for name in stages])
     yield release_phase(benchmark, variant, config={})
 
 
@@ -68,7 +67,7 @@ def _assets_of(benchmark: Benchmark, variant: str) -> Iterator[tuple[str, str]]:
     for stage in benchmark.stage_names:
         for unit in benchmark.partitions.units[variant]:
             yield stage, unit
-    for name in MADE_OF_ALL:
+    for name in RELEASE_ASSETS:
         yield benchmark.key(name), variant
 
 
@@ -79,8 +78,8 @@ def _made_from(benchmark: Benchmark, stage: str) -> set[str]:
 
 def _reason(cause: StaleCause, benchmark: Benchmark, partition: str, *, values: AssetValues) -> str:
     if cause.category == StaleCauseCategory.CODE:
-        return _changed_words(benchmark, cause.key.asset_key.to_user_string(), partition, values=values)
-    above = cause.dependency.asset_key.to_user_string() if cause.dependency else ""
+        return _changed_words(benchmark, cause.key.asset_key.path[-1], partition, values=values)
+    above = cause.dependency.asset_key.path[-1] if cause.dependency else ""
     if above == benchmark.key("recipe_file"):
         return "the recipe's file has changed"
     return f"{above} was made again" if above else cause.reason

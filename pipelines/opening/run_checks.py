@@ -47,7 +47,7 @@ def _our_assets() -> frozenset[str]:
     keys: set[str] = set()
     for benchmark in _benchmarks():
         for name in (*benchmark.stage_names, "recipe", "quality_report", "release", "hub_release"):
-            keys.add("/".join(benchmark.asset_key(name)))
+            keys.add(benchmark.asset_path(name))
     return frozenset(keys)
 
 

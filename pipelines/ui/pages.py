@@ -213,7 +213,7 @@ def _graph(name: str) -> Response:
         raise HTTPException(404, f"There is no benchmark {name!r}; there are {', '.join(BENCHMARK_NAMES)}.")
     benchmark = BENCHMARKS[name].benchmark
     groups = ",".join(f"global@global:{benchmark.group(group)}" for group in benchmark.group_names)
-    selection = quote(f'tag:"{BENCHMARK_TAG}"="{name}" or key:"{"/".join(benchmark.asset_key("evaluation"))}"', safe="")
+    selection = quote(f'tag:"{BENCHMARK_TAG}"="{name}" or key:"{benchmark.asset_path("evaluation")}"', safe="")
     address = f"/asset-groups~{selection}/?{urlencode({'expanded': groups})}"
     nonce = secrets.token_urlsafe(16)
     page = _templates().get_template("graph.html.j2").render(address=address, nonce=nonce)

@@ -125,7 +125,7 @@ async def _launch(context: WorkspaceProcessContext, phase: Phase) -> str:
         "repositoryLocationName": CODE_LOCATION,
         "repositoryName": "__repository__",
         "jobName": phase.job,
-        "assetSelection": [{"path": [asset]} for asset in phase.assets],
+        "assetSelection": [{"path": asset.split("/")} for asset in phase.assets],
     }
     tags = [{"key": PARTITION_TAG, "value": phase.partition}]
     launched: Any = await cast(Any, create_schema()).execute_async(

@@ -148,7 +148,7 @@ def test_the_release_of_each_benchmark_follows_its_report() -> None:
 
     nodes = defs.get_repository_def().asset_graph.asset_nodes
     followers = [node.key.to_user_string() for node in nodes if node.automation_condition]  # pyright: ignore[reportUnknownMemberType]
-    assert set(followers) == {"/".join(entry.benchmark.asset_key("release")) for entry in BENCHMARKS.values()}
+    assert set(followers) == {entry.benchmark.asset_path("release") for entry in BENCHMARKS.values()}
 
 
 @dataclass

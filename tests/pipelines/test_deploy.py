@@ -118,7 +118,7 @@ def test_whatever_asks_a_model_is_in_the_pool() -> None:
     wanted: set[str] = set()
     for entry in BENCHMARKS.values():
         names = (*entry.benchmark.asking_stages, "evaluation")
-        wanted.update("/".join(entry.benchmark.asset_key(name)) for name in names)
+        wanted.update(map(entry.benchmark.asset_path, names))
     assert pooled == wanted
 
 

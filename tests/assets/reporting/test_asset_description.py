@@ -59,7 +59,7 @@ def test_every_asset_tells_what_it_is_who_owns_it_and_where_its_code_lies(name: 
 
 @pytest.mark.parametrize(
     "stage",
-    ["/".join(entry.benchmark.asset_key(name)) for entry in BENCHMARKS.values() for name in entry.benchmark.stage_names],
+    [entry.benchmark.asset_path(name) for entry in BENCHMARKS.values() for name in entry.benchmark.stage_names],
 )
 def test_every_column_of_a_snapshot_has_a_meaning(stage: str) -> None:
     schema = SPECS[stage].metadata["dagster/column_schema"]

@@ -31,7 +31,8 @@ def test_one_changed_prompt_puts_its_own_stage_out_of_date_and_nothing_else(demo
 def test_what_is_made_again_is_what_is_out_of_date_and_what_is_made_of_it_and_never_published_or_evaluated() -> None:
     benchmark = BENCHMARKS["amemgym"].benchmark
     found = [OutOfDate("answers", "demo", "the prompt answers/draft has changed")]
-    made = ["answers", "audits", "episodes", "quality_report", "dataset_card", "release"]
+    names = ("answers", "audits", "episodes", "quality_report", "dataset_card", "release")
+    made = [f"amemgym/{name}" for name in names]
     assert [*phases_of(found, benchmark, "demo")] == [Phase("generate_and_release", "demo", assets=made)]
 
 

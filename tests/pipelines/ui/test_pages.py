@@ -125,8 +125,8 @@ def test_what_is_out_of_date_is_named_and_made_by_one_button(tmp_path: Path, mon
         launched = client.post("/make", data={"variant": "demo"})
         unknown = client.post("/make", data={"variant": "demmo"})
     assert launched.status_code == 303
-    assert launched.headers["location"].startswith("/runs/generate_and_release-demo-recipe-personas-")
-    assert launched.headers["location"].endswith("-quality_report-dataset_card-release")
+    assert launched.headers["location"].startswith("/runs/generate_and_release-demo-amemgym/recipe-amemgym/personas-")
+    assert launched.headers["location"].endswith("-amemgym/dataset_card-amemgym/release")
     assert (unknown.status_code, "There is no recipe &#39;demmo&#39;" in unknown.text) == (422, True)
 
 
