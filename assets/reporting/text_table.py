@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 LEAST_WORDS = 24  # columns of a text cell, at least, if its table is wider than the terminal
+BETWEEN = 3  # columns of the terminal between two of a table
 UNBROKEN = 10_000  # width of a pipe, more than any line: piped output is searched line by line
 NUMBER = re.compile(r"[-+~$]?[\d.,]*\d[\d.,]*(-[\d.,]+)?( ?%|[KM])?( \[.*\]\S*)?|-?|unknown")
 
@@ -61,7 +62,7 @@ def _narrow_parts(head: Sequence[str], rows: Sequence[Sequence[str]], *, width: 
     naming: list[int] = []
     for place, name in enumerate(head):
         cells = [row[place] for row in rows]
-        widths.append(max(map(cell_len, [name, *cells])) + 2)
+        widths.append(max(map(cell_len, [name, *cells])) + BETWEEN)
         if not naming and len({*cells}) == len(cells):
             naming = [*range(place + 1)]
     room = width - sum(widths[place] for place in naming)
@@ -77,7 +78,7 @@ def _narrow_parts(head: Sequence[str], rows: Sequence[Sequence[str]], *, width: 
             taken = 0
         parts[-1].append(place)
         taken += widths[place]
-    return parts
+    return parts if len(parts) > 1 else []
 
 
 def _is_prose(cell: str) -> bool:

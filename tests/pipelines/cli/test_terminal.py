@@ -157,6 +157,15 @@ def test_a_table_that_is_too_wide_breaks_sentences_and_then_is_a_block_for_each_
     assert table_at(30)[1:4] == ["1", "  memory: full-history", "  overall: .812 [.750, .871]"]
 
 
+@pytest.mark.parametrize("width", [*range(28, 140)])
+def test_a_table_of_columns_is_printed_at_every_width(width: int) -> None:
+    written = io.StringIO()
+    head = ["group", "memory", *(f"metric {number}" for number in range(9))]
+    print_table(Console(file=written, width=width), head, [["A", "bm25", *("0.5" for _ in range(9))]])
+    assert max(map(len, written.getvalue().splitlines())) <= width
+    assert written.getvalue().count("0.5") == 9
+
+
 def test_a_table_of_many_columns_is_printed_as_several_that_name_their_rows() -> None:
     written = io.StringIO()
     head = ["group", "memory", *(f"metric {number}" for number in range(9))]
