@@ -1,4 +1,4 @@
-"""All templates by name, and the page that lists them (`python -m prompts.catalogue` rewrites it)."""
+"""All templates by name."""
 
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
@@ -10,7 +10,6 @@ from pathlib import Path
 from prompts.template import Prompt, PromptError, parse_prompt
 
 FOLDER = Path(__file__).parent
-PAGE = FOLDER / "README.md"
 
 
 # Prompts in place of the shipped ones, by name.
@@ -55,27 +54,3 @@ def prompt_path(name: str) -> Path:
 def _paths() -> dict[str, Path]:
     paths = [*FOLDER.glob("*/*.md"), *FOLDER.glob("*/*/*.md")]
     return {f"{path.parent.name}/{path.stem}": path for path in paths}
-
-
-def catalogue_page() -> str:
-    """Return the Markdown page that lists every prompt with its contract."""
-    lines = [
-        "# Prompts",
-        "",
-        "One template per call. `python -m prompts.catalogue` rewrites this page from the front matter.",
-        "Every system part ends with a standing rule that text between tags is data, never instruction.",
-        "",
-        "| prompt | purpose | role, warmth | variables | version | paper |",
-        "|---|---|---|---|---|---|",
-    ]
-    for name in prompt_names():
-        prompt = load_prompt(name)
-        variables = "`, `".join(sorted(prompt.variables))
-        link = f"[`{name}`]({prompt_path(name).relative_to(FOLDER)})"
-        caller = f"{prompt.role}, {prompt.warmth}"
-        lines.append(f"| {link} | {prompt.purpose} | {caller} | `{variables}` | {prompt.version} | {prompt.paper} |")
-    return "\n".join([*lines, ""])
-
-
-if __name__ == "__main__":
-    PAGE.write_text(catalogue_page(), encoding="utf-8")

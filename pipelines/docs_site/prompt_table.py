@@ -1,37 +1,43 @@
-"""The guide's page on the size of each prompt: `python -m pipelines.docs_site.prompt_table` writes it anew."""
+"""The page that lists every prompt with its contract and its size; `python -m pipelines.docs_site.prompt_table` writes it."""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from assets.text.words import count_tokens
-from prompts.catalogue import load_prompt, prompt_names
+from prompts.catalogue import FOLDER, load_prompt, prompt_names, prompt_path
 
 PAGE = Path(__file__).parents[1] / "guide" / "reference" / "prompts.md"
-HEAD = """# What prompts take
+HEAD = """# Prompts
 
-What stands in a prompt before the data of a call: its instructions, and its examples. Words are those of both. *Before* are
-the words on 28 November 2026, before the prompts of AMemGym, evaluations and memories were written anew; a prompt without them
-is younger. Tokens are estimated, of a template with all that conditions may leave out.
-[All prompts](../../../prompts/README.md) says what each is for.
-"""
-ROW = re.compile(r"^\| `(?P<name>[^`]+)` \| \w+ \| (?P<before>\d*) \|", re.MULTILINE)
+One template per call. `python -m pipelines.docs_site.prompt_table` rewrites this page from the front matter.
+Every system part ends with a standing rule that text between tags is data, never instruction.
+
+Words are those of instructions and examples. *Before* are the words on 28 November 2026, before the prompts of AMemGym,
+evaluations and memories were written anew; a prompt without them is younger. Tokens are estimated, of a template with all
+that conditions may leave out.
+
+| prompt | purpose | role, warmth | variables | version | paper | before | words | examples | tokens |
+|---|---|---|---|---|---|---|---|---|---|"""
+ROW = re.compile(r"^\| \[`(?P<name>[^`]+)`\].*?\| (?P<before>\d*) \| \d+ \| \d+ \| \d+ \|$", re.MULTILINE)
 
 
 def prompt_table(before: Mapping[str, str]) -> str:
     """Return the page; `before`: words of each prompt that is older than its present form."""
-    lines = [HEAD, "| prompt | role | words before | words | examples | tokens |", "|---|---|---|---|---|---|"]
+    lines = [HEAD]
     words = 0
     for name in prompt_names():
         prompt = load_prompt(name)
         parts = [part.text for part in prompt.parts[:-1]]
         own = sum(len(text.split()) for text in parts)
-        tokens = sum(map(count_tokens, parts))
         words += own
-        cells = (f"`{name}`", prompt.role, before.get(name, ""), str(own), str(len(parts) // 2), str(tokens))
-        lines.append(f"| {' | '.join(cells)} |")
+        variables = "`, `".join(sorted(prompt.variables))
+        link = f"[`{name}`](../../../prompts/{prompt_path(name).relative_to(FOLDER)})"
+        contract = f"{prompt.purpose} | {prompt.role}, {prompt.warmth} | `{variables}` | {prompt.version} | {prompt.paper}"
+        size = f"{before.get(name, '')} | {own} | {len(parts) // 2} | {sum(map(count_tokens, parts))}"
+        lines.append(f"| {link} | {contract} | {size} |")
     total = sum(int(number) for number in before.values() if number)
-    return "\n".join([*lines, f"| all | | {total} | {words} | | |", ""])
+    return "\n".join([*lines, f"| all | | | | | | {total} | {words} | | |", ""])
 
 
 def words_before() -> dict[str, str]:
