@@ -145,6 +145,11 @@ class MemoryTask(AskedTask):
         return AskedFacts(self.operation, self.hops).starts
 
     @property
+    def names_by(self) -> str:
+        """The relation that tells a name under which the other facts are found; "" for none."""
+        return ""
+
+    @property
     def documents(self) -> tuple[ItemDocument, ...]:
         """The documents of all lengths, each once: most are part of every length."""
         found: dict[str, ItemDocument] = {}

@@ -20,6 +20,7 @@ BY_WORDS = "the question's words (BM25)"
 BY_NAMES = "the question's names (string search)"
 WINDOW = "the newest texts"
 SUMMARY = "a summary that never saw the question"
+BY_TWO_SEARCHES = "the question's words, then the name that they find"
 
 
 class History:
@@ -32,17 +33,33 @@ class History:
         self._newest = list(reversed(range(len(texts))))
 
     def readers_that_find(
-        self, needed: Mapping[int, Iterable[str]], *, question: str, names: Iterable[str]
+        self,
+        needed: Mapping[int, Iterable[str]],
+        *,
+        question: str,
+        names: Iterable[str],
+        told_names: Mapping[int, str] | None = None,
     ) -> Mapping[str, Sequence[str]]:
         """Return by reader the shares of the history in which it keeps all that is needed.
 
         `needed`: by the place of a text the words of it that have to be kept. `names`: those that the question tells.
+        `told_names`: by the place of a text the name for which one searches next who has found it.
         """
         found: dict[str, list[str]] = {}
         for reader, order in self._orders(needed, question=question, names=names).items():
             found[reader] = [share for share, part in SHARES.items() if needed.keys() <= self._first_places(order, part)]
         found[SUMMARY] = [share for share, kept in self._summaries.items() if _holds_all(kept, needed)]
+        if told_names:
+            kept = {share: self._search_twice(question, told_names, part) for share, part in SHARES.items()}
+            found[BY_TWO_SEARCHES] = [share for share in SHARES if needed.keys() <= kept[share]]
         return found
+
+    def _search_twice(self, question: str, told_names: Mapping[int, str], share: float) -> set[int]:
+        """Return the places of texts that two searches keep, each in half of a share of the history."""
+        first = self._first_places(rank_texts(self._counts, question), share / 2)
+        names = {name for place, name in told_names.items() if place in first}
+        named = [place for place in self._newest if any(spells(self._texts[place], name) for name in names)]
+        return first | self._first_places(named, share / 2)
 
     def _orders(
         self, needed: Mapping[int, Iterable[str]], *, question: str, names: Iterable[str]
@@ -108,7 +125,7 @@ class CheapReaders:
 
     def add(self, found: Sequence[Mapping[str, Sequence[str]]]) -> None:
         """Take one item with what was found for each of its questions, at each of its lengths."""
-        for reader in (NEEDED, BY_WORDS, BY_NAMES, WINDOW, SUMMARY):
+        for reader in found[0]:
             for share, counted in self._shares[reader].items():
                 counted.add(sum(share in readers[reader] for readers in found), len(found))
 

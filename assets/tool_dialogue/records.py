@@ -8,6 +8,7 @@ from assets.memory_items.facts import DocumentPlan, Hop
 from assets.memory_items.tasks import MemoryTask, TaskQuestion, TaskRecord
 from assets.tool_dialogue.company import Row
 from assets.tool_dialogue.domain import DomainText, domain_in
+from assets.tool_dialogue.domains import WHO
 from assets.tool_dialogue.errands import Errand
 from assets.worlds.tools import Call
 
@@ -63,6 +64,10 @@ class ToolTask(MemoryTask):
     @property
     def names_in_question(self) -> tuple[str, ...]:
         return (*super().names_in_question, self.errand.customer)
+
+    @property
+    def names_by(self) -> str:
+        return WHO.name
 
 
 def acted_bytes(task: ToolRequest | ToolTask) -> str:

@@ -178,13 +178,17 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
 def _read_cheaply(task: MemoryTask, sized: SizedItem) -> Mapping[str, Sequence[str]]:
     """Return what cheap readers find of a length of a task."""
     needed: defaultdict[int, list[str]] = defaultdict(list)
+    told_names: dict[int, str] = {}
     texts: list[str] = []
     for document in sized.documents:
         for hop in task.hops:
             if hop.fact_id in document.facts:
+                if hop.relation == task.names_by:
+                    told_names[len(texts)] = hop.value
                 needed[len(texts)] += [hop.subject, document.text[hop.start : hop.end]]
         texts.append(document.text_with_title)
-    return History(texts).readers_that_find(needed, question=task.question, names=task.names_in_question)
+    names = task.names_in_question
+    return History(texts).readers_that_find(needed, question=task.question, names=names, told_names=told_names)
 
 
 def render_document_page(report: MemoryItemsReport) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from assets.records.report import MinimalReport
-from assets.reporting.cheap_readers import BY_NAMES, BY_WORDS, NEEDED, SUMMARY, WINDOW, CheapReaders, History
+from assets.reporting.cheap_readers import BY_NAMES, BY_TWO_SEARCHES, BY_WORDS, NEEDED, SUMMARY, WINDOW, CheapReaders, History
 
 FILLER = "Rain fell on the harbour all day, and nobody said a word about it."
 NEEDED_TEXT = "Ada Moss is served by Olga Novak, who knows the gate."
@@ -31,6 +31,17 @@ def test_the_newest_text_is_in_the_window_and_its_sentence_is_too_rare_for_a_sum
 def test_a_name_that_every_text_has_finds_the_newest_alone() -> None:
     texts = [NEEDED_TEXT, *(f"{FILLER} {number}: Ada Moss rang." for number in range(30))]
     assert read(texts)[BY_NAMES] == []
+
+
+def test_a_name_that_the_first_search_finds_is_searched_for_next() -> None:
+    texts = ["The cook at the mill is Ada Moss.", *[FILLER] * 40, "Ada Moss pays in cash.", *[FILLER] * 40]
+    needed = {0: ["Ada Moss"], 41: ["cash"]}
+    question = "How does the cook at the mill pay?"
+    found = History(texts).readers_that_find(needed, question=question, names=[], told_names={0: "Ada Moss"})
+    assert found[BY_TWO_SEARCHES] == ["2.5 %", "5 %", "10 %", "20 %"]
+    unknown = History(texts).readers_that_find(needed, question="Who pays in cash?", names=[], told_names={0: "Ada Moss"})
+    assert unknown[BY_TWO_SEARCHES] == []
+    assert BY_TWO_SEARCHES not in History(texts).readers_that_find(needed, question=question, names=[])
 
 
 def test_a_report_with_a_limit_blocks_what_a_cheap_reader_finds() -> None:
