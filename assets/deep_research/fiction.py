@@ -152,6 +152,7 @@ class FictionalWorld(WrittenWorld):
 
     write_prompt = "dr_sources/write"
     standings = STANDINGS
+    most_tokens = 260
     relations = RELATIONS
     document_kinds = ("letter", "minutes", "news", "report", "review", "table")
     statuses = STATUSES

@@ -285,6 +285,7 @@ class TeamWorld(WrittenWorld):
 
     write_prompt = "code_documents/write"
     standings = STANDINGS
+    most_tokens = 400
     dated_titles = True
     spare_clusters = 3.0
     tells_replaced = True

@@ -18,7 +18,7 @@ from assets.memory_items.world.writing import DocumentWriter, PlannedDocuments, 
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.base import ItemFailed
 
-DOCUMENT_TOKENS = 220  # of a document, about
+DOCUMENT_TOKENS = 180  # of a document, about
 MOST_LACKING = 20  # clusters that cannot be drawn, beside one of two
 
 

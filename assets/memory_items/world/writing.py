@@ -20,9 +20,7 @@ from assets.records.base import Text
 from assets.text.words import count_tokens, spells, words_of
 from prompts.catalogue import load_prompt
 
-# Of a document's text, without its title.
-FEWEST_TOKENS = 90
-MOST_TOKENS = 480
+FEWEST_TOKENS = 60  # of a document's text, without its title
 MOST_TITLE_TOKENS = 30
 NUMBER = re.compile(r"\d{3,}")  # a shorter one is no value of a relation
 # Days in the forms that `read_date` reads.
@@ -64,13 +62,14 @@ class WrittenWorld(FactWorld):
 
     `standings` are the words by which a writer is told how sure a document is of a fact. `dated_titles`: whether a title has
     the day of the document, and no name or value. `spare_clusters`: times as many clusters as are needed for filler, as some
-    have a name of the task's own chain.
+    have a name of the task's own chain. `most_tokens`: of a text, so that what is needed fits into what a memory gives back.
     """
 
     write_prompt: str
     standings: Mapping[Status, str]
     dated_titles: bool = False
     spare_clusters: float = 1.3
+    most_tokens: int
 
     @abstractmethod
     def material(self, plan: DocumentPlan) -> Mapping[str, str]:
@@ -161,8 +160,8 @@ class PlannedText:
     def problems(self, text: WrittenText) -> Iterator[str]:
         """Yield a sentence for each reason why a text cannot be used."""
         tokens = count_tokens(text.text)
-        if not FEWEST_TOKENS <= tokens <= MOST_TOKENS:
-            yield f"The text has {tokens} tokens; {FEWEST_TOKENS} to {MOST_TOKENS} are wanted."
+        if not FEWEST_TOKENS <= tokens <= self.world.most_tokens:
+            yield f"The text has {tokens} tokens; {FEWEST_TOKENS} to {self.world.most_tokens} are wanted."
         if count_tokens(text.title) > MOST_TITLE_TOKENS:
             yield "The title is too long."
         found = self._places(text)

@@ -84,7 +84,7 @@ class _Draft:
         if self.kind == "table":
             rows = [self._row(fact) for fact in said]
             replacing = [fact for fact in said if "replaces" in fact]
-            remarks = self._paragraph([*map(self._replaced, replacing), *self._remarks(3, things)])
+            remarks = self._paragraph([*map(self._replaced, replacing), *self._remarks(2, things)])
             paragraphs = ["\n".join([opening, *rows]), remarks]
         else:
             paragraphs = [opening, *self._body(said, shown, things)]
@@ -102,15 +102,13 @@ class _Draft:
         paragraphs: list[str] = []
         for part in (said[:cut], said[cut:]):
             sentences = list(map(self._told, part))
-            for remark in self._remarks(1 + self.rng.integer_below(2), things):
+            for remark in self._remarks(1, things):
                 sentences.insert(self.rng.integer_below(len(sentences) + 1), remark)
             paragraphs.append(self._paragraph(sentences))
         for fact in shown:
             applied = f", with {fact['applied']} applied" if "applied" in fact else ""
             lead = self._capital(self._expand("session lead", {**things, "day": fact["run_on"], "applied": applied}))
             paragraphs.insert(1, f"{lead}\n\n{fact['session']}")
-        if self.rng.bernoulli(0.5):
-            paragraphs.insert(1, self._paragraph(self._remarks(2, things)))
         return paragraphs
 
     def _things(self, said: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -124,7 +122,7 @@ class _Draft:
     def _told(self, fact: Mapping[str, str]) -> str:
         """Return the sentences that tell a fact, its source in one with it or before it."""
         inner = self._slots_of(fact)
-        if self.rng.bernoulli(0.4):
+        if self.rng.bernoulli(0.3):
             text = self._expand("inline", inner)
         else:
             text = f"{self._expand('lead', inner)} {self._expand('follow', inner)}"

@@ -16,7 +16,7 @@ from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.documents import PARAGRAPHS
 from assets.memory_items.facts import DocumentPlan, Statement
 from assets.memory_items.final_ablation import certify_lengths, final_conditions, without_hop
-from assets.memory_items.world.writing import FEWEST_TOKENS, MOST_TOKENS, DocumentWriter, WrittenText
+from assets.memory_items.world.writing import FEWEST_TOKENS, DocumentWriter, WrittenText
 from assets.recipe.document_tasks import Eviction
 from assets.records.answers import TypedAnswer, is_right
 from assets.records.base import ItemFailed
@@ -104,7 +104,7 @@ def test_the_examples_of_the_prompt_obey_its_rules() -> None:
     for request, answer in zip(examples[::2], examples[1::2], strict=True):
         given = {match["tag"]: match["body"] for match in BLOCK.finditer(request.text)}
         text = WrittenText.model_validate_json(answer.text)
-        assert FEWEST_TOKENS <= count_tokens(text.text) <= MOST_TOKENS
+        assert FEWEST_TOKENS <= count_tokens(text.text) <= TeamWorld.most_tokens
         paragraphs = text.text.split(PARAGRAPHS)
         for fact in json.loads(given["facts"]):
             if "session" in fact:
