@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 
 import dagster as dg
 
@@ -18,7 +19,9 @@ def warn_of_plain_server() -> None:
 
     Ours keeps what was run, and limits runs at once.
     """
-    if not os.environ.get("DAGSTER_IS_DEV_CLI") or os.environ.get(SERVES_PAGES):
+    # `dg` sets the first variable in each of its commands; only `dg dev` loads this in a server, and so does `dg check`.
+    serves = os.environ.get("DAGSTER_IS_DEV_CLI") and {"grpc", "code-server"}.intersection(sys.argv)
+    if not serves or os.environ.get("DAGSTER_IS_DEFS_VALIDATION_CLI") or os.environ.get(SERVES_PAGES):
         return
     storage = ""
     if not os.environ.get("DAGSTER_HOME"):

@@ -201,13 +201,13 @@ def run_phases(runs: Iterable[Phase], entry: BenchmarkEntry, options: RunOptions
 
 
 def checks_sentence(results: Sequence[dg.ExecuteInProcessResult]) -> str:
-    """Return a sentence: how many checks of these runs passed, and the names of those that warned."""
+    """Return a sentence: how many checks of these runs passed, and of those that warned the names and what they found."""
     checks: list[dg.AssetCheckEvaluation] = []
     for result in results:
         checks += result.get_asset_check_evaluations()
-    warning = [check.check_name for check in checks if not check.passed]
+    warning = [f"{check.check_name}: {check.description}" for check in checks if not check.passed]
     passed = f"{counted(len(checks) - len(warning), 'check')} passed"
-    return f"{passed}, {len(warning)} warned ({', '.join(warning)})" if warning else passed
+    return f"{passed}, {len(warning)} warned ({'; '.join(warning)})" if warning else passed
 
 
 def check_version_of(recipe: Recipe, *, version: str, embedded: str | None) -> None:

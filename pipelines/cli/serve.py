@@ -6,10 +6,12 @@ import socket
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 import uvicorn
+from filelock import FileLock, Timeout
 from starlette.types import ASGIApp
 
 from assets.recipe.loading import RecipeError, check_variant
@@ -56,7 +58,7 @@ def ui(
 
     with sound_dagster_storage(home()) as folder:
         environment = {**os.environ, "DAGSTER_HOME": str(folder), "PYTHONWARNINGS": "ignore"}
-    with bound_socket(host, port) as listening:
+    with _only_ui_of(folder), bound_socket(host, port) as listening:
         # Listen now, so that requests before Dagster is up wait for it instead of failing.
         listening.listen()
         url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
@@ -65,6 +67,19 @@ def ui(
         if _has_browser() if browser is None else browser:
             typer.launch(f"{url}{page_address('launchpad', variant)}")
         sys.exit(run_until_ended(listening, environment, host=host))
+
+
+@contextmanager
+def _only_ui_of(folder: Path) -> Generator[None, None, None]:
+    """Keep a second UI off the folder: two daemons would launch every queued run twice. Raises Problem."""
+    try:
+        with FileLock(folder / "ui.lock", timeout=0, fallback_to_soft=False):
+            yield
+    except Timeout as error:
+        raise Problem(
+            f"The UI of {home().root} runs already; use its page, or end it first. Another data folder (AMEMGYM_HOME) may have "
+            "a UI of its own on another --port."
+        ) from error
 
 
 def _has_browser() -> bool:

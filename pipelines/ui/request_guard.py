@@ -25,6 +25,7 @@ from pipelines.redaction import public_address
 HOSTS = "AMEMGYM_HOSTS"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")  # DNS cannot point these names elsewhere
 EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 (addresses to listen on)
+LOGS = "/logs/"
 GRAPHQL = "/graphql"
 WITHOUT_CHANGE = ("GET", "HEAD", "OPTIONS")  # by the HTTP standard, these methods change nothing
 OWN_SITE = ("same-origin", "none")  # values of Sec-Fetch-Site; "none": the user typed the address
@@ -162,7 +163,12 @@ def listed_hosts() -> frozenset[str]:
 
 
 def _refusal_of_read(connection: HTTPConnection) -> Response | None:
-    """Refuse GraphQL by GET: Dagster would run a mutation sent this way, except in a request for the editor's HTML page."""
+    """Refuse GraphQL by GET: Dagster would run a mutation sent this way, except in a request for the editor's HTML page.
+
+    Refuse a log whose path leaves the folder of logs, too: Dagster would answer with an unexpected error.
+    """
+    if connection.scope["path"].startswith(LOGS) and ".." in connection.scope["path"].split("/"):
+        return _refuse(404, "There is no such log.")
     if connection.scope["path"] != GRAPHQL or "text/html" in connection.headers.get("accept", ""):
         return None
     return _refuse(

@@ -93,6 +93,9 @@ def test_a_development_server_of_dagster_warns_once_of_what_is_missing_and_says_
     monkeypatch.setenv("DAGSTER_IS_DEV_CLI", "1")
     monkeypatch.setenv("DAGSTER_HOME", home)
     warn_of_plain_server()
+    assert caplog.messages == []  # as of `dg list`
+    monkeypatch.setattr(sys, "argv", ["dagster", "api", "grpc"])
+    warn_of_plain_server()
     (said,) = caplog.messages
     assert "This server has no page under /pages" in said
     assert said.endswith("Start `amemgym ui` in its place.")

@@ -11,7 +11,7 @@ import yaml
 
 from assets.recipe.loading import RECIPES
 from dataset_card.release.verify import verify_release
-from tests.support.commands import priced_embedded_model
+from tests.support.commands import amemgym_here, priced_embedded_model
 from tests.support.graphql import GraphQL, RefusedError
 from tests.support.ui_server import ui_server
 
@@ -80,6 +80,13 @@ def waited_for(dagster: GraphQL, query: str, *, done: tuple[str, ...], **variabl
 
 def finished(dagster: GraphQL, run_id: str) -> dict[str, Any]:
     return waited_for(dagster, RUN, done=("SUCCESS", "FAILURE", "CANCELED"), id=run_id)
+
+
+@pytest.mark.usefixtures("dagster")
+def test_a_second_page_of_the_same_folder_does_not_start(home: Path) -> None:
+    status, output = amemgym_here(home, "ui", "--port", "0")
+    assert status == 1
+    assert f"The UI of {home} runs already; use its page, or end it first." in " ".join(output.split())
 
 
 def launched(dagster: GraphQL, job: str, partition: str, **config: object) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib
 import pytest
 from markupsafe import escape
+from matplotlib.figure import Figure
 
 from assets.amemgym.records.report import (
     Diversity,
@@ -24,7 +25,7 @@ from tests.support.scenario import varied
 from tests.validation.random_questions import adding, random_users
 from tests.validation.reports import report_of, shortcut_lines
 from validation.amemgym.report.builder import FinishedUser
-from validation.amemgym.report.figures import figures
+from validation.amemgym.report.figures import BRIGHT, draw_shortcut_accuracies, figures
 from validation.amemgym.report.page import render_quality_page, shortcuts_description
 from validation.report.page import write_page
 
@@ -102,6 +103,18 @@ def test_what_personas_and_models_wrote_stays_text(hostile_page: str) -> None:
     assert page.open == []
     assert not page.tags & {"script", "img", "iframe", "object", "link", "form"}
     assert sum(HOSTILE in words for words in page.words) >= 12
+
+
+def test_only_what_lies_right_of_its_mark_is_called_beyond_its_limit() -> None:
+    """The marks of a picture of few users, for whom chance alone reaches more than the limit."""
+    lines = [line for line in report().shortcuts if line.verdict != "unlimited"]
+    axes: Any = Figure().add_subplot()
+    draw_shortcut_accuracies(lines, axes)
+    marks = [mark.get_xdata()[0] / 100 for mark in axes.lines if mark.get_color() == BRIGHT]
+    assert marks == pytest.approx([max(line.limit, line.luck) for line in lines])
+    assert any(line.luck > line.limit for line in lines)
+    beyond = {line.shortcut for line, mark in zip(lines, marks, strict=True) if (line.accuracy.value or 0.0) > mark}
+    assert {line.shortcut for line in report().crossed} <= beyond
 
 
 def test_nothing_is_loaded_from_anywhere(hostile_page: str) -> None:

@@ -66,6 +66,11 @@ class ShortcutLine(Record):
     worst: tuple[WorstItem, ...] = ()
 
     @property
+    def threshold(self) -> float:
+        """What the accuracy has to exceed to be beyond the limit: the limit, or what chance reaches in so small a set."""
+        return max(self.limit, self.luck)
+
+    @property
     def is_allowed(self) -> bool:
         """True where it is above its limit and does not cross it."""
         return self.verdict not in ("crossed", "unlimited") and (self.accuracy.value or 0.0) > self.limit

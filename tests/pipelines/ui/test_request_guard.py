@@ -111,6 +111,7 @@ def test_a_change_under_a_foreign_name_is_not_made(page: httpx2.Client) -> None:
 def test_an_address_that_is_followed_changes_nothing(page: httpx2.Client) -> None:
     before = launched(page)
     assert "by POST" in sentence(page.get("/graphql", params={"query": LAUNCH}), 400)
+    assert sentence(page.get("/logs/..%2f..%2fcalls.sqlite"), 404) == "There is no such log."
     assert "GraphiQL" in page.get("/graphql", params={"query": LAUNCH}, headers={"accept": "text/html"}).text
     assert launched(page) == before
 

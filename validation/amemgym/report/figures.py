@@ -25,10 +25,10 @@ STYLE: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlelocation": "left",
-    "axes.titlesize": 10,
-    "font.size": 9,
+    "axes.titlesize": 11,
+    "font.size": 10.5,
     "legend.columnspacing": 1,
-    "legend.fontsize": 8,
+    "legend.fontsize": 10,
     "legend.handlelength": 1.2,
     "legend.frameon": False,
     "svg.fonttype": "none",
@@ -66,8 +66,10 @@ def figures(report: QualityReport) -> dict[str, Figure]:
     # A user's own settings of matplotlib stay out of the bytes.
     with mpl.rc_context({**mpl.rcParamsDefault, **STYLE}):
         if report.shortcuts:
-            alt = "Accuracy without memory by way of choosing, with 95 % intervals, beside guessing and the limit."
-            height = 1.1 + 0.24 * len(report.shortcuts)
+            alt = (
+                "Accuracy without memory by way of choosing, with 95 % intervals, beside guessing and what each has to exceed."
+            )
+            height = 1.6 + 0.24 * len(report.shortcuts)
             draw("shortcuts", alt, partial(draw_shortcut_accuracies, report.shortcuts), height=height)
         if report.movement:
             draw("movement", "Values held by period.", partial(draw_choice_shares, report.movement), height=2.4)
@@ -93,7 +95,7 @@ def _panels_as_svg(name: str, panels: Sequence[Panel], height: float) -> Iterato
 
 
 def draw_shortcut_accuracies(lines: Sequence[ShortcutLine], axes: Axes) -> None:
-    """Draw a row per line: its accuracy with interval, a guess, and the limit if it has one."""
+    """Draw a row per line: its accuracy with interval, a guess, and what it has to exceed to be beyond its limit."""
     from matplotlib.lines import Line2D
 
     furthest = 0.0
@@ -104,9 +106,9 @@ def draw_shortcut_accuracies(lines: Sequence[ShortcutLine], axes: Axes) -> None:
         axes.plot(100 * (line.accuracy.value or 0.0), row, color=colour, marker="o", markersize=4)
         axes.plot(100 * line.random, row, color="black", marker="|", markersize=9)
         if line.verdict != "unlimited":
-            axes.plot(100 * line.limit, row, color=BRIGHT, marker="|", markersize=11, markeredgewidth=2.5)
+            axes.plot(100 * line.threshold, row, color=BRIGHT, marker="|", markersize=11, markeredgewidth=2.5)
         # A limit of 1 says that there is none.
-        furthest = max(furthest, line.accuracy.value or 0.0, line.accuracy.high or 0.0, line.limit % 1)
+        furthest = max(furthest, line.accuracy.value or 0.0, line.accuracy.high or 0.0, line.threshold % 1)
     axes.set_yticks(range(len(lines)), [line.shortcut for line in lines])
     axes.set(xlabel="right, % of (question, period) pairs", xlim=(0, min(102.0, 100 * furthest + 12)))
     axes.invert_yaxis()
@@ -115,10 +117,10 @@ def draw_shortcut_accuracies(lines: Sequence[ShortcutLine], axes: Axes) -> None:
         ("measured", DARK, "o"),
         ("no limit", FAINT, "o"),
         ("guess", "black", "|"),
-        ("limit", BRIGHT, "|"),
+        ("limit, or chance", BRIGHT, "|"),
     ):
         keys.append(Line2D([], [], color=colour, marker=marker, linestyle="", label=label))
-    axes.legend(handles=keys, loc="lower right")
+    axes.figure.legend(handles=keys, loc="outside lower center", ncols=2)
 
 
 def draw_choice_shares(movement: StateMovement, axes: Axes) -> None:
@@ -139,8 +141,8 @@ def draw_gates(lines: Sequence[GateLine], axes: Axes) -> None:
     """Draw stacked shares of each gate's items by what it took to pass."""
     parts = [
         ("at once", DARK, attrgetter("passed_at_once")),
-        ("after refining", "#56b4e9", attrgetter("passed_after_refining")),
-        ("after a new draft", BRIGHT, attrgetter("passed_after_redrafting")),
+        ("refined", "#56b4e9", attrgetter("passed_after_refining")),
+        ("drafted anew", BRIGHT, attrgetter("passed_after_redrafting")),
     ]
     lefts = [0.0] * len(lines)
     for label, colour, count_of in parts:

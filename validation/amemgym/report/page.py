@@ -102,7 +102,7 @@ def _crossed_sentence(report: QualityReport, line: ShortcutLine) -> str:
         item = f" Worst: user {name}, {first.question_id}, {first.query!r}, option {first.text!r}."
     return (
         f"{line.shortcut!r} ({line.meaning}) is right {with_interval(line.accuracy)} of the time, where a guess is "
-        f"{line.random:.2f} and the limit {line.limit:.2f}.{item}"
+        f"{line.random:.2f} and the limit {line.limit:.2f} ({line.luck:.2f} by chance).{item}"
     )
 
 
