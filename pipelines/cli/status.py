@@ -1,11 +1,12 @@
 """`amemgym status`: what is out of date, by variant, and a way to make just that."""
 
+from contextlib import suppress
 from typing import Annotated, Any, Optional
 
 import typer
 
 from assets.engine.recipe_asset import observe_recipe_files
-from assets.recipe.loading import check_variant, load_recipe, variants
+from assets.recipe.loading import RecipeError, check_variant, load_recipe, variants
 from assets.reporting.text_table import print_table
 from pipelines.benchmark_definitions import definitions_of
 from pipelines.benchmarks import BenchmarkEntry, entry_of
@@ -32,6 +33,10 @@ def status(
     if variant is not None:
         check_variant(variant)
     found = {name: _look(name) for name in ([variant] if variant else _variants_made())}
+    if make and variant is not None and found[variant]:
+        entry = entry_of(load_recipe(variant))
+        run_phases([*phases_of(found[variant], entry.benchmark, variant)], entry, RunOptions(quiet=quiet))
+        found = {variant: _look(variant)}
     if as_json:
         print_json(found)
     elif not found:
@@ -39,16 +44,16 @@ def status(
     else:
         for name, assets in found.items():
             _print_status(name, assets)
-    if make and variant is not None and found[variant]:
-        entry = entry_of(load_recipe(variant))
-        run_phases([*phases_of(found[variant], entry.benchmark, variant)], entry, RunOptions(quiet=quiet))
-        left = _look(variant)
-        _print_status(variant, left)
 
 
 def _variants_made() -> list[str]:
     values = open_asset_values(home())
-    return [name for name in variants() if values.find(entry_of(load_recipe(name)).benchmark.key("recipe"), name)]
+    found: list[str] = []
+    for name in variants():
+        with suppress(RecipeError):  # one that cannot be read is told by `recipe list`, and keeps no other from being looked at
+            if values.find(entry_of(load_recipe(name)).benchmark.key("recipe"), name):
+                found.append(name)
+    return found
 
 
 def _look(variant: str) -> list[OutOfDate]:

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from assets.recipe import loading
 from pipelines.benchmark_definitions import definitions_of
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.jobs import Phase
@@ -42,3 +45,16 @@ def test_a_variant_that_was_not_made_is_told_as_that_and_an_unknown_one_is_refus
     assert output.count("it is not made yet") == len(BENCHMARKS["amemgym"].benchmark.stage_names) + 4
     status, output = amemgym_here(demo_home, "status", "demmo")
     assert (status, "Did you mean 'demo'?" in output) == (1, True)
+
+
+def test_a_recipe_file_that_cannot_be_read_is_told_where_recipes_are_listed_alone(
+    tmp_path: Path, demo_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes" / "demo.yaml").write_bytes((loading.RECIPES / "demo.yaml").read_bytes())
+    (tmp_path / "recipes" / "spoiled.yaml").write_text("num_users: [", encoding="utf-8")
+    monkeypatch.setattr(loading, "RECIPES", tmp_path / "recipes")
+    assert "spoiled.yaml cannot be read" in amemgym_here(demo_home, "recipe", "list")[1]
+    for command in (["status"], ["plan", "demo"], ["doctor"], ["ledger"]):
+        status, output = amemgym_here(demo_home, *command)
+        assert (status, "spoiled" in output) == (0, False), output

@@ -211,22 +211,6 @@ def test_the_room_that_stands_in_an_error_is_asked_for(words: str, room: int) ->
     assert server.asked[0].keys() == server.asked[2].keys()
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
-        "Prompt contains 9000 tokens, too large for model with 8192 maximum context length",
-        "The input (9000 tokens) is longer than the model's context length (8192 tokens).",
-        "the request exceeds the available context size (8192 tokens), try increasing it",
-        "request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it",
-        "Trying to keep the first 9000 tokens when the context overflows. The model is loaded with context length of only 8192",
-    ],
-)
-def test_a_prompt_that_leaves_no_room_is_too_long(words: str) -> None:
-    with pytest.raises(RequestFailed, match="too long for the model 'm-1'"):
-        ask(ScriptedServer(always=fault(400, words)))
-
-
 def test_an_error_of_something_else_names_no_room() -> None:
     assert room_limit_in("messages: at most 10 items", asked=8192) is None
     assert room_limit_in("temperature must be less than or equal to 1", asked=8192) is None
