@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,29 +87,6 @@ def visit(browser: Browser, url: str, *, shots: Path | None) -> Generator[Visit,
         yield here
     finally:
         context.close()
-
-
-def graph_with(page: Page, names: Iterable[str]) -> Locator:
-    """The nodes of the asset graph, with all groups opened, once it is small enough that each of these assets is drawn."""
-    nodes = page.locator("svg foreignObject")
-    expect(nodes.first).to_be_visible()
-    expect(page.get_by_text("Loading...")).to_have_count(0)
-    page.keyboard.press("Alt+KeyE")
-    # Only what is in view is drawn, and groups take a while to open.
-    for name in names:
-        node = nodes.get_by_text(shown_from_afar(name)).first
-        for _ in range(TRIES):
-            if node.is_visible():
-                break
-            page.get_by_role("button", name="zoom_out").click()
-            page.wait_for_timeout(1000)
-        expect(node).to_be_visible()
-    return nodes
-
-
-def shown_from_afar(name: str) -> re.Pattern[str]:
-    """How the graph writes an asset's name: from afar it cuts long ones in the middle."""
-    return re.compile(f"^{name}$|^{name[:6]}.*\N{HORIZONTAL ELLIPSIS}.*{name[-6:]}$")
 
 
 def zoom_out_until_in_sight(page: Page, *names: str) -> None:

@@ -14,7 +14,6 @@ from tests.browser.pages import (
     JOB,
     Visit,
     fill_in,
-    graph_with,
     metadata,
     opened_markdown,
     write_config,
@@ -25,16 +24,6 @@ from tests.support.ui_server import UiServer
 pytestmark = pytest.mark.browser
 SPECS = {spec.key.path[-1]: spec for spec in defs.resolve_all_asset_specs()}
 WIDTH = 1400
-GROUPS = ["states", "texts", "release"]
-
-
-def test_the_graph_shows_every_asset_in_its_group(user: Visit) -> None:
-    page = user.open("/asset-groups", width=4200, height=3200)
-    nodes = graph_with(page, SPECS)
-    for spec in SPECS.values():
-        expect(nodes.get_by_text(str(spec.group_name), exact=True).first).to_be_visible()
-    user.shoot(page, "01_graph")
-    page.close()
 
 
 def test_a_benchmarks_graph_can_be_read_on_one_screen_with_all_groups_open(user: Visit) -> None:
@@ -57,37 +46,6 @@ def test_a_benchmarks_graph_can_be_read_on_one_screen_with_all_groups_open(user:
         expect(nodes.get_by_text(name, exact=True).first).to_be_in_viewport()
     letters = nodes.get_by_text("recipe_file", exact=True).first.evaluate("node => node.getBoundingClientRect().height")
     assert letters >= 10, "letters are too small to be read"
-    page.close()
-
-
-def test_the_groups_stand_in_the_order_in_which_data_passes_them(user: Visit) -> None:
-    page = user.open("/asset-groups")
-    listed = page.locator("[class*=AssetSidebarNode_itemContainer]")
-    groups = {str(spec.group_name) for spec in SPECS.values()}
-    expect(listed).to_have_count(len(groups))
-    names: list[str] = listed.locator("[title]").evaluate_all("nodes => nodes.map(node => node.title)")
-    assert names == sorted(groups)
-    assert names[: len(GROUPS)] == [f"{number}_{name}" for number, name in enumerate(GROUPS, start=1)]
-    page.close()
-
-
-def test_the_catalog_tells_each_assets_group_and_description(user: Visit) -> None:
-    page = user.open("/assets", height=1300)
-    expect(page.locator("[class*=VirtualizedTable_row]").first).to_be_visible()
-    page.mouse.move(800, 800)
-    # The table is sorted by name, and has only the rows that are in sight.
-    for spec in sorted(SPECS.values(), key=lambda known: known.key.path):
-        row = page.locator("[class*=VirtualizedTable_row]").filter(
-            has=page.locator(f"a[href='/assets/{'/'.join(spec.key.path)}']")
-        )
-        for _ in range(20):
-            if row.count():
-                break
-            page.mouse.wheel(0, 300)
-            page.wait_for_timeout(200)
-        expect(row.first).to_contain_text(str(spec.group_name))
-        expect(row.first).to_contain_text(str(spec.description))
-    user.shoot(page, "02_catalog")
     page.close()
 
 
