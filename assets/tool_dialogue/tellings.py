@@ -28,7 +28,6 @@ from assets.memory_items.lengths import tokens_to_draw
 from assets.memory_items.world.clusters import PARALLEL_CHAINS, SMALL_CLUSTERS, make_cluster
 from assets.memory_items.world.relations import Relation, spoken
 from assets.memory_items.world.writing import PlannedDocuments, ToldDocuments
-from assets.recipe.document_tasks import Operation
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.text.words import count_tokens, words_of
 from assets.tool_dialogue.desk import AS_OF, ServiceDesk
@@ -286,9 +285,8 @@ def told_filler(
     while tokens < tokens_to_draw(recipe):
         sizes = SeededRandom(recipe.world_seed, task_id, "filler", number, "hops")
         hops = recipe.min_hops + sizes.integer_below(recipe.max_hops - recipe.min_hops + 1)
-        operation = sizes.choice(recipe.operations_of(hops))
         try:
-            documents = filler.cluster(number, hops=hops, parallel_chains=PARALLEL_CHAINS, operation=operation)
+            documents = filler.cluster(number, hops=hops, parallel_chains=PARALLEL_CHAINS)
         except LookupError:
             unmade += 1
             if unmade > MOST_UNMADE + number // 2:
@@ -314,11 +312,11 @@ class _Filler:
     taken: frozenset[str]
     path: tuple[object, ...]
 
-    def cluster(self, number: int, *, hops: int, parallel_chains: int, operation: Operation = "follow") -> list[SourceDocument]:
+    def cluster(self, number: int, *, hops: int, parallel_chains: int) -> list[SourceDocument]:
         """Return a cluster's documents in seeded order. Raises LookupError where entities do not suffice."""
         path = (*self.path, number)
         world = self.tellings.world
-        cluster = make_cluster(world, hops, path=path, taken=self.taken, parallel_chains=parallel_chains, operation=operation)
+        cluster = make_cluster(world, hops, path=path, taken=self.taken, parallel_chains=parallel_chains)
         documents: list[SourceDocument] = []
         for plan in SeededRandom(*path, "order").shuffled(cluster.plans):
             documents.append(self.tellings.document(plan, role="filler", path=path, cluster=f"filler {number}"))

@@ -29,19 +29,18 @@ def masked_sentences(document: ItemDocument) -> Iterator[str]:
                 yield NAME.sub("#", sentence)
 
 
-def recurring_share(sized: SizedItem) -> float:
-    """Return the share of a task's sentences that another document of it has as well."""
+def documents_by_sentence(sized: SizedItem) -> Counter[str]:
+    """Return in how many of a task's documents each sentence stands."""
     documents_with = Counter[str]()
     for document in sized.documents:
         documents_with.update(set(masked_sentences(document)))
+    return documents_with
+
+
+def recurring_share(sized: SizedItem) -> float:
+    """Return the share of a task's sentences that another document of it has as well."""
+    documents_with = documents_by_sentence(sized)
     return sum(count for count in documents_with.values() if count > 1) / documents_with.total()
-
-
-def most_frequent(sized: SizedItem) -> int:
-    """Return in how many documents the sentence stands that most documents have."""
-    return Counter(sentence for document in sized.documents for sentence in set(masked_sentences(document))).most_common(1)[0][
-        1
-    ]
 
 
 def hops_with_documents(tasks: Iterable[MemoryTask]) -> Iterator[tuple[Fact, ItemDocument]]:

@@ -73,6 +73,7 @@ class SessionWorld(TeamWorld):
     # With one rule a ticket, what counts would be known by its status, were there not much else of every status beside.
     aside_statuses = ("plain", "certified", "unconfirmed")
     asides_elsewhere = 3
+    most_tokens = 600
 
     def __init__(self, sources: CodeSources, behaviours: Sequence[Behaviour], vocabulary: CodeVocabulary) -> None:
         super().__init__(sources, behaviours, vocabulary)

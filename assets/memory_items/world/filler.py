@@ -89,11 +89,9 @@ async def _write_filler(
         for written in await gather_all(*(_write_cluster(writer, cluster, name) for name, cluster in wave)):
             documents += written
             tokens += sum(document.tokens for document in written)
-    small = [cluster for cluster in clusters.small if taken.isdisjoint(_names_told(writer.world, cluster.plans))]
-    for written in await gather_all(
-        *(_write_cluster(writer, cluster, f"small filler {number}") for number, cluster in enumerate(small))
-    ):
-        documents += written
+    for number, cluster in enumerate(clusters.small):
+        if taken.isdisjoint(_names_told(writer.world, cluster.plans)):
+            documents += await _write_cluster(writer, cluster, f"small filler {number}")
     return tuple(documents)
 
 
@@ -134,10 +132,7 @@ async def _write_cluster(writer: DocumentWriter, cluster: FactCluster, name: str
 
 
 def _names_told(world: FactWorld, plans: Iterable[DocumentPlan]) -> set[str]:
-    told: set[str] = set()
-    for plan in plans:
-        told |= _names(world, plan.statements)
-    return told
+    return _names(world, itertools.chain.from_iterable(plan.statements for plan in plans))
 
 
 def _names(world: FactWorld, told: Iterable[Hop | Statement]) -> set[str]:
