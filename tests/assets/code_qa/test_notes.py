@@ -16,6 +16,7 @@ from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.documents import PARAGRAPHS
 from assets.memory_items.facts import DocumentPlan, Statement
 from assets.memory_items.final_ablation import certify_lengths, final_conditions, without_hop
+from assets.memory_items.world.clusters import make_cluster
 from assets.memory_items.world.writing import FEWEST_TOKENS, DocumentWriter, WrittenText
 from assets.recipe.document_tasks import Eviction
 from assets.records.answers import TypedAnswer, is_right
@@ -81,7 +82,7 @@ def test_every_kind_of_note_is_composed_in_many_ways(kind: str) -> None:
 def test_a_note_argues_about_the_function_that_its_facts_are_about() -> None:
     world = made_world()
     named = 0
-    for plan in made_question().decisions.plans:
+    for plan in make_cluster(world, 3, path=("argued",)).plans:
         about = [one for one in plan.statements if one.relation not in SHOWN]
         functions = {name for one in about for name in (one.subject, one.value) if name in world.functions}
         argued = world.material(plan)["function"].strip("`")
