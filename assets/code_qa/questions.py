@@ -16,7 +16,7 @@ from assets.memory_items.ablation import READ, condition_with
 from assets.memory_items.chains import planned_chain
 from assets.memory_items.documents import ItemDocument
 from assets.memory_items.facts import Fact
-from assets.memory_items.questions import MOST_NEAR_MISSES, TaskChain, ask_chain, chain_question_rows
+from assets.memory_items.questions import CHECK, MOST_NEAR_MISSES, TaskChain, ask_chain, chain_question_rows
 from assets.memory_items.tasks import TaskDocuments
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.records.answers import TypedAnswer, normalize_answer
@@ -24,7 +24,6 @@ from assets.reporting.asset_description import AssetDescription
 from assets.text.words import count_tokens
 
 WORD = "code_questions/word"
-CHECK = "code_questions/check"
 # Told before every question.
 INTRODUCTION = (
     "Where notes disagree, what was signed off counts, then what is more than a proposal, and then the latest date. "

@@ -14,7 +14,7 @@ from assets.memory_items.ablation import READ, condition_with
 from assets.memory_items.chains import found_chain
 from assets.memory_items.facts import Fact
 from assets.memory_items.operations import planned_facts
-from assets.memory_items.questions import TaskChain, answer_elsewhere, ask_chain, chain_question_rows
+from assets.memory_items.questions import CHECK, TaskChain, answer_elsewhere, ask_chain, chain_question_rows
 from assets.memory_items.tasks import TaskQuestion
 from assets.recipe.deep_research import DeepResearchRecipe
 from assets.recipe.document_tasks import AskedOperation
@@ -22,7 +22,6 @@ from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription
 
 WORD = "dr_questions/word"
-CHECK = "dr_questions/check"
 # Of questions on documents that may disagree. How things are worked out is told here, and not in each question.
 INTRODUCTION = (
     "Where documents disagree, what is certified counts, then what is not called unconfirmed, and then the latest date. "

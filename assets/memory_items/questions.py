@@ -32,6 +32,7 @@ from assets.reporting.asset_description import Row
 from assets.text.words import folded, spells
 from prompts.catalogue import load_prompt
 
+CHECK = "memory_items/check"
 MOST_NEAR_MISSES = 6
 MOST_LAST_HOP_DOCUMENTS = 12  # a reader who gets all documents of one relation would read most of a long task
 MOST_PROBLEMS = 3  # in the sentence of an item that fails
@@ -48,7 +49,7 @@ class QuestionReply(BaseModel):
 class TaskChain:
     """The facts that a task's answer takes, among all facts of the task and the documents in which they stand.
 
-    `operations`: what any question of the benchmark may ask; of several, judges read back which one it is.
+    `operations`: what any question of the benchmark may ask; judges read back which one it is.
     """
 
     task_id: str
@@ -140,7 +141,7 @@ async def ask_chain(
     recipe: DocumentTaskRecipe,
     model: LanguageModel,
 ) -> TaskQuestion:
-    """Return the chain's question. The prompts `stage`/word and `stage`/check word it and read it back.
+    """Return the chain's question. The prompt `stage`/word words it, and CHECK reads it back.
 
     `introduction`: what is told before the question. Raises ItemFailed where they do not, or where readers come to the answer
     by one of the conditions.
@@ -250,7 +251,7 @@ class _Wording:
         schema: ReplySchema[dict[str, Any]] = ReplySchema(object_of(dict.fromkeys(shown, self._case_schema())))
         reply = await ask_structured(
             self.model,
-            prompt=load_prompt(f"{self.stage}/check").render(cases=cases),
+            prompt=load_prompt(CHECK).render(cases=cases),
             reply=schema,
             convert=lambda reply: reply,
             settings=self.recipe.asking,
@@ -262,8 +263,6 @@ class _Wording:
     def _case_schema(self) -> SchemaPart:
         steps = list_of(integer_between(1, len(self.phrases)), min_items=0)
         part = object_of({"name": NAME, "steps": steps})
-        if len(self.chain.operations) == 1:
-            return part
         return object_of({"operation": enum_of(self.chain.operations), "parts": list_of(part, min_items=0), "then": steps})
 
     def _read_case(self, case: dict[str, Any], phrases: Sequence[str]) -> dict[str, str]:
@@ -272,8 +271,6 @@ class _Wording:
         def name_options(numbers: Sequence[int]) -> list[str]:
             return [phrases[number - 1] for number in numbers]
 
-        if len(self.chain.operations) == 1:
-            case = {"operation": self.chain.operations[0], "parts": [case], "then": []}
         parts: list[PartSteps] = []
         for part in case["parts"]:
             parts.append(PartSteps(str(part["name"]), name_options(part["steps"])))

@@ -7,12 +7,10 @@ from typing import Any
 from assets.code_qa.team.world import TeamWorld
 from pipelines.embedded.code_qa.world import KNOWN, SPEECH
 from pipelines.embedded.memory_items import questions
-from pipelines.embedded.memory_items.questions import check_questions, word_in_world
 from pipelines.embedded.task import PromptTask
 
 WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     **questions.WRITERS,
     TeamWorld.write_prompt: SPEECH.compose,
-    "code_questions/word": partial(word_in_world, KNOWN),
-    "code_questions/check": partial(check_questions, follow_alone=True),
+    "code_questions/word": partial(questions.word_in_world, KNOWN),
 }

@@ -8,13 +8,11 @@ from assets.deep_research.fiction import WORLD
 from pipelines.embedded.deep_research import manuals
 from pipelines.embedded.deep_research.world import KNOWN, SPEECH
 from pipelines.embedded.memory_items import questions
-from pipelines.embedded.memory_items.questions import check_questions, word_in_world
 from pipelines.embedded.task import PromptTask
 
 WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     **questions.WRITERS,
     WORLD.write_prompt: SPEECH.compose,
     "dr_facts/extract": manuals.extract_manual_facts,
-    "dr_questions/word": partial(word_in_world, KNOWN),
-    "dr_questions/check": check_questions,
+    "dr_questions/word": partial(questions.word_in_world, KNOWN),
 }

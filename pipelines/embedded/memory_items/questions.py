@@ -15,8 +15,8 @@ def word_in_world(world: KnownWorld, task: PromptTask) -> dict[str, Any]:
     return {"question": word_question(world, task.data("wanted"), options)}
 
 
-def check_questions(task: PromptTask, *, follow_alone: bool = False) -> dict[str, Any]:
-    """Read what each case's question asks, and the names and the steps of its parts; of a chain its one part."""
+def check_questions(task: PromptTask) -> dict[str, Any]:
+    """Read what each case's question asks, and the names and the steps of its parts."""
     readings: dict[str, Any] = {}
     for number, case in task.data("cases").items():
         numbers = {phrase: int(step) for step, phrase in case["steps"].items()}
@@ -24,8 +24,6 @@ def check_questions(task: PromptTask, *, follow_alone: bool = False) -> dict[str
         read = read or ReadQuestion("follow", [])
         parts = [{"name": part.name, "steps": _numbers_of(part.steps, numbers)} for part in read.parts]
         readings[number] = {"operation": read.operation, "parts": parts, "then": _numbers_of(read.then, numbers)}
-        if follow_alone:
-            readings[number] = parts[0] if parts else {"name": "none", "steps": []}
     return readings
 
 
@@ -57,6 +55,7 @@ def answer_from_recall(task: PromptTask) -> dict[str, str | None]:
 # Of every benchmark of documents, whose own writers include these.
 WRITERS: dict[str, Callable[[PromptTask], Any]] = {
     "memory_items/answer": answer_from_documents,
+    "memory_items/check": check_questions,
     "memory_items/recover": recover_facts,
     "memory_items/ask": answer_from_recall,
 }
