@@ -37,7 +37,7 @@ class VariantScaffolder(dg.Scaffolder[VariantOptions]):
 
 
 @dg.scaffold_with(VariantScaffolder)
-class Variant(dg.Component, dg.Model, dg.Resolvable):
+class VariantComponent(dg.Component, dg.Model, dg.Resolvable):
     """A variant of a benchmark, which is one more partition of its assets.
 
     Counts, dates, seed and models stand in the file `pipelines/recipes/<recipe>.yaml`, which all other tools read as well.

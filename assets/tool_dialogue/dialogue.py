@@ -20,7 +20,7 @@ ASKED_AGAIN = "We settled that in an earlier session; please go by what was agre
 THANKS = "Thank you, that is all."
 
 
-class ActedTask(Protocol):
+class PlayableTask(Protocol):
     """What a dialogue is about: a company as JSON with its rows, the request, and what grades the end."""
 
     @property
@@ -43,7 +43,7 @@ class ActedTask(Protocol):
 class ToolDialogue:
     """One dialogue about a task. The customer is a program: it says what the request says, and nothing that was settled."""
 
-    task: ActedTask
+    task: PlayableTask
     company: Company = field(init=False)
     said: list[str] = field(default_factory=list[str])
     done: list[tuple[Call, str]] = field(default_factory=list[tuple[Call, str]])

@@ -53,7 +53,9 @@ def test_dg_scaffolds_an_asset_and_a_variant_into_the_project_and_lists_them_bes
     project = copied_project(tmp_path / "project")
     environment = installation(tmp_path, demo={}) | {"PYTHONPATH": str(project)}
     output_of(environment, "dg", "scaffold", "defs", "dagster.asset", "mine.py", project=project)
-    output_of(environment, "dg", "scaffold", "defs", "pipelines.components.Variant", "own", "--like", "demo", project=project)
+    output_of(
+        environment, "dg", "scaffold", "defs", "pipelines.components.VariantComponent", "own", "--like", "demo", project=project
+    )
     begun = yaml.safe_load((tmp_path / "recipes" / "own.yaml").read_text(encoding="utf-8"))
     assert (begun["num_users"], "salt" in begun) == (1, False)
     listed = json.loads(output_of(environment, "dg", "list", "defs", "--json", project=project))

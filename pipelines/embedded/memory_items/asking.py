@@ -19,14 +19,14 @@ TAKE = re.compile(r"Take (?P<wanted>.+?)\. (?P<rest>.+)")
 
 def word_question(world: KnownWorld, wanted: Mapping[str, Any], options: Sequence[str]) -> str:
     """Return the question for what is wanted, as the task gives it; in the shorter sentences where it would be long."""
-    question = _Wording(world, 0).word(wanted)
+    question = _QuestionWording(world, 0).word(wanted)
     if num_words(question, ()) > MOST_WORDS:
-        question = _Wording(world, 1).word(wanted)
+        question = _QuestionWording(world, 1).word(wanted)
     return f"{question.removesuffix('?')}: {', '.join(options)}?" if options else question
 
 
 @dataclass(frozen=True)
-class _Wording:
+class _QuestionWording:
     """Words questions of a world; `length`: which of a relation's sentences that lead on is taken."""
 
     world: KnownWorld

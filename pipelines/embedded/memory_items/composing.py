@@ -52,7 +52,7 @@ class Speech:
         # Code stands between marks.
         topic = f"`{subject}`" if "." in subject else subject
         about = {"subject": subject, "topic": topic, **task.data("material")}
-        return _Draft(self, task.rng("write"), task.text("kind"), about, tuple(names)).document(facts)
+        return _DocumentDraft(self, task.rng("write"), task.text("kind"), about, tuple(names)).document(facts)
 
     def relation_of(self, fact: Mapping[str, str]) -> Relation:
         """Return the relation that a fact of a request states. Raises ValueError for one of another world."""
@@ -64,7 +64,7 @@ class Speech:
 
 
 @dataclass(frozen=True)
-class _Draft:
+class _DocumentDraft:
     """One document while it is written. `about`: its subject, and what it may name; `names`: those of its facts."""
 
     speech: Speech

@@ -63,17 +63,17 @@ print(json.dumps(found))
 """
 
 
-class Turn(BaseModel):
+class ChatTurn(BaseModel):
     """Something said in a chat between a developer and an agent."""
 
     role: Literal["user", "assistant"]
     text: str
 
 
-class Decoy(BaseModel):
+class DecoyChat(BaseModel):
     """A chat that decides nothing."""
 
-    turns: list[Turn]
+    turns: list[ChatTurn]
 
 
 class SdeTask(BaseModel):
@@ -90,13 +90,13 @@ class SdeTask(BaseModel):
     hidden_to_pass: list[str]
     regression_test_file: str
     hidden_test_file: str
-    conversations: list[list[Turn]] | list[Turn] = []
+    conversations: list[list[ChatTurn]] | list[ChatTurn] = []
 
     @property
-    def chats(self) -> list[list[Turn]]:
+    def chats(self) -> list[list[ChatTurn]]:
         """The chats in which it was decided, in order; none where it stands in the repository's history."""
         several = [chat for chat in self.conversations if isinstance(chat, list)]
-        return several or [[turn for turn in self.conversations if isinstance(turn, Turn)]]
+        return several or [[turn for turn in self.conversations if isinstance(turn, ChatTurn)]]
 
     @property
     def trap(self) -> str:
@@ -127,7 +127,7 @@ def read_sde_tasks(source: str) -> WorldTasks:
         decided = [task for task in tasks if task.conversations]
         if not decided:
             raise EvaluationError(f"{folder} has no task with a chat at {TASKS}; give a clone of vectorize-io/sde-bench.")
-        decoys = _read_json(folder / DECOYS, TypeAdapter(list[Decoy]))
+        decoys = _read_json(folder / DECOYS, TypeAdapter(list[DecoyChat]))
         rows = _rows(folder, host, decided)
     except (OSError, PathRefused, ItemFailed, SweUnusable) as problem:
         raise EvaluationError(f"{folder} cannot be used as a clone of sde-bench: {str(problem).rstrip('.')}.") from problem
@@ -166,7 +166,7 @@ def _read_json(path: Path, kind: TypeAdapter[T]) -> T:
         raise EvaluationError(f"{path} is no file of sde-bench: {place}: {problem['msg']}.") from error
 
 
-def _told(task: SdeTask, decoys: Sequence[list[Turn]]) -> Iterator[MemoryEvent]:
+def _told(task: SdeTask, decoys: Sequence[list[ChatTurn]]) -> Iterator[MemoryEvent]:
     """Yield what is said in all chats: those that decide at places drawn by chance, the earlier one first."""
     rng = SeededRandom("sde-bench", task.task_id)
     places = sorted(rng.integer_below(len(decoys) + 1) for _ in task.chats)

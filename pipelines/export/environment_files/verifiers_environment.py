@@ -17,7 +17,7 @@ class MemoryData(vf.TaskData):
     episode: Episode
 
 
-class MemoryTask(vf.Task[MemoryData]):
+class EpisodeTask(vf.Task[MemoryData]):
     """A question or a request after all that was said or read before it."""
 
     @vf.reward
@@ -26,12 +26,12 @@ class MemoryTask(vf.Task[MemoryData]):
         return self.data.episode.grade(trace.info.get(REPLIES, []))
 
 
-class MemoryTaskset(vf.Taskset[MemoryTask, vf.TasksetConfig]):
+class MemoryTaskset(vf.Taskset[EpisodeTask, vf.TasksetConfig]):
     """All questions or requests of the release."""
 
-    def load(self) -> Iterator[MemoryTask]:
+    def load(self) -> Iterator[EpisodeTask]:
         for episode in read_episodes(Path(__file__).parent):
-            yield MemoryTask(MemoryData(id=episode.name, name=episode.name, episode=episode), self.config.task)
+            yield EpisodeTask(MemoryData(id=episode.name, name=episode.name, episode=episode), self.config.task)
 
 
 class MemoryEnvConfig(vf.EnvConfig):
@@ -43,7 +43,7 @@ class MemoryEnvConfig(vf.EnvConfig):
 class MemoryEnv(vf.Env[MemoryEnvConfig]):
     """The simulated user's side: a message for each turn, then the question or request, and what comes of each reply."""
 
-    async def run(self, task: MemoryTask, agents: vf.Agents) -> None:
+    async def run(self, task: EpisodeTask, agents: vf.Agents) -> None:
         episode = task.data.episode
         async with agents.player.interaction(task) as interaction:
             for turn in episode.turns:
