@@ -109,7 +109,8 @@ FORMS: Mapping[str, LanguageForms] = {
         ),
         first_person=_words("i|me|my|mine|myself|we|us|our|ours"),
         request=re.compile(
-            r"\?|\b(?:please|help|suggest|recommend|advise|explain|tell me|give me|show me|find me|let me know|advice|ideas?"
+            r"\?|(?:^|[.!:;]\s+)(?!(?:for|to|with|of|on|at|by|from|like|about|it|that)\b)[a-z]+ (?:me|us)\b"
+            r"|\b(?:please|help|suggest|recommend|advise|explain|tell me|give me|show me|find me|let me know|advice|ideas?"
             r"|tips?|need|looking for|wonder(?:ing)?|plan|write|compare|list|draft|want to know|walk me|talk me|teach me"
             r"|could use|put together|outline|sketch|(?:i|we)(?:'d| would) (?:like|love|appreciate|be (?:glad|grateful)))\b",
             re.IGNORECASE,

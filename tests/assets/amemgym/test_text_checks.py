@@ -67,7 +67,14 @@ def test_a_day_or_another_person_beside_a_relation_is_no_name(text: str) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["I'd like three names for a cat.", "I would love a checklist.", "I need a rhyme.", "I could use a second opinion."]
+    "text",
+    [
+        "I'd like three names for a cat.",
+        "I would love a checklist.",
+        "I need a rhyme.",
+        "I could use a second opinion.",
+        "Make me a cheat sheet. It has to fit a page.",
+    ],
 )
 def test_a_wish_for_an_answer_is_a_request(text: str) -> None:
     request = FORMS["en"].request
