@@ -52,9 +52,11 @@ KINDS = tuple(NAME_KINDS)
 # Each noun phrase ends in {x}: nested ones then read from left to right, however many hops there are.
 RELATIONS: tuple[Relation, ...] = (
     Relation("maker", "device", "firm", "{subject} is made by {value}", "the firm that makes {x}"),
-    Relation("designer", "device", "person", "{subject} was designed by {value}", "the person who designed {x}"),
-    Relation("proof", "device", "study", "{subject} was tried out in {value}", "the study that tried out {x}"),
-    Relation("weight", "device", "number", "{subject} weighs {value} grams", "the weight in grams of {x}", (130, 9870)),
+    Relation("designer", "device", "person", "{subject} was designed by {value}", "the person who designed {x}", lasting=True),
+    Relation("proof", "device", "study", "{subject} was tried out in {value}", "the study that tried out {x}", lasting=True),
+    Relation(
+        "weight", "device", "number", "{subject} weighs {value} grams", "the weight in grams of {x}", (130, 9870), lasting=True
+    ),
     Relation(
         "housing",
         "device",
@@ -62,8 +64,11 @@ RELATIONS: tuple[Relation, ...] = (
         "the housing of {subject} is of {value}",
         "the material of the housing of {x}",
         options=("steel", "brass", "aluminium", "ceramic", "walnut", "nylon"),
+        lasting=True,
     ),
-    Relation("launch", "device", "date", "{subject} was launched on {value}", "the launch date of {x}", (2001, 2030)),
+    Relation(
+        "launch", "device", "date", "{subject} was launched on {value}", "the launch date of {x}", (2001, 2030), lasting=True
+    ),
     Relation("seat", "firm", "place", "{subject} has its seat in {value}", "the town that is the seat of {x}"),
     Relation("director", "firm", "person", "{subject} is directed by {value}", "the person who directs {x}"),
     Relation(
@@ -73,19 +78,33 @@ RELATIONS: tuple[Relation, ...] = (
         "staff", "firm", "number", "{subject} employs {value} people", "the number of people employed by {x}", (110, 9890)
     ),
     Relation(
-        "registration", "firm", "date", "{subject} was registered on {value}", "the registration date of {x}", (1951, 2024)
+        "registration",
+        "firm",
+        "date",
+        "{subject} was registered on {value}",
+        "the registration date of {x}",
+        (1951, 2024),
+        lasting=True,
     ),
-    Relation("hometown", "person", "place", "{subject} grew up in {value}", "the childhood town of {x}"),
-    Relation("teacher", "person", "person", "{subject} was taught by {value}", "the person who taught {x}"),
+    Relation("hometown", "person", "place", "{subject} grew up in {value}", "the childhood town of {x}", lasting=True),
+    Relation("teacher", "person", "person", "{subject} was taught by {value}", "the person who taught {x}", lasting=True),
     Relation("employer", "person", "firm", "{subject} works for {value}", "the employer of {x}"),
-    Relation("birth", "person", "date", "{subject} was born on {value}", "the birth date of {x}", (1948, 1998)),
+    Relation("birth", "person", "date", "{subject} was born on {value}", "the birth date of {x}", (1948, 1998), lasting=True),
     Relation(
-        "members", "study", "number", "{subject} had {value} participants", "the number of participants of {x}", (120, 9880)
+        "members",
+        "study",
+        "number",
+        "{subject} had {value} participants",
+        "the number of participants of {x}",
+        (120, 9880),
+        lasting=True,
     ),
-    Relation("lead", "study", "person", "{subject} was led by {value}", "the person who led {x}"),
-    Relation("site", "study", "place", "{subject} was carried out in {value}", "the town that hosted {x}"),
-    Relation("instrument", "study", "device", "{subject} measured with {value}", "the measuring device of {x}"),
-    Relation("end", "study", "date", "{subject} was completed on {value}", "the completion date of {x}", (1996, 2030)),
+    Relation("lead", "study", "person", "{subject} was led by {value}", "the person who led {x}", lasting=True),
+    Relation("site", "study", "place", "{subject} was carried out in {value}", "the town that hosted {x}", lasting=True),
+    Relation("instrument", "study", "device", "{subject} measured with {value}", "the measuring device of {x}", lasting=True),
+    Relation(
+        "end", "study", "date", "{subject} was completed on {value}", "the completion date of {x}", (1996, 2030), lasting=True
+    ),
     Relation("mayor", "place", "person", "the mayor of {subject} is {value}", "the mayor of {x}"),
     Relation("twin", "place", "place", "{subject} is twinned with {value}", "the twin town of {x}"),
     Relation("trade", "place", "firm", "most people in {subject} work for {value}", "the firm that employs most people in {x}"),
@@ -96,6 +115,7 @@ RELATIONS: tuple[Relation, ...] = (
         "{subject} lies {value} metres above the sea",
         "the height in metres above the sea of {x}",
         (101, 4890),
+        lasting=True,
     ),
     Relation(
         "emblem",
@@ -120,7 +140,7 @@ DOCUMENTS_ABOUT: Mapping[str, tuple[str, ...]] = {
     "study": ("report", "minutes", "news", "review"),
 }
 STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
-STANDINGS: Mapping[Status, str] = {"plain": "settled", "certified": "certified", "unconfirmed": "said without confirmation"}
+STANDINGS: Mapping[Status, str] = {"plain": "on record", "certified": "certified", "unconfirmed": "said without confirmation"}
 
 
 def _lengths_of_parts(hops: int, operation: Operation, rng: SeededRandom) -> list[int]:

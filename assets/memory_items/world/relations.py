@@ -31,7 +31,8 @@ class Relation:
     """`meaning` states the relation with {subject} and {value}; `phrase` is a noun phrase for the value, with {x}.
 
     `subject` is a kind of entity, `value` one too or a kind of answer. Numbers lie in `between`, which has the years of
-    dates; options are one of `options`. `disputed`: whether documents may disagree on it.
+    dates; options are one of `options`. `disputed`: whether documents may disagree on it. `lasting`: it never changes, so that
+    an earlier value was a mistake.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Relation:
     between: tuple[int, int] = (0, 0)
     options: tuple[str, ...] = ()
     disputed: bool = True
+    lasting: bool = False
 
     @property
     def leads_on(self) -> bool:

@@ -148,6 +148,8 @@ class PlannedText:
         fact["standing"] = self.world.standings[statement.status]
         if statement.replaces:
             fact["replaces"] = spoken(statement.replaces)
+            if self.world.relation(statement.relation).lasting:
+                fact["because"] = "the earlier paper was wrong"
         return fact
 
     def expect_usable(self, text: WrittenText) -> WrittenText:
