@@ -80,6 +80,7 @@ TRACKS: Mapping[str, tuple[str, ...]] = {
         "pipelines/export/views/episodes.py",
         "tests/dataset_card/test_tool_dialogue.py",
         "tests/evaluation/test_acted_tasks.py",
+        "tests/experiments/test_export.py",
         "tests/experiments/test_session_traces.py",
         "tests/support/tool_dialogues.py",
         "tests/validation/test_tool_dialogue.py",
@@ -130,6 +131,7 @@ SHARED_BY_TRACKS = (
     *EXPORTS,
     "tests/browser",
     "tests/pipelines/agents",
+    "tests/support/document_texts.py",
     "tests/validation/test_arrival.py",
     "tests/validation/test_telling_apart.py",
 )
