@@ -146,10 +146,11 @@ class PlannedText:
         said = said_plainly(self.world.relation(statement.relation), statement)
         fact = {"fact": said, "name": statement.subject, "value": statement.value, "day": day}
         fact["standing"] = self.world.standings[statement.status]
-        if statement.replaces:
+        # Hearsay takes the place of nothing, though the later of two may count.
+        if statement.replaces and statement.status != "unconfirmed":
             fact["replaces"] = spoken(statement.replaces)
             if self.world.relation(statement.relation).lasting:
-                fact["because"] = "the earlier paper was wrong"
+                fact["because"] = "what was said then was wrong"
         return fact
 
     def expect_usable(self, text: WrittenText) -> WrittenText:
