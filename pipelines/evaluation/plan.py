@@ -18,7 +18,7 @@ from pipelines.evaluation.run import BenchmarkTasks, DatasetInfo
 from pipelines.evaluation.timeline.steps import Ask
 from pipelines.memories.code_identity import code_files, memory_version, source_digest
 from pipelines.memories.contract import MemorySpec
-from pipelines.memories.registry import boundary_of, is_ours
+from pipelines.memories.registry import boundary_of, interpreter_of, is_ours
 from prompts.catalogue import load_prompt, prompt_names
 
 DISTRIBUTION = "amemgym-synth"
@@ -86,7 +86,7 @@ def manifest_of(
         "users": info.users,
         "language": info.language,
         "memory": {**spec.model_dump(), "settings": settings},
-        "memory_version": memory_version(spec.kind),
+        "memory_version": memory_version(spec.kind, python=interpreter_of(spec)),
         "memory_source": source_digest(files),
         "memory_files": tuple(files) if ".py:" in spec.kind else (),
         "boundary": boundary_of(spec, in_process=options.in_process),

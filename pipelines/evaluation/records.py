@@ -253,12 +253,12 @@ class RunSettings(Record):
 class RunManifest(RunSettings):
     """All that decides a run's results; its digest names the run.
 
-    `users`: ids of those whom intervals are over, which `noun` names. `memory_version`: the packages that bring the memory;
-    `memory_source`: a digest of its code; `memory_files`: what that is of, where it is in a file; `boundary`: what keeps that
-    code in, "" for code of ours. `places`: what served the models; none for the embedded model, whose name says what it is.
-    `alone`: the id of the run that asked the conditions without the memory and the baselines, `ITSELF` in that run, "" where
-    there are none. Of its settings, `tokens` and `window` are those of the benchmark where none were given, and `extra_body`
-    has no `all`.
+    `users`: ids of those whom intervals are over, which `noun` names. `memory_version`: the packages that bring the memory, and
+    the digest of its environment's; `memory_source`: a digest of its code; `memory_files`: what that is of, where it is in a
+    file; `boundary`: what keeps that code in, "" for code of ours. `places`: what served the models; none for the embedded
+    model, whose name says what it is. `alone`: the id of the run that asked the conditions without the memory and the
+    baselines, `ITSELF` in that run, "" where there are none. Of its settings, `tokens` and `window` are those of the benchmark
+    where none were given, and `extra_body` has no `all`.
     """
 
     format: Literal[6] = FORMAT

@@ -1,22 +1,41 @@
 """The code of a memory, as its runs are known by: the files that it consists of, their digest, and versions of packages."""
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec as find_module
 from pathlib import Path
 
+from pipelines.memories.others.shown import packages_of
 from pipelines.memories.own_code import own_files
 from pipelines.memories.registry import FOLDER, entry_point_of, existing_file, installed_kinds, own_class, own_kinds, package_of
 
 
-def memory_version(kind: str) -> str:
-    """Names and versions of the packages that bring the kind, or that decide what a kind of ours does."""
+def memory_version(kind: str, *, python: str = "") -> str:
+    """Names and versions of the packages that bring the kind, or that decide what a kind of ours does.
+
+    Of an environment whose interpreter is `python`, a digest of all its packages.
+    """
     packages: tuple[str, ...] = getattr(own_class(kind), "packages", ())
     if packages:
         return ", ".join(filter(None, map(_package_version, packages)))
     point = installed_kinds().get(kind)
-    return f"{point.dist.name} {point.dist.version}" if point is not None and point.dist is not None else ""
+    package = f"{point.dist.name} {point.dist.version}" if point is not None and point.dist is not None else ""
+    environment = f"packages of its environment {_environment_digest(python)}" if python else ""
+    return ", ".join(filter(None, [package, environment]))
+
+
+def _environment_digest(python: str) -> str:
+    """Return a digest of the Python files in the packages' folder, and of what installers recorded of all other files."""
+    folder = packages_of(Path(python))
+    digests = dict[str, bytes]()
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place, name)
+            if (name.endswith(".py") or name == "RECORD") and path.is_file():
+                digests[os.path.relpath(path, folder)] = hashlib.sha256(path.read_bytes()).digest()
+    return digest_of_code(digests)
 
 
 def _package_version(package: str) -> str:

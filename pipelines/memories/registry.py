@@ -27,7 +27,7 @@ from pipelines.memories.built_in.base import CopiedMemory
 from pipelines.memories.code_calls import DEADLINE
 from pipelines.memories.code_thread import TOOLS, is_asynchronous, settings_problem
 from pipelines.memories.contract import MemorySpec, Setting
-from pipelines.memories.failures import Retries
+from pipelines.memories.failures import MemoryFailed, Retries
 from pipelines.memories.hosting import MemoryHost
 from pipelines.memories.others.process import ForeignCode, MemoryProcesses
 from pipelines.memories.others.shown import import_path, left_out_links, shown_of_file, shown_of_packages
@@ -162,6 +162,23 @@ def asks_the_run_alone(boundary: str) -> bool:
     return not apart and not boundary.endswith("with network")
 
 
+def interpreter_of(spec: MemorySpec) -> str:
+    """Return the interpreter whose packages the memory uses; "" where it uses ours. Raises EvaluationError for no name."""
+    setting = spec.settings.get(PYTHON)
+    if own_class(spec.kind) is not None or setting is None:
+        return ""
+    try:
+        python = str(_from_variable(PYTHON, setting))
+    except MemoryFailed as failed:
+        raise EvaluationError(str(failed)) from failed
+    if not python:
+        raise EvaluationError(
+            f"The setting python of memory {spec.name!r} is empty; give the interpreter of a virtual environment, as in "
+            "python: /path/to/venv/bin/python, or leave it out."
+        )
+    return python
+
+
 def is_on(setting: Setting, *, name: str) -> bool:
     """Return True for a setting that says yes, and False for one that says no. Raises EvaluationError for any other."""
     word = str(setting).lower()
@@ -208,7 +225,8 @@ def host_memory(
     retries = retries or Retries()
     if is_service(spec.kind):
         return _host_service(spec, settings, tools, deadline=deadline, settle=settle, retries=retries)
-    python = "" if is_ours(spec.kind) else str(settings.pop(PYTHON, ""))
+    python = interpreter_of(spec)
+    settings.pop(PYTHON, None)
     if python and confinement.in_process:
         raise EvaluationError(
             f"Memory {spec.name!r} has packages of its own by its setting python, so that it needs its own process."

@@ -21,8 +21,8 @@ SECRET_SETTING = re.compile(r"(^|_)(api_?key|secret|password|passwd|token|creden
 KEYS_OF_QUERIES = {"key", "code", "sig", "signature", "auth", "token"}
 # An option of a command that is given a secret and no variable.
 SECRET_OPTION = re.compile(r"(?:^|\s)-{1,2}[\w-]*(?:key|token|secret|password|passwd)(?:=|\s+)(?![-$])\S", re.IGNORECASE)
-# A folder's name may hold a question mark too, so that only NAME= after one begins the settings.
-WITH_SETTINGS = re.compile(r"(?P<memory>.+?)\?(?P<settings>[A-Za-z_]\w*=.*)", re.DOTALL)
+# A folder's name may hold a question mark too, so that only NAME= after one begins the settings, or a NAME that ends them.
+WITH_SETTINGS = re.compile(r"(?P<memory>.+?)\?(?P<settings>[A-Za-z_]\w*(?:=.*|&[^/]*)?)", re.DOTALL)
 MOST_MEMORIES = 100  # of one sweep
 MOST_LETTERS = 100  # of what becomes part of a run's name
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from pipelines.evaluation.folder import MANIFEST, RESULTS, FinishedRun, RunFolde
 from pipelines.evaluation.metrics.results import score
 from pipelines.evaluation.plan import run_id_of
 from pipelines.evaluation.records import AnswerRow, DialogueTurn
+from pipelines.evaluation.report.formatting import repeat_label
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import page_items, run_page
 from pipelines.evaluation.spending import ItemUsage, StepUsage
@@ -268,3 +270,22 @@ def test_files_that_a_memory_names_are_in_its_digest_and_others_that_it_opens_ar
     (own / "named.txt").write_text("3", encoding="utf-8")
     edited = run_of(tmp_path, HonestModel(), data=tasks("ada"), spec=spec, conditions=())
     assert edited.manifest.run_id != run.manifest.run_id
+
+
+def test_a_change_among_the_packages_of_a_memory_s_environment_makes_another_run(tmp_path: Path) -> None:
+    packages = tmp_path / "venv" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    recorded = packages / "native-1.dist-info" / "RECORD"
+    recorded.parent.mkdir(parents=True)
+    (tmp_path / "mine.py").write_text("class Mine: ...", encoding="utf-8")
+    spec = find_memory(f"{tmp_path}/mine.py:Mine?python={tmp_path}/venv/bin/python")
+    versions = list[str]()
+    ids = set[str]()
+    for changed, text in ((packages / "used.py", "one"), (packages / "used.py", "two"), (recorded, "native.so,sha256=1,1")):
+        changed.write_text(text, encoding="utf-8")
+        manifest = run_of(tmp_path, HonestModel(), data=tasks("ada"), spec=spec).manifest
+        versions.append(manifest.memory_version)
+        ids.add(manifest.run_id)
+        assert "the packages of its memory's environment decide" in repeat_label(manifest)
+    assert len(ids) == len(set(versions)) == 3
+    assert versions[0].startswith("packages of its environment ")
+    assert str(tmp_path) not in versions[0]

@@ -13,14 +13,14 @@ from pipelines.evaluation.metrics.results import Results
 from pipelines.evaluation.options import PAPER_MODELS
 from pipelines.evaluation.records import CALL_FAILED, RunManifest
 from pipelines.memories.contract import MemorySpec
-from pipelines.memories.registry import IN_PROCESS, PROCESS_ALONE
+from pipelines.memories.registry import IN_PROCESS, PROCESS_ALONE, PYTHON
 
 LONGEST = 80  # characters of a setting that is shown: a policy would fill the page
 FEW_UNREAD = 3  # answers
 LONGEST_ANSWER = 240  # characters of an unread answer: its beginning and its end
 NEARLY_ALL = 0.9  # of what a memory was told: whoever gives that back leaves the search to the reasoner
 RED = 0.02  # the share of unscored answers that is marked
-PINNED = "can be pinned: files and local models decide everything"
+PINNED = "can be pinned"  # what a run is whose repetition depends on nothing that changes by itself
 # What stands in no row, so that nobody can compute it again.
 TAKEN_AS_TOLD = (
     "the replies themselves, and what the judge saw in the simulated user's messages",
@@ -191,7 +191,9 @@ def repeat_label(manifest: RunManifest) -> str:
         services.append("whatever its memory asks in the network")
     if services:
         return f"depends on {' and '.join(services)}"
-    return PINNED
+    if PYTHON in manifest.memory.settings:
+        return f"{PINNED}: files, local models and the packages of its memory's environment decide everything"
+    return f"{PINNED}: files and local models decide everything"
 
 
 def is_local(host: str) -> bool:

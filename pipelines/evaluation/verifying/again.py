@@ -53,7 +53,7 @@ async def ask_again(
     `path`: the run's folder; `seed`: that of the sample. No reply comes from the cache.
     """
     depends = repeat_label(run.manifest)
-    if depends != PINNED:
+    if not depends.startswith(PINNED):
         return AskedAgain(f"It cannot be asked again: it {depends}.")
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="again-")))

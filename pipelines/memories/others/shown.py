@@ -27,7 +27,7 @@ def import_path(modules: Sequence[str], *, python: str = "") -> list[str]:
     those of this process. Raises EvaluationError for one that cannot be used.
     """
     library = [folder for folder in sys.path if "site-packages" not in folder and "dist-packages" not in folder]
-    places = [*library, _packages_of(Path(python)), *sys.path] if python else sys.path
+    places = [*library, packages_of(Path(python)), *sys.path] if python else sys.path
     packages = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     found: list[str] = []
     for place in dict.fromkeys(places):
@@ -38,7 +38,7 @@ def import_path(modules: Sequence[str], *, python: str = "") -> list[str]:
     return found
 
 
-def _packages_of(python: Path) -> str:
+def packages_of(python: Path) -> str:
     """Return the packages' folder of a virtual environment, by its interpreter. Nothing of it is run for that."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     folder = Path(os.path.abspath(python)).parents[1] / "lib" / version / "site-packages"  # noqa: PTH100 - no link is followed
