@@ -29,6 +29,12 @@ def test_a_version_of_before_and_one_of_another_recipe_are_refused(tmp_path: Pat
         check_next_version("1.2.0", home=released.parent, fingerprint=lambda: "another")
 
 
+def test_a_tilde_in_the_data_folder_s_name_is_the_user_s_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AMEMGYM_HOME", "~/amem")
+    assert home.home().root == tmp_path / "amem"
+
+
 def test_a_disk_that_is_nearly_full_is_told_before_the_first_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not list(obstacles(Home(tmp_path)))
     monkeypatch.setattr(home, "LEAST_FREE", 10**18)
