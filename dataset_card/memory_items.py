@@ -66,7 +66,7 @@ def print_task(console: Console, task: MemoryTask, *, brief: bool = False) -> No
     """Print a task's question and answer, the facts that it needs with their documents, and the turns of its shortest form."""
     misses = ", ".join(task.answer.near_misses) or "none"
     answer = f"{task.answer.value} ({task.answer.kind}; near misses: {misses})"
-    console.print(Panel(f"{task.question}\n\n{answer}", title=task.task_id))
+    console.print(Panel(f"{task.introduction}\n\n{task.question}\n\n{answer}".lstrip(), title=task.task_id))
     print_facts_and_turns(console, task)
 
 

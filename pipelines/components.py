@@ -1,6 +1,8 @@
 """What `dg scaffold defs` makes of ours: a variant, whose recipe is the same file that every other way reads."""
 
+import logging
 from contextlib import suppress
+from pathlib import Path
 
 import click
 import dagster as dg
@@ -8,6 +10,9 @@ from pydantic import BaseModel, Field
 
 from assets.recipe.loading import RecipeError, check_variant
 from pipelines.ui.launchpad import begin_variant
+
+FOLDER = Path(__file__).parent / "defs"
+LOG = logging.getLogger(__name__)
 
 
 class VariantOptions(BaseModel):
@@ -26,6 +31,9 @@ class VariantScaffolder(dg.Scaffolder[VariantOptions]):
     def scaffold(self, request: dg.ScaffoldRequest[VariantOptions]) -> None:
         """Copy the recipe of `like` under the name of the folder. Raises click.ClickException with one sentence."""
         name = request.target_path.name
+        if FOLDER not in request.target_path.resolve().parents:
+            request.target_path.rmdir()  # dg has made it
+            raise click.ClickException(f"A variant has a folder in {FOLDER}; {request.target_path.resolve()} is not there.")
         try:
             path = begin_variant(name, like=request.params.like)
         except RecipeError as error:
@@ -46,6 +54,9 @@ class VariantComponent(dg.Component, dg.Model, dg.Resolvable):
     recipe: str = Field(description="The name of the recipe file, without .yaml.")
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Add nothing: the benchmark's assets have the partition already. Raises RecipeError where the file is gone."""
-        check_variant(self.recipe)
+        """Add nothing: the benchmark's assets have the partition already. Where its file is gone, say so, and stop nobody."""
+        try:
+            check_variant(self.recipe)
+        except RecipeError as error:
+            LOG.warning("%s names a variant that is gone: %s", context.path / "defs.yaml", error)
         return dg.Definitions()

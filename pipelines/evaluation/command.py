@@ -375,7 +375,7 @@ def refuse_broken(sentences: Sequence[str]) -> None:
     ended = list[str]()
     for sentence in sentences:
         ended.append(sentence if sentence.endswith((".", "?", "!")) else f"{sentence}.")
-    raise EvaluationError(f"{' '.join(ended)} Nothing was asked yet; try: amemgym memory check")
+    raise EvaluationError(f"{' '.join(ended)} Nothing was asked yet; `amemgym memory check MEMORY` tries it alone.")
 
 
 async def evaluate_and_write(run: Run, *, notice: Callable[[str], None] = print) -> FinishedRun:

@@ -161,7 +161,7 @@ def test_a_model_that_does_not_exist_is_named_before_any_job(tmp_path: Path) -> 
 
 
 def test_an_endpoint_without_a_batch_api_is_named(tmp_path: Path) -> None:
-    with on_a_port(embedded_app()) as url, pytest.raises(EndpointError, match="has no Batch API; set the transport"):
+    with on_a_port(embedded_app()) as url, pytest.raises(EndpointError, match="has no Batch API; send the calls live"):
         ask_all(batched(tmp_path, settings_for(url)))
 
 

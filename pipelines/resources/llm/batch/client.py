@@ -13,6 +13,7 @@ from assets.llm.ports import BATCH_SHARE, EndpointError, ModelReply, ModelReques
 from assets.records.json_text import JsonError, mended_json, parse_json
 from assets.records.limits import MB
 from pipelines.bounded_http import BodyTooLarge
+from pipelines.resources.llm.batch.settings import ASK_LIVE
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.connection import MOST_BYTES, EndpointConnection
 from pipelines.resources.llm.errors import ErrorResponse, FailureClassifier
@@ -31,7 +32,7 @@ MOST_FILE_BYTES = 512 * MB  # of results; a full job's are a tenth of that
 NOT_FOUND = {404, 405, 501}
 TRY_LATER = {"token_limit_exceeded", "rate_limit_exceeded", "server_error", "internal_error"}
 NOT_GOT_TO = ("expired", "cancel", "timeout")  # in the code of a line that the provider did not work on
-KEPT = f"the other replies are kept; {RUN_AGAIN}, or set the transport of the recipe's models to live"
+KEPT = f"the other replies are kept; {RUN_AGAIN}, or {ASK_LIVE}"
 LOST = CallFailure("transient", "ended a batch job without an answer to one of its lines", KEPT)
 NOT_DONE = CallFailure("transient", "did not get to one of a batch job's lines in time", KEPT, turned_away=True)
 
@@ -112,7 +113,7 @@ class BatchClient:
         except NotFound:
             address = self._settings.address
         # Outside of the handler, so that the provider's words do not come along as the context.
-        message = f"The model endpoint {address} has no Batch API; set the transport of the recipe's models to live."
+        message = f"The model endpoint {address} has no Batch API; {ASK_LIVE}."
         self._connection.stop.set(message)
         raise EndpointError(message)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from assets.llm.ports import EndpointError, ModelReply
 from assets.reporting.plurals import counted
 from pipelines.resources.llm.batch.client import TRY_LATER, BatchClient, BatchResult, NotFound, read_results
-from pipelines.resources.llm.batch.settings import BatchProgress, BatchSettings, OnBatchProgress
+from pipelines.resources.llm.batch.settings import ASK_LIVE, BatchProgress, BatchSettings, OnBatchProgress
 from pipelines.resources.llm.batch.status import BatchStatus
 from pipelines.resources.llm.batch.store import BatchStore
 from pipelines.resources.llm.endpoint_health import StopSignal
@@ -67,15 +67,15 @@ class BatchJob:
         if status.end == "cancelled" and missing:
             raise EndpointError(
                 f"The batch job {batch_id} at {self.client.address} was cancelled there; {_kept_sentence(outcome, missing)}. "
-                "Start the run again to ask for these in a new job, or set the transport of the recipe's models to live."
+                f"Start the run again to ask for these in a new job, or {ASK_LIVE}."
             )
         if status.end == "expired" and missing:
             LOG.warning(
-                "The batch job %s at %s ran out of time; %s, which are sent again in a new job. If that happens again, set the "
-                "transport of the recipe's models to live.",
+                "The batch job %s at %s ran out of time; %s, which are sent again in a new job. If that happens again, %s.",
                 batch_id,
                 self.client.address,
                 _kept_sentence(outcome, missing),
+                ASK_LIVE,
             )
         return outcome
 
@@ -123,7 +123,7 @@ class BatchJob:
                 if late >= LOOKS_FOR_WHAT_IS_LATE:
                     raise EndpointError(
                         f"The batch job {batch_id} at {self.client.address} is done and names no file with its replies; start "
-                        "the run again to look again, or set the transport of the recipe's models to live, which asks anew."
+                        f"the run again to look again, or {ASK_LIVE}, which asks anew."
                     )
             elif status.end is not None:
                 return status
@@ -160,7 +160,7 @@ class BatchJob:
         if status.done and lines and not lines & outcome.results.keys():
             raise EndpointError(
                 f"The batch job {batch_id} at {self.client.address} has answered {counted(status.done, 'line')}, and its files "
-                "hold no result with the id of one; set the transport of the recipe's models to live, which asks anew."
+                f"hold no result with the id of one; {ASK_LIVE}, which asks anew."
             )
 
     def _after_failure(self, batch_id: str, status: BatchStatus, outcome: JobOutcome) -> JobOutcome:
@@ -172,8 +172,8 @@ class BatchJob:
         kept = f" {counted(len(outcome.replies), 'reply')} came and is kept." if outcome.replies else ""
         raise EndpointError(
             f"The model endpoint {self.client.address} did not take the batch job {batch_id} "
-            f"({self.client.redact(reason) or 'no reason given'}).{kept} Correct the model's settings in the recipe, or set "
-            "its transport to live."
+            f"({self.client.redact(reason) or 'no reason given'}).{kept} Correct the model's settings, or "
+            f"{ASK_LIVE}."
         )
 
     def _report(self, batch_id: str, status: BatchStatus, *, seconds: float) -> None:

@@ -8,6 +8,7 @@ from assets.reporting.plurals import counted
 MAX_LINES = 20_000  # OpenAI takes 50 000, but smaller jobs are scheduled sooner
 MAX_BYTES = 100_000_000  # OpenAI takes 200 MB
 MAX_JOBS_PER_LINE = 4
+ASK_LIVE = "send the calls live (the transport of the recipe's models, or batch of an evaluation)"
 MAX_PAUSES = 24  # up to an hour each: a day, in which every other job of the account has ended
 
 
