@@ -223,6 +223,9 @@ def _forget_project() -> None:
 
 def main() -> None:
     options = json.loads(sys.argv.pop())
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:
+        # As Dagster leaves it where a shell has started it in the background. No program of the code could be stopped.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
     # Paths of this machine are no business of the code: PWD is set by bubblewrap.
     os.environ.pop("PWD", None)
     _forget_project()

@@ -1,6 +1,7 @@
 """The security page's tables say what was found: every attempt is made in each boundary that there is."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -96,6 +97,15 @@ WORKS = {
     "arrays": "import numpy\nassert (numpy.ones((200, 200)) @ numpy.ones((200, 200)))[0, 0] == 200",
     "a signal to itself": "os.kill(os.getpid(), signal.SIGCHLD)",
 }
+
+
+def test_a_program_can_be_stopped_though_who_began_all_this_ignores_that(stage: Stage) -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with stage.item() as item:
+            assert item.answer(WORKS["a program that is stopped"]) == "done"
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_a_memory_still_does_what_memories_do(stage: Stage) -> None:
