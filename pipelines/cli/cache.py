@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Optional
@@ -16,8 +16,9 @@ from assets.reporting.plurals import counted, is_or_are
 from assets.reporting.text_table import print_table
 from pipelines.cli.options import command_group, file_errors, json_option
 from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_console
-from pipelines.errors import Problem
-from pipelines.home import home, obstacles
+from pipelines.errors import EvaluationError, Problem
+from pipelines.evaluation.folder import MANIFEST, RESULTS, DamagedRun, read_run, runs_folder
+from pipelines.home import Home, home, obstacles
 from pipelines.opening.doctor import Finding, disk_sizes, examine
 from pipelines.resources.cache.export import ModelShare, NotReplies, delete_replies, read_replies, shares, write_copy
 from pipelines.resources.cache.reply_cache import open_replies
@@ -143,11 +144,11 @@ def doctor(
     stopping = list(obstacles(data))
     for sentence in stopping:
         print_plain(console, sentence)
-    damages = _tell(console, examine(data), repair=repair)
+    damages = _tell(console, [*examine(data), *_damaged_runs(data)], repair=repair)
     left = damages
     # A repair may remove a file that another one refers to, so check again.
     for _ in range(MOST_LOOKS if repair and damages else 0):
-        left = examine(data)
+        left = [*examine(data), *_damaged_runs(data)]
         new = [damage for damage in left if damage not in damages]
         if not new:
             break
@@ -172,6 +173,21 @@ def doctor(
     sizes = ", ".join(f"{name} {size / MEGABYTE:,.1f} MB" for name, size in disk_sizes(data))
     if sizes:
         print_plain(console, f"What takes most room: {sizes}. --purge deletes old runs in dagster, cache prune old replies.")
+
+
+def _damaged_runs(data: Home) -> Iterator[Finding]:
+    """Yield the finished runs of which a file cannot be read. Only a person can repair one."""
+    runs = runs_folder(data)
+    for manifest in sorted([*runs.glob(f"*/{MANIFEST}"), *runs.glob(f"alone/*/{MANIFEST}")]):
+        folder = manifest.parent
+        if not (folder / RESULTS).exists():
+            continue
+        try:
+            read_run(str(folder), runs=runs)
+        except DamagedRun as error:
+            yield Finding(str(folder), error.problem, error.remedy)
+        except EvaluationError:  # of another version of this program, which is no damage
+            continue
 
 
 def _purge_history(console: Console) -> None:

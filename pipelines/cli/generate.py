@@ -182,22 +182,31 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
         assert isinstance(made, ResolvedRecipe)
         made_by = digest_of_makers(program, made.recipe, version=options.version)  # the run may have given it a salt
         keep_finished_run(home(), benchmark, results, made_by=made_by, folder=folder, checks=checks)
-    if not options.quiet:
-        print_plain(console, f"{variant}: {checks}, {duration(progress.seconds_after)}")
-    console.print(f"Made [bold]{variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
+    _print_made(folder, f"{checks}, {duration(progress.seconds_after)}", started=started, quiet=options.quiet)
     return folder
 
 
 def run_phases(runs: Iterable[Phase], entry: BenchmarkEntry, options: RunOptions) -> None:
-    """Make the assets of these runs alone. Raises Problem with one sentence."""
+    """Make the assets of these runs alone, of which the last releases the variant. Raises Problem with one sentence."""
+    started = time.monotonic()
     with (
         LiveProgress(stderr_console(), quiet=options.quiet) as progress,
         _run_context(home(), options, progress) as run_context,
         _storage_errors(),
         dagster_instance() as instance,
     ):
-        for phase in runs:
-            _run(phase, entry, run_context=run_context, instance=instance)
+        results = [_run(phase, entry, run_context=run_context, instance=instance) for phase in runs]
+        folder = _release_folder(results[-1], entry.benchmark)
+    checks = checks_sentence(results)
+    _print_made(folder, f"{checks}, {duration(progress.seconds_after)}", started=started, quiet=options.quiet)
+
+
+def _print_made(folder: Path, checks: str, *, started: float, quiet: bool) -> None:
+    """Print which checks passed, unless `quiet`, and where the release is."""
+    console, variant = stderr_console(), folder.parent.name
+    if not quiet:
+        print_plain(console, f"{variant}: {checks}")
+    console.print(f"Made [bold]{variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")
 
 
 def checks_sentence(results: Sequence[dg.ExecuteInProcessResult]) -> str:

@@ -17,6 +17,7 @@ from pipelines.errors import Problem
 from pipelines.home import home
 from pipelines.opening.out_of_date import OutOfDate, find_out_of_date, phases_of
 from pipelines.resources.storage.io_manager import open_asset_values
+from pipelines.resources.storage.open_stores import snapshot_files
 
 
 def status(
@@ -35,6 +36,8 @@ def status(
     found = {name: _look(name) for name in ([variant] if variant else _variants_made())}
     if make and variant is not None and found[variant]:
         entry = entry_of(load_recipe(variant))
+        if not as_json:
+            _print_status(variant, found[variant], making=True)
         run_phases([*phases_of(found[variant], entry.benchmark, variant)], entry, RunOptions(quiet=quiet))
         found = {variant: _look(variant)}
     if as_json:
@@ -58,16 +61,17 @@ def _variants_made() -> list[str]:
 
 def _look(variant: str) -> list[OutOfDate]:
     entry: BenchmarkEntry = entry_of(load_recipe(variant))
-    values = open_asset_values(home())
+    values, files = open_asset_values(home()), snapshot_files(home())
     with dagster_instance() as instance:
         observe_recipe_files(instance, entry.benchmark)
-        return find_out_of_date(instance, definitions_of(entry), entry.benchmark, variant, values=values)
+        return find_out_of_date(instance, definitions_of(entry), entry.benchmark, variant, values=values, snapshots=files)
 
 
-def _print_status(variant: str, assets: list[OutOfDate]) -> None:
+def _print_status(variant: str, assets: list[OutOfDate], *, making: bool = False) -> None:
     if not assets:
         print(f"{variant}: nothing is out of date.")
         return
     rows: list[tuple[Any, ...]] = [(each.asset, each.partition, each.why) for each in assets]
     print_table(stdout_console(), ("out of date", "partition", "why"), rows, title=variant)
-    print(f"amemgym status {variant} --make makes these, and what is made of them.")
+    if not making:
+        print(f"amemgym status {variant} --make makes these, and what is made of them.")

@@ -162,6 +162,16 @@ class RunFolder:
         write_durably(self.path / name, text.encode())
 
 
+class DamagedRun(EvaluationError):
+    """A file of a finished run is damaged; `problem` says which one and how."""
+
+    remedy = "Move its folder away, and evaluate with --again."
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"The run {path} is damaged, or was changed: {problem}. {self.remedy}")
+        self.problem = problem
+
+
 @dataclass(frozen=True)
 class FinishedRun:
     """All of a run, as its folder holds it.
@@ -208,12 +218,8 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
     periods = 1 + max((row.period for row in run.answers), default=0)
     if len(run.manifest.users) * periods > COUNTED_ANYWAY + COUNTED_PER_ANSWER * len(run.answers):
         size = f"{counted(len(run.manifest.users), run.manifest.noun)} and {counted(periods, 'period')}"
-        raise _damaged(path, f"answers.parquet has {counted(len(run.answers), 'answer')}, too few for {size}")
+        raise DamagedRun(path, f"answers.parquet has {counted(len(run.answers), 'answer')}, too few for {size}")
     return run
-
-
-def _damaged(path: Path, problem: str) -> EvaluationError:
-    return EvaluationError(f"The run {path} is damaged, or was changed: {problem}.")
 
 
 def read_file_of_run(folder: Path, name: str, read: Callable[[Path], V]) -> V:
@@ -232,7 +238,7 @@ def read_file_of_run(folder: Path, name: str, read: Callable[[Path], V]) -> V:
         # Arrow's texts have several lines.
         [words, *_] = (getattr(error, "strerror", None) or str(error)).splitlines()
         problem = f"cannot be read: {words.rstrip('.')}"
-    raise _damaged(folder, f"{name} {problem}")
+    raise DamagedRun(folder, f"{name} {problem}")
 
 
 def _read_json(file: Path) -> object:

@@ -10,9 +10,12 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver, S
 from dagster._core.loader import LoadingContextForTest
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.ports import AssetValues
+from assets.engine.ports import AssetValues, UnreadableValue
 from assets.engine.provenance import Provenance
 from pipelines.jobs import GENERATE_AND_RELEASE, RELEASE_ASSETS, Phase, release_phase
+from pipelines.resources.storage.file_store import FileStore
+from pipelines.resources.storage.io_manager import WITHOUT_VALUE
+from pipelines.resources.storage.snapshots import load_ref
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,15 @@ class OutOfDate:
 
 
 def find_out_of_date(
-    instance: dg.DagsterInstance, definitions: dg.Definitions, benchmark: Benchmark, variant: str, *, values: AssetValues
+    instance: dg.DagsterInstance,
+    definitions: dg.Definitions,
+    benchmark: Benchmark,
+    variant: str,
+    *,
+    values: AssetValues,
+    snapshots: FileStore,
 ) -> list[OutOfDate]:
-    """Return the assets of a variant that are out of date or not made, in the order in which they are made."""
+    """Return the assets of a variant that are out of date, not made or gone, in the order in which they are made."""
     graph = definitions.get_repository_def().asset_graph
     resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
     found: list[OutOfDate] = []
@@ -36,6 +45,8 @@ def find_out_of_date(
         status = resolver.get_status(key, partition)
         if status == StaleStatus.MISSING:
             found.append(OutOfDate(asset, partition, "it is not made yet"))
+        elif asset not in map(benchmark.key, WITHOUT_VALUE) and _are_data_gone(asset, partition, values, snapshots):
+            found.append(OutOfDate(asset, partition, "its data are gone"))
         elif status == StaleStatus.STALE:
             reasons = [
                 _reason(cause, benchmark, partition, values=values) for cause in resolver.get_stale_causes(key, partition)
@@ -69,6 +80,18 @@ def _assets_of(benchmark: Benchmark, variant: str) -> Iterator[tuple[str, str]]:
             yield stage, unit
     for name in RELEASE_ASSETS:
         yield benchmark.key(name), variant
+
+
+def _are_data_gone(asset: str, partition: str, values: AssetValues, snapshots: FileStore) -> bool:
+    """Return True where the value or a stage's snapshot is missing or cannot be read; Dagster knows only that it was made."""
+    try:
+        value = values.find(asset, partition)
+    except UnreadableValue:
+        return True
+    if not isinstance(value, Provenance):
+        return value is None
+    folders = [ref.failures.path.rpartition("/")[0] for ref in value.stage(asset).values()]
+    return any(load_ref(snapshots, folder) is None for folder in folders)
 
 
 def _made_from(benchmark: Benchmark, stage: str) -> set[str]:

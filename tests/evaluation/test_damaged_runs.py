@@ -33,6 +33,7 @@ from pipelines.evaluation.verifying.verdict import read_judged_run, verify_run
 from pipelines.experiments.scoring.gate import read_baseline
 from pipelines.home import Home
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
+from tests.support.commands import amemgym_here
 
 Damage = Callable[[Path], object]
 ANSWERS = "answers.parquet"
@@ -159,6 +160,18 @@ def test_a_damaged_run_is_told_by_its_file_and_what_is_wrong_with_it(original: P
     damage(folder)
     assert words in said_of(folder)
     assert run_folder_of(str(folder), home=Home(tmp_path, "")) == folder
+
+
+@pytest.mark.parametrize("name", [ANSWERS, RESULTS])
+def test_the_doctor_names_a_file_of_a_run_that_was_cut_and_what_to_do(original: Path, tmp_path: Path, name: str) -> None:
+    folder = Path(shutil.copytree(original, tmp_path / "runs" / original.name))
+    assert amemgym_here(tmp_path, "doctor")[0] == 0
+    (folder / name).write_bytes((folder / name).read_bytes()[:-30])
+    status, output = amemgym_here(tmp_path, "doctor", "--repair")
+    assert (status, f"{folder}: {name} " in output) == (1, True)
+    remedy = "Move its folder away, and evaluate with --again."
+    assert remedy in output
+    assert remedy in said_of(folder)
 
 
 def test_no_pipe_of_a_run_a_release_or_a_baseline_is_waited_for(original: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`amemgym status` names what is out of date, by variant, and what makes just that."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,29 @@ def test_what_is_made_again_is_what_is_out_of_date_and_what_is_made_of_it_and_ne
     names = ("answers", "audits", "episodes", "quality_report", "dataset_card", "release")
     made = [f"amemgym/{name}" for name in names]
     assert [*phases_of(found, benchmark, "demo")] == [Phase("generate_and_release", "demo", assets=made)]
+
+
+def test_a_snapshot_and_a_value_that_are_gone_are_told_and_made_again(demo_home: Path) -> None:
+    shutil.rmtree(demo_home / "snapshots" / "answers")
+    (demo_home / "values" / "quality_report" / "demo.json").unlink()
+    output = amemgym_here(demo_home, "status", "demo")[1]
+    rows = [" ".join(line.split()) for line in output.splitlines()[3:-1]]
+    assert rows == ["answers demo its data are gone", "quality_report demo its data are gone"]
+
+    assert amemgym_here(demo_home, "status", "demo", "--make")[0] == 0
+    assert list((demo_home / "snapshots" / "answers").rglob("part-*.parquet"))
+    assert (demo_home / "values" / "quality_report" / "demo.json").exists()
+
+
+def test_what_is_made_is_told_with_its_reason_first_and_then_the_checks_and_the_release(demo_home: Path) -> None:
+    (demo_home / "values" / "quality_report" / "demo.json").unlink()
+    output = amemgym_here(demo_home, "status", "demo", "--make")[1].replace("\n", "")
+    parts = ("its data are gone", "checks passed", "Made demo in", "demo: nothing is out of date.")
+    told = [output.find(words) for words in parts]
+    assert -1 not in told
+    assert told == sorted(told)
+    assert "--make makes these" not in output
+    assert str(demo_home / "releases" / "demo") in output
 
 
 def test_a_variant_that_was_not_made_is_told_as_that_and_an_unknown_one_is_refused(demo_home: Path) -> None:
