@@ -1,5 +1,6 @@
 """Faults planted into a finished research task: each is caught by the rule that is there for it."""
 
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -58,6 +59,21 @@ def test_a_missing_fact_is_caught() -> None:
         return one.model_copy(update={"text": one.text.replace(hop.value, "somebody")})
 
     assert broken("dr_lengths", lengths=changed_lengths(lose)) >= {"facts_in_text", "own_documents_unchanged"}
+
+
+def test_a_real_name_that_is_left_in_a_text_is_caught() -> None:
+    source = {"kind": "documents", "paths": (f"package:typing-extensions=={version('typing-extensions')}",)}
+    rules = DEEP_RESEARCH_VALIDATION.rules["dr_lengths"]
+    (rule,) = [rule for rule in rules if rule.name == "packages_renamed"]
+
+    def leak(one: ItemDocument) -> ItemDocument:
+        return one.model_copy(update={"title": "About Typing Extensions"})
+
+    recipe = small_recipe(source=source)
+    assert not list(rule.violations([made_task().lengths], recipe=recipe, others={}))
+    leaked: Any = changed_lengths(leak)
+    found = list(rule.violations([leaked], recipe=recipe, others={}))
+    assert "tells the real name 'Typing Extensions'" in found[0].message
 
 
 def test_a_wrong_length_is_caught() -> None:

@@ -98,11 +98,12 @@ def test_a_name_has_one_invented_name_everywhere_and_words_stay() -> None:
         return Section(document_id="d", title="queue_tools", text=text, source="s", license="MIT")
 
     sections = [section("Call queue_tools.open(). The QueueError is raised."), section("A QueueError; see queue_tools.")]
-    registry = name_registry(sections, seed=42)
+    names = name_registry(sections, seed=42)
+    registry = names.words
     assert registry["QueueError"] == invented_name("QueueError", seed=42)
     assert registry["QueueError"].endswith("Error")
     assert len(set(registry.values())) == len(registry)
-    texts = [rename_all(one.text, registry) for one in sections]
+    texts = [rename_all(one.text, names) for one in sections]
     assert "QueueError" not in " ".join(texts)
     assert all(registry["queue_tools"] in text for text in texts)
     assert texts[1].startswith("A ")
@@ -144,7 +145,27 @@ def test_names_that_packages_declare_are_replaced_whatever_their_form() -> None:
         document_id="a", title="idna", text="Name: idna\nRequires-Dist: click>=8\nA click on idna.", source="a", license="MIT"
     )
     registry = name_registry([declared], seed=42)
-    assert set(registry) == {"idna", "click"}
+    assert set(registry.packages) == {"idna", "click"}
+
+
+def test_a_package_loses_its_name_in_every_form_that_people_write_it_in() -> None:
+    text = (
+        "Typing Extensions, typing-extensions, typing_extensions, TYPING.EXTENSIONS, typingextensions. Set GRPC_TRACE=grpc, "
+        "see grpc/grpc, https://github.com/grpc/grpc/issues/7 or ask@grpc.io. Grpc is not grpcurl. Typing is fun."
+    )
+    section = Section(document_id="a", title="Typing Extensions", text=text, source="a", license="MIT")
+    registry = name_registry([section], seed=42, packages=frozenset({"typing-extensions", "grpc"}))
+    first, last = registry.packages["typing-extensions"].split("-")
+    grpc = registry.packages["grpc"]
+    told = rename_all(text, registry)
+    assert told.startswith(
+        f"{first.title()} {last.title()}, {first}-{last}, {first}_{last}, {first.upper()}.{last.upper()}, {first}{last}. "
+    )
+    assert f"={grpc}, see {grpc}/{grpc}, https://" in told
+    assert told.endswith(f"{grpc.title()} is not grpcurl. Typing is fun.")
+    assert "GRPC" not in told
+    assert "github" not in told
+    assert "ask@" not in told
 
 
 def test_set_phrases_of_manuals_are_read() -> None:
