@@ -30,6 +30,9 @@ def _runs_of_the_newest(instance: dg.DagsterInstance) -> set[str]:
     """Return the runs that made what each asset holds now, by which Dagster knows what is out of date."""
     found: set[str] = set()
     for key in instance.all_asset_keys():
+        latest = instance.get_latest_materialization_event(key)  # of an asset without partitions there is no other
+        if latest is not None:
+            found.add(latest.run_id)
         partitions = instance.get_materialized_partitions(key)
         for partition in partitions:
             wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[partition])

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from html import unescape
 from http import HTTPStatus
 from itertools import pairwise
@@ -105,30 +105,6 @@ def pages_app(home: Home, *, reload: Reload, launch: Launch) -> Starlette:
         await run_in_threadpool(reload)
         return await _launchpad(name, home)
 
-    async def status(request: Request) -> Response:
-        variant = request.path_params["variant"]
-        found = await run_in_threadpool(_out_of_date, variant)
-        page = (
-            _templates()
-            .get_template("status.html.j2")
-            .render(
-                style=page_style(NARROW_TABLES), variant=variant, found=found, make=page_address(MAKE), back=page_address("")
-            )
-        )
-        return HTMLResponse(page)
-
-    async def make(request: Request) -> Response:
-        variant = dict(parse_qsl((await request.body()).decode())).get("variant", "")
-        found = await run_in_threadpool(_out_of_date, variant)
-        phases = [*phases_of(found, benchmark_of(load_recipe(variant)), variant)] if found else []
-        try:
-            if len(phases) > 1:
-                raise Problem(f"{variant} takes several runs; make it with: amemgym status {variant} --make")
-            address = f"/runs/{await launch(phases[0])}" if phases else page_address("status", variant)
-        except Problem as problem:
-            raise HTTPException(422, str(problem)) from problem
-        return RedirectResponse(address, status_code=303)
-
     async def graph(request: Request) -> Response:
         return _graph(request.path_params["benchmark"])
 
@@ -151,8 +127,8 @@ def pages_app(home: Home, *, reload: Reload, launch: Launch) -> Starlette:
             Route("/", index),
             Route(f"/{NEW_VARIANT}", new_variant, methods=["POST"]),
             Route("/launchpad/{variant}", launchpad),
-            Route("/status/{variant}", status),
-            Route(f"/{MAKE}", make, methods=["POST"]),
+            Route("/status/{variant}", _status),
+            Route(f"/{MAKE}", partial(_make, launch=launch), methods=["POST"]),
             Route("/graph/{benchmark}", graph),
             Route("/diff/{variant}/{before}/{after}", difference),
             Mount("/reports", _PageFolder(home.reports)),
@@ -190,6 +166,32 @@ async def _launchpad(variant: str, home: Home) -> Response:
         return RedirectResponse(address, status_code=303)
     except RecipeError as error:
         raise HTTPException(404, str(error)) from error
+
+
+async def _status(request: Request) -> Response:
+    """Show what is out of date of a variant."""
+    variant = request.path_params["variant"]
+    found = await run_in_threadpool(_out_of_date, variant)
+    page = (
+        _templates()
+        .get_template("status.html.j2")
+        .render(style=page_style(NARROW_TABLES), variant=variant, found=found, make=page_address(MAKE), back=page_address(""))
+    )
+    return HTMLResponse(page)
+
+
+async def _make(request: Request, *, launch: Launch) -> Response:
+    """Launch the run that makes what is out of date of the variant of a form, and go to its page."""
+    variant = dict(parse_qsl((await request.body()).decode())).get("variant", "")
+    found = await run_in_threadpool(_out_of_date, variant)
+    phases = [*phases_of(found, benchmark_of(load_recipe(variant)), variant)] if found else []
+    try:
+        if len(phases) > 1:
+            raise Problem(f"{variant} takes several runs; make it with: amemgym status {variant} --make")
+        address = f"/runs/{await launch(phases[0])}" if phases else page_address("status", variant)
+    except Problem as problem:
+        raise HTTPException(422, str(problem)) from problem
+    return RedirectResponse(address, status_code=303)
 
 
 def _out_of_date(variant: str) -> list[OutOfDate]:

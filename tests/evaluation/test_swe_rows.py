@@ -150,7 +150,7 @@ def write_clone(folder: Path, *, commit: str = "0" * 40, **changes: Any) -> Path
     [
         ({"hidden_test_file": "../../../key"}, "'../../../key' does not lie inside its folder"),
         ({"codebase": "/etc"}, "'/etc' does not lie inside its folder"),
-        ({"conversations": "none"}, "task.json is no file of sde-bench: conversations.*: Input should be a valid array"),
+        ({"conversations": "none"}, "task.json is no file of sde-bench: conversations.* has to be a list"),
         ({"conversations": []}, r"has no task with a chat at boltons-\*/tasks/main/task.json"),
         ({}, "mini-swe-agent is not installed"),
     ],

@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assets.engine.seeded_random import SeededRandom
+from assets.recipe.loading import requirement
 from assets.records.base import ItemFailed
 from assets.records.paths import PathRefused, read_relative_path
 from assets.reporting.plurals import counted
@@ -135,7 +136,7 @@ def read_sde_tasks(source: str) -> WorldTasks:
     identity: list[object] = []
     for task, row in zip(decided, rows, strict=True):
         said = tuple(" ".join(turn.text.split()) for chat in task.chats for turn in chat)
-        told = list(_told(task, [decoy.turns for decoy in decoys]))
+        told = list(_tell_chats(task, [decoy.turns for decoy in decoys]))
         chains.append(Chain(row.instance_id, (ChatTask(row, said),), told))
         identity.append([*row_identity(row), *(event.line for event in told)])
     info = DatasetInfo(
@@ -163,10 +164,10 @@ def _read_json(path: Path, kind: TypeAdapter[T]) -> T:
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(map(str, problem["loc"])) or "all of it"
-        raise EvaluationError(f"{path} is no file of sde-bench: {place}: {problem['msg']}.") from error
+        raise EvaluationError(f"{path} is no file of sde-bench: {place} {requirement(problem)}.") from error
 
 
-def _told(task: SdeTask, decoys: Sequence[list[ChatTurn]]) -> Iterator[MemoryEvent]:
+def _tell_chats(task: SdeTask, decoys: Sequence[list[ChatTurn]]) -> Iterator[MemoryEvent]:
     """Yield what is said in all chats: those that decide at places drawn by chance, the earlier one first."""
     rng = SeededRandom("sde-bench", task.task_id)
     places = sorted(rng.integer_below(len(decoys) + 1) for _ in task.chats)

@@ -158,3 +158,13 @@ def test_a_purge_keeps_the_runs_that_made_what_is_still_the_newest(tmp_path: Pat
         assert [instance.has_run(run) for run in runs] == [False, True, True]
         assert instance.get_materialized_partitions(answers.key) == {"demo", "base"}
         assert not list(tmp_path.rglob(f"{runs[0]}.db*"))
+
+
+def test_a_purge_keeps_the_newest_run_of_an_asset_without_partitions(tmp_path: Path) -> None:
+    @dg.asset
+    def answers() -> None: ...
+
+    with dg.instance_for_test(temp_dir=str(tmp_path)) as instance:
+        runs = [dg.materialize([answers], instance=instance).run_id for _ in range(2)]
+        assert purge_runs(instance, folder=tmp_path) == 1
+        assert [instance.has_run(run) for run in runs] == [False, True]
