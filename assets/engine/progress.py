@@ -1,10 +1,11 @@
 """Progress of whatever is running, for the run page: a line every few seconds, also while nothing moves."""
 
+import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 
 from assets.engine.ports import StageProgress
@@ -14,6 +15,7 @@ from assets.reporting.plurals import counted
 # Lines reach the page within a second, so that a new one is seen every five.
 LOG_SECONDS = 4.0
 FIRST_SECONDS = 1.0  # after a start, so that a user soon sees that something happens
+REPORT_SECONDS = 0.5  # a bar that moves looks alive, and a report costs next to nothing
 RATE_SECONDS = 30.0  # several times what a call takes, so that the rate does not jump
 
 
@@ -38,6 +40,13 @@ def heartbeat(
     finally:
         over.set()
         thread.join()
+
+
+async def report_regularly(report: Callable[[], None]) -> None:
+    """Report twice a second, until it is cancelled."""
+    while True:
+        report()
+        await asyncio.sleep(REPORT_SECONDS)
 
 
 class ProgressLog:
@@ -104,6 +113,50 @@ class ProgressLog:
         typical = sum(each) / len(each) if each else self._expected
         items = progress.total + len(progress.given_up)  # a failed item took calls too, and has a replacement
         return max(abs(typical * items - progress.calls), self._meter.waiting) if typical else 0.0
+
+
+class StepProgress:
+    """Shows by `show` how far a run is by its finished steps; `calls`: the calls that all `steps` are expected to take."""
+
+    def __init__(
+        self, what: str, *, on: str, meter: Meter, steps: int, calls: float, show: Callable[[StageProgress], None]
+    ) -> None:
+        self._what = what
+        self._on = on
+        self._meter = meter
+        self._show = show
+        self._steps = steps
+        self._done = 0
+        self._began = time.monotonic()
+        self._log = ProgressLog(meter, first_line="", expected=calls / max(1, steps), alike=True)
+
+    def step(self, key: str) -> None:
+        """Count a step that is done."""
+        self._done += 1
+
+    @asynccontextmanager
+    async def display(self) -> AsyncGenerator[None]:
+        """Show it as long as this lasts, and as finished where it ends well."""
+        # A step more than expected may be under way; a run that goes on is never shown as finished.
+        background = asyncio.create_task(report_regularly(lambda: self._show_now(max(self._steps, self._done + 1))))
+        try:
+            yield
+        finally:
+            background.cancel()
+        self._show_now(self._done)
+
+    def _show_now(self, total: int) -> None:
+        progress = StageProgress(
+            stage=self._what,
+            unit=self._on,
+            done=self._done,
+            total=total,
+            calls=self._meter.usage.calls,
+            repeated=self._meter.repeated,
+            seconds=time.monotonic() - self._began,
+            noun="step",
+        )
+        self._show(self._log.update(progress))
 
 
 def progress_line(progress: StageProgress) -> str:

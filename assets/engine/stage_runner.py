@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import cast
 
-from assets.engine.in_flight import Made
+from assets.engine.in_flight import Made, Spares
 from assets.engine.item_tasks import ItemTasks, Prefetcher, RecordedFailure
 from assets.engine.ports import RunContext, SnapshotRef, SnapshotWriter, StageProgress, serialized_snapshot_rows
-from assets.engine.spares import Spares
+from assets.engine.progress import report_regularly
 from assets.engine.stage import Stage
 from assets.llm.ports import EndpointError
 from assets.llm.usage import Meter
@@ -25,7 +25,6 @@ from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, ItemRecord
 
 REPORTED_CAUSES = 10  # in one error; a defect that all items meet is one cause
-REPORT_SECONDS = 0.5  # a bar that moves looks alive, and a report costs next to nothing
 
 
 @dataclass
@@ -116,7 +115,7 @@ class StageRunner:
         )
         self._spares.take(positions, begin=prefetcher.begin_spare if self._prefetched_stages else None)
         limit = asyncio.Semaphore(self.run_context.items_at_once)
-        reporting = asyncio.create_task(self._report_regularly())
+        reporting = asyncio.create_task(report_regularly(self._report))
         try:
             async with asyncio.TaskGroup() as group:
                 for position in positions:
@@ -172,11 +171,6 @@ class StageRunner:
         (source,) = (stage.name for stage in stages.values() if not stage.needs)
         reached = (*stages.values(), *self._prefetched_stages)
         return ItemTasks(self.recipe, self.run_context, self.meter, source, known, self._spares, reached)
-
-    async def _report_regularly(self) -> None:
-        while True:
-            self._report()
-            await asyncio.sleep(REPORT_SECONDS)
 
     def _report(self) -> None:
         if self.run_context.report is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 from assets.engine.ports import StageProgress
+from assets.engine.progress import StepProgress
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import wait_for_shielded_calls
 from assets.llm.ports import BudgetReached, EndpointError
@@ -20,7 +21,6 @@ from pipelines.evaluation.metrics.fresh import FreshScore, compare_with_fresh, c
 from pipelines.evaluation.metrics.swapped import compare_with_swapped
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import RunAccount, alone_manifest, manifest_of
-from pipelines.evaluation.progress import StepProgress
 from pipelines.evaluation.records import AnswerRow, RunManifest
 from pipelines.evaluation.rehearsal import rehearse_run
 from pipelines.evaluation.report.markdown import run_report
@@ -107,7 +107,14 @@ async def _finish(
                 for sentence in obstacles(home):
                     raise EvaluationError(sentence)
                 await _check_before_first_call(run, checked=request.checked, notice=progress.notice)
-                watch = StepProgress(run.manifest, meter=run.meter, steps=size.steps, calls=size.calls, show=progress.show)
+                watch = StepProgress(
+                    run.manifest.memory.name,
+                    on=run.manifest.dataset,
+                    meter=run.meter,
+                    steps=size.steps,
+                    calls=size.calls,
+                    show=progress.show,
+                )
                 async with watch.display():
                     return await evaluate_and_write(replace(run, report=watch.step), notice=progress.notice)
     return read_run(run.manifest.run_id, runs=runs_folder(home))

@@ -19,12 +19,12 @@ from assets.amemgym.personas.sampling import with_pool_digest
 from assets.amemgym.personas.stage import draw_unit
 from assets.amemgym.pipeline import STAGES
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
+from assets.engine.in_flight import Spares
 from assets.engine.item_tasks import ItemTasks
 from assets.engine.ports import SnapshotRef
 from assets.engine.provenance import Provenance
 from assets.engine.recipe_asset import with_embedded_model
 from assets.engine.serialized_record import serialized_rows
-from assets.engine.spares import Spares
 from assets.engine.stage import Stage
 from assets.llm.usage import Meter
 from assets.recipe.amemgym import AMemGymRecipe

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from assets.engine.ports import StageProgress
+from assets.engine.progress import StepProgress
 from assets.llm.async_calls import wait_for_shielded_calls
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks, open_amemgym
@@ -11,7 +12,6 @@ from pipelines.evaluation.command import EvaluationRequest, prepare_run
 from pipelines.evaluation.folder import RunFolder
 from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.plan import RunAccount
-from pipelines.evaluation.progress import StepProgress
 from pipelines.evaluation.timeline.subjects import MemorySubject, new_subject
 from pipelines.experiments.evolution.loop import Evolution, evolve_policies
 from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan, evolution_manifest, forecast_evolution
@@ -73,7 +73,8 @@ async def run_evolution(request: EvolutionRequest, *, home: Home, progress: Evol
                 # Meanwhile another process may have finished it.
                 if not folder.finished:
                     watch = StepProgress(
-                        work.manifest.run,
+                        work.manifest.run.memory.name,
+                        on=work.manifest.run.dataset,
                         meter=work.run.meter,
                         steps=whole.steps,
                         calls=whole.evaluations * size.calls + whole.rewritings + whole.checks,
