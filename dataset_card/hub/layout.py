@@ -21,7 +21,7 @@ from assets.reporting.verdict import Verdict, embedded_note
 from dataset_card.card.benchmark_file import BENCHMARK_FILE
 from dataset_card.errors import HubError, UnfitRelease
 from dataset_card.hub.port import LocalFile, RemoteFile, TreeChange
-from dataset_card.release.manifest import CARD, MANIFEST, VERSION_PATTERN
+from dataset_card.release.manifest import CARD, MANIFEST, VERSION_PATTERN, ManifestUsage
 from dataset_card.release.versions import VARIANT, Numbers, is_version, numbers
 
 TABLES = "tables"
@@ -45,6 +45,10 @@ class _Predecessor(BaseModel):
     because: str | None = None
 
 
+class _Usage(ManifestUsage):
+    model_config = ConfigDict(extra="ignore")
+
+
 class ReleaseSummary(BaseModel):
     """The part of a manifest that a repository's card needs. Other fields are ignored: releases may have later formats."""
 
@@ -56,6 +60,8 @@ class ReleaseSummary(BaseModel):
     files: tuple[_ListedFile, ...]
     generator: str = ""
     previous: _Predecessor | None = None
+    usage: _Usage | None = None
+    counts: dict[str, int] = Field(default_factory=dict[str, int])
     models: dict[str, str] = Field(default_factory=dict[str, str])
     own_texts: tuple[tuple[str, ...], ...] = ()
     derived_from: str = ""

@@ -30,7 +30,7 @@ from dataset_card.hub.repo_card import VariantCard
 from dataset_card.hub.repo_tree import RepositoryTree
 from dataset_card.release.content import ReleaseFormat, count_problems
 from dataset_card.release.loadable import configuration_problems
-from dataset_card.release.manifest import CARD, LICENSE, Manifest, ManifestError, read_manifest, read_recipe_fields
+from dataset_card.release.manifest import CARD, LICENSE, REPORT, Manifest, ManifestError, read_manifest, read_recipe_fields
 from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import numbers, smallest_after
 
@@ -131,12 +131,14 @@ class Planner:
         return RepositoryTree(self.hub, repo=self.repo, sha=sha, read_before=self._read_before)
 
     def _change(self, tree: RepositoryTree) -> TreeChange:
-        cards = {**tree.cards(), self.release.variant: VariantCard(self.release, self._own_card)}
+        report = self.request.folder / REPORT
+        own = VariantCard(self.release, self._own_card, report.read_text(encoding="utf-8") if report.is_file() else None)
+        cards = {**tree.cards(), self.release.variant: own}
         because = self.release.previous.because if self.release.previous else "the first version"
-        own = PublishedVersion(
+        version = PublishedVersion(
             tag=self.release.tag, published=self.request.day, reason=because or "", scores=self.request.scores
         )
-        top = tree.top(cards, versions=with_version(tree.versions(), own))
+        top = tree.top(cards, versions=with_version(tree.versions(), version))
         # A license that people chose for the whole repository stays.
         if LICENSE not in tree.files and (self.request.folder / LICENSE).is_file():
             top[LICENSE] = LocalFile(LICENSE, self.request.folder / LICENSE)

@@ -8,15 +8,22 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 import yaml
+from pydantic import BaseModel, ValidationError
 
-from assets.records.estimate import percents
+from assets.records.estimate import Estimate, percents
 from dataset_card.card.basic import card_templates
-from dataset_card.card.header import LICENSE_ID, nested_path, rows_in, size_category, split_card, table_path
-from dataset_card.hub.layout import ReleaseSummary, Versions, release_paths
+from dataset_card.card.header import LICENSE_ID, nested_path, size_category, split_card, table_path
+from dataset_card.hub.layout import BaselineScore, ReleaseSummary, Versions, release_paths
 
-FIRST_SECTION = re.compile(r"^## ", re.MULTILINE)
+SECTIONS = re.compile(r"^(?=## )", re.MULTILINE)
 LOADING = re.compile(r"^## Loading it\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+STORY = re.compile(r"^## One user's story\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+ABOUT = re.compile(r"^# [^\n]*\n\n(.*?)\n\n", re.MULTILINE | re.DOTALL)
+# By these the Hub finds, filters and shows a repository of several variants; each variant's own card has the others.
+HEADER_FIELDS = ("language", "license", "pretty_name", "task_categories", "tags", "configs")
 FIRST_CHOICE = "base"
+# Counts of a manifest that the table of variants has beside that of the items, which is its first.
+SHOWN_COUNTS = ("periods", "questions")
 # The table that the snippets read, where there are several.
 SHOWN_TABLE = "questions"
 # Lists in a header whose items are known by this field.
@@ -25,12 +32,39 @@ NAME = "config_name"
 LONGEST = 60
 
 
+class _Report(BaseModel):
+    ceiling: Estimate | None = None
+
+
 @dataclass(frozen=True)
 class VariantCard:
-    """A variant's manifest in short, and the card of its release."""
+    """A variant's manifest in short, the card of its release, and its quality report as JSON, if it has one."""
 
     release: ReleaseSummary
     text: str
+    report: str | None = None
+
+    def split(self) -> tuple[dict[str, Any], str]:
+        """Return header and body. Raises CardError."""
+        return split_card(self.text, source=f"the card of {self.release.variant}")
+
+    def facts(self, scores: Sequence[BaselineScore]) -> dict[str, str]:
+        """Return what the table of variants says of it, by column."""
+        counts = self.release.counts
+        facts = {name: f"{counts[name]:,}" for name in (*list(counts)[:1], *SHOWN_COUNTS) if name in counts}
+        try:
+            ceiling = _Report.model_validate_json(self.report or "{}").ceiling
+        except ValidationError:
+            ceiling = None
+        if ceiling is not None:
+            facts["ceiling"] = percents(ceiling)
+        if self.release.usage is not None:
+            facts["cost"] = self.release.usage.words
+        measured = [score for score in scores if score.memory.value is not None]
+        if measured:
+            best = max(measured, key=lambda score: score.memory.value or 0.0)
+            facts["best memory"] = f"{best.assistant} {percents(best.memory)}"
+        return facts
 
 
 @dataclass(frozen=True)
@@ -44,30 +78,59 @@ class RepositoryPage:
 
 
 def repository_card(page: RepositoryPage) -> str:
-    """Return the README at the top: all variants' configurations and releases, and the default variant's card.
+    """Return the README at the top: a page of all variants, or the only variant's card with what the Hub adds.
 
-    The default is `base`, or else the first by name. The text follows from the argument alone.
+    `base` comes first, then by name: the Hub shows the first configuration. The text follows from the argument alone.
     """
-    names = sorted(page.cards)
-    # The Hub shows the first configuration, and `base` is the one that most ask for.
-    if FIRST_CHOICE in names:
-        names.remove(FIRST_CHOICE)
-        names.insert(0, FIRST_CHOICE)
-    releases = [page.cards[name].release for name in names]
-    headers: list[dict[str, Any]] = []
-    bodies: list[str] = []
-    for name in names:
-        header, body = split_card(page.cards[name].text, source=f"the card of {name}")
-        headers.append(header)
-        bodies.append(body)
-    header = _joined_header(headers)
-    if len(names) > 1:
-        # Each variant has its own name in brackets.
-        header["pretty_name"] = f"{str(header['pretty_name']).rpartition(' (')[0]} ({', '.join(names)})"
-    loading = _loading_section(page.repo, releases)
+    names = sorted(page.cards, key=lambda name: (name != FIRST_CHOICE, name))
+    variants = [page.cards[name] for name in names]
+    loading = _loading_section(page.repo, [card.release for card in variants])
+    releases = _releases_section(page, variants)
+    if len(variants) > 1:
+        return _page_of_variants(variants, releases=releases, loading=loading)
+    header, body = variants[0].split()
     # A function, because a backslash in a replacement text would be read as a reference.
-    body = LOADING.sub(lambda _: loading, _with_moved_paths(bodies[0], releases[0]), count=1)
-    return _card_text(header, _with_section(body, _releases_section(page, releases)))
+    body = LOADING.sub(lambda _: loading, _with_moved_paths(body, variants[0].release), count=1)
+    return _card_text(header, _with_section(body, releases))
+
+
+def _page_of_variants(variants: Sequence[VariantCard], *, releases: str, loading: str) -> str:
+    headers: list[dict[str, Any]] = []
+    abouts: dict[str, str] = {}
+    for card in variants:
+        header, body = card.split()
+        headers.append(header)
+        about = ABOUT.search(body)
+        # Variants of one benchmark say the same of it but for their numbers, which the table has.
+        abouts.setdefault(
+            _benchmark_title(header), f"**{card.release.variant}**: {about[1] if about else header['pretty_name']}"
+        )
+    titles = list(abouts)
+    title = f"{titles[0] if len(titles) == 1 else 'Memory benchmarks'} ({', '.join(card.release.variant for card in variants)})"
+    header = {**_joined_header(headers), "pretty_name": title}
+    rows = 0
+    for card in variants:
+        rows += sum(file.rows or 0 for file in card.release.files if file.path.endswith(".parquet"))
+    header["size_categories"] = [size_category(rows)]
+    body = _template("repository.md.j2").render(
+        title=title, abouts=list(abouts.values()), story=_story(variants), releases=releases, loading=loading
+    )
+    return _card_text(header, body)
+
+
+def _benchmark_title(header: Mapping[str, Any]) -> str:
+    """Return a card's title without its variant, which stands in brackets."""
+    return str(header["pretty_name"]).rpartition(" (")[0]
+
+
+def _story(variants: Sequence[VariantCard]) -> str:
+    """Return the story of one variant's user, of one that a language model wrote where there is one; "" without stories."""
+    for card in sorted(variants, key=lambda card: bool(card.release.verdict.embedded)):
+        story = STORY.search(card.split()[1])
+        if story:
+            release = card.release
+            return f"From `{release.variant}`, written by {release.models['writer']}.\n{_with_moved_paths(story[1], release)}"
+    return ""
 
 
 def _card_text(header: dict[str, Any], body: str) -> str:
@@ -75,22 +138,21 @@ def _card_text(header: dict[str, Any], body: str) -> str:
     return f"---\n{yaml.dump(header, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)}---\n{body}"
 
 
-def _joined_header(headers: list[dict[str, Any]]) -> dict[str, Any]:
+def _joined_header(headers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Join lists without repetition; single values are the first variant's, and only it has the default."""
     joined: dict[str, Any] = {}
-    for number, header in enumerate(headers):
-        for key, value in header.items():
-            if not isinstance(value, list) or not isinstance(joined.get(key, []), list):
+    for header in headers:
+        for key in HEADER_FIELDS:
+            value = header.get(key)
+            if not isinstance(value, list):
                 joined.setdefault(key, value)
                 continue
             items = joined.setdefault(key, [])
             for item in cast(list[object], value):
-                if number > 0 and isinstance(item, dict):
+                if header is not headers[0] and isinstance(item, dict):
                     cast(dict[str, object], item).pop("default", None)
                 if item not in items:
                     items.append(item)
-    if "dataset_info" in joined:
-        joined["size_categories"] = [size_category(rows_in(joined["dataset_info"]))]
     return joined
 
 
@@ -105,26 +167,23 @@ def _with_moved_paths(body: str, release: ReleaseSummary) -> str:
 
 
 def _with_section(body: str, section: str) -> str:
-    first = FIRST_SECTION.search(body)
-    start = first.start() if first else len(body)
-    return f"{body[:start].rstrip()}\n\n{section}\n{body[start:]}"
+    first, *others = SECTIONS.split(body)
+    return f"{first.rstrip()}\n\n{section}\n{''.join(others)}"
 
 
 def _loading_section(repo: str, releases: Sequence[ReleaseSummary]) -> str:
     first = releases[0]
     rows = {file.path: file.rows for file in first.files}
     data_json = f"{first.variant}/data.json"
-    table = _shown_table(first)
+    tables = {release.variant: _shown_table(release) for release in releases}
     text = _template("hub_loading.md.j2").render(
         repo=repo,
-        variant=first.variant,
-        tag=first.tag,
+        releases=releases,
+        table_names={variant: PurePosixPath(table or "").stem for variant, table in tables.items()},
         nested=nested_path(first.variant),
-        table=table,
-        table_name=PurePosixPath(table or "").stem,
+        table=tables[first.variant],
         data_json=data_json if data_json in rows else None,
         program=first.generator.partition(" ")[0],
-        others=releases[1:],
     )
     return text.removesuffix("\n")
 
@@ -139,12 +198,20 @@ def _shown_table(release: ReleaseSummary) -> str | None:
     return tables[0] if tables else None
 
 
-def _releases_section(page: RepositoryPage, releases: list[ReleaseSummary]) -> str:
+def _releases_section(page: RepositoryPage, variants: Sequence[VariantCard]) -> str:
+    releases = [card.release for card in variants]
+    scores = {version.tag: version.scores for version in page.versions}
+    facts = [card.facts(scores.get(card.release.tag, ())) for card in variants]
+    columns: dict[str, None] = {}
+    for row in facts:
+        columns |= dict.fromkeys(row)
     current = {release.tag for release in releases}
     return _template("releases.md.j2").render(
         repo=page.repo,
         address=page.address,
         releases=releases,
+        facts=facts,
+        columns=list(columns),
         versions=page.versions,
         deprecated={version.tag: version.status for version in page.versions if version.status},
         # Only versions that are on main now: other versions have other scores.
@@ -169,7 +236,24 @@ def merged_card(base: str | None, *, ours: str, theirs: str, source: str) -> str
         return _card_text(merged_header(None, our_header, their_header), our_body)
     base_header, base_body = split_card(base, source=source)
     header = merged_header(base_header, our_header, their_header)
+    # Only the card of one variant has the columns. Where a page of several follows it, no line stands where it stood.
+    if "dataset_info" in base_header and "dataset_info" not in our_header:
+        return _card_text(header, our_body + _sections_by_hand(base_body, their_body))
     return _card_text(header, merged_text(base_body, our_body, their_body))
+
+
+def _sections_by_hand(base: str, theirs: str) -> str:
+    """Return the sections that people added. Raises MergeConflict for other words of theirs."""
+    written = [section.strip() for section in SECTIONS.split(base)]
+    added: list[str] = []
+    for section in SECTIONS.split(theirs):
+        if section.strip() in written:
+            written.remove(section.strip())
+        else:
+            added.append(f"\n{section.strip()}\n")
+    if written:
+        raise MergeConflict(f"the text {_shorten(written[0])} was changed by hand, and is now in the card of its variant")
+    return "".join(added)
 
 
 class MergeConflict(ValueError):

@@ -24,7 +24,7 @@ from dataset_card.hub.port import Hub, LocalFile, RemoteFile, TreeChange
 from dataset_card.hub.repo_card import MergeConflict, RepositoryPage, VariantCard, merged_card, merged_text, repository_card
 from dataset_card.release.digests import bytes_digest
 from dataset_card.release.loadable import matches, read_configurations
-from dataset_card.release.manifest import CARD, LICENSE, MANIFEST
+from dataset_card.release.manifest import CARD, LICENSE, MANIFEST, REPORT
 
 # Longer texts are compared by their size alone, as git names them by another digest than a manifest.
 READ_TO_COMPARE = 200_000
@@ -53,8 +53,11 @@ class RepositoryTree:
         return self._read_before[remote.digest]
 
     def cards(self) -> dict[str, VariantCard]:
-        """Return manifest and card of each variant. Raises PublishRefused for a manifest that cannot be read."""
-        return {name: VariantCard(self.release(name), self.read(f"{name}/{CARD}") or "") for name in variants_in(self.files)}
+        """Return manifest, card and report of each variant. Raises PublishRefused for a manifest that cannot be read."""
+        cards: dict[str, VariantCard] = {}
+        for name in variants_in(self.files):
+            cards[name] = VariantCard(self.release(name), self.read(f"{name}/{CARD}") or "", self.read(f"{name}/{REPORT}"))
+        return cards
 
     def release(self, variant: str) -> ReleaseSummary:
         """Return the variant's manifest in short. Raises PublishRefused where it cannot be read."""

@@ -58,6 +58,13 @@ class ManifestUsage(_ManifestPart):
     output_tokens: int = Field(default=0, ge=0)
     cost_usd: float | None = Field(default=None, ge=0)
 
+    @property
+    def words(self) -> str:
+        """The cost in dollars, or the number of tokens if a price is unknown."""
+        if self.cost_usd is not None:
+            return f"{self.cost_usd:,.2f} USD"
+        return f"{(self.input_tokens + self.output_tokens) / 1000:,.0f}K tokens"
+
 
 class Predecessor(_ManifestPart):
     """The release before: the card's section on changes compares with it.

@@ -42,7 +42,7 @@ from assets.reporting.verdict import Verdict, verdict_on
 from dataset_card.diff.compare import compare_releases, read_compared
 from dataset_card.diff.page import diff_page
 from dataset_card.diff.records import DiffError
-from dataset_card.release.manifest import REPORT_PAGE, ManifestError, ManifestUsage, read_manifest
+from dataset_card.release.manifest import REPORT_PAGE, ManifestError, read_manifest
 from dataset_card.release_store.store import FolderReleaseStore
 from pipelines.benchmarks import BENCHMARKS, benchmark_of, format_of
 from pipelines.errors import Problem
@@ -388,16 +388,7 @@ def _size(release: Path, benchmark: str) -> dict[str, str]:
     except (OSError, ManifestError):
         return {"size": "", "cost": ""}
     items = manifest.counts.get(f"{noun}s")
-    return {"size": counted(items, noun) if items is not None else "", "cost": _cost(manifest.usage)}
-
-
-def _cost(usage: ManifestUsage | None) -> str:
-    """Return the cost in dollars, or the number of tokens if a price is unknown."""
-    if usage is None:
-        return ""
-    if usage.cost_usd is not None:
-        return f"{usage.cost_usd:,.2f} USD"
-    return f"{(usage.input_tokens + usage.output_tokens) / 1000:,.0f}K tokens"
+    return {"size": counted(items, noun) if items is not None else "", "cost": manifest.usage.words if manifest.usage else ""}
 
 
 def _best(evaluations: Iterable[_Run], dataset: str) -> tuple[str, str, str] | None:

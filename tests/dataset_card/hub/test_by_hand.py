@@ -67,6 +67,24 @@ def test_a_card_edited_by_hand_and_foreign_files_are_kept(fake: FakeHub, hub: Hu
     assert commits(fake, repo) == 4
 
 
+def test_what_people_wrote_into_the_card_of_one_variant_stands_on_the_page_of_two(fake: FakeHub, hub: Hub, repo: str) -> None:
+    published(hub, a_release(), repo=repo)
+    edit(fake, repo, *EDITS)
+    for version in ("0.1.0", "0.2.0"):
+        published(hub, a_release(variant="base", version=version, users=int(version[2])), repo=repo)
+        assert_kept(card(fake, repo), version="0.1.0")
+    assert "## Quality" not in card(fake, repo)
+
+
+def test_words_changed_within_the_card_of_one_variant_are_not_lost_to_the_page_of_two(
+    fake: FakeHub, hub: Hub, repo: str
+) -> None:
+    published(hub, a_release(), repo=repo)
+    edit(fake, repo, ("2 simulated users", "two lovely users"))
+    with pytest.raises(PublishRefused, match="was changed by hand, and is now in the card of its variant"):
+        published(hub, a_release(variant="base"), repo=repo)
+
+
 def test_a_card_edited_by_hand_survives_ten_publications() -> None:
     """As publishers do it, without a Hub in between: what was written last is the base of the next merge."""
     manifest = a_release().manifest.model_dump()

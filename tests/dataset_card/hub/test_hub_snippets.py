@@ -41,12 +41,14 @@ def run(*line: str, folder: Path) -> str:
 
 
 def test_python_snippets_run_one_after_another(card: str, repo: str, tmp_path: Path) -> None:
-    by_name, files, pandas, duckdb, polars = snippets(card, "python")
+    by_name, other_by_name, files, pandas, duckdb, polars = snippets(card, "python")
     assert f'load_dataset("{repo}", "base", split="test", revision="base-v0.1.0")' in by_name
     # Polars is no dependency of this project; it reads the very file that pandas reads.
     assert re.findall(r"f\"(.*)\"\)", polars) == re.findall(r"f\"(.*)\"\)", pandas)[1:]
-    told = run(sys.executable, "-c", "\n".join([by_name, SHOW, files, pandas, SHOW, duckdb]), folder=tmp_path)
-    assert told.splitlines()[0] == told.splitlines()[1] == "2 4 q01"
+    told = run(
+        sys.executable, "-c", "\n".join([other_by_name, SHOW, by_name, SHOW, files, pandas, SHOW, duckdb]), folder=tmp_path
+    )
+    assert told.splitlines()[:3] == ["2 4 q01"] * 3
     assert "What should I cook" in told
 
 
@@ -57,6 +59,18 @@ def test_commands_fetch_verify_and_evaluate(card: str, repo: str, tmp_path: Path
     assert Path(fetched.strip()).is_dir()
     assert not verified
     assert "overall" in evaluated
+
+
+def test_the_page_of_two_variants_tells_a_life_and_a_row_for_each(card: str, fake: FakeHub, repo: str) -> None:
+    header, _, body = card.removeprefix("---\n").partition("\n---\n")
+    assert len(header.splitlines()) < 150
+    assert len(body.split()) < 2000
+    assert "# Synthesized AMemGym benchmark (base, extra)\n\n**base**: A benchmark of what" in body
+    assert "From `base`, written by gpt-4.1." in body
+    assert "](base/figures/states.png)" in body
+    assert "| [extra](extra/README.md) | `extra-v0.1.0` | 2 | 6 | 4 | 4K tokens |" in body
+    single = held_files(fake, repo, revision="base-v0.1.0")["README.md"].decode()
+    assert "## Quality" in single
 
 
 def test_every_variant_s_card_is_linked_and_its_tag_named(card: str, fake: FakeHub, repo: str) -> None:
