@@ -1,14 +1,15 @@
 """The relations of the fictional world: each subject has one value of each, which a document may state."""
 
 from collections.abc import Mapping, Sequence, Set
-from datetime import timedelta
 
+from assets.deep_research.occasions import CAUSES, MISTAKES, OF_STATUS, ORDINARY
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Status
 from assets.memory_items.world.relations import (
     PERSON,
     NameKind,
     NameMaker,
+    Occasion,
     Relation,
     name_stem,
     spoken,
@@ -52,11 +53,9 @@ KINDS = tuple(NAME_KINDS)
 # Each noun phrase ends in {x}: nested ones then read from left to right, however many hops there are.
 RELATIONS: tuple[Relation, ...] = (
     Relation("maker", "device", "firm", "{subject} is made by {value}", "the firm that makes {x}"),
-    Relation("designer", "device", "person", "{subject} was designed by {value}", "the person who designed {x}", lasting=True),
-    Relation("proof", "device", "study", "{subject} was tried out in {value}", "the study that tried out {x}", lasting=True),
-    Relation(
-        "weight", "device", "number", "{subject} weighs {value} grams", "the weight in grams of {x}", (130, 9870), lasting=True
-    ),
+    Relation("designer", "device", "person", "{subject} was designed by {value}", "the person who designed {x}"),
+    Relation("proof", "device", "study", "{subject} was tried out in {value}", "the study that tried out {x}"),
+    Relation("weight", "device", "number", "{subject} weighs {value} grams", "the weight in grams of {x}", (130, 9870)),
     Relation(
         "housing",
         "device",
@@ -64,18 +63,15 @@ RELATIONS: tuple[Relation, ...] = (
         "the housing of {subject} is of {value}",
         "the material of the housing of {x}",
         options=("steel", "brass", "aluminium", "ceramic", "walnut", "nylon"),
-        lasting=True,
     ),
-    Relation(
-        "launch", "device", "date", "{subject} was launched on {value}", "the launch date of {x}", (2001, 2030), lasting=True
-    ),
+    Relation("launch", "device", "date", "{subject} was launched on {value}", "the launch date of {x}", (2001, 2030)),
     Relation("seat", "firm", "place", "{subject} has its seat in {value}", "the town that is the seat of {x}"),
     Relation("director", "firm", "person", "{subject} is directed by {value}", "the person who directs {x}"),
     Relation(
         "supplier", "firm", "firm", "{subject} buys most of its parts from {value}", "the firm that supplies most parts to {x}"
     ),
     Relation(
-        "staff", "firm", "number", "{subject} employs {value} people", "the number of people employed by {x}", (110, 9890)
+        "staff", "firm", "number", "{subject} employs {value} people", "the number of people employed by {x}", (110, 1990)
     ),
     Relation(
         "registration",
@@ -84,27 +80,23 @@ RELATIONS: tuple[Relation, ...] = (
         "{subject} was registered on {value}",
         "the registration date of {x}",
         (1951, 2024),
-        lasting=True,
     ),
-    Relation("hometown", "person", "place", "{subject} grew up in {value}", "the childhood town of {x}", lasting=True),
-    Relation("teacher", "person", "person", "{subject} was taught by {value}", "the person who taught {x}", lasting=True),
+    Relation("hometown", "person", "place", "{subject} grew up in {value}", "the childhood town of {x}"),
+    Relation("teacher", "person", "person", "{subject} was taught by {value}", "the person who taught {x}"),
     Relation("employer", "person", "firm", "{subject} works for {value}", "the employer of {x}"),
-    Relation("birth", "person", "date", "{subject} was born on {value}", "the birth date of {x}", (1948, 1998), lasting=True),
+    Relation("birth", "person", "date", "{subject} was born on {value}", "the birth date of {x}", (1948, 1998)),
     Relation(
         "members",
         "study",
         "number",
         "{subject} had {value} participants",
         "the number of participants of {x}",
-        (120, 9880),
-        lasting=True,
+        (120, 1980),
     ),
-    Relation("lead", "study", "person", "{subject} was led by {value}", "the person who led {x}", lasting=True),
-    Relation("site", "study", "place", "{subject} was carried out in {value}", "the town that hosted {x}", lasting=True),
-    Relation("instrument", "study", "device", "{subject} measured with {value}", "the measuring device of {x}", lasting=True),
-    Relation(
-        "end", "study", "date", "{subject} was completed on {value}", "the completion date of {x}", (1996, 2030), lasting=True
-    ),
+    Relation("lead", "study", "person", "{subject} was led by {value}", "the person who led {x}"),
+    Relation("site", "study", "place", "{subject} was carried out in {value}", "the town that hosted {x}"),
+    Relation("instrument", "study", "device", "{subject} measured with {value}", "the measuring device of {x}"),
+    Relation("end", "study", "date", "{subject} was completed on {value}", "the completion date of {x}", (1996, 2030)),
     Relation("mayor", "place", "person", "the mayor of {subject} is {value}", "the mayor of {x}"),
     Relation("twin", "place", "place", "{subject} is twinned with {value}", "the twin town of {x}"),
     Relation("trade", "place", "firm", "most people in {subject} work for {value}", "the firm that employs most people in {x}"),
@@ -114,8 +106,7 @@ RELATIONS: tuple[Relation, ...] = (
         "number",
         "{subject} lies {value} metres above the sea",
         "the height in metres above the sea of {x}",
-        (101, 4890),
-        lasting=True,
+        (101, 1890),
     ),
     Relation(
         "emblem",
@@ -131,14 +122,6 @@ ADDED = ("weight", "staff", "members")
 COMPARED = (*ADDED, "height", "launch", "registration", "birth", "end")
 COUNTED = ("maker", "designer", "proof", "seat", "director", "supplier", "hometown", "teacher", "lead", "site", "instrument")
 MOST_LEADING = 2  # facts that lead to what is counted
-# What is written about each kind of subject.
-DOCUMENTS_ABOUT: Mapping[str, tuple[str, ...]] = {
-    "person": ("letter", "news", "table", "report"),
-    "place": ("minutes", "report", "news", "letter"),
-    "firm": ("minutes", "report", "table", "news", "review"),
-    "device": ("review", "table", "report", "letter"),
-    "study": ("report", "minutes", "news", "review"),
-}
 STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
 STANDINGS: Mapping[Status, str] = {"plain": "on record", "certified": "certified", "unconfirmed": "said without confirmation"}
 
@@ -174,9 +157,8 @@ class FictionalWorld(WrittenWorld):
     standings = STANDINGS
     most_tokens = 260
     relations = RELATIONS
-    document_kinds = ("letter", "minutes", "news", "report", "review", "table")
+    document_kinds = ("letter", "minutes", "news", "notice", "memo", "extract")
     statuses = STATUSES
-    days_apart = 120
     tells_replaced = True
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
@@ -230,16 +212,17 @@ class FictionalWorld(WrittenWorld):
             paths.append([*_relations_backwards(amount.subject, length - 1, other_than=[amount], rng=rng), amount])
         return paths
 
-    def document_kinds_about(self, subject_kind: str) -> Sequence[str]:
-        return DOCUMENTS_ABOUT[subject_kind]
+    def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
+        return OF_STATUS.get(status) or ORDINARY[relation.name]
+
+    def causes_of(self, relation: Relation) -> Sequence[str]:
+        return CAUSES.get(relation.name, MISTAKES)
 
     def material(self, plan: DocumentPlan) -> Mapping[str, str]:
-        """A document is written within a few weeks of the latest day that it speaks of; two people and a town are its own."""
-        rng = SeededRandom(plan.document_id, "material")
-        names = NameMaker(rng, NAME_KINDS)
-        written = max(statement.as_of for statement in plan.statements) + timedelta(days=1 + rng.integer_below(40))
+        """A document is of the day of its facts; two people and a town are its own."""
+        names = NameMaker(SeededRandom(plan.document_id, "material"), NAME_KINDS)
         people = {"writer": names.new("person"), "colleague": names.new("person")}
-        return {**people, "town": names.new("place"), "written_on": spoken(written)}
+        return {**people, "town": names.new("place"), "written_on": spoken(plan.statements[0].as_of)}
 
 
 WORLD = FictionalWorld()

@@ -33,6 +33,7 @@ class DocumentPlan(Record):
     kind: Name = Field(description="the kind of document")
     subject: Text = Field(description="what it is about")
     role: Role = Field(description="what it is there for, which no memory sees")
+    occasion: str = Field(default="", description="why it is written, who writes, and to whom")
     statements: tuple[Statement, ...] = Field(description="what it must state")
 
 

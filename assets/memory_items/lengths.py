@@ -15,14 +15,14 @@ from assets.records.base import ItemFailed
 from assets.reporting.asset_description import Row
 from assets.text.words import folded, spells
 
-SPARE_TOKENS = 4000  # beside a tenth of the longest length: some of the filler may hold an answer by chance
+SPARE_TOKENS = 4000  # or a quarter of a short length, beside a tenth of it: some of the filler may hold an answer by chance
 MOST_TRIED = 12  # of the first groups that are left, and as many of the last ones, which are small
 OPEN_WEIGHT = 4  # of turns that may have a fact, where one that may not has 1
 
 
 def tokens_to_draw(recipe: DocumentTaskRecipe) -> int:
     """Return the tokens of documents that a task needs for its longest length."""
-    return round(1.1 * recipe.lengths[-1]) + SPARE_TOKENS
+    return round(1.1 * recipe.lengths[-1]) + min(SPARE_TOKENS, recipe.lengths[-1] // 4)
 
 
 def at_each_length(

@@ -71,6 +71,7 @@ class ServiceDesk(FactWorld):
     title_slots = ("date",)
     text_slots = frozenset(("subject", "clerk", "colleague", "company", "date", "weekday", "few", "calls"))
     needed_slots = frozenset(("subject", "clerk", "calls"))
+    aside_statuses = ("plain", "plain", "plain", "certified", "unconfirmed")
     asides_elsewhere = 1
     days_apart = 60
     settles_with_several = True

@@ -5,13 +5,15 @@ from collections.abc import Sequence, Set
 from assets.code_qa.packages.vocabulary import CodeVocabulary
 from assets.code_qa.records.behaviours import Behaviour
 from assets.code_qa.records.sources import CodeSources
-from assets.code_qa.team.relations import RULING
+from assets.code_qa.team.relations import OUTCOME, RULING
 from assets.code_qa.team.world import TeamNames, TeamWorld, is_awkward, keep_tellable
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.world.relations import Relation
+from assets.memory_items.facts import Hop, Status
+from assets.memory_items.world.relations import NameMaker, Occasion, Relation
 from assets.recipe.document_tasks import Operation
 
 MOST_CHARACTERS = 120  # of an assertion
+WORKED_ON = "Colleagues who were away are told what came up while {subject} was worked on."
 # What is said beside of a ticket; a ticket that settles a rule has no fault elsewhere.
 ELSEWHERE = frozenset(("repro", "fault", "cause"))
 # What a team agrees on for its use of a function.
@@ -73,6 +75,7 @@ class SessionWorld(TeamWorld):
     # With one rule a ticket, what counts would be known by its status, were there not much else of every status beside.
     aside_statuses = ("plain", "certified", "unconfirmed")
     asides_elsewhere = 3
+    days_apart = 45
     most_tokens = 600
 
     def __init__(self, sources: CodeSources, behaviours: Sequence[Behaviour], vocabulary: CodeVocabulary) -> None:
@@ -83,6 +86,15 @@ class SessionWorld(TeamWorld):
             if told:
                 self.assertions.setdefault(behaviour.symbol_id, []).append(told)
         self.relations = [relation for relation in self.relations if relation.name not in ELSEWHERE] + [RULING]
+
+    def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
+        """Of whatever kind: a session of work has more than one occasion."""
+        return [Occasion(kind, WORKED_ON) for kind in self.document_kinds]
+
+    def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str]:
+        """Every session ran a call, of the function that it is about where there is one."""
+        function = self.function_of(hop.subject) or self.function_of(hop.value)
+        return self.relation(OUTCOME), names.similar_name("call", function)
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> SessionNames:
         return SessionNames(self, SeededRandom(*path), taken)

@@ -145,14 +145,6 @@ RELATIONS: tuple[Relation, ...] = (
 )
 # The rule that a ticket settled, as an assertion of one call. Session questions ask for it, and code questions do not.
 RULING = Relation("ruling", "ticket", "code", "{subject} settles that `{value}` holds", "the assertion that {x} settles")
-# The kinds of notes that are written about each kind of subject.
-NOTES_ABOUT: Mapping[str, tuple[str, ...]] = {
-    "service": ("incident note", "ticket", "design note", "code review"),
-    "ticket": ("bug report", "ticket", "code review", "commit message", "incident note"),
-    "patch": ("code review", "commit message", "incident note", "ticket"),
-    "function": ("design note", "code review", "bug report", "commit message"),
-    "call": ("bug report", "ticket", "code review", "commit message"),
-}
 NOTE_KINDS = ("bug report", "code review", "ticket", "incident note", "commit message", "design note")
 # Of what is asked for there is no mere proposal; proposals are among what does not count, and among what is said beside.
 STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified")

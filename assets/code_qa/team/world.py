@@ -8,12 +8,12 @@ from typing import NamedTuple, Self, TypeVar
 from assets.code_qa.packages.vocabulary import CodeVocabulary, code_vocabulary
 from assets.code_qa.records.behaviours import Behaviour, CallResult, CodeBehaviours, NearMiss
 from assets.code_qa.records.sources import CodeSources
+from assets.code_qa.team.occasions import CAUSES, ORDINARY
 from assets.code_qa.team.relations import (
     BREAKS,
     EDIT,
     EXECUTED,
     NOTE_KINDS,
-    NOTES_ABOUT,
     NUMBERS,
     OUTCOME,
     QUESTION_KINDS,
@@ -23,11 +23,11 @@ from assets.code_qa.team.relations import (
     STATUSES,
     WRONG_RESULT,
 )
-from assets.code_qa.team.source_lines import SourceWords, source_words
+from assets.code_qa.team.source_lines import source_words
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import PROMPT
-from assets.memory_items.facts import DocumentPlan, Hop, Statement
-from assets.memory_items.world.relations import NameKind, NameMaker, Relation, spoken
+from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
+from assets.memory_items.world.relations import NameKind, NameMaker, Occasion, Relation, spoken
 from assets.memory_items.world.writing import WrittenWorld
 from assets.recipe.code_qa import PackageRecipe
 from assets.text.words import folded, words_of
@@ -292,7 +292,6 @@ class TeamWorld(WrittenWorld):
     relations = RELATIONS
     document_kinds = NOTE_KINDS
     statuses = STATUSES
-    days_apart = 45
     shown_relations = SHOWN
 
     def __init__(self, sources: CodeSources, behaviours: Sequence[Behaviour], vocabulary: CodeVocabulary) -> None:
@@ -341,25 +340,31 @@ class TeamWorld(WrittenWorld):
         kinds = [[name for name in names if name in known] for names in QUESTION_KINDS.values()]
         return rng.choice(rng.choice(list(filter(None, [kinds[0], *kinds]))))
 
-    def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str]:
-        """Return the outcome of a call that a note shows beside, of the function that it is about where there is one."""
-        function = self._function_of(hop.subject) or self._function_of(hop.value)
-        return self.relation(OUTCOME), names.similar_name("call", function)
+    def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str] | None:
+        """Return the outcome of a call of the function that a note is about, if it is about one and shows none yet."""
+        function = self.function_of(hop.subject) or self.function_of(hop.value)
+        if not function or hop.relation in SHOWN:
+            return None
+        call = names.similar_name("call", function)
+        return (self.relation(OUTCOME), call) if self.function_of(call) == function else None
 
     def belongs_with(self, relation: Relation, hop: Hop) -> bool:
         """Return False for what names another function than the one that the note is about, if it is about one."""
-        about_function = self._function_of(hop.subject) or self._function_of(hop.value)
+        about_function = self.function_of(hop.subject) or self.function_of(hop.value)
         return not about_function or relation.value not in CODE_KINDS or relation.name in EXECUTED
 
-    def _function_of(self, name: str) -> str:
+    def function_of(self, name: str) -> str:
         """Return the function that a function, a call or a patch is about; empty for another name."""
         if name in self.patches:
             return self.patches[name].behaviour.symbol_id
         function = name.partition("(")[0]
         return function if function in self.functions else ""
 
-    def document_kinds_about(self, subject_kind: str) -> Sequence[str]:
-        return NOTES_ABOUT[subject_kind]
+    def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
+        return ORDINARY[relation.name]
+
+    def causes_of(self, relation: Relation) -> Sequence[str]:
+        return CAUSES.get(relation.value, ())
 
     def session(self, statement: Statement) -> str:
         """Return the call as it is typed, and its result, or the traceback whose last line begins with the error's name."""
@@ -375,22 +380,19 @@ class TeamWorld(WrittenWorld):
         return {"applied": statement.subject} if statement.subject in self.patches else {}
 
     def material(self, plan: DocumentPlan) -> Mapping[str, str]:
-        """A note is signed, dated with the latest day that it speaks of, and argues about one function."""
+        """A note is signed, dated with the latest day that it speaks of, and quotes the function that it is about, if any."""
         rng = SeededRandom(plan.document_id, "material")
         names = NameMaker(rng, name_kinds(self.package))
-        words = self._words_of_function(plan, rng)
         people = {"author": names.new("person"), "colleague": names.new("person")}
-        code = {"function": words.name, "signature": words.signature, "docstring": words.doc, "line": rng.choice(words.lines)}
-        return {**people, "written_on": spoken(max(statement.as_of for statement in plan.statements)), **code}
-
-    def _words_of_function(self, plan: DocumentPlan, rng: SeededRandom) -> SourceWords:
-        """Return words of the function that the note's facts are about; where they are about none, of one that it runs."""
+        people["written_on"] = spoken(max(statement.as_of for statement in plan.statements))
         about = [statement for statement in plan.statements if statement.relation not in SHOWN]
         for statement in (*about, *plan.statements):
-            function = self._function_of(statement.subject) or self._function_of(statement.value)
+            function = self.function_of(statement.subject) or self.function_of(statement.value)
             if function:
-                return source_words(self._sources, function)
-        return source_words(self._sources, rng.choice(self.functions))
+                words = source_words(self._sources, function)
+                code = {"function": words.name, "signature": words.signature, "docstring": words.doc}
+                return {**people, **code, "line": rng.choice(words.lines)}
+        return people
 
 
 def stands_in_code(statement: Statement, sources: CodeSources, vocabulary: CodeVocabulary) -> str:

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import Role
 from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
-from assets.memory_items.world.relations import FactWorld, Relation, comparable, nearby_values, random_date
+from assets.memory_items.world.relations import FactWorld, Occasion, Relation, comparable, nearby_values, random_date
 from assets.recipe.document_tasks import Operation
 
 PARALLEL_CHAINS = 2
@@ -291,17 +291,22 @@ class _ClusterMaker:
         # What says who is meant is about that person.
         about = hop.subject if relation is not self._world.found_by else hop.value
         kind = relation.subject if relation is not self._world.found_by else relation.value
-        said.extend(self._asides(hop, day, about=about, kind=kind))
+        occasion = self._rng.choice(self._world.occasions_of(relation, status))
+        said.extend(self._asides(hop, said[0], occasion, about=about, kind=kind))
         number = len(self._plans)
         document_id = hashlib.sha256("\x1f".join(map(str, (*self._path, number))).encode()).hexdigest()[:12]
-        document_kind = self._rng.choice(self._world.document_kinds_about(relation.subject))
         plan = DocumentPlan(
-            document_id=document_id, kind=document_kind, subject=about, role=role, statements=tuple(self._rng.shuffled(said))
+            document_id=document_id,
+            kind=occasion.kind,
+            subject=about,
+            role=role,
+            occasion=occasion.reason.replace("{subject}", about),
+            statements=tuple(self._rng.shuffled(said)),
         )
         self._plans.append(plan)
 
-    def _asides(self, hop: Hop, day: date, *, about: str, kind: str) -> Iterator[Statement]:
-        """Yield one or two other statements about a subject, and some about others, of relations that no chain has."""
+    def _asides(self, hop: Hop, main: Statement, occasion: Occasion, *, about: str, kind: str) -> Iterator[Statement]:
+        """Yield other statements about a subject, and some about others, of relations that no chain has."""
         known: set[str] = set()
         for plan in self._plans:
             if plan.subject == about:
@@ -311,25 +316,26 @@ class _ClusterMaker:
         for relation in self._world.relations:
             if relation in self._relations or relation is self._world.found_by:
                 continue
-            if relation.subject == kind and relation.name not in known and self._world.belongs_with(relation, hop):
+            fits = occasion.also is None or relation.name in occasion.also
+            if fits and relation.subject == kind and relation.name not in known and self._world.belongs_with(relation, hop):
                 about_subject.append(relation)
             if relation.disputed:
                 about_others.append(relation)
-        for relation in self._rng.sample(about_subject, 1 + self._rng.integer_below(2)):
-            yield self._aside(about, relation, day)
+        for relation in self._rng.sample(about_subject, 1 + self._rng.integer_below(2) if occasion.also is None else 1):
+            yield self._aside(about, relation, main)
         with suppress(LookupError):
             shown = self._world.evidence(self._names, hop)
             if shown is not None:
                 relation, subject = shown
-                yield self._aside(subject, relation, day)
+                yield self._aside(subject, relation, main)
         if self._world.asides_elsewhere:
             for relation in self._rng.sample(about_others, 1 + self._rng.integer_below(self._world.asides_elsewhere)):
                 with suppress(LookupError):  # a world whose entities are used up has fewer asides
-                    yield self._aside(self._names.new(relation.subject), relation, day)
+                    yield self._aside(self._names.new(relation.subject), relation, main)
 
-    def _aside(self, subject: str, relation: Relation, day: date) -> Statement:
+    def _aside(self, subject: str, relation: Relation, main: Statement) -> Statement:
         value = self._value(relation, subject, set())
         apart = self._world.days_apart
-        as_of = day - timedelta(days=self._rng.integer_below(apart)) if apart else random_date(self._rng)
-        status = self._rng.choice(self._world.aside_statuses)
+        as_of = main.as_of - timedelta(days=self._rng.integer_below(apart)) if apart else main.as_of
+        status = self._rng.choice(self._world.aside_statuses or (main.status,))
         return Statement(subject=subject, relation=relation.name, value=value, as_of=as_of, status=status)

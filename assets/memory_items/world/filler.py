@@ -53,6 +53,7 @@ def documents_of_cluster(recipe: DocumentTaskRecipe) -> float:
 def written_per_task(recipe: DocumentTaskRecipe, *, spare: float, worlds: int = 1) -> float:
     """Return how many documents are written for each task, for the forecast; those that tasks share are written once."""
     small = sum(hops * (1 + parallel) + 2 for hops, parallel in SMALL_CLUSTERS if hops <= recipe.max_hops)
+    small = min(small, tokens_to_draw(recipe) // DOCUMENT_TOKENS)
     of_clusters = num_shared(recipe, spare=spare, worlds=worlds) * documents_of_cluster(recipe)
     return worlds * (of_clusters + small) / recipe.num_tasks
 
@@ -62,23 +63,28 @@ async def write_documents(
 ) -> ToldDocuments:
     """Return a task's documents and its filler. Raises ItemFailed where a document of its own is not told as planned."""
     documents = await writer.write_all(planned.plans)
-    filler = await _write_filler(writer, clusters, chain=planned.chain, task_id=planned.task_id, worlds=worlds)
+    wanted = tokens_to_draw(writer.recipe) - sum(document.tokens for document in documents)
+    filler = await _write_filler(writer, clusters, wanted=wanted, chain=planned.chain, task_id=planned.task_id, worlds=worlds)
     return ToldDocuments(writer.world, tuple(documents), filler)
 
 
 async def _write_filler(
-    writer: DocumentWriter, clusters: SharedClusters, *, chain: Sequence[Hop], task_id: str, worlds: int
+    writer: DocumentWriter, clusters: SharedClusters, *, wanted: int, chain: Sequence[Hop], task_id: str, worlds: int
 ) -> tuple[SourceDocument, ...]:
-    """Return documents of clusters that share no name with the chain, enough for the longest length; small ones come last.
+    """Return so many tokens of clusters that share no name with the chain; small ones, which meet a length, come last.
 
     Raises LookupError where the world has not enough of them.
     """
     recipe = writer.recipe
     taken = _names(writer.world, chain)
     usable = _usable(clusters, taken, recipe=recipe, world=writer.world, task_id=task_id, worlds=worlds)
-    wanted = tokens_to_draw(recipe)
     documents: list[SourceDocument] = []
+    small: list[SourceDocument] = []
     tokens = 0
+    for number, cluster in enumerate(clusters.small):
+        if tokens < wanted and taken.isdisjoint(_names_told(writer.world, cluster.plans)):
+            small += await _write_cluster(writer, cluster, f"small filler {number}")
+            tokens = sum(document.tokens for document in small)
     while tokens < wanted:
         wave: list[tuple[str, FactCluster]] = []
         expected = tokens
@@ -89,10 +95,7 @@ async def _write_filler(
         for written in await gather_all(*(_write_cluster(writer, cluster, name) for name, cluster in wave)):
             documents += written
             tokens += sum(document.tokens for document in written)
-    for number, cluster in enumerate(clusters.small):
-        if taken.isdisjoint(_names_told(writer.world, cluster.plans)):
-            documents += await _write_cluster(writer, cluster, f"small filler {number}")
-    return tuple(documents)
+    return (*documents, *small)
 
 
 def _usable(

@@ -31,8 +31,7 @@ class Relation:
     """`meaning` states the relation with {subject} and {value}; `phrase` is a noun phrase for the value, with {x}.
 
     `subject` is a kind of entity, `value` one too or a kind of answer. Numbers lie in `between`, which has the years of
-    dates; options are one of `options`. `disputed`: whether documents may disagree on it. `lasting`: it never changes, so that
-    an earlier value was a mistake.
+    dates; options are one of `options`. `disputed`: whether documents may disagree on it.
     """
 
     name: str
@@ -43,7 +42,6 @@ class Relation:
     between: tuple[int, int] = (0, 0)
     options: tuple[str, ...] = ()
     disputed: bool = True
-    lasting: bool = False
 
     @property
     def leads_on(self) -> bool:
@@ -56,6 +54,18 @@ class Relation:
             if kind == self.value:
                 return kind
         return "name"
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """Why a document of this kind is written; `reason` has {subject}.
+
+    `also` names relations of the subject of which the same occasion tells one as well; None: one or two of any.
+    """
+
+    kind: str
+    reason: str = ""
+    also: tuple[str, ...] | None = None
 
 
 def random_date(rng: SeededRandom, *, first_year: int = FIRST_YEAR, years: int = DOCUMENT_YEARS) -> date:
@@ -174,8 +184,9 @@ class FactWorld(ABC):
     """An invented world: its relations, and its kinds of documents.
 
     `statuses` are those of facts and of what says the same of others, each as often as it is listed, and `aside_statuses`
-    those of what is said beside. `asides_elsewhere`: statements about others, at most, in each document; `days_apart`: how long
-    before its main statement the others are of, at most, where 0 is any time. `shown_relations` are shown and not said.
+    those of what is said beside, where it is not that of the main statement. `asides_elsewhere`: statements about others, at
+    most, in each document; `days_apart`: how long before its main statement the others are of, at most. `shown_relations` are
+    shown and not said.
     `shares_values`: whether a value of one subject may be said of another. `settles_with_several`: whether the subjects beside
     the one that is asked about have as many documents as that one. `found_by`: the relation whose value is such a subject,
     where a question names what the subject is, and not its name. `tells_replaced`: whether a document says of which day the
@@ -186,7 +197,7 @@ class FactWorld(ABC):
     relations: Sequence[Relation]
     document_kinds: Sequence[str]
     statuses: Sequence[Status]
-    aside_statuses: Sequence[Status] = ("plain", "plain", "plain", "certified", "unconfirmed")
+    aside_statuses: Sequence[Status] = ()
     asides_elsewhere: int = 0
     days_apart: int = 0
     shown_relations: frozenset[str] = frozenset()
@@ -220,16 +231,16 @@ class FactWorld(ABC):
         """
         return [self.path(rng, hops)]
 
-    def document_kinds_about(self, subject_kind: str) -> Sequence[str]:
-        """Return the kinds of documents that are written about a subject of this kind."""
-        return self.document_kinds
+    def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
+        """Return the occasions on which a document states this relation, as sure as that."""
+        return list(map(Occasion, self.document_kinds))
 
     def belongs_with(self, relation: Relation, hop: Hop) -> bool:
         """Return True where a document of such a hop may state this relation of its subject as well."""
         return True
 
     def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str] | None:
-        """Return a relation and a subject that every document of such a hop states beside, if there is one.
+        """Return a relation and a subject that every document of such a hop states as well, if there is one.
 
         Raises LookupError where entities are used up.
         """

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel
 
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
@@ -75,6 +76,10 @@ class WrittenWorld(FactWorld):
     def material(self, plan: DocumentPlan) -> Mapping[str, str]:
         """Return what a document may name beside its facts, such as who wrote it and when."""
 
+    def causes_of(self, relation: Relation) -> Sequence[str]:
+        """Return reasons for which an earlier value of the relation holds no more."""
+        return ()
+
     def session(self, statement: Statement) -> str:
         """Return what an interpreter shows of a statement that is shown, and not said; its last line begins with the value."""
         raise LookupError(f"a session that shows {statement.relation}")
@@ -134,10 +139,26 @@ class PlannedText:
         """The variables of the prompt."""
         return {
             "kind": self.plan.kind,
+            "occasion": self.plan.occasion,
             "subject": self.plan.subject,
             "facts": list(map(self._fact, self.plan.statements)),
             "material": dict(self.world.material(self.plan)),
+            "leave_out": self._left_out(),
         }
+
+    def _left_out(self) -> list[str]:
+        """Return what else could be asked of the subject, which other documents may tell."""
+        told = {statement.relation for statement in self.plan.statements}
+        kinds = {
+            self.world.relation(statement.relation).subject
+            for statement in self.plan.statements
+            if statement.subject == self.plan.subject
+        }
+        return [
+            relation.phrase.replace("{x}", self.plan.subject)
+            for relation in self.world.relations
+            if relation.subject in kinds and relation.name not in told
+        ]
 
     def _fact(self, statement: Statement) -> dict[str, str]:
         day = spoken(statement.as_of)
@@ -149,8 +170,9 @@ class PlannedText:
         # Hearsay takes the place of nothing, though the later of two may count.
         if statement.replaces and statement.status != "unconfirmed":
             fact["replaces"] = spoken(statement.replaces)
-            if self.world.relation(statement.relation).lasting:
-                fact["because"] = "what was said then was wrong"
+            causes = self.world.causes_of(self.world.relation(statement.relation))
+            if causes:
+                fact["because"] = SeededRandom(self.plan.document_id, "because").choice(causes)
         return fact
 
     def expect_usable(self, text: WrittenText) -> WrittenText:

@@ -19,6 +19,8 @@ SLOT = re.compile(r"\{([\w ]+)\}")
 SENTENCE_START = re.compile(r"(?:^|(?<=[.!?] )|(?<=\n))[a-z]\S*")
 STATUSES: tuple[Status, ...] = ("plain", "certified", "unconfirmed")
 ROW = "{phrase} | {value} | {source}{note}"
+# What remarks are about where a note is about no function.
+NO_FUNCTION = {"function": "the script", "signature": "the command line", "line": "the first loop", "docstring": "a comment"}
 Rules = Mapping[str, Sequence[str]]
 
 
@@ -51,7 +53,7 @@ class Speech:
         subject = task.text("subject")
         # Code stands between marks.
         topic = f"`{subject}`" if "." in subject else subject
-        about = {"subject": subject, "topic": topic, **task.data("material")}
+        about = {**NO_FUNCTION, "subject": subject, "topic": topic, **task.data("material")}
         return _DocumentDraft(self, task.rng("write"), task.text("kind"), about, tuple(names)).document(facts)
 
     def relation_of(self, fact: Mapping[str, str]) -> Relation:
@@ -81,7 +83,7 @@ class _DocumentDraft:
         things = self._things(said)
         title = self._expand(f"{self.kind} title", things)
         opening = self._capital(self._expand(f"{self.kind} opening", things))
-        if self.kind == "table":
+        if self.kind == "extract":
             rows = [self._row(fact) for fact in said]
             replacing = [fact for fact in said if "replaces" in fact]
             remarks = self._paragraph([*map(self._replaced, replacing), *self._remarks(2, things)])
