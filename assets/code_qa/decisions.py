@@ -121,7 +121,7 @@ def decisions_stage(
         name=name,
         record=CodeDecisions,
         make=decide,
-        version=3,
+        version=4,
         needs=needs,
         description=AssetDescription(
             group="tasks", description=description, rows=preview_rows("chain", "subject relation value"), paper="MemGym"

@@ -30,14 +30,14 @@ DR_SOURCES = Stage(
     name="dr_sources",
     record=TaskSources,
     make=write_sources,
-    version=8,
+    version=9,
     needs=(DR_WORLDS,),
     prompts=(WORLD.write_prompt,),
     calls={WORLD.write_prompt: PromptCalls(_documents_per_task, reading=1350, writing=300)},
     description=AssetDescription(
         group="worlds",
-        description="The documents of each task: minutes, reports, letters, tables, news and reviews of an invented "
-        "world, each written by a model around its facts; or real documents with their names replaced."
+        description="The documents of each task: letters, minutes, news, notices, memos and extracts of an invented "
+        "world, each written by a model on an occasion for its facts; or real documents with their names replaced."
         " Filler is what other tasks ask about.",
         rows=preview_rows("documents", "role title text"),
         paper="MemGym",

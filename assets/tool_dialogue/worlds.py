@@ -84,6 +84,7 @@ TD_WORLDS = Stage(
     name="td_worlds",
     record=ToolWorld,
     draw=draw_companies,
+    version=2,
     description=AssetDescription(
         group="worlds",
         description="A company for each task: people with what they own, staff, and an errand of one customer for one of her "

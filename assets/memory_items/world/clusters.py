@@ -21,6 +21,7 @@ PARALLEL_CHAINS = 2
 COUNTED_BESIDE = (0, 1, -1)
 COMPARING = ("order", "most")
 MOST_RIVALS_TRIED = 50
+MOST_DAYS_HELD = 900  # before something replaces what was said
 # Hops and parallel chains of small clusters, by which a task comes near its length without cutting one of them.
 SMALL_CLUSTERS = ((1, 0), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (4, 0))
 
@@ -272,7 +273,8 @@ class _ClusterMaker:
             self._plan(counts, hop, day=later, status=status, replaces=earlier if self._world.tells_replaced else None)
             self._plan(loses, wrong, day=earlier, status=status)
         else:
-            stronger: Status = "certified" if self._rng.bernoulli(0.5) else "plain"
+            # Rarely enough that a certified document is no more likely to be asked about than another.
+            stronger: Status = "certified" if self._rng.integer_below(4) == 0 else "plain"
             self._plan(counts, hop, day=earlier, status=stronger)
             self._plan(loses, wrong, day=later, status="unconfirmed")
 
@@ -283,7 +285,13 @@ class _ClusterMaker:
         self._plan_undisputed("near_miss", hop.model_copy(update={"subject": subject, "value": value}))
 
     def _plan_undisputed(self, role: Role, hop: Hop) -> None:
-        self._plan(role, hop, day=random_date(self._rng), status=self._rng.choice(self._world.statuses))
+        day = random_date(self._rng)
+        status = self._rng.choice(self._world.statuses)
+        # As many of what nobody asks about replace something as of what is asked about; what they replace is in no document.
+        told = self._world.tells_replaced and role != "support" and not self._world.settles_with_several
+        replaces = day - timedelta(days=1 + self._rng.integer_below(MOST_DAYS_HELD))
+        chosen = told and self._rng.integer_below(5) == 0
+        self._plan(role, hop, day=day, status=status, replaces=replaces if chosen else None)
 
     def _plan(self, role: Role, hop: Hop, *, day: date, status: Status, replaces: date | None = None) -> None:
         said = [Statement(**dict(hop), as_of=day, status=status, replaces=replaces)]
