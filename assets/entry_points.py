@@ -67,9 +67,9 @@ class EntryPointGroup(MutableMapping[str, T], Generic[T]):
         return found
 
 
-def points_of(group: str) -> list[EntryPoint]:
+def points_of(group: str) -> tuple[EntryPoint, ...]:
     """The entry points of a group; those of two packages may have one name."""
-    return list(_all_installed(tuple(sys.path)).select(group=group))
+    return _group_points(group, tuple(sys.path))
 
 
 def load_point(point: EntryPoint) -> Any:
@@ -91,6 +91,11 @@ def refuse_stale(group: str, name: str) -> None:
         project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
         if name in project.get("entry-points", {}).get(group, {}):
             raise EntryPointError(f"pyproject.toml enters {name!r}, but was installed before that; install again: {INSTALL}")
+
+
+@cache
+def _group_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    return tuple(_all_installed(path).select(group=group))
 
 
 @cache

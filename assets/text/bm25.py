@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from assets.text.words import UNSPACED, UNSPACED_WORD
 
@@ -31,22 +31,22 @@ def rank_texts(counts: Sequence[Counter[str]], query: str) -> dict[int, float]:
     `counts`: the searched words of each text.
     """
     total = len(counts)
+    words = set(searched_words(query))
+    shared = [own.keys() & words for own in counts]
     rarity = dict[str, float]()
-    # In one order, because sums of floats depend on it.
-    for word in sorted(set(searched_words(query))):
-        found = sum(word in own for own in counts)
-        if found:
-            rarity[word] = math.log(1 + (total - found + 0.5) / (found + 0.5))
-    mean = sum(own.total() for own in counts) / max(1, total) or 1.0
+    for word, found in Counter(chain.from_iterable(shared)).items():
+        rarity[word] = math.log(1 + (total - found + 0.5) / (found + 0.5))
+    lengths = [own.total() for own in counts]
+    mean = sum(lengths) / max(1, total) or 1.0
     scores = dict[int, float]()
-    for place, own in enumerate(counts):
-        score = _score(own, rarity, length=own.total() / mean)
-        if score > 0:
-            scores[place] = score
+    for place, own in enumerate(shared):
+        if own:
+            scores[place] = _score(counts[place], {word: rarity[word] for word in sorted(own)}, length=lengths[place] / mean)
     return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _score(counts: Counter[str], rarity: dict[str, float], *, length: float) -> float:
+    """Return the score of a text by these words of it, in one order, because sums of floats depend on it."""
     damping = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length)
     parts = list[float]()
     for word, weight in rarity.items():

@@ -169,6 +169,7 @@ OF_PIECE = 100
 OF_GROUPS = (3, 17, -22, 20, 40)
 # Visible characters; texts have fewer. Whoever fills every word with letters gains nothing.
 MOST_PER_TOKEN = 4.4
+KEPT_TEXT = 2000  # characters; the counts of the texts below are kept, which takes a few MB
 
 
 def count_tokens(text: str) -> int:
@@ -177,11 +178,19 @@ def count_tokens(text: str) -> int:
     Prompts and replies in English and Chinese are within 3 % in sum, and single ones within an eighth; other languages may be a
     quarter off.
     """
+    return _tokens_of_kept(text) if len(text) <= KEPT_TEXT else _tokens_of(text)
+
+
+def _tokens_of(text: str) -> int:
     pieces = PIECE.findall(text)
     hundredths = OF_PIECE * len(pieces)
     for characters, each in zip(zip(*pieces, strict=True), OF_GROUPS, strict=False):
         hundredths += each * len("".join(characters))
     return _whole_tokens(hundredths, visible=len("".join(text.split())))
+
+
+# Every request of a dialogue has the messages before it, which are counted again.
+_tokens_of_kept = lru_cache(maxsize=8192)(_tokens_of)
 
 
 def _whole_tokens(hundredths: int, *, visible: int) -> int:

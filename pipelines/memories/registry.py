@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import EntryPoint
+from importlib.metadata import Distribution, EntryPoint
 from inspect import Parameter, signature
 from pathlib import Path
 from string import Template
@@ -448,7 +448,13 @@ def installed_kinds() -> dict[str, EntryPoint]:
 
 
 def _is_own(point: EntryPoint) -> bool:
-    return point.dist is not None and point.dist.name == DISTRIBUTION
+    return point.dist is not None and _name_of(point.dist) == DISTRIBUTION
+
+
+@cache
+def _name_of(distribution: Distribution) -> str:
+    """Return its name, for which all its metadata are parsed."""
+    return distribution.name
 
 
 def _in_process(kind: str) -> type[CopiedMemory] | None:
