@@ -64,13 +64,13 @@ async def _outcomes(
     given: list[tuple[str, Expected, Sequence[Fact] | None]] = [
         (IDLE, "wrong", None),
         (NONE, "wrong", ()),
-        (FACTS, "right", _facts_in(asked.hops, documents)),
+        (FACTS, "right", _facts_in(facts, documents)),
     ]
     for number, hop in enumerate(asked.hops, start=1):
         left = [document for document in documents if hop.fact_id not in document.facts]
-        given.append((without_hop(number), "wrong", _facts_in(asked.hops, left)))
-    given.append((FILLER, "wrong", _facts_in(asked.hops, filler)))
-    given.append((LAST, "wrong", _facts_in(asked.hops, documents_in_view(sized.turns, eviction))))
+        given.append((without_hop(number), "wrong", _facts_in(facts, left)))
+    given.append((FILLER, "wrong", _facts_in(facts, filler)))
+    given.append((LAST, "wrong", _facts_in(facts, documents_in_view(sized.turns, eviction))))
     rivals = _rivals(asked.hops, facts)
     if rivals != list(asked.hops):
         given.append((SUPERSEDED, "wrong", rivals))
@@ -80,15 +80,10 @@ async def _outcomes(
     return outcomes
 
 
-def _facts_in(hops: Sequence[Fact], documents: Iterable[ItemDocument]) -> list[Fact]:
+def _facts_in(facts: Sequence[Fact], documents: Iterable[ItemDocument]) -> list[Fact]:
     """Return the facts whose value really is at their place, in one of these documents."""
-    found: list[Fact] = []
     by_id = {document.document_id: document for document in documents}
-    for hop in hops:
-        document = by_id.get(hop.document_id)
-        if document is not None and hop.fact_id in document.facts and hop.stands_in(document.text):
-            found.append(hop)
-    return found
+    return [fact for fact in facts if fact.document_id in by_id and fact.stands_in(by_id[fact.document_id].text)]
 
 
 def _rivals(hops: Sequence[Fact], facts: Sequence[Fact]) -> list[Fact]:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.facts import Fact, Hop
+from assets.memory_items.facts import UNDONE, Fact, Hop
 from assets.records.answers import normalize_answer
 from assets.records.base import ItemFailed
 from assets.text.words import folded
@@ -24,6 +24,17 @@ def settle_facts(facts: Sequence[Fact]) -> Fact | None:
 
 def _answer_of(fact: Fact) -> str:
     return normalize_answer(fact.kind, fact.value)
+
+
+def standing_facts(facts: Iterable[Fact]) -> list[Fact]:
+    """Return the facts whose value nobody took back."""
+    known = list(facts)
+    undone = {_claim_of(fact, fact.relation) for fact in known if fact.relation.startswith(UNDONE)}
+    return [fact for fact in known if not undone or _claim_of(fact, f"{UNDONE}{fact.relation}") not in undone]
+
+
+def _claim_of(fact: Fact, relation: str) -> tuple[str, str, str]:
+    return folded(fact.subject), relation, _answer_of(fact)
 
 
 def follow_relations(
@@ -54,8 +65,9 @@ def by_subject(facts: Iterable[Fact]) -> defaultdict[str, list[Fact]]:
 def planned_chain(chain: Sequence[Hop], facts: Sequence[Fact]) -> list[Fact]:
     """Return the facts that state a planned chain. Raises ItemFailed where one of them is missing or does not count."""
     hops: list[Fact] = []
+    standing = standing_facts(facts)
     for hop in chain:
-        fact = settle_facts([one for one in facts if one.subject == hop.subject and one.relation == hop.relation])
+        fact = settle_facts([one for one in standing if one.subject == hop.subject and one.relation == hop.relation])
         if fact is None or _answer_of(fact) != normalize_answer(fact.kind, hop.value):
             told = f"no document settles that {hop.relation} of {hop.subject} is {hop.value}"
             raise ItemFailed("rule_violated", f"The chain is not told: {told}.")

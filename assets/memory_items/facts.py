@@ -11,6 +11,7 @@ from assets.records.base import Name, Record, Text
 from assets.text.words import count_tokens
 
 Status = Literal["certified", "plain", "unconfirmed"]
+UNDONE = "undone "  # before a relation's name: the relation of a value that somebody took back
 # Where documents disagree, the highest of these counts, and of equals the latest date.
 RANK: dict[Status, int] = {"unconfirmed": 0, "plain": 1, "certified": 2}
 

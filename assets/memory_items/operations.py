@@ -15,6 +15,7 @@ from assets.memory_items.chains import (
     path_problems,
     planned_chain,
     settle_facts,
+    standing_facts,
     unneeded_hops,
 )
 from assets.memory_items.facts import Fact, Hop
@@ -92,6 +93,7 @@ class AskedFacts:
         """Return what the facts come to; None where they leave it open. `settle` chooses among facts that disagree."""
         if self.operation in FOLLOWED:
             return follow_relations(self.hops[0].subject, _relations(self.hops), facts, settle=settle)
+        facts = standing_facts(facts)
         if self.operation == "count":
             return self._count(facts, settle)
         if self.operation == "weigh":

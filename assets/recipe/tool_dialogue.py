@@ -22,8 +22,6 @@ class ToolDialogueRecipe(DocumentTaskRecipe):
         description="the companies that the agent works for, in equal numbers",
     )
     content: str = Field(default="", description="digest of the companies' files, filled in when the recipe is resolved")
-    num_styles: int = quantity(4, "sets", ge=1, le=1000, description="sets of tellings; tasks of one set share them")
-    num_tellings: int = quantity(5, "tellings", ge=1, le=20, description="ways to tell each kind of document, in a set")
     min_hops: int = quantity(2, "facts", ge=1, le=MOST_SETTLED, description="settled matters that a request takes at least")
     max_hops: int = quantity(4, "facts", ge=1, le=MOST_SETTLED, description="settled matters that a request takes at most")
 

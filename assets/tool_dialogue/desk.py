@@ -4,12 +4,14 @@ import json
 from collections.abc import Mapping, Sequence, Set
 
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.facts import DocumentPlan, Statement, Status
-from assets.memory_items.world.relations import PERSON, FactWorld, NameKind, NameMaker, Relation, spoken
+from assets.memory_items.documents import PROMPT
+from assets.memory_items.facts import UNDONE, DocumentPlan, Statement, Status
+from assets.memory_items.world.relations import PERSON, NameKind, NameMaker, Relation, spoken
+from assets.memory_items.world.writing import WrittenWorld
 from assets.recipe.document_tasks import Operation
 from assets.tool_dialogue.company import Company, drawn_rows
-from assets.tool_dialogue.domain import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Domain
-from assets.tool_dialogue.domains import WHO, relations_of
+from assets.tool_dialogue.domain import CUSTOMERS, NAME, STAFF, Domain
+from assets.tool_dialogue.domains import WHO, relations_of, undoing_of
 from assets.worlds.tools import Call
 
 SESSION_KINDS = ("phone call", "chat", "letter", "visit to the desk")
@@ -39,39 +41,41 @@ def _part_at_place(rng: SeededRandom) -> str:
 
 ROLE = NameKind(_part_at_place, lambda _, rng: _part_at_place(rng))
 NAME_KINDS: Mapping[str, NameKind] = {"customer": PERSON, "person": PERSON, WHO.subject: ROLE}
-# A thought that was left open settles nothing, so that it only ever disagrees with what was settled.
+# What settles nothing only ever disagrees with what was settled.
 STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified")
-AS_OF: Mapping[Status, tuple[str, ...]] = {
-    "plain": ("as was settled on {day}", "by what was settled on {day}", "going by the settlement of {day}"),
-    "certified": ("as was confirmed in writing on {day}", "by the written confirmation of {day}"),
-    "unconfirmed": (
-        "as was considered, without an agreement, on {day}",
-        "by a thought of {day} that was left open",
-        "as somebody without a say in it put it on {day}",
-    ),
+STANDINGS: Mapping[Status, str] = {
+    "plain": "agreed",
+    "certified": "confirmed in writing",
+    "unconfirmed": "a thought left open, or the wish of somebody else",
 }
-FILED = '{{"customer": "{subject}", "filed": "{label}", "on": "{day}", "as": "'  # what a call gave back, up to the value
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
-FEW = ("two", "three", "four", "five", "six")
+# Calls of the desk's own.
+FILED = "file_terms"
+TAKEN_BACK = "undo_terms"
 OTHER_STAFF = 4  # whom no session names
 
 
-class ServiceDesk(FactWorld):
+class ServiceDesk(WrittenWorld):
     """The sessions of one customer with a company, each about one of her people.
 
     `matters`: those that an errand takes; without any it is any errand's. What is certified was in every second case done: a
-    call filed it, and stands in the session with what it gave back. `title_slots` are what titles have to have, `text_slots`
-    what texts may have, and `needed_slots` those of them that they must.
+    call filed it, and stands in the session with what it gave back. So does every call that undid something.
     """
 
-    tell_prompt = "td_sessions/tell"
-    phrase_prompt = "td_sessions/phrase"
+    write_prompt = "td_sessions/write"
+    standings = STANDINGS
+    most_tokens = 330
+    dated_titles = True
+    copied_material = ("customer", "lookup")
+    spare_clusters = 0.7  # its clusters have twice as many documents as those of a chain
     document_kinds = SESSION_KINDS
     statuses = STATUSES
+<<<<<<< HEAD
     title_slots = ("date",)
     text_slots = frozenset(("subject", "clerk", "colleague", "company", "date", "weekday", "few", "calls"))
     needed_slots = frozenset(("subject", "clerk", "calls"))
     aside_statuses = ("plain", "plain", "plain", "certified", "unconfirmed")
+=======
+>>>>>>> c7be92ff (Tool dialogues: sessions are written around what they settle, a company's tasks share one customer, and a call may undo what was filed)
     asides_elsewhere = 1
     days_apart = 60
     settles_with_several = True
@@ -81,6 +85,7 @@ class ServiceDesk(FactWorld):
     def __init__(self, domain: Domain, customer: str, matters: Sequence[str] = ()) -> None:
         self.domain = domain
         self.relations = relations_of(domain)
+        self.undoing = undoing_of(domain)
         self._customer = customer
         self._matters = matters
 
@@ -100,40 +105,42 @@ class ServiceDesk(FactWorld):
         return [[self.relation(name)] for name in rng.sample(matters, hops)]
 
     def is_shown(self, statement: Statement) -> bool:
+        if statement.relation.startswith(UNDONE):
+            return True
         shown = SeededRandom("filed by a call", statement.model_dump_json(exclude_none=True)).bernoulli(0.5)
         return statement.status == "certified" and statement.relation != WHO.name and shown
 
-    def transcript(self, statement: Statement) -> tuple[str, str]:
-        """Return the call that filed a matter, and what it gave back around the value."""
-        label = self.domain.matters[statement.relation].label
-        day = spoken(statement.as_of)
-        call = Call(tool="file_terms", arguments={"customer": statement.subject, "on": day, label: statement.value})
-        given_back = FILED.format(subject=statement.subject, label=label, day=day)
-        return f"\n\n{call.text}\n{given_back}", '"}\n\n'
+    def session(self, statement: Statement) -> str:
+        """Return the call that filed a matter, or undid that, and what it gave back."""
+        undone = statement.relation.startswith(UNDONE)
+        label = self.domain.matters[statement.relation.removeprefix(UNDONE)].label
+        arguments = {"customer": statement.subject, "matter": label}
+        if not undone:
+            arguments["value"] = statement.value
+        call = Call(tool=TAKEN_BACK if undone else FILED, arguments=arguments)
+        done = {"undone" if undone else "filed": statement.value, "matter": label, "customer": statement.subject}
+        return f"{PROMPT}{call.text}\n{json.dumps({**done, 'day': spoken(statement.as_of)}, ensure_ascii=False)}"
 
-    def slots(self, plan: DocumentPlan, *, rng: SeededRandom, path: Sequence[object]) -> Mapping[str, str]:
+    def runs_with(self, statement: Statement) -> Mapping[str, str]:
+        return {"for_whom": statement.subject}
+
+    def material(self, plan: DocumentPlan) -> Mapping[str, str]:
         """A session is of the latest day that it speaks of; in all of them the same customer speaks, of one of her people."""
-        names = NameMaker(SeededRandom(*path, plan.document_id, "names"), NAME_KINDS)
+        names = NameMaker(SeededRandom(plan.document_id, "material"), NAME_KINDS)
         return {
-            "subject": self._customer,
+            "customer": self._customer,
+            "company": self.domain.company,
             "clerk": names.new("person"),
             "colleague": names.new("person"),
-            "company": self.domain.company,
-            "date": spoken(max(statement.as_of for statement in plan.statements)),
-            "weekday": rng.choice(WEEKDAYS),
-            "few": rng.choice(FEW),
-            "calls": self._calls_about(plan.subject, rng),
+            "held_on": spoken(max(statement.as_of for statement in plan.statements)),
+            "lookup": self._lookup(plan.subject),
         }
 
-    def _calls_about(self, customer: str, rng: SeededRandom) -> str:
-        """Return the calls by which a clerk looks a customer up, with what they gave back, a line each."""
-        company = Company(self.domain, drawn_rows(self.domain, customers=[customer], staff=[]))
-        find = Call(tool=self.domain.finder(CUSTOMERS), arguments={NAME: customer})
-        found = company.call(find)
-        key = json.loads(found)[0][self.domain.tables[CUSTOMERS].key]
-        owned = [name for name, table in self.domain.tables.items() if table.each_customer]
-        look = Call(tool=self.domain.finder(rng.choice(owned)), arguments={KEY_OF_CUSTOMER: key})
-        return f"{find.text}\n{found}\n{look.text}\n{company.call(look)}"
+    def _lookup(self, name: str) -> str:
+        """Return the call by which a clerk looks somebody up, with what it gave back."""
+        company = Company(self.domain, drawn_rows(self.domain, customers=[name], staff=[]))
+        find = Call(tool=self.domain.finder(CUSTOMERS), arguments={NAME: name})
+        return f"{PROMPT}{find.text}\n{company.call(find)}"
 
 
 def staff_and_customers(
@@ -149,7 +156,7 @@ def staff_and_customers(
                 customers[statement.value] = None
                 continue
             customers[statement.subject] = None
-            if domain.matters[statement.relation].value == "person":
+            if domain.matters[statement.relation.removeprefix(UNDONE)].value == "person":
                 staff[statement.value] = None
     names = NameMaker(SeededRandom(*path, STAFF), NAME_KINDS, {*staff, *customers})
     others = [names.new("person") for _ in range(OTHER_STAFF)]

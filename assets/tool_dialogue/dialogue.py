@@ -11,9 +11,10 @@ from assets.worlds.tools import REFUSED, Call
 
 # Where sessions disagree. Part of what every agent is told.
 RULE = (
-    "What was settled with a customer in an earlier session holds, unless the customer now says otherwise. Where sessions "
-    "disagree, what was confirmed in writing or filed by a call counts first, whatever was said later; then what is not called "
-    "a thought, left open or put by somebody without a say; and then the latest date."
+    "What was settled with the customer in an earlier session holds, unless the customer now says otherwise. What a later call "
+    "undid holds no more, and what was settled before it does. Where sessions disagree, what was confirmed in writing or filed "
+    "by a call counts first, whatever was said later; then what is neither a thought left open nor the wish of somebody else "
+    "than the customer; and then the latest date."
 )
 REFERENCE_RULE = "In the end tell the customer the reference of what you made, such as V-100001."
 ASKED_AGAIN = "We settled that in an earlier session; please go by what was agreed."

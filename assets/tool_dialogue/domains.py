@@ -2,17 +2,18 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import yaml
 
+from assets.memory_items.facts import UNDONE
 from assets.memory_items.world.relations import Relation
 from assets.recipe.loading import RecipeError, nearest_first
 from assets.tool_dialogue.domain import Domain
 
 FOLDER = Path(__file__).with_name("domains")
-
 
 # By whom a request means, by place and part, is known from sessions alone.
 WHO = Relation(
@@ -29,6 +30,17 @@ def relations_of(domain: Domain) -> list[Relation]:
             name, "customer", matter.value, matter.meaning, matter.phrase, between=matter.between, options=matter.options
         )
         found.append(relation)
+    return found
+
+
+def undoing_of(domain: Domain) -> dict[str, Relation]:
+    """Return by matter the relation of the value that a call took back."""
+    found: dict[str, Relation] = {}
+    for relation in relations_of(domain):
+        if relation != WHO:
+            meaning = f"it was undone that {relation.meaning}"
+            phrase = f"the value, taken back, of {relation.phrase}"
+            found[relation.name] = replace(relation, name=f"{UNDONE}{relation.name}", meaning=meaning, phrase=phrase)
     return found
 
 

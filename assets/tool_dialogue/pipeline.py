@@ -10,7 +10,7 @@ from assets.tool_dialogue.domain import domain_in
 from assets.tool_dialogue.domains import digest_of_domains
 from assets.tool_dialogue.errands import act_by_program
 from assets.tool_dialogue.records import ToolRequest, ToolTask
-from assets.tool_dialogue.requests import TD_REQUESTS, arguments_of
+from assets.tool_dialogue.requests import TD_REQUESTS, settled_arguments
 from assets.tool_dialogue.tables import TABLES
 
 
@@ -23,7 +23,7 @@ async def passes_with(request: ToolRequest, facts: Sequence[Fact] | None) -> boo
     """Let the program act with these facts, or do nothing; say whether the end is as was asked for."""
     dialogue = ToolDialogue(request)
     if facts is not None:
-        act_by_program(dialogue, request.errand, arguments_of(request.errand, facts, domain_in(request.company)))
+        act_by_program(dialogue, request.errand, settled_arguments(request.errand, facts, domain_in(request.company)))
     return not dialogue.failed_by
 
 

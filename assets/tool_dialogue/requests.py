@@ -12,6 +12,7 @@ from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
 from assets.llm.matters_read import read_matters
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured, numbered
+from assets.memory_items.chains import settle_facts, standing_facts
 from assets.memory_items.facts import Fact
 from assets.memory_items.operations import planned_facts
 from assets.memory_items.questions import TaskChain, chain_question_rows
@@ -24,6 +25,7 @@ from assets.reporting.asset_description import AssetDescription
 from assets.text.words import folded, spells
 from assets.tool_dialogue.company import Company
 from assets.tool_dialogue.domain import Domain, domain_in
+from assets.tool_dialogue.domains import WHO
 from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, RowMissing, as_argument
 from assets.tool_dialogue.records import ToolRequest, ToolWorld
 from assets.tool_dialogue.sessions import TD_SESSIONS
@@ -51,7 +53,7 @@ async def ask_for_errand(
     chain.expect_one_answer()
     plan = ErrandPlan(domain, world.errand)
     try:
-        done = plan.carried_out(Company(domain, world.rows), arguments_of(world.errand, hops, domain))
+        done = plan.carried_out(Company(domain, world.rows), settled_arguments(world.errand, sessions.facts, domain))
     except (MatterMissing, RowMissing) as problem:
         raise ItemFailed("rule_violated", f"The errand cannot be done as it was settled: {problem}.") from problem
     attempt = await _RequestWording(world, domain, hops, recipe, model).write_until_accepted()
@@ -76,9 +78,17 @@ def _answer(chain: TaskChain, *, seed: int) -> TypedAnswer:
     return chain.typed_answer(seed=seed).model_copy(update={"options": ()})
 
 
-def arguments_of(errand: Errand, facts: Sequence[Fact], domain: Domain) -> dict[str, str]:
-    """Return the values of an errand's matters as calls have them: those that are stated, and those of these facts."""
-    values = {**errand.stated, **{fact.relation: fact.value for fact in facts}}
+def settled_arguments(errand: Errand, facts: Sequence[Fact], domain: Domain) -> dict[str, str]:
+    """Return who is meant and an errand's matters as calls have them: those stated, and those that the facts settle."""
+    values = dict(errand.stated)
+    standing = standing_facts(facts)
+    subject = errand.person
+    for relation in (WHO.name, *errand.settled):
+        about = [fact for fact in standing if (folded(fact.subject), fact.relation) == (folded(subject), relation)]
+        fact = settle_facts(about)
+        if fact is not None:
+            values[relation] = fact.value
+        subject = values.get(WHO.name, "")
     return {matter: as_argument(domain, matter, value) for matter, value in values.items()}
 
 

@@ -4,55 +4,42 @@ from assets.engine.stage import PromptCalls
 from assets.llm.ports import LanguageModel
 from assets.memory_items.benchmark import told_stage
 from assets.memory_items.recovery import RECOVER
-from assets.memory_items.world.writing import ToldDocuments
+from assets.memory_items.world.filler import documents_of_cluster, write_documents, written_per_task
+from assets.memory_items.world.writing import DocumentWriter, ToldDocuments
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
-from assets.tool_dialogue.desk import SESSION_KINDS, ServiceDesk
+from assets.tool_dialogue.desk import ServiceDesk
 from assets.tool_dialogue.domain import domain_in
 from assets.tool_dialogue.records import ToolWorld
-from assets.tool_dialogue.tellings import tell_documents
-from assets.tool_dialogue.worlds import TD_WORLDS
+from assets.tool_dialogue.worlds import TD_WORLDS, shared_clusters
 
-MATTERS = 8  # of a company, about
-SESSIONS = 26  # of a task's own, about
+OF_CHAIN = 2  # times as many sessions has a cluster as one of a chain has documents
 
 
-async def tell_sessions(world: ToolWorld, *, recipe: ToolDialogueRecipe, model: LanguageModel) -> ToldDocuments:
-    """Return the customer's sessions. Templates tell them: they name one customer, so that no other task could share them."""
-    desk = ServiceDesk(domain_in(world.company), world.errand.customer)
-    return await tell_documents(desk, world, recipe=recipe, model=model)
+async def write_sessions(world: ToolWorld, *, recipe: ToolDialogueRecipe, model: LanguageModel) -> ToldDocuments:
+    """Return the customer's sessions. Raises ItemFailed where the writer tells one of them otherwise than planned."""
+    domain = domain_in(world.company)
+    writer = DocumentWriter(ServiceDesk(domain, world.errand.customer), recipe, model)
+    return await write_documents(writer, shared_clusters(domain, recipe), world, worlds=len(recipe.domains))
 
 
-def _share_of_sets(recipe: ToolDialogueRecipe) -> float:
-    """Return a task's share of the sets of tellings, each of which is asked for once in a company."""
-    return min(recipe.num_styles * len(recipe.domains), recipe.num_tasks) / recipe.num_tasks
+def _sessions_per_task(recipe: ToolDialogueRecipe) -> float:
+    return OF_CHAIN * written_per_task(recipe, spare=ServiceDesk.spare_clusters, worlds=len(recipe.domains))
 
 
-def _tellings_asked(recipe: ToolDialogueRecipe) -> float:
-    return _share_of_sets(recipe) * len(SESSION_KINDS)
-
-
-def _phrases_asked(recipe: ToolDialogueRecipe) -> float:
-    return _share_of_sets(recipe) * MATTERS
-
-
-def _told_tokens(recipe: ToolDialogueRecipe) -> float:
-    return 230.0 * recipe.num_tellings
-
-
-def _phrased_tokens(recipe: ToolDialogueRecipe) -> float:
-    return 9.0 * recipe.num_tellings
+def _sessions_of_its_own(recipe: ToolDialogueRecipe) -> float:
+    return OF_CHAIN * documents_of_cluster(recipe)
 
 
 TD_SESSIONS = told_stage(
     "td_sessions",
-    tell_sessions,
+    write_sessions,
     needs=(TD_WORLDS,),
-    prompts=(ServiceDesk.tell_prompt, ServiceDesk.phrase_prompt),
+    prompts=(ServiceDesk.write_prompt,),
     calls={
-        ServiceDesk.tell_prompt: PromptCalls(_tellings_asked, reading=950, writing=_told_tokens),
-        ServiceDesk.phrase_prompt: PromptCalls(_phrases_asked, reading=440, writing=_phrased_tokens),
-        RECOVER: PromptCalls(SESSIONS, reading=600, writing=30),
+        ServiceDesk.write_prompt: PromptCalls(_sessions_per_task, reading=1500, writing=330),
+        RECOVER: PromptCalls(_sessions_of_its_own, reading=600, writing=30),
     },
-    description="Earlier sessions: phone calls, chats, letters, visits to the desk, with the lookups that a clerk made, "
-    "which were really carried out. A reader finds all that each session settles again in its final text.",
+    description="Earlier sessions: phone calls, chats, letters, visits to the desk, each written around what it settles, with "
+    "the calls that a clerk made. A reader finds all that each session settles again in its final text.",
+    version=2,
 )

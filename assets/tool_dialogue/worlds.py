@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.memory_items.tasks import num_hops_at, rival_first_at, task_id_at
-from assets.memory_items.world.clusters import make_cluster
+from assets.memory_items.world.clusters import FactCluster, make_cluster, small_clusters
+from assets.memory_items.world.filler import SharedClusters
 from assets.memory_items.world.relations import person, random_value
 from assets.recipe.loading import Unit
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
@@ -25,30 +26,28 @@ def draw_companies(recipe: ToolDialogueRecipe, unit: Unit) -> Iterator[tuple[int
 
 
 def _drawn_world(recipe: ToolDialogueRecipe, position: int) -> ToolWorld:
+    domain = _domain_at(position, recipe)
     path = (recipe.world_seed, "tool dialogue", position)
     rng = SeededRandom(*path)
-    domain = _domain_at(position, recipe)
-    errand = rng.choice(sorted(domain.errands))
-    matters = domain.matters_of(domain.errands[errand])
-    hops = min(num_hops_at(position, recipe), len(matters))
-    customer = person(SeededRandom(*path, "customer"))
-    cluster = make_cluster(ServiceDesk(domain, customer, matters), hops, path=(*path, "cluster"), operation="act")
+    errand = _errand_at(position, domain, recipe)
+    cluster = _cluster_at(position, domain, recipe)
     staff, customers = staff_and_customers(domain, cluster.plans, path=path)
     rows = drawn_rows(domain, customers=customers, staff=staff)
     who, *about = cluster.chain
-    settled = [hop.relation for hop in about]
+    settled = [hop.relation for hop in about if hop.relation in domain.matters]
     spec = domain.errands[errand]
+    matters = domain.matters_of(spec)
     owned = owned_rows(domain, rows, table=spec.item, customer=who.value)
     names = [row.values[NAME] for row in rows if row.table == STAFF]
     stated = {matter: _stated_value(domain, matter, names, rng) for matter in matters if matter not in settled}
     return ToolWorld(
         task_id=task_id_at(position, recipe),
-        hops=hops,
+        hops=len(settled),
         rival_first=rival_first_at(position, recipe),
         errand=Errand(
             domain=domain.name,
             name=errand,
-            customer=customer,
+            customer=customer_of(domain, recipe),
             person=who.subject,
             item=rng.choice(owned)[spec.named_by],
             stated=stated,
@@ -65,6 +64,38 @@ def _domain_at(position: int, recipe: ToolDialogueRecipe) -> Domain:
     """Return the company of the task at this position, all companies in equal numbers."""
     block, place = divmod(position, len(recipe.domains))
     return domain_named(SeededRandom(recipe.world_seed, "domains", block).shuffled(recipe.domains)[place])
+
+
+def customer_of(domain: Domain, recipe: ToolDialogueRecipe) -> str:
+    """Return the one customer of a company, whose sessions all of its tasks are about."""
+    return person(SeededRandom(recipe.world_seed, "tool dialogue", domain.name, "customer"))
+
+
+def _errand_at(position: int, domain: Domain, recipe: ToolDialogueRecipe) -> str:
+    return SeededRandom(recipe.world_seed, "tool dialogue", position, "errand").choice(sorted(domain.errands))
+
+
+def _cluster_at(position: int, domain: Domain, recipe: ToolDialogueRecipe, taken: frozenset[str] = frozenset()) -> FactCluster:
+    """Return what the task at this position is about, and others have as filler; another one where names are taken."""
+    matters = domain.matters_of(domain.errands[_errand_at(position, domain, recipe)])
+    hops = min(num_hops_at(position, recipe), len(matters))
+    path = (recipe.world_seed, "tool dialogue", position, "cluster", *sorted(taken))
+    return make_cluster(ServiceDesk(domain, customer_of(domain, recipe), matters), hops, path=path, taken=taken)
+
+
+def shared_clusters(domain: Domain, recipe: ToolDialogueRecipe) -> SharedClusters:
+    """Return what all tasks of a company are about, of which filler is made."""
+
+    def position_of(number: int) -> int:
+        first = number * len(recipe.domains)
+        return next(at for at in range(first, first + len(recipe.domains)) if _domain_at(at, recipe) == domain)
+
+    desk = ServiceDesk(domain, customer_of(domain, recipe))
+    return SharedClusters(
+        lambda number: _cluster_at(position_of(number), domain, recipe),
+        lambda number, taken: _cluster_at(position_of(number), domain, recipe, taken),
+        small_clusters(desk, path=(recipe.world_seed, "tool dialogue", domain.name), max_hops=recipe.max_hops),
+    )
 
 
 def _stated_value(domain: Domain, matter: str, staff: list[str], rng: SeededRandom) -> str:

@@ -56,7 +56,7 @@ GENERATION = [name for name in prompt_names() if not name.startswith(("evaluatio
 
 
 def test_every_prompt_stands_in_the_folder_of_its_stage() -> None:
-    assert len(GENERATION) == 48
+    assert len(GENERATION) == 47
     stages = {name for entry in BENCHMARKS.values() for name in entry.benchmark.stage_names}
     others = {"evaluation", "memories", "paper", "memory_items"}
     assert {name.partition("/")[0] for name in prompt_names()} <= stages | others

@@ -20,9 +20,8 @@ from validation.rules import RecordsByStage
 
 def tool_recipe(**fields: Any) -> ToolDialogueRecipe:
     """One task of two settled matters with a repair company, at one length, unless the fields say otherwise."""
-    given: dict[str, Any] = {"num_tasks": 1, "num_reserve": 0, "min_hops": 2, "max_hops": 2, "lengths": (8000,)}
-    given |= {"num_tellings": 2, "domains": ("repairs",)}
-    return ToolDialogueRecipe.model_validate({"variant": "small tools", **given, **fields})
+    given: dict[str, Any] = {"num_tasks": 1, "num_reserve": 0, "min_hops": 2, "max_hops": 2, "lengths": (12000,)}
+    return ToolDialogueRecipe.model_validate({"variant": "small tools", **given, "domains": ("repairs",), **fields})
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from assets.tool_dialogue.company import Company
 from assets.tool_dialogue.domain import domain_in
 from assets.tool_dialogue.errands import ErrandPlan
 from assets.tool_dialogue.records import ToolRequest
-from assets.tool_dialogue.requests import arguments_of, settled_values
+from assets.tool_dialogue.requests import settled_arguments, settled_values
 from assets.worlds.tools import REFUSED
 from validation.rules import Rule, expect
 
@@ -23,7 +23,7 @@ def calls_do_the_errand(request: ToolRequest, _: ToolDialogueRecipe) -> Iterator
     yield from expect(plan.reference(done) == request.said, f"the reference is not {request.said!r}")
     row = plan.written_row(done)
     columns = domain.tables[domain.tools[plan.spec.tool].table].columns
-    for matter, value in arguments_of(request.errand, request.hops, domain).items():
+    for matter, value in settled_arguments(request.errand, request.hops, domain).items():
         for name, column in columns.items():
             if column.matter == matter and not column.table:
                 yield from expect(row.get(name) == value, f"{name} is {row.get(name)!r}, and {matter} is {value!r}")

@@ -125,6 +125,8 @@ class _ClusterMaker:
         """
         chain = subjects[0]
         superseded = self._rng.sample(range(len(chain)), self._world.num_disputed(len(chain)))
+        undone = next((number for number in superseded if chain[number].relation in self._world.undoing), None)
+        undoing: list[Hop] = []
         for place, hops in enumerate(subjects):
             role: Role = "near_miss" if place == PARALLEL_CHAINS else "sibling"
             rivals = subjects[(place + 1) % len(subjects)]
@@ -135,8 +137,12 @@ class _ClusterMaker:
                 rival = rivals[number].value
                 if rival == hop.value or not self._world.shares_values:
                     rival = self._value(self._world.relation(hop.relation), hop.subject, {hop.value})
-                self._plan_superseded(hop, rival, roles=(role, role) if place else ("support", "superseded"))
-        return FactCluster(tuple(chain), tuple(sorted(self._plans, key=lambda plan: plan.document_id)))
+                roles: tuple[Role, Role] = (role, role) if place else ("support", "superseded")
+                if number == undone:
+                    undoing.append(self._plan_undone(hop, rival, roles=roles))
+                else:
+                    self._plan_superseded(hop, rival, roles=roles)
+        return FactCluster((*chain, *undoing[:1]), tuple(sorted(self._plans, key=lambda plan: plan.document_id)))
 
     def _chains(self) -> list[list[Hop]]:
         """Return the facts of the question and those of its parallels; values at the ends of parts differ where possible."""
@@ -265,7 +271,7 @@ class _ClusterMaker:
         while earlier == later:
             later = max(earlier, random_date(self._rng))
         wrong = hop.model_copy(update={"value": rival})
-        if self._world.written_counts and self._rng.integer_below(3) == 0:
+        if self._world.written_counts and self._rng.bernoulli(0.5):
             self._plan(counts, hop, day=earlier, status="certified")
             self._plan(loses, wrong, day=later, status="plain")
         elif self._rng.bernoulli(0.5):
@@ -277,6 +283,16 @@ class _ClusterMaker:
             stronger: Status = "certified" if self._rng.integer_below(4) == 0 else "plain"
             self._plan(counts, hop, day=earlier, status=stronger)
             self._plan(loses, wrong, day=later, status="unconfirmed")
+
+    def _plan_undone(self, hop: Hop, rival: str, *, roles: tuple[Role, Role]) -> Hop:
+        """Plan what counts, a later certified value, and a document that undoes the latter, of which the hop is returned."""
+        counts, loses = roles
+        first, second, third = sorted({random_date(self._rng) for _ in range(16)})[:3]
+        self._plan(counts, hop, day=first, status=self._rng.choice(self._world.statuses))
+        self._plan(loses, hop.model_copy(update={"value": rival}), day=second, status="certified")
+        undone = hop.model_copy(update={"relation": self._world.undoing[hop.relation].name, "value": rival})
+        self._plan(counts, undone, day=third, status="certified")
+        return undone
 
     def _plan_near_miss(self, hop: Hop, relation: Relation) -> None:
         """The same said of a subject whose name is easily taken for the chain's."""

@@ -191,7 +191,7 @@ class FactWorld(ABC):
     the one that is asked about have as many documents as that one. `found_by`: the relation whose value is such a subject,
     where a question names what the subject is, and not its name. `tells_replaced`: whether a document says of which day the
     other is that it replaces. `written_counts`: whether in a third of conflicts an earlier certified value counts against a
-    later plain one.
+    later plain one. `undoing`: by relation the relation of a value that was taken back; each subject has one such value.
     """
 
     relations: Sequence[Relation]
@@ -206,6 +206,7 @@ class FactWorld(ABC):
     found_by: Relation | None = None
     tells_replaced: bool = False
     written_counts: bool = False
+    undoing: Mapping[str, Relation] = {}
 
     def num_disputed(self, facts: int) -> int:
         """Return of how many of so many facts documents give another value, where they are settled with several subjects."""
@@ -248,7 +249,7 @@ class FactWorld(ABC):
 
     def relation(self, name: str) -> Relation:
         """Return the relation of this name. Raises LookupError."""
-        for relation in self.relations:
+        for relation in (*self.relations, *self.undoing.values()):
             if relation.name == name:
                 return relation
         raise LookupError(f"the relation {name}")

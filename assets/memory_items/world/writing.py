@@ -64,6 +64,7 @@ class WrittenWorld(FactWorld):
     `standings` are the words by which a writer is told how sure a document is of a fact. `dated_titles`: whether a title has
     the day of the document, and no name or value. `spare_clusters`: times as many clusters as are needed for filler, as some
     have a name of the task's own chain. `most_tokens`: of a text, so that what is needed fits into what a memory gives back.
+    `copied_material`: names of the material that each text has letter by letter.
     """
 
     write_prompt: str
@@ -71,6 +72,7 @@ class WrittenWorld(FactWorld):
     dated_titles: bool = False
     spare_clusters: float = 1.3
     most_tokens: int
+    copied_material: Sequence[str] = ()
 
     @abstractmethod
     def material(self, plan: DocumentPlan) -> Mapping[str, str]:
@@ -193,6 +195,10 @@ class PlannedText:
         for statement in self.plan.statements:
             if statement not in found:
                 yield self._lacking(statement)
+        for name in self.world.copied_material:
+            wanted = self.world.material(self.plan)[name]
+            if wanted not in text.text:
+                yield f"The text must have this, letter by letter:\n{wanted}"
         whole = f"{text.title}\n{text.text}"
         for word in sorted(LABEL_WORDS & set(words_of(whole))):
             yield f"Write without the word {word!r}."

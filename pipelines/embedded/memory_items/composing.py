@@ -109,7 +109,7 @@ class _DocumentDraft:
             paragraphs.append(self._paragraph(sentences))
         for fact in shown:
             applied = f", with {fact['applied']} applied" if "applied" in fact else ""
-            lead = self._capital(self._expand("session lead", {**things, "day": fact["run_on"], "applied": applied}))
+            lead = self._capital(self._expand("session lead", {**things, **fact, "day": fact["run_on"], "applied": applied}))
             paragraphs.insert(1, f"{lead}\n\n{fact['session']}")
         return paragraphs
 

@@ -4,7 +4,7 @@ It knows nothing but the words it is given: a fact that no sentence states is mi
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
@@ -110,14 +110,6 @@ def answer_by_reading(documents: Sequence[str], question: str) -> str | None:
     if read is None:
         return None
     return FactsRead(facts).answer(read)
-
-
-@lru_cache(maxsize=200)  # an agent reads the same texts before each action
-def settled_facts(text: str, subject: str, relations: tuple[str, ...]) -> Mapping[str, str]:
-    """Return the value of each of the subject's relations that the text settles."""
-    answering = FactsRead(list(read_world_facts(text)))
-    values = {relation: answering.settled_value(subject, relation) for relation in relations}
-    return {relation: value for relation, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from assets.tool_dialogue.domains import WHO, all_domains
 from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, RowMissing, as_argument
 from assets.worlds.steps import USER_SAYS
 from pipelines.embedded.memory_items.calls import calls_made, recall_once, recalled_texts
-from pipelines.embedded.memory_items.reading import settled_facts
 from pipelines.embedded.task import PromptTask
 from pipelines.embedded.tool_dialogue.requests import read_request
+from pipelines.embedded.tool_dialogue.world import settled_facts
 
 WORKS_FOR = re.compile(r"You work for (?P<company>.+?), which ")
 DONE = "That is done; the reference is {reference}."

@@ -1,34 +1,7 @@
-"""How this model notes what was settled in a session, and how it words and reads requests."""
+"""How this model words and reads requests."""
 
 import re
 
-# {clause} has customer and value.
-FRAMES: dict[str, tuple[str, ...]] = {
-    "phone call": (
-        "For the file, {as_of}: {clause}.",
-        "{as_of}, {clause}.",
-        "Read back: {clause}, {as_of}.",
-        "It stands there that {clause}, {as_of}.",
-    ),
-    "chat": (
-        "Entered, {as_of}: {clause}.",
-        "{as_of}, {clause}.",
-        "I have it here that {clause}, {as_of}.",
-        "{clause}, {as_of}.",
-    ),
-    "letter": (
-        "Between us it holds that {clause}, {as_of}.",
-        "{as_of}, {clause}.",
-        "I find here that {clause}, {as_of}.",
-        "Let it be repeated, {as_of}: {clause}.",
-    ),
-    "visit to the desk": (
-        "Note, {as_of}: {clause}.",
-        "{as_of}, {clause}.",
-        "{clause}, {as_of}.",
-        "To be kept in mind, {as_of}: {clause}.",
-    ),
-}
 GREETINGS = ("Hello, this is {customer}.", "Good day, my name is {customer}.", "Hello {company}, {customer} here.")
 WISHES = ("I would like to {wants}.", "Please arrange for me to {wants}.", "Could somebody help me to {wants}?")
 STATED = ("As to {label}: {value}.", "For {label} I want this: {value}.")

@@ -16,7 +16,7 @@ from pipelines.export.views.documents import add_documents
 from prompts.catalogue import load_prompt
 
 # As sessions show a call, and what it gave back on the next line.
-CALL = re.compile(r"^(\w+)\((.+)\)\n([\[{].*)$", re.MULTILINE)
+CALL = re.compile(r"^>>> (\w+)\((.+)\)\n([\[{].*)$", re.MULTILINE)
 ARGUMENT = re.compile(r'(?:, |^)([^=]+)=("(?:[^"\\]|\\.)*")')
 LOST_OF_EPISODES = (
     "Lost are the memory as a tool that the agent asks, and the certificates. Scores are not those of `amemgym evaluate`."

@@ -5,6 +5,7 @@ import pytest
 from assets.memory_items.ablation import was_right
 from assets.memory_items.acting import IDLE, SUPERSEDED
 from assets.memory_items.documents import Turn
+from assets.memory_items.facts import UNDONE
 from assets.memory_items.final_ablation import uncertified_lengths
 from assets.recipe.loading import RecipeError
 from assets.records.base import ItemFailed
@@ -13,7 +14,7 @@ from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.domain import domain_in
 from assets.tool_dialogue.errands import ErrandPlan, MatterMissing, act_by_program
 from assets.tool_dialogue.pipeline import TOOL_DIALOGUE, with_digest_of_companies
-from assets.tool_dialogue.requests import arguments_of, ask_for_errand
+from assets.tool_dialogue.requests import ask_for_errand, settled_arguments
 from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel
 from tests.support.tool_dialogues import drawn, made_dialogue, make_dialogue, tool_recipe
@@ -29,6 +30,7 @@ def test_each_condition_of_a_certificate_was_acted_twice_and_came_out_as_it_must
         "without hop 1": (0, 2),
         "without hop 2": (0, 2),
         "without hop 3": (0, 2),
+        "without hop 4": (0, 2),
         "filler only": (0, 2),
         "last turn only": (0, 2),
         SUPERSEDED: (0, 2),
@@ -42,14 +44,15 @@ def test_all_companies_and_numbers_of_matters_are_made() -> None:
     assert {world.hops for world in worlds} == {1, 2, 3, 4}
     for world in worlds:
         task = run(make_dialogue(world, recipe=recipe, model=EmbeddedModel())).instance
-        assert len(task.hops) == world.hops + 1
+        assert [hop.relation for hop in task.hops[1:] if hop.relation in world.errand.settled] == list(world.errand.settled)
+        assert len(task.hops) == world.hops + 2
         assert list(uncertified_lengths(task)) == []
 
 
 def test_every_session_names_the_customer_and_the_request_names_neither_person_nor_settled_matters() -> None:
     task = made_dialogue().instance
     assert all(task.errand.customer in document.text for document in task.lengths[0].documents)
-    who, *settled = task.hops
+    who, *settled = [hop for hop in task.hops if not hop.relation.startswith(UNDONE)]
     assert task.errand.person == who.subject
     assert who.subject in task.question
     assert who.value not in task.question
@@ -61,15 +64,25 @@ def test_most_matters_have_a_rival_and_in_a_third_of_conflicts_an_earlier_writte
     conflicts: list[bool] = []
     facts = 0
     for world in drawn(tool_recipe(num_tasks=40, max_hops=4, lengths=(12000,))):
-        facts += len(world.chain)
+        facts += world.hops + 1
         said = [statement for plan in world.plans for statement in plan.statements]
-        for hop in world.chain:
+        for hop in world.chain[: world.hops + 1]:
             about = [one for one in said if (one.subject, one.relation) == (hop.subject, hop.relation)]
             counts = next(one for one in about if one.value == hop.value)
             rivals = [one for one in about if one.value != hop.value]
             conflicts += [(counts.status, one.status) == ("certified", "plain") and counts.as_of < one.as_of for one in rivals]
     assert len(conflicts) > 0.6 * facts
     assert 0.23 < sum(conflicts) / len(conflicts) < 0.43
+
+
+def test_without_the_session_that_undid_a_value_the_program_acts_on_that_value() -> None:
+    made = made_dialogue()
+    (undone,) = [hop for hop in made.request.hops if hop.relation.startswith(UNDONE)]
+    matter = undone.relation.removeprefix(UNDONE)
+    domain = domain_in(made.world.company)
+    right = settled_arguments(made.world.errand, made.sessions.facts, domain)
+    unaware = settled_arguments(made.world.errand, [fact for fact in made.sessions.facts if fact != undone], domain)
+    assert right[matter] != unaware[matter] == undone.value
 
 
 def test_what_a_call_filed_is_read_like_what_was_confirmed_in_writing() -> None:
@@ -95,7 +108,7 @@ def test_the_program_stops_before_it_writes_where_a_matter_is_missing() -> None:
     company = Company(domain, task.rows)
     before = company.state()
     with pytest.raises(MatterMissing) as missing:
-        ErrandPlan(domain, task.errand).carried_out(company, arguments_of(task.errand, task.hops[:2], domain))
+        ErrandPlan(domain, task.errand).carried_out(company, settled_arguments(task.errand, task.hops[:2], domain))
     assert missing.value.matter == task.hops[2].relation
     assert company.state() == before
 
@@ -113,7 +126,7 @@ def test_an_end_counts_only_with_the_reference_said() -> None:
 def test_one_write_too_many_fails() -> None:
     task = made_dialogue().instance
     dialogue = ToolDialogue(task)
-    act_by_program(dialogue, task.errand, arguments_of(task.errand, task.hops, dialogue.domain))
+    act_by_program(dialogue, task.errand, settled_arguments(task.errand, task.hops, dialogue.domain))
     assert dialogue.failed_by == ""
     dialogue.call(task.calls[-1].tool, task.calls[-1].arguments)
     assert dialogue.failed_by == "the rows in the end are others"
