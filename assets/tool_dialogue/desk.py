@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import PROMPT
 from assets.memory_items.facts import UNDONE, DocumentPlan, Statement, Status
-from assets.memory_items.world.relations import PERSON, NameKind, NameMaker, Relation, spoken
+from assets.memory_items.world.relations import PERSON, NameKind, NameMaker, Occasion, Relation, spoken
 from assets.memory_items.world.writing import WrittenWorld
 from assets.recipe.document_tasks import Operation
 from assets.tool_dialogue.company import Company, drawn_rows
@@ -15,6 +15,15 @@ from assets.tool_dialogue.domains import WHO, relations_of, undoing_of
 from assets.worlds.tools import Call
 
 SESSION_KINDS = ("phone call", "chat", "letter", "visit to the desk")
+# Why a session is held; there is more than one matter to it.
+REASONS = (
+    "{subject} has moved, and the customer goes over what is on file.",
+    "The customer is away for some weeks, and {subject} should not be asked.",
+    "Somebody came to {subject} and knew of nothing.",
+    "The customer pays for {subject} and read the last bill closely.",
+    "A trainee mixed {subject} up with somebody else.",
+    "{subject} told the customer that something has changed.",
+)
 # By these a request means somebody, such as my cook at the mill.
 PARTS = (
     "cook",
@@ -69,13 +78,7 @@ class ServiceDesk(WrittenWorld):
     spare_clusters = 0.7  # its clusters have twice as many documents as those of a chain
     document_kinds = SESSION_KINDS
     statuses = STATUSES
-<<<<<<< HEAD
-    title_slots = ("date",)
-    text_slots = frozenset(("subject", "clerk", "colleague", "company", "date", "weekday", "few", "calls"))
-    needed_slots = frozenset(("subject", "clerk", "calls"))
     aside_statuses = ("plain", "plain", "plain", "certified", "unconfirmed")
-=======
->>>>>>> c7be92ff (Tool dialogues: sessions are written around what they settle, a company's tasks share one customer, and a call may undo what was filed)
     asides_elsewhere = 1
     days_apart = 60
     settles_with_several = True
@@ -91,6 +94,9 @@ class ServiceDesk(WrittenWorld):
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
         return NameMaker(SeededRandom(*path), NAME_KINDS, {*taken, self._customer})
+
+    def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
+        return [Occasion(kind, reason) for kind in SESSION_KINDS for reason in REASONS]
 
     def num_disputed(self, facts: int) -> int:
         """Return all but one in three, at least one."""

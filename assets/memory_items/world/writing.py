@@ -13,7 +13,7 @@ from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
 from assets.memory_items.documents import LABEL_WORDS, Role, told_around
-from assets.memory_items.facts import DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement, Status
+from assets.memory_items.facts import UNDONE, DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement, Status
 from assets.memory_items.world.relations import FactWorld, Relation, spoken
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.answers import read_date
@@ -150,7 +150,7 @@ class PlannedText:
 
     def _left_out(self) -> list[str]:
         """Return what else could be asked of the subject, which other documents may tell."""
-        told = {statement.relation for statement in self.plan.statements}
+        told = {statement.relation.removeprefix(UNDONE) for statement in self.plan.statements}
         kinds = {
             self.world.relation(statement.relation).subject
             for statement in self.plan.statements

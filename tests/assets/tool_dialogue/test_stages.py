@@ -7,9 +7,11 @@ from assets.memory_items.acting import IDLE, SUPERSEDED
 from assets.memory_items.documents import Turn
 from assets.memory_items.facts import UNDONE
 from assets.memory_items.final_ablation import uncertified_lengths
+from assets.memory_items.world.writing import PlannedText, WrittenText
 from assets.recipe.loading import RecipeError
 from assets.records.base import ItemFailed
 from assets.tool_dialogue.company import Company
+from assets.tool_dialogue.desk import ServiceDesk
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.domain import domain_in
 from assets.tool_dialogue.errands import ErrandPlan, MatterMissing, act_by_program
@@ -83,6 +85,18 @@ def test_without_the_session_that_undid_a_value_the_program_acts_on_that_value()
     right = settled_arguments(made.world.errand, made.sessions.facts, domain)
     unaware = settled_arguments(made.world.errand, [fact for fact in made.sessions.facts if fact != undone], domain)
     assert right[matter] != unaware[matter] == undone.value
+
+
+def test_a_session_without_its_lookup_goes_back_to_the_writer() -> None:
+    made = made_dialogue()
+    desk = ServiceDesk(domain_in(made.world.company), made.world.errand.customer)
+    planned = PlannedText(desk, made.world.plans[0], made.world.plans)
+    document = made.sessions.documents[0]
+    lookup = desk.material(planned.plan)["lookup"]
+    whole = WrittenText(title=document.title, text=document.text)
+    assert not list(planned.problems(whole))
+    without = whole.model_copy(update={"text": document.text.replace(lookup, "")})
+    assert list(planned.problems(without)) == [f"The text must have this, letter by letter:\n{lookup}"]
 
 
 def test_what_a_call_filed_is_read_like_what_was_confirmed_in_writing() -> None:
