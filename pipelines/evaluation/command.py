@@ -1,6 +1,7 @@
 """One evaluation from end to end: reading and checks, forecast, the run or what is left of it, scores, files."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Container, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,11 +22,12 @@ from pipelines.evaluation.metrics.fresh import FreshScore, compare_with_fresh, c
 from pipelines.evaluation.metrics.swapped import compare_with_swapped
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import RunAccount, alone_manifest, manifest_of
+from pipelines.evaluation.reasoning import end_tasks
 from pipelines.evaluation.records import AnswerRow, RunManifest
 from pipelines.evaluation.rehearsal import rehearse_run
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import page_items, run_page
-from pipelines.evaluation.run import BenchmarkTasks, ReplayableTasks, Run, evaluate_run
+from pipelines.evaluation.run import BenchmarkTasks, ReplayableTasks, Run, play_items, score_items
 from pipelines.evaluation.sources import open_tasks
 from pipelines.evaluation.timeline.alone import alone_folder
 from pipelines.evaluation.timeline.perceived import events_of_run
@@ -195,17 +197,25 @@ def with_failed_question(run: FinishedRun, timelines: Sequence[Timeline]) -> Fin
     return replace(run, failed_question=(title, *shown[row.user_id](row)))
 
 
-async def plan_evaluation(request: EvaluationRequest, *, home: Home, progress: EvaluationProgress) -> None:
-    """Tell `progress.begun` what the run would be, and ask no model. Raises EvaluationError, as the run itself would."""
-    async with open_run(request, home=home, progress=progress):
-        pass
+async def plan_evaluations(requests: Sequence[EvaluationRequest], *, home: Home, progress: EvaluationProgress) -> None:
+    """Tell `progress.begun` what the runs would be, and ask no model. What they share is in the size of the first alone.
+
+    Raises EvaluationError, as the runs themselves would.
+    """
+    planned = set[str]()
+    for request in requests:
+        async with open_run(request, home=home, progress=progress, planned=planned) as (run, _):
+            planned.add(run.manifest.alone)
 
 
 @asynccontextmanager
 async def open_run(
-    request: EvaluationRequest, *, home: Home, progress: EvaluationProgress
+    request: EvaluationRequest, *, home: Home, progress: EvaluationProgress, planned: Container[str] = ()
 ) -> AsyncGenerator[tuple[Run, EvaluationForecast]]:
-    """Open the run with its models and its size, after `progress` was told about it."""
+    """Open the run with its models and its size, after `progress` was told about it.
+
+    `planned`: runs of what is the same for every memory that an earlier one is to ask.
+    """
     tasks = open_tasks(request.dataset, release_store=open_release_store(home), settings=request.settings)
     # Said before a model is opened, which may fail.
     for sentence in tasks.info.notices:
@@ -226,7 +236,7 @@ async def open_run(
         options = options.model_copy(update={"replay": recorded.manifest.run_id})
     with open_models(home, mode=options.cache_mode, on_batch_progress=progress.show_batch) as models:
         run = await prepare_run(request, tasks, options, models=models, home=home)
-        size = await _forecast(run)
+        size = await _forecast(run, planned)
         if options.fresh:
             progress.notice(await _plan_fresh(run, request, models=models, home=home))
         progress.begun(run, size)
@@ -250,13 +260,13 @@ async def _plan_fresh(run: Run, request: EvaluationRequest, *, models: OpenModel
     return f"{users.plan(options.fresh, terms=terms)} {size.for_other_items(options.fresh / len(run.manifest.users))}"
 
 
-async def _forecast(run: Run) -> EvaluationForecast:
-    """Return what the run takes, and the one that it shares with others, where that is still to do."""
+async def _forecast(run: Run, planned: Container[str]) -> EvaluationForecast:
+    """Return what the run takes, and the one that it shares with others, where that is still to do and not `planned`."""
     if run.folder.finished:
         return forecast_run(run.timelines, run.manifest, prices=run.models.prices)
     embedded = embedded_ports(run.models.prices)
     size = await rehearse_run(run, embedded=embedded)
-    if run.alone and not run.alone.folder.finished:
+    if run.alone and not run.alone.folder.finished and run.manifest.alone not in planned:
         size += await rehearse_run(run.alone, embedded=embedded)
     return size
 
@@ -391,16 +401,19 @@ async def evaluate_and_write(run: Run, *, notice: Callable[[str], None] = print)
     `notice` is told where another process is waited for.
     """
     run.folder.begin(run.manifest.shared())
-    shared = await _shared_answers(run, notice)
     if run.manifest.boundary not in ("", "service"):
         memory = run.manifest.memory
         run.folder.keep_code(code_files(memory.code, texts=memory.texts))
+    # Dialogues leave the endpoint idle, for each message waits for the one before: then it is asked the rest.
+    own = asyncio.create_task(play_items(run, run.timelines))
+    shared = asyncio.create_task(_shared_answers(run, notice))
     try:
-        finished = await evaluate_run(run, shared)
+        finished = score_items(run, *await asyncio.gather(own, shared))
         page = run_page(finished, page_items(run.timelines, finished.turns))
         events = events_of_run(run.timelines, finished.turns)
         run.folder.finish(finished, events=events, report=run_report(finished), page=page)
     finally:
+        await end_tasks([own, shared])
         await wait_for_shielded_calls()
         run.folder.close()
     return finished

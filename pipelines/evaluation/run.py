@@ -113,8 +113,8 @@ class PlayedItem:
     error: ErrorRow | None
 
 
-async def evaluate_run(run: Run, shared: Sequence[AnswerRow] = ()) -> FinishedRun:
-    """Do what is left to do of the run, score it, and leave it scored. Items that the memory fails are error rows.
+def score_items(run: Run, items: Sequence[PlayedItem], shared: Sequence[AnswerRow]) -> FinishedRun:
+    """Return the run with its scores. Items that the memory failed are error rows.
 
     `shared`: the rows of what is the same for every memory.
     """
@@ -127,7 +127,7 @@ async def evaluate_run(run: Run, shared: Sequence[AnswerRow] = ()) -> FinishedRu
     usage = StepUsage()
     used = list[ItemUsage]()
     errors = list[ErrorRow]()
-    for item in await play_items(run, run.timelines):
+    for item in items:
         own = item.rows
         answers += [*own.answers, *shared_rows[item.timeline.cluster, item.timeline.length]]
         turns += own.turns

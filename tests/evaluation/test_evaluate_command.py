@@ -297,6 +297,13 @@ def json_of(*arguments: object) -> Any:
     return json.loads(found.stdout)
 
 
+def test_a_plan_of_two_memories_counts_what_they_share_once(data: Path) -> None:
+    plan = json_of("evaluate", data, "--memory", "awi", "--memory", "full-history", "--plan")
+    first, second = (run["by_purpose"]["baselines"]["calls"] for run in plan["runs"])
+
+    assert first > 0 == second
+
+
 def test_runs_plans_comparisons_and_leaderboards_are_json_where_that_is_asked(evaluated: Path) -> None:
     memories = ("--memory", "full-history", "--memory", "awi")
     plan = json_of("evaluate", evaluated, *memories, "--plan")

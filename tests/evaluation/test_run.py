@@ -13,10 +13,8 @@ from pipelines.evaluation.folder import read_run
 from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.report.contents import isolated_rows, run_contents
 from pipelines.evaluation.report.markdown import run_report, section_text, table_text
-from pipelines.evaluation.run import evaluate_run
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import HONEST, PRICES, HonestModel, episode, fenced, finish, run_of, tasks
-from tests.support.coroutines import run
 from tests.support.waiting import until
 
 KINDS = ("full-history", "rag", "awe", "awi")
@@ -208,7 +206,7 @@ def test_no_later_period_is_lived_after_a_question_beside_it_has_failed(tmp_path
     work.folder.begin(work.manifest)
 
     with pytest.raises(EndpointError, match="gone"):
-        run(evaluate_run(work))
+        finish(work)
     # A whole life has six messages of the user.
     assert len(model.asked("chat")) <= 4
 

@@ -7,7 +7,6 @@ from urllib.parse import quote
 import pytest
 
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.run import evaluate_run
 from pipelines.memories.check import check_memory
 from pipelines.memories.contract import MemorySpec
 from pipelines.memories.failures import MemoryFailed
@@ -209,7 +208,7 @@ def test_a_key_of_a_class_of_ones_own_comes_from_a_variable_and_stays_out_of_err
 
     path.write_text(f"kind: {tmp_path}/quokka.py:Mine\nsettings: {{api_key: $WALRUS_KEY}}\n")
     work = run_of(tmp_path / "runs", HonestModel(), data=tasks("ada"), spec=find_memory(str(path)), conditions=())
-    [error] = run(evaluate_run(work)).results.errors
+    [error] = finish(work).results.errors
     assert "ValueError: [hidden] is not accepted, see quokka.py" in error.sentence
     trace = next(work.folder.path.glob("error-*.txt")).read_text()
     assert 'File "quokka.py", line 7, in write' in trace

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from pipelines.evaluation.answered.fact_metrics import MOMENTS
-from pipelines.evaluation.run import evaluate_run
 from pipelines.memories.check import check_memory
 from pipelines.memories.contract import MemoryEvent
 from pipelines.memories.registry import find_memory, host_memory
@@ -23,7 +22,7 @@ def test_a_service_is_scored_with_copies_that_see_nothing_later(forks: str, tmp_
         spec = find_memory(memory.address)
         assert [verdict.what for verdict in run(check_memory(spec, tools(HonestModel()))) if verdict.broken] == []
         work = run_of(tmp_path, HonestModel(), data=tasks("ada"), spec=spec, conditions=(), baselines=False)
-        finished = run(evaluate_run(work))
+        finished = finish(work)
     first = [row for row in finished.answers if row.period == 0]
     later = [turn.message for turn in finished.turns if turn.period > 0 and turn.round == 0]
 

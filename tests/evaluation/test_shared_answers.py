@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.sample import places_asked
 from pipelines.evaluation.folder import read_run, write_table
@@ -16,6 +17,7 @@ from pipelines.evaluation.verifying.verdict import verify_run
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import CountingModel, HonestModel, episode, finish, run_of, tasks
 from tests.support.coroutines import run
+from tests.support.waiting import until
 
 BM25 = MemorySpec(name="bm25", kind="bm25", settings={"topk": 1})
 SHARED = ("no_memory", "facts", "everything", "upper_bound", "options_only")
@@ -36,6 +38,21 @@ def test_a_further_memory_asks_nothing_that_is_the_same_for_every_memory(tmp_pat
     assert "baselines" not in second.results.spending
     verdict = verify_run(second, work.folder.path, tasks())
     assert verdict.problems == ()
+
+
+class AnswersAfterADialogue(HonestModel):
+    """What is the same for every memory is answered when all messages of the user have been."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        if request.labels.stage == "evaluation baselines":
+            await until(lambda: len(self.asked("chat")) == 2 * 6)  # users and messages
+        return await super().complete(request)
+
+
+def test_dialogues_do_not_wait_for_what_is_the_same_for_every_memory(tmp_path: Path) -> None:
+    finished = finish(run_of(tmp_path, AnswersAfterADialogue()))
+
+    assert {row.kind for row in finished.answers}.issuperset(SHARED)
 
 
 def test_what_bears_on_the_conditions_has_a_run_of_its_own_and_nothing_else_has(tmp_path: Path) -> None:

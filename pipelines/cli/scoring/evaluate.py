@@ -31,7 +31,7 @@ from pipelines.evaluation.command import (
     EvaluationProgress,
     EvaluationRequest,
     check_memories,
-    plan_evaluation,
+    plan_evaluations,
     run_evaluation,
 )
 from pipelines.evaluation.folder import PAGE, FinishedRun, runs_folder
@@ -87,7 +87,7 @@ def evaluate(
     notice = cache(partial(print_plain, console))  # print each notice once for all memories
     if plan:
         with evaluation_errors(), prints_of_others_apart():
-            plans = [run_to_end(_plan(request, console, notice)) for request in requests]
+            plans = run_to_end(_plan(requests, console, notice))
         if as_json:
             print_json({"runs": plans})
         return
@@ -205,17 +205,21 @@ def _size(size: EvaluationForecast, request: EvaluationRequest) -> str:
     return f"{size.sentence} {size.warning(request.budget)}".strip()
 
 
-async def _plan(request: EvaluationRequest, console: Console, notice: Callable[[str], None]) -> dict[str, object]:
-    """Print the plan of a run, and return it for JSON."""
-    told = dict[str, object]()
+async def _plan(
+    requests: Sequence[EvaluationRequest], console: Console, notice: Callable[[str], None]
+) -> list[dict[str, object]]:
+    """Print the plans of runs, and return them for JSON."""
+    plans = list[dict[str, object]]()
 
     def announce(run: Run, size: EvaluationForecast) -> None:
+        request = requests[len(plans)]
         print_run(run, _size(size, request), console=console, notice=notice)
-        told.update(manifest=run.manifest, finished=run.folder.finished, calls=size.calls, tokens=size.tokens, usd=size.usd)
-        told.update(by_purpose=size.sizes, warning=size.warning(request.budget))
+        plan = {"manifest": run.manifest, "finished": run.folder.finished, "by_purpose": size.sizes}
+        numbers = {"calls": size.calls, "tokens": size.tokens, "usd": size.usd}
+        plans.append({**plan, **numbers, "warning": size.warning(request.budget)})
 
-    await plan_evaluation(request, home=home(), progress=EvaluationProgress(announce, notice=notice))
-    return told
+    await plan_evaluations(requests, home=home(), progress=EvaluationProgress(announce, notice=notice))
+    return plans
 
 
 def _evaluate(request: EvaluationRequest, console: Console, notice: Callable[[str], None], *, quiet: bool) -> FinishedRun:
