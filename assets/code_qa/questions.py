@@ -1,5 +1,7 @@
 """Stage `code_questions`: one question that the notes answer, and neither the question nor the code shown with it."""
 
+from collections.abc import Sequence
+
 from assets.code_qa.behaviours import CODE_BEHAVIOURS
 from assets.code_qa.decisions import CODE_DECISIONS
 from assets.code_qa.documents import CODE_DOCUMENTS
@@ -10,6 +12,7 @@ from assets.code_qa.records.sources import CodeSources, CodeSymbol
 from assets.code_qa.sources import CODE_SOURCES
 from assets.code_qa.team.relations import EDIT, EXECUTED, OUTCOME, WRONG_RESULT
 from assets.code_qa.team.world import keep_tellable, patches_of
+from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.ablation import READ, condition_with
@@ -20,15 +23,17 @@ from assets.memory_items.questions import CHECK, MOST_NEAR_MISSES, TaskChain, as
 from assets.memory_items.tasks import TaskDocuments
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.records.answers import TypedAnswer, normalize_answer
+from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription
 from assets.text.words import count_tokens
 
 WORD = "code_questions/word"
 # Told before every question.
-INTRODUCTION = (
+CODE_NOTES_RULE = (
     "Where notes disagree, what was signed off counts, then what is more than a proposal, and then the latest date. "
     "What a call gives is the value that it returns, or the name of the error that it raises."
 )
+INTRODUCTION = f"{CODE_NOTES_RULE} Since when something is so: the day of what counts."
 
 
 async def ask_code_question(
@@ -42,7 +47,10 @@ async def ask_code_question(
 ) -> CodeQuestion:
     """Word the question; judges must read its steps back. Raises ItemFailed where it has no answer, or several."""
     hops = planned_chain(decisions.chain, documents.facts)
-    chain = TaskChain(sources.task_id, hops, documents.facts, documents.documents)
+    if sources.operation == "still_so":
+        hops = with_what_was_said(hops, documents.facts, seed=recipe.world_seed, task_id=sources.task_id)
+    operations = tuple(dict.fromkeys(recipe.operations_of(len(hops))))
+    chain = TaskChain(sources.task_id, hops, documents.facts, documents.documents, sources.operation, operations)
     chain.expect_one_answer()
     code = shown_code(sources, behaviours, decisions, most=recipe.max_code_tokens)
     conditions = [condition_with("question alone", (), "wrong"), condition_with("question and code", code, "wrong")]
@@ -58,6 +66,24 @@ async def ask_code_question(
         model=model,
     )
     return CodeQuestion.model_validate({**dict(asked), "code": code})
+
+
+def with_what_was_said(hops: Sequence[Fact], facts: Sequence[Fact], *, seed: int, task_id: str) -> list[Fact]:
+    """Return the facts, in every second case followed by the one that says otherwise: the question is about that one then.
+
+    Raises ItemFailed where not one document says otherwise.
+    """
+    other = other_fact(hops[-1], facts)
+    return [*hops, other] if SeededRandom(seed, task_id, "still so").bernoulli(0.5) else list(hops)
+
+
+def other_fact(counts: Fact, facts: Sequence[Fact]) -> Fact:
+    """Return the one fact that says otherwise. Raises ItemFailed where there is none, or there are several."""
+    about = [fact for fact in facts if (fact.subject, fact.relation) == (counts.subject, counts.relation)]
+    others = [fact for fact in about if fact.value != counts.value]
+    if len(others) != 1:
+        raise ItemFailed("ambiguous", f"Documents say {len(others)} other things of {counts.subject}, and not one.")
+    return others[0]
 
 
 def _with_mutants(answer: TypedAnswer, last: Fact, behaviours: CodeBehaviours) -> TypedAnswer:
@@ -149,7 +175,7 @@ CODE_QUESTIONS = Stage(
     name="code_questions",
     record=CodeQuestion,
     make=ask_code_question,
-    version=4,
+    version=5,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_DECISIONS, CODE_DOCUMENTS),
     prompts=(WORD, CHECK, READ),
     description=AssetDescription(

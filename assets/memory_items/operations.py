@@ -26,7 +26,7 @@ from assets.text.words import folded
 BETWEEN_NAMES = ", "  # in an answer that is an order
 FOLLOWED = ("follow", "decision", "convention")  # operations that follow one chain
 ENDS_IN_A_FACT = (*FOLLOWED, "most", "failed_path")  # operations whose answer stands in a document as it is
-ABOUT_ONE_SUBJECT = ("act", "failed_path", "still_so")  # operations with several facts about one subject
+ABOUT_ONE_SUBJECT = ("act", "failed_path")  # operations with several facts about one subject
 YES_OR_NO = ("yes", "no")
 Settle = Callable[[Sequence[Fact]], Fact | None]
 
@@ -51,8 +51,10 @@ class AskedFacts:
 
         Of a count the one part leads to the value that is counted; of two figures that are weighed, to the one that counts.
         """
-        if self.operation in FOLLOWED:
+        if self.operation in (*FOLLOWED, "since_when"):
             return [self.hops]
+        if self.operation == "still_so":
+            return [self._chain_without_said]
         if self.operation == "count":
             return [[*self._leading_facts, self.hops[-1]]]
         if self.operation == "weigh":
@@ -78,8 +80,9 @@ class AskedFacts:
     def answer_kind(self) -> AnswerKind:
         if self.operation in ENDS_IN_A_FACT:
             return self.hops[-1].kind
-        if self.operation == "still_so":
-            return "option"
+        kinds: dict[Operation, AnswerKind] = {"still_so": "option", "since_when": "date", "which_of_two": "name"}
+        if self.operation in kinds:
+            return kinds[self.operation]
         return "list" if self.operation in ("order", "act") else "number"
 
     @property
@@ -102,6 +105,9 @@ class AskedFacts:
             return self._failed_path(facts, settle)
         if self.operation == "still_so":
             return self._still_so(facts, settle)
+        if self.operation == "since_when":
+            end = _last_fact(self.hops, facts, settle)
+            return None if end is None or end.as_of is None else end.as_of.isoformat()
         ends = self._ends(facts, settle)
         return None if ends is None else self._worked_out(ends, facts, settle)
 
@@ -142,9 +148,9 @@ class AskedFacts:
         alike = [fact for fact in facts if fact.relation == hops[-1].relation]
         own = {hop.subject for hop in hops}
         alike.sort(key=lambda fact: fact.subject not in own)
-        if self.operation in ENDS_IN_A_FACT:
+        if self.operation in (*ENDS_IN_A_FACT, "since_when"):
             for fact in alike:
-                yield fact.value
+                yield str(fact.as_of) if self.operation == "since_when" else fact.value
             return
         if self.operation == "sum":
             total = int(self.answer(hops) or 0)
@@ -170,6 +176,18 @@ class AskedFacts:
     def then(self) -> list[str]:
         """What is asked about the one of the parts with the most."""
         return [self.hops[-1].phrase] if self.operation == "most" else []
+
+    @property
+    def day_said(self) -> date | None:
+        """The day of the note of which it is asked whether it still holds."""
+        return self.hops[-1].as_of if self.operation == "still_so" else None
+
+    @property
+    def _chain_without_said(self) -> Sequence[Fact]:
+        """The facts that lead to what counts, without the one that does not, where that is what is asked about."""
+        *before, last = self.hops
+        same = before and (before[-1].subject, before[-1].relation) == (last.subject, last.relation)
+        return before if same else self.hops
 
     @property
     def _leading_facts(self) -> Sequence[Fact]:
@@ -200,6 +218,8 @@ class AskedFacts:
         in_order = sorted(ends, key=amount_of)
         if self.operation == "order":
             return BETWEEN_NAMES.join([end.subject for end in in_order])
+        if self.operation == "which_of_two":
+            return in_order[-1].subject
         return follow_relations(in_order[-1].subject, [self.hops[-1].relation], facts, settle=settle)
 
     def _count(self, facts: Sequence[Fact], settle: Settle) -> str | None:
@@ -233,10 +253,11 @@ class AskedFacts:
 
     def _still_so(self, facts: Sequence[Fact], settle: Settle) -> str | None:
         """Return whether what is said as of the last fact's day is what counts."""
-        about = _facts_stating(facts, self.hops[0])
-        counting = settle(about)
-        asked = next((fact for fact in about if fact.as_of == self.hops[-1].as_of), None)
-        if counting is None or asked is None:
+        counting = _last_fact(self._chain_without_said, facts, settle)
+        if counting is None:
+            return None
+        asked = next((fact for fact in _facts_stating(facts, counting) if fact.as_of == self.day_said), None)
+        if asked is None:
             return None
         counts = normalize_answer(asked.kind, asked.value) == normalize_answer(counting.kind, counting.value)
         return YES_OR_NO[0] if counts else YES_OR_NO[1]

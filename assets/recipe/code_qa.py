@@ -93,6 +93,11 @@ class CodeQaRecipe(PackageRecipe):
         600, "tokens", ge=100, description="length of the code that is shown with a question, at most"
     )
 
+    def operations_of(self, hops: int) -> list[Operation]:
+        """Half of the questions follow a chain, of which there are six kinds; one fact cannot be compared."""
+        comparing: list[Operation] = ["follow", "which_of_two"] if self.min_hops > 1 else []
+        return ["follow", "follow", "since_when", "still_so", *comparing]
+
 
 class SessionQuestionsRecipe(PackageRecipe):
     """All parameters of a variant of session questions. The packages and their calls are as in code questions."""

@@ -14,8 +14,10 @@ AskedOperation = Literal["follow", "sum", "difference", "order", "count", "most"
 # What a question asks of sessions: what a ticket settles, which of two statements of it does not count, what is agreed about a
 # function, or whether a statement still counts.
 SessionOperation = Literal["decision", "failed_path", "convention", "still_so"]
+# What a developer asks as well: since when the end of a chain is so, whether a note on it still holds, which of two has more.
+CodeOperation = Literal["since_when", "still_so", "which_of_two"]
 # In a tool dialogue an agent acts on its facts: each gives an argument of a call.
-Operation = Literal[AskedOperation, SessionOperation, "act"]
+Operation = Literal[AskedOperation, CodeOperation, SessionOperation, "act"]
 FEWEST_FACTS: Mapping[AskedOperation, int] = {
     "follow": 1,
     "sum": 2,

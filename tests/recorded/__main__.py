@@ -2,7 +2,7 @@
 
 Asks the endpoint whatever it has not answered yet, in the recording or in that data folder (a new one without FOLDER), and puts
 the replies that a replay needs into the folder of the variant beside this file, with the prompts. To ask for everything anew,
-remove that folder first. The models' names stand in recipes/strong.yaml and, of the evaluation, in recording.py. `--replay`
+remove that folder first. The models' names stand in recipes/strong.yaml and, of the evaluation, in recording.py. `--variant` takes another recipe than strong. `--replay`
 takes all from those replies, asks nobody, and prints what they come to.
 """
 
@@ -51,7 +51,7 @@ if __name__ == "__main__":
     variants = [recording.variant for recording in recordings()]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("place", nargs="?", type=Path)
-    parser.add_argument("--variant", choices=variants, default=variants[0])
+    parser.add_argument("--variant", choices=variants, default="strong")
     parser.add_argument("--replay", action="store_true")
     given = parser.parse_args()
     main(Recording(given.variant), given.place or Path(tempfile.mkdtemp(prefix="recorded-")), replay=given.replay)

@@ -1,6 +1,6 @@
 """Recordings of real models: the prompts as they were asked, the replies to them, and what these came to.
 
-Each is of the recipe of its name in `recipes`, and of two memories that are scored on its release. `make record` asks for what
+Each is of the recipe of its name in `recipes`, and of two memories that are scored on its release where that has users. `make record` asks for what
 they lack; `tests/pipelines/test_recorded.py` replays those that there are with no model at all, with the recorded prompts in
 place of the shipped ones: a reply belongs to what was asked.
 """
@@ -79,7 +79,9 @@ class Recording:
             if reply["key"] in {key_at(reply["place"], key) for key in requests}:
                 kept_lines.append(line)
         self.replies.write_text("".join(kept_lines), encoding="utf-8")
-        names = asked.intersection(prompt_names()).union(OF_REASONER)  # embeddings have no template
+        names = asked.intersection(prompt_names())  # embeddings have no template
+        if list(place.glob("runs/data.json-*")):
+            names.update(OF_REASONER)
         shutil.rmtree(self.folder / "prompts", ignore_errors=True)
         for name in names:
             kept = self.folder / "prompts" / f"{name}.md"
@@ -95,7 +97,9 @@ class Recording:
         release = self._release(place)
         if release:
             yield ["verify", str(release)]
-            yield from self._evaluations(place, release / self.variant / "data.json", replay=replay)
+            data = release / self.variant / "data.json"
+            if data.exists():
+                yield from self._evaluations(place, data, replay=replay)
         if not replay:
             self.folder.mkdir(exist_ok=True)
             yield ["cache", "export", str(self.replies)]
@@ -124,7 +128,8 @@ class Recording:
         from pipelines.home import Home
         from pipelines.resources.storage.io_manager import open_asset_values
 
-        value = open_asset_values(Home(place)).find("quality_report", self.variant)
+        (report,) = (place / "values").glob(f"*quality_report/{self.variant}.json")
+        value = open_asset_values(Home(place)).find(report.parent.name, self.variant)
         assert isinstance(value, ReportValue)
         stages = value.provenance.snapshots[self.variant]
         yields = yields_of_run(self.variant)
@@ -143,7 +148,9 @@ class Recording:
             return made
         manifest = read_manifest(release)
         made |= {"version": release.name, "data_digest": manifest.data_digest, "counts": dict(manifest.counts)}
-        return {**made, "evaluations": {memory: self._scores_of(place, memory) for memory in MEMORIES}}
+        if (release / self.variant / "data.json").exists():
+            made["evaluations"] = {memory: self._scores_of(place, memory) for memory in MEMORIES}
+        return made
 
     def _scores_of(self, place: Path, memory: str) -> dict[str, Any]:
         """What a memory came to, and the rows of its run by digest: its id holds the place that answered."""

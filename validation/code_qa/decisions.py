@@ -39,10 +39,11 @@ def false_results(said: Sequence[Hop | Fact | Statement], behaviours: CodeBehavi
             yield f"{note.relation} of {note.subject} is said to be {note.value}, and was {value}"
 
 
-def chain_hangs_together(decisions: CodeDecisions, recipe: PackageRecipe) -> Iterator[str]:
+def chain_hangs_together(decisions: CodeDecisions, sources: CodeSources, recipe: PackageRecipe) -> Iterator[str]:
     if not recipe.min_hops <= decisions.hops <= recipe.max_hops or len(decisions.chain) != decisions.hops:
         yield f"it has {counted(decisions.hops, 'hop')}, and a chain of {len(decisions.chain)}"
-    yield from broken_links(decisions.chain)
+    if sources.operation != "which_of_two":
+        yield from broken_links(decisions.chain)
 
 
 def notes_tell_true_results(documents: TaskDocuments, behaviours: CodeBehaviours, _: PackageRecipe) -> Iterator[str]:
@@ -88,7 +89,7 @@ RULES = (
         results_are_those_of_behaviours,
         reads=("behaviours",),
     ),
-    Rule("chain_hangs_together", "Each fact is about what the fact before leads to.", chain_hangs_together),
+    Rule("chain_hangs_together", "Each fact is about what the fact before leads to.", chain_hangs_together, reads=("sources",)),
 )
 NOTE_RULES = (
     Rule(

@@ -4,10 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from assets.code_qa.questions import INTRODUCTION
+from assets.code_qa.questions import CODE_NOTES_RULE, other_fact, with_what_was_said
 from assets.code_qa.records.questions import CodeDecisions
 from assets.code_qa.records.sources import CodeSources
-from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import LanguageModel
 from assets.memory_items.chains import planned_chain
 from assets.memory_items.facts import Fact
@@ -15,9 +14,8 @@ from assets.memory_items.questions import TaskChain
 from assets.memory_items.tasks import TaskDocuments, TaskQuestion
 from assets.memory_items.world.relations import spoken
 from assets.recipe.code_qa import SessionQuestionsRecipe
-from assets.records.base import ItemFailed
 
-AS_WRITTEN = f"{INTRODUCTION} Give an assertion as it is written there."
+AS_WRITTEN = f"{CODE_NOTES_RULE} Give an assertion as it is written there."
 FAILED_PATH = "Sessions name two assertions as what {ticket} settles. Which of the two does not count?"
 STILL_SO = "A session says, as of {day}, what {ticket} settles. Is that what counts, yes or no?"
 FAILED_PATH_ASKED = re.compile(re.escape(FAILED_PATH).replace(r"\{ticket\}", r"(?P<ticket>\S+)"))
@@ -70,14 +68,11 @@ async def ask_about_sessions(
 def _asked_facts(sources: CodeSources, decisions: CodeDecisions, sessions: TaskDocuments, *, seed: int) -> Sequence[Fact]:
     """Return the fact that counts, followed by the one that does not where the question is about that."""
     (counts,) = planned_chain(decisions.chain, sessions.facts)
-    about = [fact for fact in sessions.facts if (fact.subject, fact.relation) == (counts.subject, counts.relation)]
-    others = [fact for fact in about if fact.value != counts.value]
-    if len(others) != 1:
-        raise ItemFailed("ambiguous", f"Sessions say {len(others)} other things of {counts.subject}, and not one.")
     if sources.operation == "failed_path":
-        return [counts, *others]
-    asks_about_other = sources.operation == "still_so" and SeededRandom(seed, sources.task_id, "still so").bernoulli(0.5)
-    return [counts, *others] if asks_about_other else [counts]
+        return [counts, other_fact(counts, sessions.facts)]
+    if sources.operation == "still_so":
+        return with_what_was_said([counts], sessions.facts, seed=seed, task_id=sources.task_id)
+    return [counts]
 
 
 def _question_about(hops: Sequence[Fact], chain: TaskChain) -> str:

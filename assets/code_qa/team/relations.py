@@ -22,6 +22,21 @@ QUESTION_KINDS: Mapping[str, tuple[str, ...]] = {
     "who": ("owner", "approver", "assignee", "on_call"),
     "what was decided": ("verdict", "bad_input", "input_limit", "batch", "exempt"),
 }
+# What is agreed for a while: since when, and does a note on it still hold? Of the others one of two may have more.
+HELD = (
+    "on_call",
+    "deployed",
+    "batch",
+    "bad_input",
+    "assignee",
+    "verdict",
+    "owner",
+    "tracker",
+    "input_limit",
+    "wrapper",
+    "exempt",
+)
+COMPARED = ("batch", "freeze", "due", "drop", "input_limit", "removal")
 # Numbers begin after the years of notes and deadlines, so that no date reads like one of them.
 NUMBERS = (2110, 9870)
 YEARS = (2038, 2041)

@@ -11,8 +11,10 @@ from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.team.occasions import CAUSES, ORDINARY
 from assets.code_qa.team.relations import (
     BREAKS,
+    COMPARED,
     EDIT,
     EXECUTED,
+    HELD,
     NOTE_KINDS,
     NUMBERS,
     OUTCOME,
@@ -30,6 +32,7 @@ from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
 from assets.memory_items.world.relations import NameKind, NameMaker, Occasion, Relation, spoken
 from assets.memory_items.world.writing import WrittenWorld
 from assets.recipe.code_qa import PackageRecipe
+from assets.recipe.document_tasks import Operation
 from assets.text.words import folded, words_of
 from prompts.fence import neutralize_brackets
 
@@ -320,8 +323,24 @@ class TeamWorld(WrittenWorld):
 
     def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
         """Return relations of which one is about code; the first may be disputed, and longer paths are of a drawn kind."""
+        return self._path_to(self._draw_end(rng) if hops > 1 else "", rng, hops)
+
+    def paths(self, rng: SeededRandom, hops: int, operation: Operation) -> list[list[Relation]]:
+        if operation in ("since_when", "still_so"):
+            known = [relation for relation in self.relations if relation.name in HELD]
+            about_code = [relation for relation in known if CODE_KINDS & {relation.subject, relation.value}]
+            return [self._path_to(rng.choice(known if hops > 1 else about_code).name, rng, hops)]
+        if operation != "which_of_two":
+            return super().paths(rng, hops, operation)
+        compared = [relation for relation in self.relations if relation.name in COMPARED]
+        while True:
+            amount = rng.choice(compared)
+            leading = [relation for relation in self.relations if relation.value == amount.subject and relation.disputed]
+            if hops == 2 or leading:
+                return [[*rng.sample(leading, hops - 2), amount], [amount]]
+
+    def _path_to(self, end: str, rng: SeededRandom, hops: int) -> list[Relation]:
         starts = [relation for relation in self.relations if relation.disputed]
-        end = self._draw_end(rng) if hops > 1 else ""
         while True:
             path = [rng.choice(starts)]
             while len(path) < hops:

@@ -19,7 +19,8 @@ from assets.recipe.document_tasks import Operation
 PARALLEL_CHAINS = 2
 # By parallel, how many more members it has than what is counted: otherwise a count of the wrong ones would be right.
 COUNTED_BESIDE = (0, 1, -1)
-COMPARING = ("order", "most")
+COMPARING = ("order", "most", "which_of_two")
+ABOUT_LAST = ("since_when", "still_so")  # operations that need another value of the last fact
 MOST_RIVALS_TRIED = 50
 MOST_DAYS_HELD = 900  # before something replaces what was said
 # Hops and parallel chains of small clusters, by which a task comes near its length without cutting one of them.
@@ -99,6 +100,8 @@ class _ClusterMaker:
             weighed = self._plan_weighed(chain.pop(), [other.pop() for other in parallel])
         disputed = [number for number, hop in enumerate(chain) if self._world.relation(hop.relation).disputed]
         superseded = set(self._rng.sample(disputed, 1 + len(chain) // 4)) if not weighed else set[int]()
+        if self._operation in ABOUT_LAST:
+            superseded = {len(chain) - 1}
         for number, hop in enumerate(chain):
             rival = hop.value
             if number in superseded:

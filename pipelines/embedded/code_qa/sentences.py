@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from assets.recipe.document_tasks import Operation
 from pipelines.embedded.memory_items.known_world import AskWords
 
 # Other wordings of a relation's meaning, which is its name's plain clause.
@@ -54,6 +55,16 @@ CLAUSES: dict[str, tuple[str, ...]] = {
     ),
     "ruling": ("the assertion `{value}` is what {subject} settles", "with {subject} we settled on `{value}`"),
     "restriction": ("{value} is why we restrict `{subject}`", "our restriction of `{subject}` goes back to {value}"),
+}
+OPERATION_FRAMES: Mapping[Operation, Mapping[str, str]] = {
+    "which_of_two": {
+        "batch": "Which of {parts} may hand over more records at once?",
+        "freeze": "Which of {parts} stays frozen longer?",
+        "due": "Which of {parts} is due later?",
+        "drop": "Which of {parts} is to be dropped later?",
+        "input_limit": "Which of {parts} may get longer input?",
+        "removal": "Which of {parts} may be called longer?",
+    }
 }
 ASK_WORDS: Mapping[str, AskWords] = {
     "entry": AskWords("Which function does {x} call?", "{x} calls one function of the package", "entry function"),

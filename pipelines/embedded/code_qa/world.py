@@ -36,6 +36,7 @@ KNOWN = KnownWorld(
     },
     sources_of(RULES),
     ask_words=sentences.ASK_WORDS,
+    operation_frames=sentences.OPERATION_FRAMES,
     steps_apart=True,
     shown_facts=read_transcripts,
 )

@@ -2,18 +2,24 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assets.memory_items.questions import MOST_WORDS, num_words
 from assets.memory_items.world.relations import Relation
 from assets.recipe.document_tasks import Operation
 from pipelines.embedded.memory_items.known_world import KnownWorld, Step
+from pipelines.embedded.memory_items.transcripts import DAY
 
 SPOKEN_OF = re.compile(r"it|that \w+", re.IGNORECASE)
 BETWEEN_PARTS = re.compile(r", | and ")
 ASKED_APART = ("count", "weigh")  # operations whose question has no room for two steps before it
 WHAT_IS = re.compile(r"(?:What|Who) is (?P<wanted>.+)\?")
+SINCE = "Only tell me since when?"
+STILL = "Is the note of {day} still right?"
+STILL_ASKED = re.compile(
+    rf"(?P<asked>.+) {re.escape(STILL.removesuffix('?')).replace(re.escape('{day}'), f'(?P<day>{DAY})')}.*"
+)
 TAKE = re.compile(r"Take (?P<wanted>.+?)\. (?P<rest>.+)")
 
 
@@ -36,9 +42,14 @@ class _QuestionWording:
         operation = wanted["operation"]
         parts = wanted["parts"]
         last = self._relation(parts[0]["steps"][-1])
-        if operation == "follow" or last is None:
+        if operation in ("follow", "since_when", "still_so") or last is None:
             sentences, about = self._lead_on(parts[0]["name"], parts[0]["steps"][:-1], kept=1)
-            return " ".join((*sentences, self._ask(parts[0]["steps"][-1], about)))
+            asked = self._ask(parts[0]["steps"][-1], about)
+            if operation == "since_when":
+                asked = f"{asked} {SINCE}"
+            if operation == "still_so":
+                asked = f"{asked} {STILL.format(day=wanted['day'])}"
+            return " ".join((*sentences, asked))
         if operation in ASKED_APART:
             leading = parts[0]["steps"][:-1]
             sentences, about = self._lead_on(parts[0]["name"], leading, kept=int(len(leading) == 1))
@@ -111,17 +122,30 @@ class ReadQuestion:
     operation: Operation
     parts: Sequence[ReadPart]
     then: Sequence[Step] = ()
+    day: str = ""
 
 
 def read_question(question: str, worlds: Sequence[KnownWorld], steps: Sequence[Step]) -> ReadQuestion | None:
     """Return what a question asks, by the words of these worlds or by the phrases of these steps; None where none says."""
     asked = question.rpartition("\n\n")[2]  # behind its introduction
+    if asked.endswith(f" {SINCE}"):
+        return _read_held("since_when", asked.removesuffix(f" {SINCE}"), worlds, steps)
+    still = STILL_ASKED.fullmatch(asked)
+    if still:
+        return _read_held("still_so", still["asked"], worlds, steps, day=still["day"])
     for world in worlds:
         read = _Reading(world).read(asked)
         if read is not None:
             return read
     part = _read_phrases(asked, steps)
     return None if part is None else ReadQuestion("follow", [part])
+
+
+def _read_held(
+    operation: Operation, asked: str, worlds: Sequence[KnownWorld], steps: Sequence[Step], *, day: str = ""
+) -> ReadQuestion | None:
+    read = read_question(asked, worlds, steps)
+    return replace(read, operation=operation, day=day) if read else None
 
 
 @dataclass

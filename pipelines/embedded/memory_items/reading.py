@@ -124,6 +124,8 @@ class FactsRead:
             return self._follow_steps(first.name, first.steps)
         if read.operation == "count":
             return self._count_subjects(first)
+        if read.operation in ("since_when", "still_so"):
+            return self._held(first, read_date(read.day))
         ends: dict[str, int] = {}
         for part in read.parts:
             subject = self._follow_steps(part.name, part.steps[:-1])
@@ -142,6 +144,8 @@ class FactsRead:
             return str(ends[in_order[-1]] - ends[in_order[0]])
         if read.operation == "order":
             return ", ".join(in_order)
+        if read.operation == "which_of_two":
+            return in_order[-1]
         return self._follow_steps(in_order[-1], read.then)
 
     def _follow_steps(self, name: str, steps: Sequence[Step]) -> str | None:
@@ -149,6 +153,19 @@ class FactsRead:
         for step in steps:
             known = self.settled_value(known, step.relation)
         return known
+
+    def _held(self, part: ReadPart, said_on: date | None) -> str | None:
+        """Return since when what the part leads to is so; of what was said on a day, whether that is it."""
+        subject = self._follow_steps(part.name, part.steps[:-1])
+        relation = part.steps[-1].relation
+        value = self.settled_value(subject, relation)
+        if subject is None or value is None:
+            return None
+        about = [fact for fact in self.facts if (fact.subject, fact.relation) == (folded(subject), relation)]
+        if said_on is None:
+            return max(fact.weight for fact in about)[1].isoformat()
+        said = {folded(fact.value) for fact in about if fact.weight[1] == said_on}
+        return ("yes" if folded(value) in said else "no") if said else None
 
     def _count_subjects(self, part: ReadPart) -> str | None:
         """Return how many subjects have what the part leads to; None where none has."""
