@@ -17,8 +17,8 @@ def reading_tokens(recipe: DeepResearchRecipe) -> list[float]:
     found = list[float]()
     for length in recipe.lengths:
         own = min(hops * HOP, length)
-        # Without each hop; filler, in parts; the last turn.
-        found += [TASK, TASK + hops * HOP / 10, *[TASK + own - HOP] * round(hops)]
+        # All but filler; without each hop; filler, in parts; the last turn.
+        found += [TASK, TASK + hops * HOP / 10, TASK + own, *[TASK + own - HOP] * round(hops)]
         parts = max(1, math.ceil((length - own) / recipe.ablation.max_reading_tokens))
         found += [TASK + (length - own) / parts] * parts
         found += [TASK + length / (hops + recipe.num_quiet_turns)]

@@ -119,8 +119,8 @@ class Certifying:
 BY_READING = Certifying(
     "ablation",
     certify_lengths,
-    "Readers answer from the final bytes: from nothing, from the facts, without each one of them, from what is shown with the "
-    "question, from filler, from the last turns, from everything. An error never certifies.",
+    "Readers answer from the final bytes: from nothing, from the facts, from all but filler, without each fact, from what is "
+    "shown with the question, from filler, from the last turns, from everything. An error never certifies.",
     prompts=(READ,),
 )
 
@@ -208,7 +208,7 @@ def document_benchmark(
         name=prefix + certify.name,
         record=TaskAblation,
         make=certify.make,
-        version=2,
+        version=3,
         needs=(*told, ask, lengths) if certify.of_documents else (ask, lengths),
         prompts=certify.prompts,
         calls=certify.calls,

@@ -26,6 +26,7 @@ from prompts.catalogue import load_prompt
 # The conditions of a certificate, beside one for each hop.
 NONE = "none"
 FACTS = "facts"
+OWN = "all but filler"  # where documents disagree, the words of one of them say which counts
 FILLER = "filler only"
 LAST = "last turn only"
 EVERYTHING = "everything"  # no certificate needs it: long tasks are not read at once
@@ -82,7 +83,7 @@ def final_conditions(sized: SizedItem, asked: TaskQuestion, *, eviction: Evictio
         group = filler if document.role == "filler" else own
         group.append(document)
     facts = [stating_document(fact, documents) for fact in asked.hops]
-    conditions = [condition_with(NONE, (), "wrong"), condition_with(FACTS, facts, "right")]
+    conditions = [condition_with(NONE, (), "wrong"), condition_with(FACTS, facts, "right"), condition_with(OWN, own, "right")]
     for number, fact in enumerate(asked.hops, start=1):
         others = [one for one in own if fact.fact_id not in one.facts]
         conditions.append(condition_with(without_hop(number), [*asked.shown_with_question, *others], "wrong"))
@@ -106,6 +107,8 @@ def required_conditions(asked: TaskQuestion | MemoryTask) -> list[str]:
     required = [NONE, FACTS, *map(without_hop, range(1, len(asked.hops) + 1)), FILLER, LAST]
     if asked.shown_with_question:
         required.append(SHOWN)
+    if asked.operation != "act":  # an agent gets the facts of texts, not the texts
+        required.append(OWN)
     return required
 
 

@@ -2,8 +2,8 @@
 
 Asks the endpoint whatever it has not answered yet, in the recording or in that data folder (a new one without FOLDER), and puts
 the replies that a replay needs into the folder of the variant beside this file, with the prompts. To ask for everything anew,
-remove that folder first. The models' names stand in recipes/strong.yaml and, of the evaluation, in recording.py. `--variant` takes another recipe than strong. `--replay`
-takes all from those replies, asks nobody, and prints what they come to.
+remove that folder first. The models' names stand in the recipes and, of the evaluation, in recording.py. `--variant` takes
+another recipe than strong. `--replay` takes all from those replies, asks nobody, and prints what they come to.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Recordings of real models: the prompts as they were asked, the replies to them, and what these came to.
 
-Each is of the recipe of its name in `recipes`, and of two memories that are scored on its release where that has users. `make record` asks for what
-they lack; `tests/pipelines/test_recorded.py` replays those that there are with no model at all, with the recorded prompts in
-place of the shipped ones: a reply belongs to what was asked.
+Each is of the recipe of its name in `recipes`, and, where its release has users, of two memories that are scored on it. `make
+record` asks for what they lack; `tests/pipelines/test_recorded.py` replays those that there are with no model at all, with the
+recorded prompts in place of the shipped ones: a reply belongs to what was asked.
 """
 
 import json
