@@ -12,7 +12,7 @@ TOOL_DIALOGUE_RELEASE = document_release(
     TOOL_DIALOGUE,
     about="Tool dialogues for testing memory. An agent gets a customer's request, tools that run on a company's tables, and "
     "what a memory recalls. Some arguments of the right calls were settled in earlier sessions and are nowhere else. A task "
-    "is graded by the company's rows in the end and by the reference that the customer is told.",
+    "is graded by the company's rows in the end and by the message that tells the customer what was made and asked for.",
     metrics={
         "calls of a task": "SELECT (SELECT count(*) FROM {calls}) / (SELECT count(*) FROM {tasks})",
         "rows of a company": "SELECT (SELECT count(*) FROM {companies}) / (SELECT count(*) FROM {tasks})",
@@ -23,5 +23,7 @@ TOOL_DIALOGUE_RELEASE = document_release(
 def print_task(console: Console, task: ToolTask, *, brief: bool = False) -> None:  # brief or not, a task is short
     """Print a task's request and the right calls, the facts that they need with their documents, and its shortest form."""
     calls = "\n".join(call.text for call in task.calls)
-    console.print(Panel(Text(f"{task.question}\n\n{calls}\n\nThe customer is told: {task.said}"), title=task.task_id))
+    console.print(
+        Panel(Text(f"{task.question}\n\n{calls}\n\nThe customer is told: {', '.join(task.said)}"), title=task.task_id)
+    )
     print_facts_and_turns(console, task)

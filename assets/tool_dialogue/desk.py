@@ -66,13 +66,13 @@ OTHER_STAFF = 4  # whom no session names
 class ServiceDesk(WrittenWorld):
     """The sessions of one customer with a company, each about one of her people.
 
-    `matters`: those that an errand takes; without any it is any errand's. What is certified was in every second case done: a
+    `errand`: what is asked for; without a name it is any errand. What is certified was in every second case done: a
     call filed it, and stands in the session with what it gave back. So does every call that undid something.
     """
 
     write_prompt = "td_sessions/write"
     standings = STANDINGS
-    most_tokens = 330
+    most_tokens = 360
     dated_titles = True
     copied_material = ("customer", "lookup")
     spare_clusters = 0.7  # its clusters have twice as many documents as those of a chain
@@ -85,12 +85,12 @@ class ServiceDesk(WrittenWorld):
     found_by = WHO
     written_counts = True
 
-    def __init__(self, domain: Domain, customer: str, matters: Sequence[str] = ()) -> None:
+    def __init__(self, domain: Domain, customer: str, errand: str = "") -> None:
         self.domain = domain
         self.relations = relations_of(domain)
         self.undoing = undoing_of(domain)
         self._customer = customer
-        self._matters = matters
+        self._errand = errand
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
         return NameMaker(SeededRandom(*path), NAME_KINDS, {*taken, self._customer})
@@ -106,9 +106,10 @@ class ServiceDesk(WrittenWorld):
         return [relations[0] for relations in self.paths(rng, hops, "act")]
 
     def paths(self, rng: SeededRandom, hops: int, operation: Operation) -> list[list[Relation]]:
-        """Return so many matters of one errand, each a part of its own."""
-        matters = self._matters or self.domain.matters_of(rng.choice(list(self.domain.errands.values())))
-        return [[self.relation(name)] for name in rng.sample(matters, hops)]
+        """Return so many matters of one errand, each a part of its own; the one that is told is always among them."""
+        errand = self._errand or rng.choice(list(self.domain.errands))
+        told, *others = self.domain.matters_of(self.domain.errands[errand])
+        return [[self.relation(name)] for name in rng.shuffled([told, *rng.sample(others, hops - 1)])]
 
     def is_shown(self, statement: Statement) -> bool:
         if statement.relation.startswith(UNDONE):

@@ -16,9 +16,17 @@ RULE = (
     "by a call counts first, whatever was said later; then what is neither a thought left open nor the wish of somebody else "
     "than the customer; and then the latest date."
 )
-REFERENCE_RULE = "In the end tell the customer the reference of what you made, such as V-100001."
+REPLY_RULE = (
+    "In the end tell the customer in one message the reference of each thing that you made, such as V-100001, and what the "
+    "customer asked about, with no other value that it could have."
+)
 ASKED_AGAIN = "We settled that in an earlier session; please go by what was agreed."
 THANKS = "Thank you, that is all."
+
+
+def report_done(news: Sequence[str]) -> str:
+    """Return the words in which a program tells the customer what was asked for."""
+    return f"That is done: {', '.join(news)}."
 
 
 class PlayableTask(Protocol):
@@ -37,7 +45,7 @@ class PlayableTask(Protocol):
     def calls(self) -> Sequence[Call]: ...
 
     @property
-    def said(self) -> str: ...
+    def said(self) -> Sequence[str]: ...
 
 
 @dataclass
@@ -59,7 +67,7 @@ class ToolDialogue:
     @property
     def rules(self) -> str:
         """Return whom the agent works for, and by which rules."""
-        lines = (*self.domain.policy, RULE, REFERENCE_RULE)
+        lines = (*self.domain.policy, RULE, REPLY_RULE)
         listed = "\n".join(f"- {line}" for line in lines)
         return f"You work for {self.domain.company}, which {self.domain.does}.\n{listed}"
 
@@ -110,9 +118,16 @@ class ToolDialogue:
             gold.call(call)
         if self.company.state() != gold.state():
             return "the rows in the end are others"
-        if not any(spells(text, self.task.said) for text in self.said):
-            return f"the customer was not told {self.task.said}"
-        return ""
+        others: set[str] = set()
+        for matter in self.domain.matters.values():
+            if not set(self.task.said).isdisjoint(matter.options):
+                others.update(matter.options)
+        others -= set(self.task.said)
+        for text in self.said:
+            told = all(spells(text, wanted) for wanted in self.task.said)
+            if told and not any(spells(text, other) for other in others):
+                return ""
+        return f"no message tells the customer {', '.join(self.task.said)}, and nothing else in its place"
 
     @property
     def final_state(self) -> str:

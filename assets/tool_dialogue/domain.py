@@ -59,15 +59,17 @@ class Matter(Record):
 
 
 class ErrandSpec(Record):
-    """Something that customers ask for: `wants` in their words, for an {item} and a {person}, and the tool that does it.
+    """Something that customers ask for: `wants` in their words, for an {item} and a {person}, and the tools that do it in turn.
 
-    `item`: the table of which the customer names a row, by the column `named_by`.
+    `item`: the table of which the customer names a row, by the column `named_by`; `tells`: the matter, of options, whose
+    value the customer wants to be told.
     """
 
     wants: Text
-    tool: Name
+    tools: tuple[Name, ...]
     item: Name
     named_by: Name
+    tells: Name
 
 
 class Domain(Record):
@@ -91,9 +93,12 @@ class Domain(Record):
         return self
 
     def matters_of(self, errand: ErrandSpec) -> list[str]:
-        """Return the matters that an errand takes, in the order of its tool's arguments."""
-        columns = self.tables[self.tools[errand.tool].table].columns
-        return [column.matter for column in columns.values() if column.matter]
+        """Return the matters that an errand takes: the one that is told, and those of its tools' arguments in order."""
+        matters = [errand.tells]
+        for tool in errand.tools:
+            columns = self.tables[self.tools[tool].table].columns
+            matters += [column.matter for column in columns.values() if column.matter]
+        return matters
 
     def finder(self, table: str) -> str:
         """Return the name of the tool that finds rows of this table."""

@@ -13,7 +13,7 @@ from pydantic import Field
 from assets.records.answers import normalize_answer
 from assets.records.base import Name, Record, Text
 from assets.tool_dialogue.company import Company
-from assets.tool_dialogue.dialogue import ToolDialogue
+from assets.tool_dialogue.dialogue import ToolDialogue, report_done
 from assets.tool_dialogue.domain import CUSTOMERS, KEY_OF_CUSTOMER, NAME, STAFF, Domain, ErrandSpec
 from assets.tool_dialogue.domains import WHO
 from assets.worlds.tools import REFUSED, Call
@@ -57,15 +57,20 @@ class ErrandPlan:
         return self.domain.errands[self.errand.name]
 
     def next_call(self, values: Mapping[str, str], done: Done) -> Call | None:
-        """Return the next call; None where all are done. Raises MatterMissing before a write, and RowMissing.
+        """Return the next call; None where all are done. Raises MatterMissing before any call, and RowMissing.
 
         `values`: what is known of matters, as a row holds it, and the name of the person for whom it is.
         """
-        if WHO.name not in values:
-            raise MatterMissing(WHO.name)
-        found = {call.text: reply for call, reply in done}
-        if self.written_row(done):
-            return None
+        for matter in (WHO.name, *self.domain.matters_of(self.spec)):
+            if matter not in values:
+                raise MatterMissing(matter)
+        for tool in self.spec.tools:
+            if not self.written_row(tool, done):
+                return self._call_of(tool, values, {call.text: reply for call, reply in done})
+        return None
+
+    def _call_of(self, tool: str, values: Mapping[str, str], found: Mapping[str, str]) -> Call:
+        """Return the next call on the way to a write. `found`: by call what it gave back. Raises RowMissing."""
         customer = Call(tool=self.domain.finder(CUSTOMERS), arguments={NAME: values[WHO.name]})
         if customer.text not in found:
             return customer
@@ -78,12 +83,10 @@ class ErrandPlan:
             return item
         item_key = self.domain.tables[self.spec.item].key
         arguments = {KEY_OF_CUSTOMER: key, item_key: _one_row(found[item.text], self.errand.item)[item_key]}
-        columns = self.domain.tables[self.domain.tools[self.spec.tool].table].columns
+        columns = self.domain.tables[self.domain.tools[tool].table].columns
         for name, column in columns.items():
             if not column.matter:
                 continue
-            if column.matter not in values:
-                raise MatterMissing(column.matter)
             value = values[column.matter]
             if column.table == STAFF:
                 person = Call(tool=self.domain.finder(STAFF), arguments={NAME: value})
@@ -91,19 +94,21 @@ class ErrandPlan:
                     return person
                 value = _one_row(found[person.text], value)[self.domain.tables[STAFF].key]
             arguments[name] = value
-        return Call(tool=self.spec.tool, arguments={name: arguments[name] for name in columns})
+        return Call(tool=tool, arguments={name: arguments[name] for name in columns})
 
-    def written_row(self, done: Done) -> dict[str, str]:
-        """Return the row that was written; empty where none was."""
+    def written_row(self, tool: str, done: Done) -> dict[str, str]:
+        """Return the row that a tool wrote; empty where it wrote none."""
         for call, reply in done:
-            if call.tool == self.spec.tool and not reply.startswith(REFUSED):
+            if call.tool == tool and not reply.startswith(REFUSED):
                 row: dict[str, str] = json.loads(reply)
                 return row
         return {}
 
-    def reference(self, done: Done) -> str:
-        """Return the key of what was written, which the customer wants to be told; "" where nothing was."""
-        return self.written_row(done).get(self.domain.tables[self.domain.tools[self.spec.tool].table].key, "")
+    def news(self, values: Mapping[str, str], done: Done) -> tuple[str, ...]:
+        """Return what the customer wants to be told once all is done: the keys of what was written, and a matter's value."""
+        rows = {tool: self.written_row(tool, done) for tool in self.spec.tools}
+        keys = [row[self.domain.tables[self.domain.tools[tool].table].key] for tool, row in rows.items()]
+        return (*keys, values[self.spec.tells])
 
     def carried_out(self, company: Company, values: Mapping[str, str]) -> list[tuple[Call, str]]:
         """Make the calls in this company, and return them with what they gave back. Raises MatterMissing and RowMissing."""
@@ -141,7 +146,7 @@ def act_by_program(dialogue: ToolDialogue, errand: Errand, values: Mapping[str, 
             dialogue.say("I am sorry, I cannot do that yet.")
             return dialogue.done
         if call is None:
-            dialogue.say(f"That is done; the reference is {plan.reference(dialogue.done)}.")
+            dialogue.say(report_done(plan.news(values, dialogue.done)))
             return dialogue.done
         if dialogue.call(call.tool, call.arguments).startswith(REFUSED):
             return dialogue.done

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from assets.memory_items.facts import DocumentPlan, Hop
 from assets.memory_items.tasks import MemoryTask, TaskQuestion, TaskRecord
+from assets.records.base import Text
 from assets.tool_dialogue.company import Row
 from assets.tool_dialogue.domain import DomainText, domain_in
 from assets.tool_dialogue.domains import WHO
@@ -32,7 +33,7 @@ class ToolRequest(TaskQuestion):
     company: DomainText = Field(description="the company's tables, tools, matters and errands, as JSON")
     rows: tuple[Row, ...] = Field(description="the rows of the company's tables when the request comes")
     calls: tuple[Call, ...] = Field(description="the calls that do what was asked, in order")
-    said: str = Field(description="what the customer has to be told in the end")
+    said: tuple[Text, ...] = Field(description="what the customer has to be told in the end, in one message")
 
     @property
     def also_certified(self) -> str:
@@ -46,7 +47,7 @@ class ToolTask(MemoryTask):
     company: DomainText = Field(description="the company's tables, tools, matters and errands, as JSON")
     rows: tuple[Row, ...] = Field(description="the rows of the company's tables when the request comes")
     calls: tuple[Call, ...] = Field(description="the calls that do what was asked, in order")
-    said: str = Field(description="what the customer has to be told in the end")
+    said: tuple[Text, ...] = Field(description="what the customer has to be told in the end, in one message")
 
     @model_validator(mode="after")
     def rows_are_of_the_company(self) -> Self:
@@ -73,4 +74,4 @@ class ToolTask(MemoryTask):
 def acted_bytes(task: ToolRequest | ToolTask) -> str:
     """Return what a certificate of a tool dialogue covers besides its sessions."""
     lines = [task.errand.model_dump_json(), task.company, *(row.model_dump_json() for row in task.rows)]
-    return "\n".join([*lines, *(call.model_dump_json() for call in task.calls), task.said])
+    return "\n".join([*lines, *(call.model_dump_json() for call in task.calls), *task.said])

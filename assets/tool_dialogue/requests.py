@@ -53,7 +53,8 @@ async def ask_for_errand(
     chain.expect_one_answer()
     plan = ErrandPlan(domain, world.errand)
     try:
-        done = plan.carried_out(Company(domain, world.rows), settled_arguments(world.errand, sessions.facts, domain))
+        values = settled_arguments(world.errand, sessions.facts, domain)
+        done = plan.carried_out(Company(domain, world.rows), values)
     except (MatterMissing, RowMissing) as problem:
         raise ItemFailed("rule_violated", f"The errand cannot be done as it was settled: {problem}.") from problem
     attempt = await _RequestWording(world, domain, hops, recipe, model).write_until_accepted()
@@ -69,7 +70,7 @@ async def ask_for_errand(
         company=world.company,
         rows=world.rows,
         calls=tuple(call for call, _ in done),
-        said=plan.reference(done),
+        said=plan.news(values, done),
     )
 
 
@@ -121,6 +122,10 @@ class _RequestWording:
         await pass_gates([[(gate, attempt)]], self._read, size=1, recipe=self.recipe)
         return attempt
 
+    @property
+    def _asked(self) -> str:
+        return self.domain.errands[self.world.errand.name].tells
+
     def _label(self, matter: str) -> str:
         return self.domain.matters[matter].label
 
@@ -130,6 +135,7 @@ class _RequestWording:
             customer=errand.customer,
             company=self.domain.company,
             wants=self.domain.errands[errand.name].wants.format(item=errand.item, person=errand.person),
+            asks=self._label(self._asked),
             stated={self._label(matter): value for matter, value in errand.stated.items()},
             reading=reading or {},
             language=self.recipe.language_name,
@@ -144,14 +150,14 @@ class _RequestWording:
     def _check_reply(self, reply: RequestReply) -> str:
         """Return the request. Raises ValueError where it lacks something that it has to say, or says a settled value."""
         errand = self.world.errand
-        for wanted in (errand.customer, errand.person, errand.item, *errand.stated.values()):
+        for wanted in (errand.customer, errand.person, errand.item, self._label(self._asked), *errand.stated.values()):
             if not spells(reply.request, wanted):
                 raise ValueError(f"The request must say {wanted!r}.")
         for value in settled_values(self.hops):
             if spells(reply.request, value):
                 raise ValueError(f"The request tells {value!r}, which the company has to remember.")
         for matter in errand.settled:
-            if spells(reply.request, self._label(matter)):
+            if matter != self._asked and spells(reply.request, self._label(matter)):
                 raise ValueError(f"The request speaks of {self._label(matter)!r}, which goes without saying.")
         return reply.request
 
@@ -172,13 +178,15 @@ TD_REQUESTS = Stage(
     name="td_requests",
     record=ToolRequest,
     make=ask_for_errand,
+    version=2,
     needs=(TD_WORLDS, TD_SESSIONS),
     prompts=(WORD, CHECK),
     calls={WORD: PromptCalls(reading=320, writing=60), CHECK: PromptCalls(2, reading=260, writing=40)},
     description=AssetDescription(
         group="tasks",
-        description="The customer's request for one of her people, who is not named. It states some matters and says nothing "
-        "of those that sessions settled. The right calls are planned on the company's rows. Judges read back what it says.",
+        description="The customer's request for one of her people, who is not named. It states some matters, asks for one, "
+        "and says nothing of the others that sessions settled. The right calls are planned on the company's rows. Judges read "
+        "back what it says.",
         rows=chain_question_rows,
         paper="MemGym",
     ),

@@ -77,10 +77,10 @@ def _errand_at(position: int, domain: Domain, recipe: ToolDialogueRecipe) -> str
 
 def _cluster_at(position: int, domain: Domain, recipe: ToolDialogueRecipe, taken: frozenset[str] = frozenset()) -> FactCluster:
     """Return what the task at this position is about, and others have as filler; another one where names are taken."""
-    matters = domain.matters_of(domain.errands[_errand_at(position, domain, recipe)])
-    hops = min(num_hops_at(position, recipe), len(matters))
+    errand = _errand_at(position, domain, recipe)
+    hops = min(num_hops_at(position, recipe), len(domain.matters_of(domain.errands[errand])))
     path = (recipe.world_seed, "tool dialogue", position, "cluster", *sorted(taken))
-    return make_cluster(ServiceDesk(domain, customer_of(domain, recipe), matters), hops, path=path, taken=taken)
+    return make_cluster(ServiceDesk(domain, customer_of(domain, recipe), errand), hops, path=path, taken=taken)
 
 
 def shared_clusters(domain: Domain, recipe: ToolDialogueRecipe) -> SharedClusters:

@@ -14,4 +14,4 @@ def test_a_tool_dialogue_is_told_with_its_right_calls_and_what_was_settled() -> 
     told = shown.get()
     assert all(call.text in told for call in task.calls)
     assert all(fact.value in told for fact in task.hops if fact.kind != "date")
-    assert f"The customer is told: {task.said}" in told
+    assert f"The customer is told: {', '.join(task.said)}" in told

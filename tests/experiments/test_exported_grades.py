@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from assets.memory_items.tasks import MemoryTask
+from assets.tool_dialogue.dialogue import report_done
 from assets.worlds.tools import Call
 from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks
 from pipelines.evaluation.run import BenchmarkTasks
@@ -65,13 +66,13 @@ def written(call: Call) -> str:
 
 
 def honest_replies(task: ExportedDialogue) -> list[str]:
-    return [*map(written, task.calls), say(f"That is done: {task.said}."), FINISH]
+    return [*map(written, task.calls), say(report_done(task.said)), FINISH]
 
 
 def acted_cheats(opening: str, task: ExportedDialogue) -> list[list[str]]:
     """Nothing, words instead of deeds, all at once, the wrong beside the right."""
     calls = [written(call) for call in task.calls]
-    told = say(task.said)
+    told = say(", ".join(task.said))
     references = say(
         " ".join(f"{letter}-{number}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for number in range(100_001, 100_020))
     )

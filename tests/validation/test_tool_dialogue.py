@@ -26,10 +26,9 @@ def test_nothing_is_wrong_with_a_task_as_it_was_made(stage: str) -> None:
 
 def test_a_call_with_another_value_is_caught() -> None:
     request = made_dialogue().request
-    *before, last = request.calls
-    name, value = next((name, value) for name, value in last.arguments.items() if name == "ceiling")
-    changed = last.model_copy(update={"arguments": {**last.arguments, name: str(int(value) + 1)}})
-    assert broken("td_requests", request.model_copy(update={"calls": (*before, changed)})) == {"calls_do_the_errand"}
+    *before, visit, notice = request.calls
+    changed = visit.model_copy(update={"arguments": {**visit.arguments, "ceiling": "11"}})
+    assert broken("td_requests", request.model_copy(update={"calls": (*before, changed, notice)})) == {"calls_do_the_errand"}
 
 
 def test_a_call_that_is_refused_is_caught() -> None:
@@ -47,9 +46,10 @@ def test_a_request_that_tells_a_settled_value_is_caught() -> None:
 
 def test_a_row_that_tells_a_settled_number_is_caught() -> None:
     request = made_dialogue().request
-    hop = next(one for one in request.hops if one.kind == "number")
+    hop = request.hops[1].model_copy(update={"kind": "number", "value": "4711"})
     row = request.rows[0].model_copy(update={"values": {**request.rows[0].values, "note": hop.value}})
-    assert broken("td_requests", request.model_copy(update={"rows": (*request.rows, row)})) == {"settled_in_sessions_alone"}
+    told = request.model_copy(update={"hops": (request.hops[0], hop), "rows": (*request.rows, row)})
+    assert "settled_in_sessions_alone" in broken("td_requests", told)
 
 
 def test_an_errand_about_something_that_the_customer_does_not_own_is_caught() -> None:

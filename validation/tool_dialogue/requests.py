@@ -20,13 +20,18 @@ def calls_do_the_errand(request: ToolRequest, _: ToolDialogueRecipe) -> Iterator
     for call, reply in done:
         yield from expect(not reply.startswith(REFUSED), f"{call.text} is refused: {reply}")
     plan = ErrandPlan(domain, request.errand)
-    yield from expect(plan.reference(done) == request.said, f"the reference is not {request.said!r}")
-    row = plan.written_row(done)
-    columns = domain.tables[domain.tools[plan.spec.tool].table].columns
-    for matter, value in settled_arguments(request.errand, request.hops, domain).items():
-        for name, column in columns.items():
-            if column.matter == matter and not column.table:
-                yield from expect(row.get(name) == value, f"{name} is {row.get(name)!r}, and {matter} is {value!r}")
+    values = settled_arguments(request.errand, request.hops, domain)
+    for tool in plan.spec.tools:
+        row = plan.written_row(tool, done)
+        if not row:
+            yield f"{tool} wrote nothing"
+            return
+        for name, column in domain.tables[domain.tools[tool].table].columns.items():
+            value = values.get(column.matter)
+            if value is not None and not column.table:
+                yield from expect(row.get(name) == value, f"{name} is {row.get(name)!r}, and {column.matter} is {value!r}")
+    news = plan.news(values, done)
+    yield from expect(news == request.said, f"the customer is to be told {request.said}, and {news} came out")
 
 
 def settled_values_stand_in_sessions_alone(request: ToolRequest, _: ToolDialogueRecipe) -> Iterator[str]:

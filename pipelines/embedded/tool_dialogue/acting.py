@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from assets.tool_dialogue.dialogue import report_done
 from assets.tool_dialogue.domain import Domain
 from assets.tool_dialogue.domains import WHO, all_domains
 from assets.tool_dialogue.errands import Errand, ErrandPlan, MatterMissing, RowMissing, as_argument
@@ -17,7 +18,6 @@ from pipelines.embedded.tool_dialogue.requests import read_request
 from pipelines.embedded.tool_dialogue.world import settled_facts
 
 WORKS_FOR = re.compile(r"You work for (?P<company>.+?), which ")
-DONE = "That is done; the reference is {reference}."
 CANNOT = "I am sorry, I cannot do that yet: I do not know {missing}."
 
 
@@ -39,7 +39,7 @@ def act(task: PromptTask) -> dict[str, Any]:
     except RowMissing:
         return closing(CANNOT.format(missing="which entry you mean"), task)
     if call is None:
-        return closing(DONE.format(reference=plan.reference(done)), task)
+        return closing(report_done(plan.news(known, done)), task)
     if call in [call_done for call_done, _ in done]:
         return closing(CANNOT.format(missing="how to go on"), task)
     arguments = [{"name": name, "value": value} for name, value in call.arguments.items()]

@@ -41,7 +41,7 @@ class ReadRequest:
 
 
 def word_request(task: PromptTask) -> dict[str, Any]:
-    """Word a request: greeting, wish, what is stated, what is left to earlier sessions."""
+    """Word a request: greeting, wish, what is stated, what is left to earlier sessions, what is asked."""
     rng = task.rng("request")
     lines = [
         rng.choice(sentences.GREETINGS).format(customer=task.text("customer"), company=task.text("company")),
@@ -49,7 +49,7 @@ def word_request(task: PromptTask) -> dict[str, Any]:
     ]
     for label, value in task.optional_data("stated").items():
         lines.append(rng.choice(sentences.STATED).format(label=label, value=value))
-    lines.append(rng.choice(sentences.SETTLED))
+    lines += [rng.choice(sentences.SETTLED), rng.choice(sentences.ASKED).format(label=task.text("asks"))]
     return {"request": " ".join([*lines, rng.choice(sentences.CLOSES)])}
 
 

@@ -6,6 +6,7 @@ GREETINGS = ("Hello, this is {customer}.", "Good day, my name is {customer}.", "
 WISHES = ("I would like to {wants}.", "Please arrange for me to {wants}.", "Could somebody help me to {wants}?")
 STATED = ("As to {label}: {value}.", "For {label} I want this: {value}.")
 SETTLED = ("All else is as we settled it.", "The rest you know from earlier.", "For everything else what we agreed on holds.")
+ASKED = ("And tell me {label} that we agreed on.", "I forgot {label}, please remind me.", "Which was {label} again?")
 CLOSES = ("Thank you.", "Many thanks in advance.", "That is all for now.")
 
 

@@ -25,7 +25,7 @@ class ExportedDialogue(Record):
     company: str
     rows: tuple[Row, ...]
     calls: tuple[Call, ...]
-    said: str
+    said: tuple[str, ...]
 
 
 class Episode(Record):

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from assets.tool_dialogue.dialogue import ToolDialogue
+from assets.tool_dialogue.dialogue import ToolDialogue, report_done
 from assets.tool_dialogue.records import ToolTask
 from pipelines.evaluation.acted.agent import ACT
 from pipelines.evaluation.acted.tool_dialogues import ToolTasks
@@ -58,7 +58,7 @@ def trace_episodes(tasks: ToolTasks) -> Iterator[Trace]:
         for call in task.calls:
             result = world.call(call.tool, call.arguments)
             messages += call_messages(len(messages), call.tool, call.arguments, result=result)
-        farewell = f"That is done; the reference is {task.said}."
+        farewell = report_done(task.said)
         messages += [TraceMessage("assistant", farewell), TraceMessage("user", world.say(farewell))]
         yield Trace(item.item_id, task.question, messages, outcome=float(not world.failed_by))
 
