@@ -182,11 +182,13 @@ def _compare_table(connection: "DuckDBPyConnection", pair: TablePair) -> Compare
     # Half a second, which a release of a new variant does without.
     import duckdb
 
+    from assets.records.duckdb_problems import say_problem
+
     try:
         return compare_table(connection, pair)
     except duckdb.Error as error:
-        reason = str(error).partition("\n")[0]
-        raise DiffError(f"The table {pair.name} of {pair.before} or {pair.after} cannot be compared: {reason}.") from error
+        problem = say_problem(error)
+        raise DiffError(f"The table {pair.name} of {pair.before} or {pair.after} cannot be compared: {problem}.") from error
 
 
 def _beyond_tables(before: ComparedRelease, after: ComparedRelease) -> Iterator[VersionReason]:
@@ -208,13 +210,14 @@ def _database(folders: str) -> Generator["DuckDBPyConnection"]:
     """Yield a database for the tables of these releases. Raises DiffError for tables that cannot be read or lack columns."""
     import duckdb
 
+    from assets.records.duckdb_problems import say_problem
+
     try:
         # Both releases may be a stranger's: their tables get no more memory than this, and no extension is loaded.
         with duckdb.connect(config={"memory_limit": "350MB", "autoinstall_known_extensions": "false"}) as connection:
             yield connection
     except duckdb.Error as error:
-        reason = str(error).partition("\n")[0]
-        raise DiffError(f"The tables of {folders} cannot be compared: {reason}.") from error
+        raise DiffError(f"The tables of {folders} cannot be compared: {say_problem(error)}.") from error
 
 
 def _whole_table(name: str, *, gone: bool) -> ComparedTable:

@@ -320,12 +320,10 @@ def _settings_without_capture(folder: Path) -> Path:
     """Write a variant of the folder's Dagster settings for runs in this process, and return the file."""
     settings = cast(dict[str, Any], yaml.safe_load((folder / "dagster.yaml").read_text(encoding="utf-8")) or {})
     if not any(key.endswith("storage") for key in settings):
-        # Dagster's own default folders.
-        runs = {"base_dir": str(folder / "history")}
-        events = {"base_dir": str(folder / "history" / "runs")}
-        settings["run_storage"] = {"module": DAGSTER_FILES, "class": "RunsOfThisProject", "config": runs}
+        events = {"base_dir": str(folder / "history" / "runs")}  # Dagster's own default folder
         settings["event_log_storage"] = {"module": DAGSTER_FILES, "class": "OpenEventLog", "config": events}
-    settings.pop("instance_class", None)  # what it refuses is refused by the command itself
+    # What `CheckingInstance` refuses is refused by the command itself.
+    settings["instance_class"] = {"module": DAGSTER_FILES, "class": "ProjectInstance"}
     path = folder / "command_line.yaml"
     path.write_text(yaml.safe_dump({**settings, **WITHOUT_CAPTURE}), encoding="utf-8")
     return path

@@ -1,21 +1,20 @@
-"""Dagster's storages for events and runs, for runs in this process. The SQLite files are Dagster's usual ones.
+"""Dagster's instance and event log of this project. The SQLite files are Dagster's usual ones.
 
 Dagster's own event log reopens the file and recompiles the statement for each event; that took a quarter of a demo's time.
-Dagster's own run storage does not record the project of a run in this process, so the UI's timeline would not show the run.
 """
 
+import json
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import dagster as dg
 
-# Private imports: Dagster documents these storages for dagster.yaml, but does not export them. There is no public way to give
-# a run an origin; only runs that Dagster launched itself get one.
-from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
+# Private imports: Dagster documents its event log for dagster.yaml, and asks a class that dagster.yaml names as its instance
+# for its defaults, but exports neither.
+from dagster._core.instance.ref import InstanceRef
 from dagster._core.storage.event_log import SqliteEventLogStorage
-from dagster._core.storage.runs import SqliteRunStorage
 from sqlalchemy import Connection, Engine, create_engine, event
 
 INDEX = "index"  # Dagster's name for the file that all runs share
@@ -72,14 +71,32 @@ def sync_at_checkpoints(connection: Any, _: object) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
-class RunsOfThisProject(SqliteRunStorage):
-    """A run storage that records this project as the origin of each run, as Dagster's daemon does for runs that it launches."""
+class ProjectInstance(dg.DagsterInstance):
+    """Dagster's instance. A run in this process is recorded as one of this project, so that the UI's timeline shows it."""
 
     @classmethod
-    def from_config_value(cls, inst_data: Any, config_value: Any) -> "RunsOfThisProject":
-        return cls.from_local(inst_data=inst_data, **config_value)
+    def config_schema(cls) -> dict[str, Any]:
+        """Return the settings of its own that `dagster.yaml` may hold: none."""
+        return {}
 
-    def add_run(self, dagster_run: dg.DagsterRun) -> dg.DagsterRun:
-        location = RegisteredCodeLocationOrigin(CODE_LOCATION)
-        repository = RemoteRepositoryOrigin(location, "__repository__")
-        return super().add_run(dagster_run.with_job_origin(repository.get_job_origin(dagster_run.job_name)))
+    @classmethod
+    def config_defaults(cls, base_dir: str) -> Mapping[str, Any]:
+        """Return what holds where `dagster.yaml` says nothing, as in Dagster's own class."""
+        return InstanceRef.config_defaults(base_dir)
+
+    def create_run_for_job(self, job_def: dg.JobDefinition, *arguments: Any, **fields: Any) -> dg.DagsterRun:
+        if fields.get("remote_job_origin") is None:
+            fields["remote_job_origin"] = _origin_of(job_def.name)
+        return super().create_run_for_job(job_def, *arguments, **fields)
+
+
+def _origin_of(job: str) -> Any:
+    """Return the origin that Dagster records of a job's runs which it launches itself, read from the form that it stores."""
+    location = {"__class__": "RegisteredRepositoryLocationOrigin", "location_name": CODE_LOCATION}
+    repository = {
+        "__class__": "ExternalRepositoryOrigin",
+        "repository_location_origin": location,
+        "repository_name": "__repository__",
+    }
+    origin = {"__class__": "ExternalPipelineOrigin", "external_repository_origin": repository, "pipeline_name": job}
+    return dg.deserialize_value(json.dumps(origin))

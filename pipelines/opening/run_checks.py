@@ -9,9 +9,6 @@ from typing import Any, cast
 
 import dagster as dg
 
-# A private import: Dagster asks a class that `dagster.yaml` names for its defaults, and exports those nowhere.
-from dagster._core.instance.ref import InstanceRef
-
 from assets.engine.benchmark import Benchmark
 from assets.engine.provenance import is_report_of
 from assets.engine.recipe_asset import check_units, lay_overrides
@@ -21,6 +18,7 @@ from dataset_card.release_store.folder import check_version
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.home import home
 from pipelines.jobs import GENERATE_AND_RELEASE, benchmark_jobs
+from pipelines.opening.dagster_files import ProjectInstance
 from pipelines.opening.dagster_resources import InstallationResource, RunContextResource
 from pipelines.resources.llm.place import check_reachable
 from pipelines.resources.storage.io_manager import open_asset_values
@@ -51,18 +49,8 @@ def _our_assets() -> frozenset[str]:
     return frozenset(keys)
 
 
-class CheckingInstance(dg.DagsterInstance):
+class CheckingInstance(ProjectInstance):
     """Dagster's instance as each `dagster.yaml` names it. A run that is refused is never created, and leaves no event."""
-
-    @classmethod
-    def config_schema(cls) -> dict[str, Any]:
-        """Return the settings of its own that `dagster.yaml` may hold: none."""
-        return {}
-
-    @classmethod
-    def config_defaults(cls, base_dir: str) -> Mapping[str, Any]:
-        """Return what holds where `dagster.yaml` says nothing, as in Dagster's own class."""
-        return InstanceRef.config_defaults(base_dir)
 
     def create_run(self, *, job_name: str, **fields: Any) -> dg.DagsterRun:
         """Create the run, which its launch or a backfill asks for. Raises what `check_run` does, which Dagster shows."""

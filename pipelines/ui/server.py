@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Generator
 from functools import partial
 from pathlib import Path
@@ -24,11 +25,10 @@ import dagster as dg
 import uvicorn
 import yaml
 
-# Private imports: `dagster dev` and `dagster-webserver` are commands only, and accept neither a bound socket nor extra routes.
-from dagster._cli.proxy_server_manager import ProxyServerManager
-from dagster._core.workspace.context import WorkspaceProcessContext
-from dagster._core.workspace.load_target import ModuleTarget, WorkspaceFileTarget
+# A private import: `dagster-webserver` is a command only, and accepts neither a bound socket nor extra routes.
+from dagster._cli.workspace.cli_target import get_workspace_from_cli_opts
 from dagster_graphql.schema import create_schema
+from dagster_shared.cli import WorkspaceOpts
 from starlette.routing import Mount
 
 from assets.recipe.partitions import PARTITION_TAG
@@ -52,9 +52,14 @@ SECONDS_TO_FINISH = 2  # for open requests
 STATEMENT_MILLISECONDS = 15000
 SECONDS_OF_A_CONNECTION = 0
 FURTHER_CONNECTIONS = 20
+CODE_SERVER = (
+    *("code-server", "start", "--module-name", "pipelines.definitions", "--working-directory", str(ROOT)),
+    *("--location-name", CODE_LOCATION, "--log-level", "warning", "--use-python-environment-entry-point", "--socket"),
+)
+DAEMON = ("run", "--log-level", "warning", "--workspace")  # which handles sensors, schedules, backfills and the run queue
 LAUNCH = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
   ... on LaunchRunSuccess { run { runId } } ... on Error { message } } }"""
-DEFINITIONS = ModuleTarget("pipelines.definitions", None, str(ROOT), CODE_LOCATION)
+SECONDS_BETWEEN_TRIES = 0.1  # to reach the code server, which takes seconds to load our code
 
 
 def serve_installation(listening: socket.socket, *, host: str) -> None:
@@ -88,7 +93,7 @@ def _serve(listening: socket.socket, *, host: str) -> None:
     os.environ[SERVES_PAGES] = "1"
     with sound_dagster_storage(home()):
         opened = dg.DagsterInstance.get()
-    with opened as instance, _code_server(instance) as workspace, _daemon(workspace):
+    with opened as instance, _code_server() as workspace, _dagster_process("dagster._daemon", *DAEMON, str(workspace)):
         _serve_workspace(instance, workspace, host=host, sockets=[listening])
 
 
@@ -107,8 +112,9 @@ def _serve_workspace(
     instance: dg.DagsterInstance, workspace: Path, *, host: str, port: int = 0, sockets: list[socket.socket] | None = None
 ) -> None:
     """Serve on the sockets, or on the port if there are none."""
-    target = WorkspaceFileTarget([str(workspace)])
-    with WorkspaceProcessContext(instance, workspace_load_target=target, version=dg.__version__) as context:
+    options = WorkspaceOpts(workspace=[str(workspace)])
+    with get_workspace_from_cli_opts(instance, dg.__version__, options) as request:
+        context = cast(Any, request).process_context
         server = cast(Any, MarkingWebserver)(context, live_data_poll_rate=MILLISECONDS_BETWEEN_LOOKS)
         app = server.create_asgi_app()
         reload = partial(context.reload_code_location, CODE_LOCATION)
@@ -119,7 +125,7 @@ def _serve_workspace(
         uvicorn.Server(config).run(sockets=sockets)
 
 
-async def _launch(context: WorkspaceProcessContext, phase: Phase) -> str:
+async def _launch(context: Any, phase: Phase) -> str:
     """Launch a run as Dagster's own pages do, and return its id. Raises Problem with Dagster's words."""
     selector = {
         "repositoryLocationName": CODE_LOCATION,
@@ -140,28 +146,41 @@ async def _launch(context: WorkspaceProcessContext, phase: Phase) -> str:
 
 
 @contextlib.contextmanager
-def _code_server(instance: dg.DagsterInstance) -> Generator[Path, None, None]:
-    """Run the process that loads our code, and yield the workspace file that points to it."""
-    with (
-        ProxyServerManager(instance, DEFINITIONS, code_server_log_level="warning") as manager,
-        tempfile.TemporaryDirectory() as folder,
-    ):
-        workspace = Path(folder) / "workspace.yaml"
-        workspace.write_text(yaml.safe_dump({"load_from": list(manager.get_code_server_specs())}), encoding="utf-8")
-        yield workspace
+def _code_server() -> Generator[Path, None, None]:
+    """Run the process that loads our code, and yield the workspace file that points to it. Raises Problem if it ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        address = str(Path(folder) / "code.sock")
+        with _dagster_process("dagster", *CODE_SERVER, address) as process:
+            while not _listens(address):
+                if process.poll() is not None:
+                    raise Problem("Dagster's code server has ended; its words above say why.")
+                time.sleep(SECONDS_BETWEEN_TRIES)
+            workspace = Path(folder) / "workspace.yaml"
+            server = {"socket": address, "location_name": CODE_LOCATION}
+            workspace.write_text(yaml.safe_dump({"load_from": [{"grpc_server": server}]}), encoding="utf-8")
+            yield workspace
+
+
+def _listens(address: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as trial:
+        try:
+            trial.connect(address)
+        except OSError:
+            return False
+    return True
 
 
 @contextlib.contextmanager
-def _daemon(workspace: Path) -> Generator[None, None, None]:
-    """Run the Dagster daemon, which handles sensors, schedules, backfills and the run queue."""
-    command = [sys.executable, "-m", "dagster._daemon", "run", "--workspace", str(workspace), "--log-level", "warning"]
-    daemon = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL)  # noqa: S603 (a fixed command)
+def _dagster_process(module: str, *words: str) -> Generator["subprocess.Popen[bytes]", None, None]:
+    """Run one of Dagster's commands as long as the block runs."""
+    command = [sys.executable, "-m", module, *words]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL)  # noqa: S603 (fixed commands)
     try:
-        yield
+        yield process
     finally:
-        daemon.terminate()
+        process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            daemon.wait(SECONDS_TO_FINISH)
+            process.wait(SECONDS_TO_FINISH)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from assets.recipe.loading import RecipeError
+from assets.records.duckdb_problems import say_problem
 
 BUFFERS = "350MB"
 PROCESS_BYTES = 1 << 30  # of which libraries and threads take a quarter; only Linux holds a process to it
@@ -106,8 +107,7 @@ def main() -> None:
     except (duckdb.OutOfMemoryException, MemoryError):
         sentence = TOO_MUCH
     except duckdb.Error as error:
-        reason = " ".join(str(error).split())[:200]
-        sentence = f"pool.query must select uuid from the view `pool`; DuckDB says: {reason}."
+        sentence = f"pool.query must select uuid from the view `pool`; {say_problem(error)}."
     sys.stdout.write(sentence)
     sys.exit(1)
 

@@ -20,6 +20,7 @@ from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import RecipeError
 from assets.recipe.recipe import EVERYONE
+from assets.records.duckdb_problems import say_problem
 from assets.records.readable import unreadable_in
 
 MEMORY = "350MB"  # however large the pool
@@ -117,8 +118,7 @@ def _pool_errors(files: Sequence[Path]) -> Generator[None]:
     try:
         yield
     except duckdb.Error as error:
-        reason = " ".join(str(error).split())[:200]
-        raise RecipeError(f"The persona pool {files[0].name} cannot be read ({reason}). {REMEDY}") from error
+        raise RecipeError(f"The persona pool {files[0].name} cannot be read: {say_problem(error)}. {REMEDY}") from error
 
 
 def _text_columns(columns: Mapping[str, str]) -> dict[str, str]:
@@ -218,8 +218,8 @@ def draw_sample(connection: duckdb.DuckDBPyConnection, recipe: AMemGymRecipe, *,
         # A table keeps the order in which its rows come, and `rowid` counts them from 0.
         connection.execute(f"CREATE TEMP TABLE sample AS {query}", values)
     except duckdb.Error as error:
-        reason = " ".join(str(error).split())[:200]
-        raise RecipeError(f"The persona pool cannot be sampled ({reason}); check pool.columns and pool.query.") from error
+        problem = say_problem(error)
+        raise RecipeError(f"The persona pool cannot be sampled: {problem}; check pool.columns and pool.query.") from error
     return connection.execute("SELECT count(*) FROM sample").fetchall()[0][0]
 
 

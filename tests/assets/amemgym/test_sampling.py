@@ -108,12 +108,12 @@ def test_the_recipes_own_sql_sees_further_columns_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("SELECT content AS uuid FROM read_text('{secret}')", r"pool\.query must select uuid .*disabled"),
+        ("SELECT content AS uuid FROM read_text('{secret}')", r"pool\.query must select uuid .*may not read"),
         ("SELECT uuid FROM pool) ; COPY pool TO '{secret}' ; SELECT (1", r"pool\.query must select uuid"),
         ("SELECT age FROM pool", r"pool\.query must select uuid .*uuid"),
-        ("SELECT uuid WHERE", r"pool\.query must select uuid .*syntax"),
+        ("SELECT uuid WHERE", r"pool\.query must select uuid .*is no SQL"),
         ("SELECT uuid FROM pool; COPY pool TO '{secret}'", "in one SELECT and nothing else"),
-        ("SELECT uuid FROM (SELECT * FROM read_ndjson('{pool}'))", "disabled"),
+        ("SELECT uuid FROM (SELECT * FROM read_ndjson('{pool}'))", "may not read"),
         ("SELECT 'nobody' AS uuid FROM pool", "offers only 0"),
         ("SELECT NULL AS uuid FROM pool", "offers only 0"),
     ],
