@@ -2,13 +2,13 @@
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
 from assets.engine.recipe_asset import observe_recipe_files
 from assets.recipe.partitions import PARTITION_TAG
-from pipelines.benchmarks import BENCHMARKS
+from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
 from pipelines.jobs import GENERATE_AND_RELEASE, benchmark_jobs, next_phases
 
 WILL_RETRY = "dagster/will_retry"
@@ -104,24 +104,27 @@ def recipe_files_changed(context: dg.SensorEvaluationContext) -> dg.SkipReason:
     return dg.SkipReason(f"Changed: {', '.join(changed)}." if changed else "No recipe file has changed.")
 
 
-def _sensors() -> list[dg.SensorDefinition]:
-    sensors = [recipe_files_changed, release_when_the_report_passes, alert_on_failure]
-    split = [entry for entry in BENCHMARKS.values() if entry.benchmark.partitions.is_sharded]
-    if not split:
-        return sensors
+def follow_units(entries: Sequence[BenchmarkEntry]) -> dg.SensorDefinition:
+    """Return the sensor that goes on with variants of these benchmarks that are split into work units."""
 
     @dg.run_status_sensor(  # pyright: ignore[reportUnknownMemberType]
         run_status=dg.DagsterRunStatus.SUCCESS,
         name="units_then_release",
-        request_jobs=[job for entry in split for job in benchmark_jobs(entry)],
+        request_jobs=[job for entry in entries for job in benchmark_jobs(entry)],
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Goes on with a variant that was begun in several work units: launches all units, then report and release.",
     )
     def units_then_release(context: dg.RunStatusSensorContext) -> Iterator[dg.RunRequest]:
-        for entry in split:
+        for entry in entries:
             yield from next_phases(entry, context.dagster_run, context.instance)
 
-    return [*sensors, units_then_release]
+    return units_then_release
+
+
+def _sensors() -> list[dg.SensorDefinition]:
+    sensors = [recipe_files_changed, release_when_the_report_passes, alert_on_failure]
+    split = [entry for entry in BENCHMARKS.values() if entry.benchmark.partitions.is_sharded]
+    return [*sensors, follow_units(split)] if split else sensors
 
 
 SENSORS = _sensors()

@@ -43,11 +43,11 @@ SCROLLED = """() => {
     .filter((one) => ["auto", "scroll"].includes(getComputedStyle(one).overflowX) && one.scrollWidth > one.clientWidth + 1)
     .map((one) => `${one.className} of ${one.scrollWidth} in ${one.clientWidth}: ${one.textContent.slice(0, 80)}`);
 }"""
-# What an eye has to come near for: texts below 11 pixels, a picture's as they are drawn.
+# What an eye has to come near for: texts below 12 pixels, a picture's as they are drawn.
 TINY = """() => [...document.querySelectorAll("body *")]
   .filter((one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()) && one.getClientRects().length)
   .map((one) => [one, one.getScreenCTM ? Math.hypot(one.getScreenCTM().a, one.getScreenCTM().b) : 1])
-  .filter(([one, scale]) => parseFloat(getComputedStyle(one).fontSize) * scale < 10.9)
+  .filter(([one, scale]) => parseFloat(getComputedStyle(one).fontSize) * scale < 11.9)
   .map(([one]) => one.textContent.slice(0, 80))"""
 # As a run of a whole life has it: so many periods as no telephone is wide.
 MANY_PERIODS = """document.querySelector("main").append(heatMap(
@@ -155,8 +155,7 @@ def test_a_page_is_read_without_scrolling_sideways(name: str, width: int, reader
         reader.shoot(page, f"40_{name}_{width}_{scheme}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(SCROLLED) == []
-        if name in ("evaluation", "board"):
-            assert page.evaluate(TINY) == []
+        assert page.evaluate(TINY) == []
         assert (min(ink(page)) > 200) == (scheme == "dark")
     page.close()
 

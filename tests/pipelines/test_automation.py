@@ -3,21 +3,25 @@
 import json
 import logging
 import threading
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 import pytest
 
+from assets.amemgym.pipeline import AMEMGYM
+from assets.recipe.partitions import PARTITION_TAG
 from dataset_card.release_store.asset import when_report_passes
-from pipelines.automation import ALERT_VARIABLE, alert_on_failure
+from pipelines.automation import ALERT_VARIABLE, alert_on_failure, follow_units
 from pipelines.benchmarks import BENCHMARKS
 
 VARIANTS = dg.StaticPartitionsDefinition(["demo", "base"])
+UNITS = ("split-0000", "split-0001")
+SPLIT = replace(AMEMGYM, units_by_variant={"split": UNITS})
 SECRET = "T0123-secret-of-the-hook"
 
 
@@ -60,6 +64,27 @@ def test_the_schedules_job_and_partition_are_there() -> None:
     (request,) = schedule.evaluate_tick(dg.build_schedule_context(repository_def=repository)).run_requests or []
     assert request.partition_key == "demo"
     assert defs.resolve_job_def(schedule.job_name).name == "generate_and_release"
+
+
+def test_the_units_of_a_split_variant_follow_its_recipe_and_its_release_follows_the_last_unit() -> None:
+    sensor = follow_units([replace(BENCHMARKS["amemgym"], stages=f"{__name__}:SPLIT")])
+    with dg.DagsterInstance.ephemeral() as instance:  # pyright: ignore[reportUnknownMemberType]
+
+        def requests_after(name: str, tags: Mapping[str, str]) -> list[dg.RunRequest]:
+            """What the sensor asks for once a run of this job has succeeded."""
+            job = dg.JobDefinition(name=name, graph_def=dg.GraphDefinition("nothing"))
+            result = job.execute_in_process(instance=instance, tags=tags)
+            (event,) = (event for event in result.all_events if event.event_type is dg.DagsterEventType.RUN_SUCCESS)
+            context = dg.build_run_status_sensor_context("units_then_release", event, instance, result.dagster_run)
+            return list(cast(Iterator[dg.RunRequest], sensor(context)))
+
+        begun = requests_after("generate_and_release", {PARTITION_TAG: "split"})
+        assert [(request.job_name, request.partition_key) for request in begun] == [("generate_unit", unit) for unit in UNITS]
+        first, last = ({**request.tags, PARTITION_TAG: str(request.partition_key)} for request in begun)
+        assert requests_after("generate_unit", {PARTITION_TAG: UNITS[0]}) == []  # by itself, and for no release
+        assert requests_after("generate_unit", first) == []
+        (release,) = requests_after("generate_unit", last)
+    assert (release.job_name, release.partition_key) == ("make_release", "split")
 
 
 @dataclass
