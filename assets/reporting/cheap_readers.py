@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from assets.records.report import STANDARD_SHARE, CheapReaderLine
-from assets.reporting.user_share import UserShare
+from assets.reporting.statistic import UserShare
 from assets.text.bm25 import rank_texts, searched_words
 from assets.text.words import count_tokens, spells
 

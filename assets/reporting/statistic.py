@@ -119,3 +119,33 @@ def difference_of_groups(first: Statistic, second: Statistic) -> Estimate:
 def rounded(value: float) -> float:
     """Return the number to six digits: the last bits differ between machines."""
     return round(float(value), DIGITS)
+
+
+@dataclass
+class UserShare:
+    """Hits and items of users who come one by one; their sums are all that share and interval need."""
+
+    users: int = 0
+    hits: int = 0
+    items: int = 0
+    hits_squared: int = 0
+    hits_by_items: int = 0
+    items_squared: int = 0
+
+    def add(self, hits: int, items: int) -> None:
+        """Take one user; one without items counts for nothing."""
+        self.users += items > 0
+        self.hits += hits
+        self.items += items
+        self.hits_squared += hits * hits
+        self.hits_by_items += hits * items
+        self.items_squared += items * items
+
+    def estimate(self) -> Estimate:
+        """The share of hits with its 95 % interval; None where there is nothing to count."""
+        if not self.items:
+            return NOTHING
+        share = self.hits / self.items
+        squares = self.hits_squared - 2 * share * self.hits_by_items + share**2 * self.items_squared
+        variance = self.users / max(1, self.users - 1) * squares / self.items**2
+        return Statistic(share, variance, self.users, self.items).estimate()

@@ -182,7 +182,7 @@ def _compare_table(connection: "DuckDBPyConnection", pair: TablePair) -> Compare
     # Half a second, which a release of a new variant does without.
     import duckdb
 
-    from assets.records.duckdb_problems import say_problem
+    from assets.reporting.duckdb_problems import say_problem
 
     try:
         return compare_table(connection, pair)
@@ -210,7 +210,7 @@ def _database(folders: str) -> Generator["DuckDBPyConnection"]:
     """Yield a database for the tables of these releases. Raises DiffError for tables that cannot be read or lack columns."""
     import duckdb
 
-    from assets.records.duckdb_problems import say_problem
+    from assets.reporting.duckdb_problems import say_problem
 
     try:
         # Both releases may be a stranger's: their tables get no more memory than this, and no extension is loaded.

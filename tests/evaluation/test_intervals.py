@@ -5,7 +5,7 @@ import pytest
 
 from assets.records.estimate import Estimate, interval_note
 from assets.reporting.intervals import Tallies, quotient, share
-from assets.reporting.user_share import UserShare
+from assets.reporting.statistic import UserShare
 from pipelines.experiments.scoring.calibration import Shape, calibrate
 from pipelines.experiments.scoring.paired import Paired, compare_paired, correct_p_values
 from pipelines.experiments.scoring.ranking import alike_groups

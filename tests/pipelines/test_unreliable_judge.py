@@ -25,7 +25,7 @@ from assets.engine.ports import RunContext
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.policies import GatePolicy
 from assets.records.estimate import Estimate
-from assets.reporting.user_share import UserShare
+from assets.reporting.statistic import UserShare
 from pipelines.embedded.bank import model_name
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.pipelines.unreliable import Unreliable, accepted_by_votes

@@ -9,7 +9,7 @@ from assets.memory_items.report import ArrivalLine
 from assets.memory_items.tasks import MemoryTask
 from assets.records.answers import is_right
 from assets.records.estimate import Estimate
-from assets.reporting.user_share import UserShare
+from assets.reporting.statistic import UserShare
 
 FIRST = "what came first counts"
 LAST = "what came last counts"

@@ -23,7 +23,7 @@ from assets.records.estimate import Estimate, with_interval
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.cheap_readers import CheapReaders, History
 from assets.reporting.gate_summary import votes_of
-from assets.reporting.user_share import UserShare
+from assets.reporting.statistic import UserShare
 from validation.memory_items.arrival import ArrivalCounter
 from validation.memory_items.telling_apart import TellingApart
 from validation.report import page

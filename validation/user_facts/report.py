@@ -15,7 +15,7 @@ from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.estimate import with_interval
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.cheap_readers import CheapReaders, History
-from assets.reporting.user_share import UserShare
+from assets.reporting.statistic import UserShare
 from assets.user_facts.records import FactChoice, FactQuestion, FactUser
 from assets.user_facts.report import ReaderLine, UserFactsReport
 from validation.report import page

@@ -17,7 +17,7 @@ from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import GateRecord
 from assets.records.estimate import FEWEST_USERS, percent
 from assets.reporting.plurals import counted
-from assets.reporting.user_share import UserShare
+from assets.reporting.statistic import UserShare
 
 DIGITS = 6
 CHANCE = 0.05  # how often a judge that guesses would seem to tell right from wrong

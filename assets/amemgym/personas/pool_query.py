@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from assets.recipe.loading import RecipeError
-from assets.records.duckdb_problems import say_problem
+from assets.reporting.duckdb_problems import say_problem
 
 BUFFERS = "350MB"
 PROCESS_BYTES = 1 << 30  # of which libraries and threads take a quarter; only Linux holds a process to it

@@ -20,8 +20,8 @@ from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import RecipeError
 from assets.recipe.recipe import EVERYONE
-from assets.records.duckdb_problems import say_problem
 from assets.records.readable import unreadable_in
+from assets.reporting.duckdb_problems import say_problem
 
 MEMORY = "350MB"  # however large the pool
 LIKELY_AGES = range(121)  # as the suite of the table `users` has it

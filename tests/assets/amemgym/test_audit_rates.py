@@ -11,7 +11,7 @@ from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
 from assets.recipe.policies import decoys_per_user
 from assets.records.base import GateRecord
 from assets.records.estimate import Estimate
-from assets.reporting.user_share import UserShare
+from assets.reporting.statistic import UserShare
 from tests.support.small import small_recipe
 
 

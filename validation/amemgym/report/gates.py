@@ -9,7 +9,7 @@ from assets.amemgym.records.report import LeakLine
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.policies import GatePolicy
 from assets.records.base import GateRecord
-from assets.reporting.user_share import UserShare
+from assets.reporting.statistic import UserShare
 
 
 class LeakCounter:

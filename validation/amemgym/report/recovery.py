@@ -12,7 +12,7 @@ from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import Failure, GateRecord
 from assets.records.estimate import Estimate
 from assets.records.public_names import shared_model
-from assets.reporting.user_share import UserShare
+from assets.reporting.statistic import UserShare
 
 WORST_ITEMS = 5  # to look at, by direction
 
