@@ -12,19 +12,20 @@ from assets.engine.progress import StepProgress
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import wait_for_shielded_calls
 from assets.llm.ports import BudgetReached, EndpointError
+from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
 from assets.reporting.plurals import counted
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.folder import FinishedRun, RunFolder, read_run, runs_folder
-from pipelines.evaluation.forecast import EvaluationForecast, forecast_run
+from pipelines.evaluation.folder import RESULTS, FinishedRun, RunFolder, read_record_of_run, read_run, runs_folder
+from pipelines.evaluation.forecast import WORDS, EvaluationForecast, forecast_run, price_sizes
 from pipelines.evaluation.fresh_users import fresh_users_of
 from pipelines.evaluation.metrics.fresh import FreshScore, compare_with_fresh, count_users
+from pipelines.evaluation.metrics.results import Results
 from pipelines.evaluation.metrics.swapped import compare_with_swapped
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import RunAccount, alone_manifest, manifest_of
 from pipelines.evaluation.reasoning import end_tasks
 from pipelines.evaluation.records import AnswerRow, RunManifest
-from pipelines.evaluation.rehearsal import rehearse_run
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import page_items, run_page
 from pipelines.evaluation.run import BenchmarkTasks, ReplayableTasks, Run, play_items, score_items
@@ -256,18 +257,21 @@ async def _plan_fresh(run: Run, request: EvaluationRequest, *, models: OpenModel
     manifest = run.manifest.model_copy(
         update=on_fresh.model_dump(include={"conditions", "arms", "curve", "baselines", "probes"})
     )
-    size = forecast_run(run.tasks.timelines(manifest), manifest, prices=models.prices)
+    size = await forecast_run(replace(run, manifest=manifest), embedded=embedded_ports(models.prices))
     return f"{users.plan(options.fresh, terms=terms)} {size.for_other_items(options.fresh / len(run.manifest.users))}"
 
 
 async def _forecast(run: Run, planned: Container[str]) -> EvaluationForecast:
-    """Return what the run takes, and the one that it shares with others, where that is still to do and not `planned`."""
+    """Return what the run takes, or took, and the one that it shares with others where that is to do and not `planned`."""
     if run.folder.finished:
-        return forecast_run(run.timelines, run.manifest, prices=run.models.prices)
+        taken = read_record_of_run(run.folder.path, RESULTS, Results).spending
+        sizes = {purpose: taken.get(purpose, Usage()) for purpose in WORDS}
+        usd = price_sizes(sizes, run.manifest, prices=run.models.prices, batch=run.batch)
+        return EvaluationForecast(sizes, 0, usd, rehearsed=True)
     embedded = embedded_ports(run.models.prices)
-    size = await rehearse_run(run, embedded=embedded)
+    size = await forecast_run(run, embedded=embedded)
     if run.alone and not run.alone.folder.finished and run.manifest.alone not in planned:
-        size += await rehearse_run(run.alone, embedded=embedded)
+        size += await forecast_run(run.alone, embedded=embedded)
     return size
 
 

@@ -1,28 +1,43 @@
-"""The size of a run before its first call: one count of calls by purpose, and what they will read at most."""
+"""The size of a run before its first call: the run itself, played on one item of each length without a model.
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+Its requests are built and counted, and not sent. What is long in a request is known before: questions, what a memory recalls,
+the dialogues. Replies have common lengths. The memory's own model is the embedded one, so that a memory that rewrites what it
+hears has something to rewrite. Agents act on what models reply, so that they are counted by the steps that they usually take.
+"""
 
-from assets.llm.ports import BATCH_SHARE
-from assets.llm.usage import Usage
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assets.llm.ports import BATCH_SHARE, LanguageModel, ModelReply, ModelRequest
+from assets.llm.usage import Meter, Usage, request_tokens
 from assets.recipe.recipe import Budget
 from assets.reporting.plurals import counted
 from assets.text.words import count_tokens
-from pipelines.evaluation.records import OF_BASELINES, RunManifest
+from pipelines.embedded.bank import MODEL_FAMILY, model_name
+from pipelines.evaluation.folder import RunFolder
+from pipelines.evaluation.records import RunManifest
+from pipelines.evaluation.run import Run, play_items
+from pipelines.evaluation.spending import STAGE
 from pipelines.evaluation.timeline.context import BATCHED
-from pipelines.evaluation.timeline.steps import Act, Ask, Converse, Forget, Timeline, Write
-from pipelines.memories.registry import forgetting_calls, writing_calls
+from pipelines.evaluation.timeline.steps import Act, Ask, Gradable, Perceived, Timeline, Write
+from pipelines.memories.contract import MemorySpec
+from pipelines.memories.registry import is_ours
+from pipelines.opening.models import ModelPorts
 from pipelines.resources.ledger.budget import warn_of_small_budget
 from pipelines.resources.ledger.prices import Prices
 
-# Common lengths in tokens.
-REPLY = 250
-FOLLOW_UP = 40  # of a message of the simulated user
-CHOICE = 8  # of an answer
-ACTION = 150  # of an event in an episode
-STATES = 40  # of an answer to a state probe
+# Tokens of a reply and of a message of the simulated user in dialogues; those of the embedded model are short.
+DIALOGUE = {"dialogue": 250, "simulator": 40}
+EMBEDDED_DIALOGUE = {"dialogue": 30, "simulator": 11}
+WORD = "word "  # a token
+ACTION = 8  # tokens of an agent's step
 INSTRUCTIONS = 250
+# Plays a memory of others, which is not to be told what nobody lived: it gives back all that it may.
+STAND_IN = MemorySpec(name="full-history", kind="full-history")
 WORDS = {
     "dialogue": "replies",
     "memory": "memory writes",
@@ -34,136 +49,11 @@ WORDS = {
 ROLES = {"dialogue": "assistant", "memory": "memory", "simulator": "user", "interview": "assistant", "baselines": "assistant"}
 
 
-def calls_of(calls: float, *, reading: float, writing: float) -> Usage:
-    """Return so many calls, of so many tokens each on the average."""
-    return Usage(calls=round(calls), input_tokens=int(calls * reading), output_tokens=int(calls * writing))
-
-
-@dataclass(frozen=True)
-class ItemSize:
-    """The questions and events of one item, whatever the benchmark. Lists hold the tokens that were perceived before each call.
-
-    `written`: events, of `event_tokens` each, of which so many are `requests` to forget. `replies` of a dialogue, with
-    `simulated` messages of the user, which are checked against `schema_tokens`. `questions` and state `probes`, of
-    `question_tokens` and `probe_tokens` beside what is recalled. `bounds`: questions that are asked of the reasoner alone,
-    `controls`: those of others. `steps`: checkpoints.
-    """
-
-    written: int
-    event_tokens: float
-    questions: Sequence[int]
-    question_tokens: int
-    steps: int
-    requests: int = 0
-    replies: Sequence[int] = ()
-    simulated: int = 0
-    schema_tokens: int = 0
-    probes: Sequence[int] = ()
-    probe_tokens: int = 0
-    bounds: int = 0
-    controls: int = 0
-
-    def volumes(self, manifest: RunManifest) -> dict[str, Usage]:
-        """Return the calls by purpose. A memory is taken to give back all that it may, so that tokens are an upper limit."""
-        asked = 0 if manifest.is_alone else len(self.questions)
-        conditions = () if manifest.alone and not manifest.is_alone else manifest.conditions
-        task = INSTRUCTIONS + self.question_tokens
-        probe = INSTRUCTIONS + self.probe_tokens
-        interview = calls_of(len(self.probes), reading=_mean_recall(self.probes, manifest.tokens) + probe, writing=STATES)
-        for budget in (manifest.tokens, *manifest.curve):
-            interview += calls_of(asked, reading=_mean_recall(self.questions, budget) + task, writing=CHOICE)
-        interview += calls_of(self.controls, reading=_mean_recall(self.questions[-1:], manifest.tokens) + task, writing=CHOICE)
-        writes = writing_calls(manifest.memory.kind) * self.written
-        writes += forgetting_calls(manifest.memory.kind) * self.requests
-        replying = _mean_recall(self.replies, manifest.tokens) + INSTRUCTIONS
-        # Each message of the simulated user is written, and then checked against the schema.
-        simulating = INSTRUCTIONS + 2 * self.schema_tokens + REPLY
-        baselines = calls_of(
-            self.bounds + len(self.questions) * len(conditions) + asked * len(manifest.arms), reading=task, writing=CHOICE
-        )
-        if "everything" in conditions:
-            baselines += Usage(input_tokens=sum(self.questions))
-        return {
-            "dialogue": calls_of(len(self.replies), reading=replying, writing=REPLY),
-            "memory": calls_of(writes, reading=2 * (INSTRUCTIONS + self.event_tokens), writing=REPLY / 2),
-            "simulator": calls_of(2 * self.simulated, reading=simulating, writing=FOLLOW_UP),
-            "interview": interview,
-            "baselines": baselines,
-        }
-
-
-def size_of(timeline: Timeline, manifest: RunManifest) -> ItemSize:
-    """Return the size of what happens on one item."""
-    perceived = 0  # tokens so far
-    written = list[float]()  # tokens of each event
-    questions = list[int]()
-    question_tokens = [0]
-    probes = list[int]()
-    probe_tokens = [0]
-    replies = list[int]()
-    counts = Counter[str]()
-    schema_tokens = 0
-    for step in timeline.in_run(alone=manifest.is_alone).steps:
-        if isinstance(step, Write):
-            perceived += step.tokens
-            written += [step.tokens / max(1, len(step.events))] * len(step.events)
-        elif isinstance(step, Forget):
-            counts["requests"] += 1
-            perceived += count_tokens(step.request.text)
-            written.append(count_tokens(step.request.text))
-        elif isinstance(step, Converse):
-            counts["simulated"] += step.simulated_messages
-            schema_tokens = step.schema_tokens
-            for tokens in step.exchanges:
-                if step.is_live:
-                    replies.append(perceived)
-                perceived += tokens
-                written += [REPLY, REPLY]
-        elif isinstance(step, Act):
-            counts["simulated"] += step.simulated_messages
-            questions += [step.in_sight] * step.calls
-            question_tokens.append(step.tokens)
-            written += [ACTION] * step.calls
-        elif isinstance(step, Ask):
-            # One call may ask for all of these; how many it takes depends on what is recalled.
-            together = [question for question in step.questions if question.shares_call]
-            for question in step.questions:
-                if question in together[1:]:
-                    continue
-                if question.kind == "question":
-                    questions += [perceived] * question.calls
-                    question_tokens.append(question.tokens)
-                elif question.kind in OF_BASELINES:
-                    counts["bounds"] += 1
-                elif question.kind == "permuted":
-                    counts["controls"] += 1
-                else:
-                    probes.append(perceived)
-                    probe_tokens.append(question.tokens)
-    return ItemSize(
-        written=len(written),
-        event_tokens=sum(written) / max(1, len(written)),
-        questions=questions,
-        question_tokens=max(question_tokens),
-        steps=timeline.in_run(alone=manifest.is_alone).checkpoints * len(timeline.lives(manifest)),
-        replies=replies,
-        schema_tokens=schema_tokens,
-        probes=probes,
-        probe_tokens=max(probe_tokens),
-        **counts,
-    )
-
-
-def _mean_recall(held: Sequence[int], budget: int) -> float:
-    """Return the mean of what is recalled, of what was perceived before each call."""
-    return sum(min(tokens, budget) for tokens in held) / max(1, len(held))
-
-
 @dataclass(frozen=True)
 class EvaluationForecast:
     """Calls without re-asks by purpose. `steps`: checkpoints to come. `usd`: None where a price is unknown.
 
-    `rehearsed`: tokens are those of a rehearsal, else the most that they may be, as a memory may give back less.
+    `rehearsed`: tokens are those of the run's own memory, else the most that they may be, as a memory may give back less.
     """
 
     sizes: Mapping[str, Usage]
@@ -215,18 +105,116 @@ class EvaluationForecast:
         return warn_of_small_budget(budget, tokens=self.tokens, usd=self.usd)
 
 
-def forecast_run(
-    timelines: Iterable[Timeline], manifest: RunManifest, *, prices: Prices, batch: bool = False
-) -> EvaluationForecast:
-    """Count what the run will ask. The calls of memories that are not ours are not counted."""
+async def forecast_run(run: Run, *, embedded: ModelPorts) -> EvaluationForecast:
+    """Return what the run will take, without the calls that a memory of others makes. `embedded`: the embedded model."""
+    memory = run.manifest.memory
+    own = is_ours(memory.kind) and not memory.whole
+    if not own:
+        run = replace(run, manifest=run.manifest.model_copy(update={"memory": STAND_IN}))
     sizes = dict.fromkeys(WORDS, Usage())
     steps = 0
-    for timeline in timelines:
-        item = size_of(timeline, manifest)
-        steps += item.steps
-        for purpose, volume in item.volumes(manifest).items():
-            sizes[purpose] += volume
-    return EvaluationForecast(sizes, steps, price_sizes(sizes, manifest, prices=prices, batch=batch))
+    by_length = dict[int, list[Timeline]]()
+    for timeline in run.timelines:
+        by_length.setdefault(timeline.length, []).append(timeline)
+        steps += timeline.in_run(alone=run.manifest.is_alone).checkpoints * len(timeline.lives(run.manifest))
+    acted = any(map(_is_acted, run.timelines))
+    for timelines in by_length.values():
+        taken = _count_acted(timelines[0], run.manifest) if acted else await _rehearse(run, timelines[0], embedded)
+        for purpose, used in taken.items():
+            if purpose in sizes:
+                sizes[purpose] += times(used, len(timelines))
+    usd = price_sizes(sizes, run.manifest, prices=run.models.prices, batch=run.batch)
+    return EvaluationForecast(sizes, steps, usd, rehearsed=own and not acted)
+
+
+def times(used: Usage, count: int) -> Usage:
+    """Return the calls and tokens of so many alike."""
+    return Usage(calls=count * used.calls, input_tokens=count * used.input_tokens, output_tokens=count * used.output_tokens)
+
+
+async def _rehearse(run: Run, timeline: Timeline, embedded: ModelPorts) -> Mapping[str, Usage]:
+    """Play an item without a model, and return what it took by purpose."""
+    is_embedded = run.manifest.models["assistant"].startswith(MODEL_FAMILY)
+    actor = RehearsalModel(EMBEDDED_DIALOGUE if is_embedded else DIALOGUE, embedded.chat)
+    models = replace(run.models, chat=actor, embeddings=EmbeddedNames(embedded.embeddings))
+    with tempfile.TemporaryDirectory(prefix="rehearsal-") as folder:
+        rehearsal = replace(run, models=models, folder=RunFolder(Path(folder)), meter=Meter())
+        [played] = await play_items(rehearsal, [timeline])
+        rehearsal.folder.close()
+    return played.rows.usage.spending
+
+
+def _is_acted(timeline: Timeline) -> bool:
+    """Return True where an agent acts in an episode."""
+    return any(isinstance(gradable, Act) or gradable.calls > 1 for gradable in timeline.gradables)
+
+
+def _count_acted(timeline: Timeline, manifest: RunManifest) -> Mapping[str, Usage]:
+    """Return what an agent asks by purpose, in steps as it usually takes, where all is recalled that may be."""
+    conditions = () if manifest.alone and not manifest.is_alone else manifest.conditions
+    sizes = {"interview": Usage(), "baselines": Usage(), "simulator": Usage()}
+    perceived = 0
+    for step in timeline.in_run(alone=manifest.is_alone).steps:
+        asked = list[tuple[Gradable, int]]()  # with the tokens that could be recalled
+        if isinstance(step, Write):
+            perceived += Perceived(step.events).tokens
+        elif isinstance(step, Act):
+            asked.append((step, step.in_sight))
+            sizes["simulator"] += _calls_of(2 * step.simulated_messages, reading=INSTRUCTIONS + ACTION)
+        elif isinstance(step, Ask):
+            asked += [(question, perceived) for question in step.questions]
+        for gradable, held in asked:
+            task = INSTRUCTIONS + gradable.tokens
+            budgets = () if manifest.is_alone else (manifest.tokens, *manifest.curve)
+            for budget in budgets:
+                sizes["interview"] += _calls_of(gradable.calls, reading=task + min(held, budget))
+            others = len(conditions) + (len(manifest.arms) if budgets else 0)
+            sizes["baselines"] += _calls_of(gradable.calls * others, reading=task)
+            if "everything" in conditions:
+                sizes["baselines"] += Usage(input_tokens=gradable.calls * held)
+    return sizes
+
+
+def _calls_of(calls: int, *, reading: int) -> Usage:
+    return Usage(calls=calls, input_tokens=calls * reading, output_tokens=calls * ACTION)
+
+
+@dataclass(frozen=True)
+class EmbeddedNames:
+    """The embedded model in the place of any model."""
+
+    model: LanguageModel
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        return await self.model.complete(replace(request, model=model_name(), extra_body={}))
+
+
+@dataclass(frozen=True)
+class RehearsalModel:
+    """Replies of the right form. `lengths`: the tokens of texts by purpose; `memory`: the model that replies to memories."""
+
+    lengths: Mapping[str, int]
+    memory: LanguageModel
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Return a reply with the tokens that the request has by our estimate."""
+        purpose = request.labels.stage.removeprefix(f"{STAGE} ")
+        if purpose == "memory":
+            text = (await EmbeddedNames(self.memory).complete(request)).text
+        elif request.json_schema is not None:
+            text = json.dumps(value_of(request.json_schema))
+        else:
+            text = WORD * self.lengths.get(purpose, 1)
+        return ModelReply(text=text, finish="stop", input_tokens=request_tokens(request), output_tokens=count_tokens(text))
+
+
+def value_of(schema: Mapping[str, Any]) -> object:
+    """Return the shortest value of a schema: its first choice, no entries, an empty text."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema.get("type") == "object":
+        return {name: value_of(own) for name, own in schema["properties"].items()}
+    return [] if schema.get("type") == "array" else ""
 
 
 def price_sizes(sizes: Mapping[str, Usage], manifest: RunManifest, *, prices: Prices, batch: bool) -> float | None:

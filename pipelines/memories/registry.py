@@ -419,18 +419,6 @@ def embeds(kind: str) -> bool:
     return own is None or own.embeds
 
 
-def writing_calls(kind: str) -> float:
-    """Return about how many model calls an event takes that is written; 0 where nobody knows."""
-    own = _in_process(kind)
-    return own.writing_calls if own else 0.0
-
-
-def forgetting_calls(kind: str) -> float:
-    """Return about how many model calls a request to forget takes beside those of its writing; 0 where nobody knows."""
-    own = _in_process(kind)
-    return own.forgetting_calls if own else 0.0
-
-
 def own_class(kind: str) -> type[Any] | None:
     """Return the class of a kind that is ours; None for another kind. Imports it."""
     point = own_kinds().get(kind)

@@ -19,9 +19,10 @@ from pipelines.evaluation.verifying.graded import GradedQuestions
 from pipelines.memories.contract import MemorySpec
 from pipelines.opening.models import open_client
 from pipelines.resources.llm.model_api import OpenAiChat
-from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
+from tests.evaluation.scripted_evaluation import finish, run_of
 from tests.evaluation.test_document_tasks import documents
 from tests.pipelines.llm.scripted_server import on_a_port, settings_for
+from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel
 from tests.support.tool_dialogues import made_dialogue
 
@@ -164,7 +165,7 @@ def test_any_number_of_tasks_at_once_gives_the_same_rows(tmp_path: Path, at_once
 def test_the_forecast_counts_several_calls_for_an_episode(tmp_path: Path) -> None:
     spec = MemorySpec(name="bm25", kind="bm25")
     work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=spec, recall_at="start")
-    assert forecast_run(work.timelines, work.manifest, prices=PRICES).usage.calls >= 6
+    assert run(forecast_run(work, embedded=work.models)).usage.calls >= 6
 
 
 @pytest.mark.parametrize("native_tools", [False, True])

@@ -34,7 +34,7 @@ from pipelines.evaluation.timeline.steps import Write
 from pipelines.experiments.scoring.board_tables import leaderboard_table
 from pipelines.experiments.scoring.compare import compare_runs
 from pipelines.memories.contract import MemoryEvent, MemorySpec
-from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
+from tests.evaluation.scripted_evaluation import finish, run_of
 from tests.evaluation.test_evaluate_command import output_of
 from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel
@@ -156,11 +156,11 @@ def test_a_run_goes_on_after_the_tasks_that_are_done(tmp_path: Path) -> None:
 
 def test_the_forecast_is_what_the_run_asks(tmp_path: Path) -> None:
     model = Counting()
-    run = work(tmp_path, "full-history", data=documents("one", "two"), model=model, curve=(300,))
-    assert run.alone is not None
-    size = forecast_run(run.timelines, run.manifest, prices=PRICES)
-    size += forecast_run(run.timelines, run.alone.manifest, prices=PRICES)
-    finish(run)
+    begun = work(tmp_path, "full-history", data=documents("one", "two"), model=model, curve=(300,))
+    assert begun.alone is not None
+    size = run(forecast_run(begun, embedded=begun.models))
+    size += run(forecast_run(begun.alone, embedded=begun.models))
+    finish(begun)
     assert size.calls == len(model.asked) == 12
     assert size.steps == 4
 

@@ -20,7 +20,8 @@ from pipelines.experiments.scoring.compare import compare_runs, comparison_repor
 from pipelines.experiments.scoring.leaderboard import leaderboard_data
 from pipelines.experiments.scoring.twins import difference_of_independent, twin_gaps, twin_report
 from pipelines.memories.contract import MemorySpec
-from tests.evaluation.scripted_evaluation import PRICES, finish, run_of
+from tests.evaluation.scripted_evaluation import finish, run_of
+from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel
 from tests.support.user_facts import made_facts
 
@@ -67,7 +68,7 @@ def test_whoever_keeps_everything_is_right_on_each_kind_and_whoever_keeps_nothin
 def test_calls_that_a_request_to_forget_takes_are_announced(tmp_path: Path, kind: str) -> None:
     spec = MemorySpec(name=kind, kind=kind)
     work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=spec)
-    announced = forecast_run(work.timelines, work.manifest, prices=PRICES).sizes["memory"].calls
+    announced = run(forecast_run(work, embedded=work.models)).sizes["memory"].calls
     assert announced == finish(work).results.spending.get("memory", Usage()).calls
 
 

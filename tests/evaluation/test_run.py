@@ -14,7 +14,8 @@ from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.report.contents import isolated_rows, run_contents
 from pipelines.evaluation.report.markdown import run_report, section_text, table_text
 from pipelines.memories.contract import MemorySpec
-from tests.evaluation.scripted_evaluation import HONEST, PRICES, HonestModel, episode, fenced, finish, run_of, tasks
+from tests.evaluation.scripted_evaluation import HONEST, HonestModel, episode, fenced, finish, run_of, tasks
+from tests.support.coroutines import run
 from tests.support.waiting import until
 
 KINDS = ("full-history", "rag", "awe", "awi")
@@ -82,9 +83,9 @@ def test_the_forecast_is_what_the_run_asks(tmp_path: Path, probes: str) -> None:
     model = HonestModel()
     work = run_of(tmp_path, model, probes=probes, curve=(100, 200))
     finish(work)
-    size = forecast_run(work.timelines, work.manifest, prices=PRICES)
+    size = run(forecast_run(work, embedded=work.models))
     assert work.alone is not None
-    size += forecast_run(work.timelines, work.alone.manifest, prices=PRICES)
+    size += run(forecast_run(work.alone, embedded=work.models))
     asked = Counter(request.labels.stage.removeprefix("evaluation ") for request in model.requests)
 
     assert {purpose: one.calls for purpose, one in size.sizes.items() if one.calls} == dict(asked)

@@ -11,8 +11,8 @@ from assets.llm.ports import ModelReply, ModelRequest
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.sample import places_asked
 from pipelines.evaluation.folder import read_run, write_table
+from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.records import AnswerRow
-from pipelines.evaluation.rehearsal import rehearse_run
 from pipelines.evaluation.verifying.verdict import verify_run
 from pipelines.memories.contract import MemorySpec
 from tests.evaluation.scripted_evaluation import CountingModel, HonestModel, episode, finish, run_of, tasks
@@ -20,6 +20,7 @@ from tests.support.coroutines import run
 from tests.support.waiting import until
 
 BM25 = MemorySpec(name="bm25", kind="bm25", settings={"topk": 1})
+FULL = "full-history"
 SHARED = ("no_memory", "facts", "everything", "upper_bound", "options_only")
 
 
@@ -102,8 +103,8 @@ def test_a_rehearsal_forecasts_what_the_run_then_takes(tmp_path: Path, spec: Mem
     model = CountingModel({"chat": "word " * 250, "evaluation/follow_up": "word " * 40})
     work = run_of(tmp_path, model, spec=spec, probes="question")
     assert work.alone is not None
-    size = run(rehearse_run(work, embedded=work.models))
-    shared = run(rehearse_run(work.alone, embedded=work.models))
+    size = run(forecast_run(work, embedded=work.models))
+    shared = run(forecast_run(work.alone, embedded=work.models))
     assert model.requests == []
 
     taken = finish(work).results.spending
@@ -115,9 +116,19 @@ def test_a_rehearsal_forecasts_what_the_run_then_takes(tmp_path: Path, spec: Mem
     assert shared.usage.calls == conditions.calls
     assert shared.usage.input_tokens == pytest.approx(conditions.input_tokens, rel=0.15)
     assert "at most" not in (size + shared).sentence
-    batched = run(rehearse_run(replace(work.alone, batch=True), embedded=work.models))
+    batched = run(forecast_run(replace(work.alone, batch=True), embedded=work.models))
     assert batched.usd is not None
     assert 2 * batched.usd == pytest.approx(shared.usd)
+
+
+def test_a_memory_of_others_is_forecast_at_most_and_is_told_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "others.py"
+    source.write_text("class Other:\n    def __init__(self, tools): raise RuntimeError('too early')\n")
+    other, full = (run_of(tmp_path, HonestModel(), spec=MemorySpec(name="m", kind=kind)) for kind in (f"{source}:Other", FULL))
+    most, known = (run(forecast_run(work, embedded=work.models)) for work in (other, full))
+
+    assert most.sizes == known.sizes
+    assert ["at most" in size.sentence for size in (most, known)] == [True, False]
 
 
 def test_a_sample_is_balanced_over_users_periods_and_questions() -> None:

@@ -257,9 +257,9 @@ def test_calls_are_in_the_ledger_under_the_run_by_purpose(tmp_path: Path) -> Non
 
 def test_the_forecast_has_a_price_where_all_prices_are_known_and_warns_of_a_small_budget(tmp_path: Path) -> None:
     work = run_of(tmp_path, HonestModel())
-    forecasted = forecast_run(work.timelines, work.manifest, prices=PRICES)
+    forecasted = run(forecast_run(work, embedded=work.models))
     known = work.manifest.model_copy(update={"models": dict.fromkeys(MODELS, "test-model")})
-    priced = forecast_run(work.tasks.timelines(known), known, prices=PRICES)
+    priced = run(forecast_run(replace(work, manifest=known), embedded=work.models))
 
     assert forecasted.usd is None
     assert "unknown price" in forecasted.sentence

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assets.llm.async_calls import run_to_end
 from assets.llm.ports import ModelRequest
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.forecast import forecast_run
@@ -16,7 +17,7 @@ from pipelines.evaluation.timeline.perceived import events_of_run
 from pipelines.evaluation.timeline.steps import Ask, AskedQuestion, Perceived, Settle, Timeline, Write
 from pipelines.evaluation.verifying.graded import GradedQuestions
 from pipelines.memories.contract import MemoryEvent, MemorySpec, Task
-from tests.evaluation.scripted_evaluation import PRICES, HonestModel, finish, run_of
+from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 
 INFO = DatasetInfo(
     benchmark="toy",
@@ -43,10 +44,6 @@ class Heard(AskedQuestion):
     word: str
     period: int
     kind: AskKind = "moment"
-
-    @property
-    def tokens(self) -> int:
-        return 4
 
     @property
     def item(self) -> str:
@@ -85,7 +82,7 @@ class ToyTasks:
         steps: list[Write | Settle | Ask] = []
         for period, word in enumerate(("heron", "otter")):
             place = f"word {period}"
-            steps.append(Write([MemoryEvent(word, "user")], 1, place, {"end": "", "state": {}, "sessions": []}))
+            steps.append(Write([MemoryEvent(word, "user")], place, {"end": "", "state": {}, "sessions": []}))
             questions = [Heard(asked, period) for asked in ("heron", "otter")]
             steps.append(Ask(f"{period}", place, questions, of_copy=True))
         return [Timeline("walk", "walk", steps, "A walk")]
@@ -112,9 +109,10 @@ def test_a_copy_is_asked_what_it_heard_and_nothing_of_what_comes_later(tmp_path:
 
 
 def test_size_events_and_calls_follow_from_the_steps(tmp_path: Path) -> None:
+    work = run_of(tmp_path / "planned", HonestModel(), data=ToyTasks(), conditions=())
+    size = run_to_end(forecast_run(work, embedded=work.models))
     run, model = lived(tmp_path, "full-history")
     timelines = ToyTasks().timelines(run.manifest)
-    size = forecast_run(timelines, run.manifest, prices=PRICES)
     assert size.calls == len(model.requests) == 4
     assert size.steps == 2
     assert [event.text for event in events_of_run(timelines, ())] == ["heron", "otter"]

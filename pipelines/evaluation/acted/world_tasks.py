@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 from assets.records.base import ItemFailed
-from assets.text.words import count_tokens
 from assets.worlds.steps import EpisodeStep, read_episode
 from assets.worlds.world import World
 from pipelines.agents.episode import Hear
@@ -139,8 +138,7 @@ class WorldTasks:
         for chain in self.chains:
             steps: list[Step] = []
             if chain.told:
-                tokens = sum(count_tokens(event.text) for event in chain.told)
-                steps.append(Write(chain.told, tokens, "what was told before"))
+                steps.append(Write(chain.told, "what was told before"))
             for place, task in enumerate(chain.tasks):
                 user = "user" in self.info.roles
                 begun_with = self.prefixes.get(task.task_id, ())

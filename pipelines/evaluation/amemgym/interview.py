@@ -8,7 +8,6 @@ from typing import Any
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.amemgym.records.question import AnswerChoice
 from assets.engine.seeded_random import SeededRandom
-from assets.text.words import count_tokens
 from pipelines.evaluation.amemgym.questions import choice_question, ordered_options, states_question
 from pipelines.evaluation.amemgym.sample import Places
 from pipelines.evaluation.arms import TextsAtHand
@@ -33,11 +32,6 @@ class InterviewQuestion(AskedQuestion):
     @property
     def item(self) -> str:
         return self.question.question_id
-
-    @property
-    def tokens(self) -> int:
-        choices = self.question.answer_choices
-        return count_tokens(choices[0].answer) * len(choices)
 
     @cached_property
     def options(self) -> Sequence[AnswerChoice]:
@@ -154,10 +148,6 @@ class StateProbe(AskedQuestion):
     @property
     def item(self) -> str:
         return self.question.question_id
-
-    @property
-    def tokens(self) -> int:
-        return count_tokens(str(self.episode.state_schema.choices))
 
     @property
     def shares_call(self) -> bool:

@@ -9,7 +9,6 @@ from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.state import Session
 from assets.recipe.registry import DEFAULT_BENCHMARK
 from assets.reporting.plurals import counted
-from assets.text.words import count_tokens
 from dataset_card.amemgym.reference.settings import DataSettings
 from dataset_card.release_store.store import ReleaseStore
 from pipelines.errors import EvaluationError
@@ -21,7 +20,6 @@ from pipelines.evaluation.amemgym.interview import baseline_questions, interview
 from pipelines.evaluation.amemgym.sample import Places, places_asked
 from pipelines.evaluation.amemgym.swapped_values import swapped_dataset
 from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.forecast import FOLLOW_UP, REPLY
 from pipelines.evaluation.metrics.control import asks_control
 from pipelines.evaluation.options import PAPER_MODELS, EvaluationOptions
 from pipelines.evaluation.records import DialogueTurn, RunManifest
@@ -155,30 +153,9 @@ class LivedPeriod(Converse):
     recorded: Sequence[DialogueTurn] | None = None
 
     @property
-    def is_live(self) -> bool:
-        return self.recorded is None
-
-    @property
-    def exchanges(self) -> list[int]:
-        tokens = list[int]()
-        for session in self.episode.periods[self.period].sessions:
-            opening = count_tokens(session.query)
-            tokens += [opening + REPLY, *[FOLLOW_UP + REPLY] * (self.settings.rounds(self.period) - 1)]
-        return tokens
-
-    @property
     def openings(self) -> list[MemoryEvent]:
         sessions = self.episode.periods[self.period].sessions
         return [MemoryEvent(session.query, "user", session.session_time) for session in sessions]
-
-    @property
-    def simulated_messages(self) -> int:
-        sessions = len(self.episode.periods[self.period].sessions)
-        return sessions * (self.settings.rounds(self.period) - 1) if self.is_live else 0
-
-    @property
-    def schema_tokens(self) -> int:
-        return count_tokens(str(self.episode.state_schema.choices))
 
     async def hold(self, context: EvaluationContext, subject: Subject) -> list[DialogueTurn]:
         """Hold the sessions, or let the subject hear those that were recorded."""

@@ -226,8 +226,7 @@ class DocumentTasks:
         steps = list[Step]()
         for number, turn in enumerate(item.sized.turns):
             events = list(map(event_of, turn.documents))
-            tokens = sum(document.tokens for document in turn.documents)
-            steps.append(Write(events, tokens, f"turn {number}", _shown_turn(turn)))
+            steps.append(Write(events, f"turn {number}", _shown_turn(turn)))
         stranger = self._stranger_of(item) if manifest.arms or asks_control(manifest) else None
         questions = [replace(item, stranger=stranger)]
         if stranger is not None and asks_control(manifest):

@@ -51,10 +51,6 @@ class FactAsked(AskedQuestion):
     def item(self) -> str:
         return f"{self.question.question_id} {self.moment}".strip()
 
-    @property
-    def tokens(self) -> int:
-        return count_tokens(self.question.text)
-
     def render(self) -> ReadableTask[str]:
         """The question; read as the id of a choice."""
         lines = [f"{number}. {choice.text}" for number, choice in enumerate(self.choices, start=1)]
@@ -178,7 +174,7 @@ def _session_steps(session: FactSession, facts: Sequence[FactAsked]) -> Iterator
             yield Settle(place)
             yield from _asked_at(SETTLED, forgotten, session=session.number, place=place)
         else:
-            yield Write([event], count_tokens(event.text), place, shown)
+            yield Write([event], place, shown)
             shown = None
     told_again = [fact for fact in facts if fact.question.refed_at == session.number]
     if told_again:

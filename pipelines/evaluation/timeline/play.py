@@ -174,10 +174,10 @@ class Play:
         for batch in done.heard:
             self.seen += batch
             if stored:
-                self.behind.append(Behind(Write(batch, 0, step.place), self.policy, counted=True))
+                self.behind.append(Behind(Write(batch, step.place), self.policy, counted=True))
         self.seen += done.left
         if self.life.remembers and done.left:
-            self.behind.append(Behind(Write(done.left, 0, step.place), self.policy))
+            self.behind.append(Behind(Write(done.left, step.place), self.policy))
         return done
 
     async def begin_ask(self, step: Ask) -> asyncio.Task[AnswersStep]:

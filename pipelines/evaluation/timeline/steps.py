@@ -57,7 +57,7 @@ class Life:
 class Gradable(ABC):
     """Something that is asked or to be done, whose answer becomes rows that a program grades.
 
-    `tokens`: those of what is asked, and `calls`: the replies that an answer usually takes, for the forecast.
+    For the forecast of an agent: the `tokens` of what it is asked, and the `calls` that its answer usually takes.
     """
 
     kind: AskKind = "question"
@@ -70,8 +70,8 @@ class Gradable(ABC):
         ...
 
     @property
-    @abstractmethod
-    def tokens(self) -> int: ...
+    def tokens(self) -> int:
+        return 0
 
     @abstractmethod
     def rows(self, given: Answer[Any], seen: Perceived) -> list[AnswerRow]:
@@ -142,10 +142,9 @@ class AskedQuestion(Gradable):
 
 @dataclass(frozen=True)
 class Write:
-    """The memory takes in events, in order, of so many `tokens` in all. `shown`: the period that begins with them on a page."""
+    """The memory takes in events, in order. `shown`: the period that begins with them on a page."""
 
     events: Sequence[MemoryEvent]
-    tokens: int
     place: str
     shown: Json | None = None
 
@@ -190,31 +189,9 @@ class Converse(ABC):
 
     @property
     @abstractmethod
-    def exchanges(self) -> Sequence[int]:
-        """Return the tokens of each message with its reply, for the forecast."""
-        ...
-
-    @property
-    @abstractmethod
-    def is_live(self) -> bool:
-        """Return True where the memory replies."""
-        ...
-
-    @property
-    @abstractmethod
     def openings(self) -> Sequence[MemoryEvent]:
         """Return the messages with which the sessions open: what every memory perceives of them."""
         ...
-
-    @property
-    @abstractmethod
-    def simulated_messages(self) -> int:
-        """Return how many messages a model writes as the user, each of which is checked against the schema."""
-        ...
-
-    @property
-    @abstractmethod
-    def schema_tokens(self) -> int: ...
 
     @abstractmethod
     async def hold(self, context: EvaluationContext, subject: Subject) -> list[DialogueTurn]:
@@ -324,8 +301,7 @@ class Timeline:
                 asked = step.in_run(alone=alone)
                 steps += [asked] if asked.questions else []
             elif alone and isinstance(step, Converse):
-                tokens = sum(count_tokens(event.text) for event in step.openings)
-                steps.append(Write(step.openings, tokens, step.place))
+                steps.append(Write(step.openings, step.place))
             else:
                 steps.append(step)
         return replace(self, steps=steps)

@@ -25,7 +25,7 @@ from pipelines.experiments.evolution.results import (
     score_evolution,
 )
 from pipelines.home import Home
-from pipelines.opening.models import OpenModels, open_models
+from pipelines.opening.models import OpenModels, embedded_ports, open_models
 from pipelines.redaction import public_address
 from pipelines.resources.storage.open_stores import open_release_store
 
@@ -64,7 +64,7 @@ async def run_evolution(request: EvolutionRequest, *, home: Home, progress: Evol
     tasks = open_amemgym(request.evaluation.dataset, release_store=open_release_store(home)).first(options.users)
     with open_models(home, mode=options.cache_mode) as models:
         work = await _prepare(request, tasks, models=models, home=home)
-        size = forecast_run(work.run.timelines, work.run.manifest, prices=models.prices)
+        size = await forecast_run(work.run, embedded=embedded_ports(models.prices))
         whole = forecast_evolution(work.manifest, tasks.dataset, evaluation=size)
         progress.begun(work.manifest, whole)
         folder = work.run.folder

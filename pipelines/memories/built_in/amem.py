@@ -63,8 +63,6 @@ class AMemMemory(CopiedMemory):
     """A note for each event; `neighbours` are looked at for links and changes; a note brings its links along."""
 
     embeds = True
-    writing_calls = 2.0
-    forgetting_calls = 2.0  # what is left of a note is described anew
 
     def __init__(self, tools: MemoryTools, *, topk: Positive = 10, neighbours: Positive = 5) -> None:
         super().__init__(tools)

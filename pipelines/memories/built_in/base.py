@@ -23,13 +23,10 @@ Positive = Annotated[int, Field(ge=1)]
 class CopiedMemory:
     """A memory whose state is plain Python data: a fork is a deep copy that shares the tools.
 
-    For a forecast: whether it `embeds` texts, and about how many model calls an event takes that is written; a request to
-    forget takes `forgetting_calls` beside them. `packages`: those that decide what it does, beside our code.
+    `embeds`: whether it asks for embeddings. `packages`: those that decide what it does, beside our code.
     """
 
     embeds: ClassVar[bool] = False
-    writing_calls: ClassVar[float] = 0.0
-    forgetting_calls: ClassVar[float] = 0.0
     packages: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, tools: MemoryTools) -> None:

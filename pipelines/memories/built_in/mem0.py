@@ -18,7 +18,6 @@ class Mem0Memory(BufferedMemory):
     """
 
     embeds = True
-    writing_calls = 0.5
     packages = ("mem0ai", "qdrant-client", "fastembed", "spacy", "en_core_web_sm")
 
     linked = False

@@ -43,7 +43,6 @@ class NemoriMemory(CopiedMemory):
     """
 
     embeds = True
-    writing_calls = 0.6
 
     def __init__(self, tools: MemoryTools, *, episodes: Positive = 10, facts: Positive = 20, longest: Positive = 25) -> None:
         super().__init__(tools)

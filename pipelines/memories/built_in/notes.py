@@ -25,8 +25,6 @@ class AwiMemory(BufferedMemory):
     prompt has examples, as the paper's has.
     """
 
-    writing_calls = 0.5
-
     def __init__(
         self, tools: MemoryTools, *, freq: Positive = 2, ns: Count = 4, policy: str = "", wording: Wording = "own"
     ) -> None:

@@ -55,8 +55,6 @@ class RollingSummaryReply(BaseModel):
 class RollingSummary(BufferedMemory):
     """One summary of everything, rewritten with each piece of what was perceived."""
 
-    writing_calls = 0.25
-
     def __init__(self, tools: MemoryTools, *, freq: Positive = 4, ns: Count = 0, most_words: Positive = 400) -> None:
         super().__init__(tools, freq=freq, ns=ns)
         self.most_words = most_words

@@ -20,8 +20,6 @@ RELATED = 5  # stored memories that are shown with each new fact
 class Bm25Memory(CopiedMemory):
     """Okapi BM25: the `topk` events that share words with the query, rare words before common ones, in order of time."""
 
-    forgetting_calls = 1.0
-
     def __init__(self, tools: MemoryTools, *, topk: Positive = 30) -> None:
         super().__init__(tools)
         self.topk = topk
@@ -54,7 +52,6 @@ class RagMemory(BufferedMemory):
     """RAG-(freq, ns, topk): every event is stored word for word."""
 
     embeds = True
-    forgetting_calls = 1.0
 
     def __init__(self, tools: MemoryTools, *, freq: Positive = 2, ns: Count = 4, topk: Positive = 30) -> None:
         super().__init__(tools, freq=freq, ns=ns)
@@ -106,8 +103,6 @@ class ChangesReply(BaseModel):
 
 class AweMemory(RagMemory):
     """AWE-(freq, ns, topk): a model decides which facts are stored, and what becomes of those stored before."""
-
-    writing_calls = 1.0
 
     async def store(self, events: Sequence[MemoryEvent]) -> None:
         prompt = load_prompt("memories/extract_facts").render(conversation=event_lines(events))
