@@ -18,7 +18,7 @@ from assets.memory_items.facts import DocumentPlan, Statement
 from assets.memory_items.final_ablation import certify_lengths, final_conditions, without_hop
 from assets.memory_items.world.clusters import make_cluster
 from assets.memory_items.world.writing import FEWEST_TOKENS, DocumentWriter, WrittenText
-from assets.recipe.document_tasks import Eviction
+from assets.recipe.document_tasks import Eviction, Operation
 from assets.records.answers import TypedAnswer, is_right
 from assets.records.base import ItemFailed
 from assets.text.words import count_tokens
@@ -177,6 +177,15 @@ def test_every_kind_of_question_is_asked_as_often_as_another_and_what_happens_tw
         times = sum(end in relations for end in ends)
         expected = 200 if kind == "what happens if" else 100
         assert abs(times - expected) < 40, kind
+
+
+@pytest.mark.parametrize("operation", ["since_when", "still_so"])
+def test_of_what_somebody_asks_for_how_long_it_is_so_another_note_says_otherwise(operation: Operation) -> None:
+    for number in range(6):
+        cluster = make_cluster(made_world(), 2, path=("held", number), operation=operation)
+        (other,) = [plan for plan in cluster.plans if plan.role == "superseded"]
+        said = {(one.subject, one.relation) for one in other.statements}
+        assert (cluster.chain[-1].subject, cluster.chain[-1].relation) in said
 
 
 def test_what_is_shown_and_not_said_was_executed() -> None:

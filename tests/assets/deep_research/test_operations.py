@@ -7,7 +7,7 @@ import pytest
 from assets.memory_items.facts import Fact, Status
 from assets.memory_items.operations import AskedFacts
 from assets.memory_items.tasks import operation_at
-from assets.recipe.document_tasks import FEWEST_FACTS, AskedOperation
+from assets.recipe.document_tasks import FEWEST_FACTS, AskedOperation, Operation
 from assets.records.answers import AnswerKind, is_right
 from tests.support.applied_rules import apply_rules
 from tests.support.coroutines import run
@@ -37,6 +37,7 @@ def fact(
     )
 
 
+TOLD_TWICE = ("weigh", "count", "since_when", "still_so")
 STAFF = [fact("A", "staff", "500"), fact("B", "staff", "200"), fact("C", "staff", "900")]
 SEATS = [fact(firm, "seat", "Town", kind="name") for firm in "ABC"]
 EMPLOYER = fact("P", "employer", "A", kind="name")
@@ -71,12 +72,17 @@ BESIDE = [
         ("most", [*STAFF, fact("C", "director", "Q", kind="name")], ("A", "B", "C"), "Q"),
         ("weigh", WEIGHED, ("A",), "30"),
         ("weigh", [EMPLOYER, *WEIGHED], ("P",), "30"),
+        ("which_of_two", STAFF[:2], ("A", "B"), "A"),
+        ("which_of_two", [EMPLOYER, STAFF[0], STAFF[2]], ("P", "C"), "C"),
+        ("since_when", [EMPLOYER, WEIGHED[0]], ("P",), "2031-02-01"),
+        ("still_so", [EMPLOYER, WEIGHED[0]], ("P",), "yes"),
+        ("still_so", [EMPLOYER, WEIGHED[0], BESIDE[0]], ("P",), "no"),
     ],
 )
 def test_an_answer_is_worked_out_and_takes_every_fact(
-    operation: AskedOperation, hops: list[Fact], starts: tuple[str, ...], answer: str
+    operation: Operation, hops: list[Fact], starts: tuple[str, ...], answer: str
 ) -> None:
-    beside = BESIDE if operation in ("weigh", "count") else BESIDE[2:]
+    beside = [one for one in BESIDE if one not in hops] if operation in TOLD_TWICE else BESIDE[2:]
     asked = AskedFacts(operation, hops)
     assert (asked.starts, asked.answer([*hops, *beside])) == (starts, answer)
     assert list(asked.problems([*hops, *beside])) == []

@@ -5,16 +5,18 @@ from dataclasses import dataclass
 
 import pytest
 
+from assets.deep_research.fiction import WORLD
 from assets.deep_research.lengths import fill_lengths
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.chains import follow_relations, settle_facts
 from assets.memory_items.documents import ItemDocument, SizedItem, Turn
 from assets.memory_items.final_ablation import certify_lengths
+from assets.memory_items.world.writing import said_plainly
 from assets.recipe.document_tasks import Eviction
 from assets.records.base import ItemFailed
 from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel
-from tests.support.research_tasks import made_task, make, small_recipe, worlds
+from tests.support.research_tasks import MadeTask, made_task, make, small_recipe, worlds
 from tests.support.scripted_model import reply
 
 
@@ -69,6 +71,27 @@ def test_a_fact_that_stands_in_filler_too_is_found_by_a_reader() -> None:
     leaked = task.lengths.model_copy(update={"lengths": (SizedItem(target_tokens=4000, tokens=4000, turns=turns),)})
     with pytest.raises(ItemFailed, match="filler only: 2 of 2 readings right"):
         run(certify_lengths(task.question, leaked, recipe=small_recipe(), model=EmbeddedModel()))
+
+
+def test_a_document_that_no_longer_says_how_sure_it_is_is_found_by_a_reader() -> None:
+    """What does not count is said once more as certified."""
+    task = made_task()
+    (sized,) = task.lengths.lengths
+    turns: list[Turn] = []
+    for turn in sized.turns:
+        documents: list[ItemDocument] = []
+        for document in turn.documents:
+            again = f"\n\nThe certified register of 1 May 2040 says that {said_in(task, document.document_id)}."
+            documents.append(document.model_copy(update={"text": document.text + again * (document.role == "superseded")}))
+        turns.append(turn.model_copy(update={"documents": tuple(documents)}))
+    changed = task.lengths.model_copy(update={"lengths": (sized.model_copy(update={"turns": tuple(turns)}),)})
+    with pytest.raises(ItemFailed, match="all but filler: 0 of 2 readings right"):
+        run(certify_lengths(task.question, changed, recipe=small_recipe(), model=EmbeddedModel()))
+
+
+def said_in(task: MadeTask, document_id: str) -> str:
+    plan = next((plan for plan in task.world.plans if plan.document_id == document_id), task.world.plans[0])
+    return said_plainly(WORLD.relation(plan.statements[0].relation), plan.statements[0])
 
 
 @pytest.mark.parametrize("number", [0, 1])
