@@ -7,6 +7,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Status
 from assets.memory_items.world.relations import (
     PERSON,
+    FactWorld,
     NameKind,
     NameMaker,
     Occasion,
@@ -14,7 +15,6 @@ from assets.memory_items.world.relations import (
     name_stem,
     spoken,
 )
-from assets.memory_items.world.writing import WrittenWorld
 from assets.recipe.document_tasks import Operation
 
 PLACE_ENDS = ("borough", "bridge", "dal", "fell", "ford", "gate", "haven", "holm", "mere", "mouth", "stead", "wold")
@@ -74,24 +74,14 @@ RELATIONS: tuple[Relation, ...] = (
         "staff", "firm", "number", "{subject} employs {value} people", "the number of people employed by {x}", (110, 1990)
     ),
     Relation(
-        "registration",
-        "firm",
-        "date",
-        "{subject} was registered on {value}",
-        "the registration date of {x}",
-        (1951, 2024),
+        "registration", "firm", "date", "{subject} was registered on {value}", "the registration date of {x}", (1951, 2024)
     ),
     Relation("hometown", "person", "place", "{subject} grew up in {value}", "the childhood town of {x}"),
     Relation("teacher", "person", "person", "{subject} was taught by {value}", "the person who taught {x}"),
     Relation("employer", "person", "firm", "{subject} works for {value}", "the employer of {x}"),
     Relation("birth", "person", "date", "{subject} was born on {value}", "the birth date of {x}", (1948, 1998)),
     Relation(
-        "members",
-        "study",
-        "number",
-        "{subject} had {value} participants",
-        "the number of participants of {x}",
-        (120, 1980),
+        "members", "study", "number", "{subject} had {value} participants", "the number of participants of {x}", (120, 1980)
     ),
     Relation("lead", "study", "person", "{subject} was led by {value}", "the person who led {x}"),
     Relation("site", "study", "place", "{subject} was carried out in {value}", "the town that hosted {x}"),
@@ -150,7 +140,7 @@ def _relations_backwards(kind: str, length: int, *, other_than: Sequence[Relatio
     return path
 
 
-class FictionalWorld(WrittenWorld):
+class FictionalWorld(FactWorld):
     """People, places, firms, devices and studies that exist nowhere."""
 
     write_prompt = "dr_sources/write"

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import PROMPT
 from assets.memory_items.facts import UNDONE, DocumentPlan, Statement, Status
-from assets.memory_items.world.relations import PERSON, NameKind, NameMaker, Occasion, Relation, spoken
-from assets.memory_items.world.writing import WrittenWorld
+from assets.memory_items.world.relations import PERSON, FactWorld, NameKind, NameMaker, Occasion, Relation, spoken
 from assets.recipe.document_tasks import Operation
 from assets.tool_dialogue.company import Company, drawn_rows
 from assets.tool_dialogue.domain import CUSTOMERS, NAME, STAFF, Domain
@@ -63,7 +62,7 @@ TAKEN_BACK = "undo_terms"
 OTHER_STAFF = 4  # whom no session names
 
 
-class ServiceDesk(WrittenWorld):
+class ServiceDesk(FactWorld):
     """The sessions of one customer with a company, each about one of her people.
 
     `errand`: what is asked for; without a name it is any errand. What is certified was in every second case done: a

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 FOLDER = Path(__file__).parent / "bank"
 PLAUSIBILITY = Path(__file__).parent / "amemgym" / "plausibility.yaml"  # what excludes what; part of the model's identity
 GRAMMAR = Path(__file__).parent / "deep_research" / "grammar.yaml"  # of documents; part of the model's identity too
-CODE_VERSION = "14"  # raise it when the program answers the same request in other words
+CODE_VERSION = "15"  # raise it when the program answers the same request in other words
 MODEL_FAMILY = "amemgym-embedded"
 EMBEDDED_URL = "http://embedded.model/v1"  # no request leaves this process: the transport answers
 # Questions on any topic, by its title. They go with every period of a life, whatever has happened by then.

@@ -29,8 +29,7 @@ from assets.code_qa.team.source_lines import source_words
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import PROMPT
 from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
-from assets.memory_items.world.relations import NameKind, NameMaker, Occasion, Relation, spoken
-from assets.memory_items.world.writing import WrittenWorld
+from assets.memory_items.world.relations import FactWorld, NameKind, NameMaker, Occasion, Relation, spoken
 from assets.recipe.code_qa import PackageRecipe
 from assets.recipe.document_tasks import Operation
 from assets.text.words import folded, words_of
@@ -283,7 +282,7 @@ def _first(pool: Sequence[T], kind: str) -> T:
     return pool[0]
 
 
-class TeamWorld(WrittenWorld):
+class TeamWorld(FactWorld):
     """A team's notes on a package. `behaviours` are those that notes may tell."""
 
     write_prompt = "code_documents/write"

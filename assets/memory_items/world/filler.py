@@ -14,7 +14,7 @@ from assets.memory_items.facts import DocumentPlan, Hop, SourceDocument, Stateme
 from assets.memory_items.lengths import tokens_to_draw
 from assets.memory_items.world.clusters import PARALLEL_CHAINS, SMALL_CLUSTERS, FactCluster
 from assets.memory_items.world.relations import FactWorld
-from assets.memory_items.world.writing import DocumentWriter, PlannedDocuments, ToldDocuments, WrittenWorld
+from assets.memory_items.world.writing import DocumentWriter, PlannedDocuments, ToldDocuments
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.base import ItemFailed
 
@@ -103,7 +103,7 @@ def _usable(
     taken: set[str],
     *,
     recipe: DocumentTaskRecipe,
-    world: WrittenWorld,
+    world: FactWorld,
     task_id: str,
     worlds: int,
 ) -> Iterator[tuple[str, FactCluster]]:

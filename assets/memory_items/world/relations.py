@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import get_args
 
 from assets.engine.seeded_random import SeededRandom
-from assets.memory_items.facts import Hop, Statement, Status
+from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
 from assets.recipe.document_tasks import Operation
 from assets.records.answers import AnswerKind, read_date
 
@@ -64,7 +64,7 @@ class Occasion:
     """
 
     kind: str
-    reason: str = ""
+    reason: str
     also: tuple[str, ...] | None = None
 
 
@@ -181,7 +181,7 @@ class NameMaker:
 
 
 class FactWorld(ABC):
-    """An invented world: its relations, and its kinds of documents.
+    """An invented world: its relations, and its kinds of documents, which a model writes, one call each.
 
     `statuses` are those of facts and of what says the same of others, each as often as it is listed, and `aside_statuses`
     those of what is said beside, where it is not that of the main statement. `asides_elsewhere`: statements about others, at
@@ -192,7 +192,18 @@ class FactWorld(ABC):
     where a question names what the subject is, and not its name. `tells_replaced`: whether a document says of which day the
     other is that it replaces. `written_counts`: whether in a third of conflicts an earlier certified value counts against a
     later plain one. `undoing`: by relation the relation of a value that was taken back; each subject has one such value.
+    `standings` are the words by which a writer is told how sure a document is of a fact. `dated_titles`: whether a title has
+    the day of the document, and no name or value. `spare_clusters`: times as many clusters as are needed for filler, as some
+    have a name of the task's own chain. `most_tokens`: of a text, so that what is needed fits into what a memory gives back.
+    `copied_material`: names of the material that each text has letter by letter.
     """
+
+    write_prompt: str
+    standings: Mapping[Status, str]
+    dated_titles: bool = False
+    spare_clusters: float = 1.3
+    most_tokens: int
+    copied_material: Sequence[str] = ()
 
     relations: Sequence[Relation]
     document_kinds: Sequence[str]
@@ -232,9 +243,25 @@ class FactWorld(ABC):
         """
         return [self.path(rng, hops)]
 
+    @abstractmethod
     def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
         """Return the occasions on which a document states this relation, as sure as that."""
-        return list(map(Occasion, self.document_kinds))
+
+    def causes_of(self, relation: Relation) -> Sequence[str]:
+        """Return reasons for which an earlier value of the relation holds no more."""
+        return ()
+
+    @abstractmethod
+    def material(self, plan: DocumentPlan) -> Mapping[str, str]:
+        """Return what a document may name beside its facts, such as who wrote it and when."""
+
+    def session(self, statement: Statement) -> str:
+        """Return what an interpreter shows of a statement that is shown, and not said; its last line begins with the value."""
+        raise LookupError(f"a session that shows {statement.relation}")
+
+    def runs_with(self, statement: Statement) -> Mapping[str, str]:
+        """Return what has to be named where the session of a statement stands, by what it is."""
+        return {}
 
     def belongs_with(self, relation: Relation, hop: Hop) -> bool:
         """Return True where a document of such a hop may state this relation of its subject as well."""

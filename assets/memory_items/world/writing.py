@@ -1,7 +1,6 @@
 """Documents written around their facts: a writer tells each in its own words, and a program finds every value in the text."""
 
 import re
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -13,7 +12,7 @@ from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
 from assets.memory_items.documents import LABEL_WORDS, Role, told_around
-from assets.memory_items.facts import UNDONE, DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement, Status
+from assets.memory_items.facts import UNDONE, DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement
 from assets.memory_items.world.relations import FactWorld, Relation, spoken
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.answers import read_date
@@ -58,44 +57,11 @@ class ToldDocuments(NamedTuple):
     filler: tuple[SourceDocument, ...]
 
 
-class WrittenWorld(FactWorld):
-    """A world whose documents are written by a model, one call each.
-
-    `standings` are the words by which a writer is told how sure a document is of a fact. `dated_titles`: whether a title has
-    the day of the document, and no name or value. `spare_clusters`: times as many clusters as are needed for filler, as some
-    have a name of the task's own chain. `most_tokens`: of a text, so that what is needed fits into what a memory gives back.
-    `copied_material`: names of the material that each text has letter by letter.
-    """
-
-    write_prompt: str
-    standings: Mapping[Status, str]
-    dated_titles: bool = False
-    spare_clusters: float = 1.3
-    most_tokens: int
-    copied_material: Sequence[str] = ()
-
-    @abstractmethod
-    def material(self, plan: DocumentPlan) -> Mapping[str, str]:
-        """Return what a document may name beside its facts, such as who wrote it and when."""
-
-    def causes_of(self, relation: Relation) -> Sequence[str]:
-        """Return reasons for which an earlier value of the relation holds no more."""
-        return ()
-
-    def session(self, statement: Statement) -> str:
-        """Return what an interpreter shows of a statement that is shown, and not said; its last line begins with the value."""
-        raise LookupError(f"a session that shows {statement.relation}")
-
-    def runs_with(self, statement: Statement) -> Mapping[str, str]:
-        """Return what has to be named where the session of a statement stands, by what it is."""
-        return {}
-
-
 @dataclass(frozen=True)
 class DocumentWriter:
     """Has documents written. The same plan asks for the same, so that the reply cache pays each document once."""
 
-    world: WrittenWorld
+    world: FactWorld
     recipe: DocumentTaskRecipe
     model: LanguageModel
 
@@ -132,7 +98,7 @@ class DocumentWriter:
 class PlannedText:
     """What a writer is told of a planned document, and what its text has to hold. `others`: all documents of its cluster."""
 
-    world: WrittenWorld
+    world: FactWorld
     plan: DocumentPlan
     others: Sequence[DocumentPlan]
 
