@@ -111,6 +111,13 @@ def variants() -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: name != "demo"))
 
 
+def purpose_of(variant: str) -> str:
+    """Return the first comment of a variant's file, which says what it is good for; "" where there is none."""
+    with (RECIPES / f"{variant}.yaml").open(encoding="utf-8", errors="replace") as file:
+        first = file.readline()
+    return first.removeprefix("#").strip() if first.startswith("#") else ""
+
+
 def nearest_first(wrong: str, names: Iterable[str]) -> str:
     """Return the names there are, with commas between: first those spelled like the wrong one, then the others in order."""
     known = list(names)

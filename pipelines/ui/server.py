@@ -8,6 +8,7 @@ web server alone; the workspace's location must be called CODE_LOCATION.
 """
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -25,10 +26,13 @@ import dagster as dg
 import uvicorn
 import yaml
 
-# A private import: `dagster-webserver` is a command only, and accepts neither a bound socket nor extra routes.
+# A private import: `dagster-webserver` is a command only, and accepts neither a bound socket nor routes or checks of ours.
 from dagster._cli.workspace.cli_target import get_workspace_from_cli_opts
 from dagster_graphql.schema import create_schema
 from dagster_shared.cli import WorkspaceOpts
+from dagster_webserver.webserver import DagsterWebserver
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 from starlette.routing import Mount
 
 from assets.recipe.partitions import PARTITION_TAG
@@ -39,9 +43,10 @@ from pipelines.home import SERVES_PAGES, home
 from pipelines.jobs import Phase
 from pipelines.opening.dagster_files import CODE_LOCATION
 from pipelines.opening.doctor import sound_dagster_storage
+from pipelines.opening.run_checks import impossible_values
 from pipelines.resources.llm.settings import runs_at_once
-from pipelines.ui.config_marks import MarkingWebserver
-from pipelines.ui.pages import MAKE, NEW_VARIANT, pages_app
+from pipelines.ui.first_page import NEW_VARIANT
+from pipelines.ui.pages import MAKE, pages_app
 from pipelines.ui.processes import ROOT, end_with_starter
 from pipelines.ui.request_guard import RequestGuard
 
@@ -59,7 +64,46 @@ CODE_SERVER = (
 DAEMON = ("run", "--log-level", "warning", "--workspace")  # which handles sensors, schedules, backfills and the run queue
 LAUNCH = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
   ... on LaunchRunSuccess { run { runId } } ... on Error { message } } }"""
+QUESTION = "isPipelineConfigValid"  # what the launchpad asks after each change of the config
+VALID = "PipelineConfigValidationValid"
+INVALID = "RunConfigValidationInvalid"
 SECONDS_BETWEEN_TRIES = 0.1  # to reach the code server, which takes seconds to load our code
+
+
+class _MarkingWebserver(DagsterWebserver[Any, Any]):
+    """Dagster's web server. What it says of a run's config has a sentence for each value out of its range as well."""
+
+    def graphql_execution_thread(
+        self, request: Request, query: str, variables: dict[str, Any] | None, operation_name: str | None
+    ) -> JSONResponse:
+        answer = super().graphql_execution_thread(request, query, variables, operation_name)
+        if QUESTION not in query:
+            return answer
+        content = json.loads(bytes(answer.body))
+        _mark_values(content, (variables or {}).get("runConfigData"))
+        return JSONResponse(content, status_code=answer.status_code)
+
+
+def _mark_values(answer: Mapping[str, Any], run_config: object) -> None:
+    """Add an error to Dagster's answer for each value that no recipe could have. Other answers stay as they are."""
+    data: dict[str, Any] = answer.get("data") or {}
+    found: dict[str, Any] = data.get(QUESTION) or {}
+    if found.get("__typename") != VALID:
+        return  # Dagster's own errors come first
+    config: object = yaml.safe_load(run_config) if isinstance(run_config, str) else run_config
+    errors: list[dict[str, Any]] = []
+    for path, sentence in impossible_values(cast(Mapping[str, Any], config or {})):
+        entries = [{"__typename": "EvaluationStackPathEntry", "fieldName": name} for name in path]
+        errors.append(
+            {
+                "__typename": "RuntimeMismatchConfigError",
+                "reason": "RUNTIME_TYPE_MISMATCH",
+                "message": sentence,
+                "stack": {"__typename": "EvaluationStack", "entries": entries},
+            }
+        )
+    if errors:
+        found.update(__typename=INVALID, errors=errors)
 
 
 def serve_installation(listening: socket.socket, *, host: str) -> None:
@@ -115,7 +159,7 @@ def _serve_workspace(
     options = WorkspaceOpts(workspace=[str(workspace)])
     with get_workspace_from_cli_opts(instance, dg.__version__, options) as request:
         context = cast(Any, request).process_context
-        server = cast(Any, MarkingWebserver)(context, live_data_poll_rate=MILLISECONDS_BETWEEN_LOOKS)
+        server = cast(Any, _MarkingWebserver)(context, live_data_poll_rate=MILLISECONDS_BETWEEN_LOOKS)
         app = server.create_asgi_app()
         reload = partial(context.reload_code_location, CODE_LOCATION)
         pages = pages_app(home(), reload=reload, launch=partial(_launch, context))

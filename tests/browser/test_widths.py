@@ -19,7 +19,7 @@ from pipelines.experiments.scoring.compare import compare_runs
 from pipelines.experiments.scoring.leaderboard import write_leaderboard
 from pipelines.home import Home
 from pipelines.memories.contract import MemorySpec
-from pipelines.ui.pages import index_page
+from pipelines.ui.first_page import index_page
 from tests.browser.pages import Visit, visit
 from tests.dataset_card.diff.test_compare import BOTH, THIRD, diff, retold
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
